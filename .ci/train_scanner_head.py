@@ -38,15 +38,17 @@ class Model(NamedTuple):
 
 def read(paths: list[Path]) -> list[Example]:
     """Every labelled line of the files."""
-    found = []
+    examples = []
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             places = np.fromiter(sorted(head.features(row["text"])), dtype=np.int64)
             if len(places):
                 is_attack = row["label"] == "attack"
-                found.append(Example(places, is_attack, row.get("source", path.stem)))
-    return found
+                examples.append(
+                    Example(places, is_attack, row.get("source", path.stem))
+                )
+    return examples
 
 
 def margin(model: Model, example: Example) -> float:
@@ -59,15 +61,17 @@ def train(examples: list[Example]) -> Model:
     """Logistic regression by stochastic gradient descent, both classes balanced."""
     order = np.random.default_rng(_SEED)
     model = Model(np.zeros(head.SIZE), 0.0)
-    attacks = max(sum(one.is_attack for one in examples), 1)
+    attacks = max(sum(example.is_attack for example in examples), 1)
     share = (len(examples) - attacks) / attacks
     for epoch in range(_EPOCHS):
         rate = _RATE / (1 + epoch / 3)
         for index in order.permutation(len(examples)):
-            one = examples[index]
-            guess = 1.0 / (1.0 + np.exp(-np.clip(margin(model, one), -30, 30)))
-            error = (float(one.is_attack) - guess) * (share if one.is_attack else 1.0)
-            model.weights[one.places] += rate * error / np.sqrt(len(one.places))
+            example = examples[index]
+            guess = 1.0 / (1.0 + np.exp(-np.clip(margin(model, example), -30, 30)))
+            error = (float(example.is_attack) - guess) * (
+                share if example.is_attack else 1.0
+            )
+            model.weights[example.places] += rate * error / np.sqrt(len(example.places))
             model = Model(model.weights, model.bias + 0.1 * rate * error)
         model.weights[:] *= 1 - _DECAY * len(examples)
     return model
@@ -84,11 +88,15 @@ def save(model: Model, path: Path) -> None:
 def leave_one_out(examples: list[Example]) -> str:
     """Detection and false alarms at 0.5 and 0.9 for sources left out in turn."""
     lines = []
-    for source in sorted({one.source for one in examples}):
-        model = train([one for one in examples if one.source != source])
-        rest = [one for one in examples if one.source == source]
+    for source in sorted({example.source for example in examples}):
+        model = train([example for example in examples if example.source != source])
+        rest = [example for example in examples if example.source == source]
         for is_attack in (True, False):
-            margins = [margin(model, one) for one in rest if one.is_attack == is_attack]
+            margins = [
+                margin(model, example)
+                for example in rest
+                if example.is_attack == is_attack
+            ]
             if margins:
                 half = sum(value > 0 for value in margins)
                 sure = sum(value > np.log(9) for value in margins)

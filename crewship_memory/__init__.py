@@ -1,10 +1,10 @@
-"""Settings, addresses, sign-in, commands and processes: it joins the packages."""
+"""The Django project: settings, URLs, authentication, server and commands."""
 
 import os
 
-# One thread multiplies matrices: a second one saves little time, costs as much again in
-# waiting for work, and knows nothing of how far its task steps back behind requests.
-# It is set here because it only counts before numpy is imported.
+# BLAS uses one thread: a second one saves little time, costs as much again in waiting,
+# and does not inherit the lowered priority of a background task. It is set here because
+# it has no effect once numpy is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from crewship_memory.celery import app as celery_app

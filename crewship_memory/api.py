@@ -17,20 +17,19 @@ from crewship_memory.auth import KeyOrSession
 from crewship_memory.json_parser import StrictParser
 from crewship_memory.throttle import KeyThrottle
 from crewship_memory.version import VERSION
-from episodic.api.api import router as episodic_router
 from episodic.api.context import router as context_router
 from episodic.api.health import router as health_router
-from episodic.api.proposal import router as proposal_router
+from episodic.api.proposals import router as proposal_router
+from episodic.api.recall import router as episodic_router
 from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
 from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
 from gdpr.api.one_call import router as express_router
 from gdpr.api.subjects import router as subjects_router
-from memory.api.api import router as journal_router
-from memory.api.api import workspace_router
 from memory.api.files import router as files_router
 from memory.api.jobs import router as jobs_router
+from memory.api.journal import router as journal_router
 from memory.api.portability import router as portability_router
 from memory.api.provider import router as provider_router
 from memory.api.quarantine import router as quarantine_router
@@ -38,13 +37,14 @@ from memory.api.records import router as records_router
 from memory.api.settings import router as settings_router
 from memory.api.tools import router as tools_router
 from memory.api.turns import router as turns_router
+from memory.api.workspace import router as workspace_router
 from memory.rules import errors
 
 
 def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Refuse query parameters that an operation does not know."""
     operation = run.__self__  # type: ignore[attr-defined]
-    known = {
+    known_names = {
         name
         for model in operation.models
         if model.__ninja_param_source__ == "query"
@@ -59,7 +59,7 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         if any("\x00" in text for texts in request.GET.lists() for text in texts[1]):
             detail = "The query holds a NUL character."
             return problem_details.response(errors.Invalid(detail, code="bad_text"))
-        unknown = sorted(set(request.GET) - known)
+        unknown = sorted(set(request.GET) - known_names)
         if unknown:
             faults = [
                 {"field": name[:80], "code": "unknown", "message": "is not known here"}
@@ -76,7 +76,7 @@ def known_queries(run: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 class Api(NinjaAPI):
-    """Ninja's API with an OpenAPI document that tells of every refusal."""
+    """Ninja's API; its OpenAPI document lists the problems of every operation."""
 
     def get_openapi_schema(self, **kwargs: Any) -> OpenAPISchema:
         """Return the document with the problems each operation may answer with."""
@@ -122,7 +122,7 @@ for prefix, router in (
 
 
 def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer a method that an address does not know like every other refusal."""
+    """Return 405 as problem+json when an address does not have the method."""
 
     @wraps(view)
     def shaped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -139,7 +139,7 @@ def _in_one_shape(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 def open_to_programs(
     urls: tuple[list[URLResolver | URLPattern], str, str],
 ) -> tuple[list[URLResolver | URLPattern], str, str]:
-    """Take an API's addresses out of the login wall: it answers 401, never a redirect.
+    """Exempt the API's views from the login redirect: without a key they answer 401.
 
     The docs page and the OpenAPI document stay open: they hold no data.
     """

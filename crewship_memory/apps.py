@@ -1,4 +1,4 @@
-"""Start-up of the roof."""
+"""The app configuration of the project package."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from importlib import import_module
 from django.apps import AppConfig
 
 
-class Roof(AppConfig):
-    """What joins the floors: settings, doors, auth, commands."""
+class CrewshipMemoryConfig(AppConfig):
+    """The project package: settings, URLs, authentication, commands."""
 
     name = "crewship_memory"
     verbose_name = "Crewship Memory"

@@ -1,4 +1,4 @@
-"""A key or a login becomes an Actor; what allauth asks of us."""
+"""Turn a bearer key or a session into an Actor; allauth's account adapter."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyped
-    """People are invited by an admin; nobody signs up."""
+    """Accounts are made by invitation only; nobody signs up."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Nobody may."""
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return what the rate limits of signing in count as one client."""
+        """Return the client's network, which allauth's rate limits count by."""
         return client_address.client_network(request)
 
     def get_login_redirect_url(self, request: HttpRequest) -> str:
@@ -40,7 +39,7 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
     def send_mail(
         self, template_prefix: str, email: str, context: dict[str, Any]
     ) -> None:
-        """Send one of allauth's mails, or say that no server takes it."""
+        """Send one of allauth's mails; without a mail server the mail is logged."""
         if mail.server_set():
             super().send_mail(template_prefix, email, context)
         else:
@@ -48,7 +47,7 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
 
 
 def login_path(user: User) -> str:
-    """Return the path of a fresh one-time login link, for who runs the installation."""
+    """Return a fresh one-time login link for the installation's operator."""
     return accounts.link_path(user, accounts.Purpose.SIGN_IN)
 
 
@@ -64,32 +63,35 @@ def token_of(request: HttpRequest) -> str | None:
 
 def named_end_user(request: HttpRequest) -> str | None:
     """Return the end user whom a request's header names."""
-    return end_users.of_header(request.headers.get(end_users.HEADER))
+    return end_users.from_header(request.headers.get(end_users.HEADER))
 
 
 def _check_workspace_header(request: HttpRequest, actor: Actor) -> None:
-    """A header may name the workspace, but never another one than the key's."""
-    named = request.headers.get("X-Workspace-ID")
-    if named and named != actor.workspace_id:
+    """Refuse a workspace header that names another workspace than the key's."""
+    workspace_id = request.headers.get("X-Workspace-ID")
+    if workspace_id and workspace_id != actor.workspace_id:
         raise errors.NotFound
 
 
 def memberships(user: User) -> list[Membership]:
-    """Return the workspaces a person belongs to, by name."""
+    """Return a user's memberships, ordered by workspace name."""
     rows = Membership.objects.filter(user=user).select_related("workspace")
     return list(rows.order_by("workspace__slug"))
 
 
 def actor_of_session(request: HttpRequest) -> Actor | None:
-    """Return the signed-in person in the workspace the session chose."""
+    """Return the signed-in person in the workspace chosen in the session."""
     user = request.user
     if not isinstance(user, User) or not user.is_active:
         return None
-    mine = memberships(user)
-    if not mine:
+    own_memberships = memberships(user)
+    if not own_memberships:
         return None
-    chosen = request.session.get(SESSION_WORKSPACE)
-    member = next((m for m in mine if m.workspace_id == chosen), mine[0])
+    workspace_id = request.session.get(SESSION_WORKSPACE)
+    member = next(
+        (m for m in own_memberships if m.workspace_id == workspace_id),
+        own_memberships[0],
+    )
     return Actor(
         role=Role(member.role),
         workspace_id=member.workspace_id,
@@ -104,16 +106,16 @@ class _Csrf(CsrfViewMiddleware):
 
 
 def _csrf_holds(request: HttpRequest) -> bool:
-    def nothing(_request: HttpRequest) -> Any:
+    def no_response(_request: HttpRequest) -> Any:
         return None
 
-    check = _Csrf(nothing)
+    check = _Csrf(no_response)
     check.process_request(request)
-    return check.process_view(request, nothing, (), {}) is None
+    return check.process_view(request, no_response, (), {}) is None
 
 
 class KeyOrSession:
-    """The API's authentication: a bearer key first, else a session with CSRF."""
+    """The API's authentication: a bearer key, else a session with a CSRF check."""
 
     openapi_security_schema: ClassVar = {"type": "http", "scheme": "bearer"}
 
@@ -125,7 +127,7 @@ class KeyOrSession:
             if actor is None:
                 raise errors.Unauthenticated
             _check_workspace_header(request, actor)
-            return end_users.bound(actor, [named_end_user(request)])
+            return end_users.with_end_user(actor, [named_end_user(request)])
         actor = actor_of_session(request)
         if actor is None:
             raise errors.Unauthenticated

@@ -1,4 +1,4 @@
-"""The worker and the clock as threads of the web process.
+"""The Celery worker and the scheduler as threads of the web process.
 
 Celery without a broker: messages pass through memory, a worker with two threads takes
 them within a twentieth of a second, and beat ticks beside it. A message that is lost
@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 
 def warm_up() -> None:
-    """Load the embedder, so that the first question does not wait for it."""
+    """Load the embedder, so that the first question does not pay for it."""
     try:
         engine.embedder().embed_query("warm-up")
     except EmbedderError as error:
@@ -46,8 +46,8 @@ def warm_up() -> None:
         connections.close_all()
 
 
-def give_way(**_: Any) -> None:
-    """Let requests go first: the thread of a task asks for less of the processor.
+def lower_priority(**_: Any) -> None:
+    """Lower the scheduling priority of a task's thread below that of requests.
 
     Linux weighs every thread by itself; elsewhere this would slow the whole process.
     """
@@ -56,7 +56,7 @@ def give_way(**_: Any) -> None:
 
 
 def _worker() -> Any:
-    """Return a worker that takes nothing but tasks: no gossip, no remote control."""
+    """Return a Celery worker without gossip, mingle and remote control."""
     app.conf.worker_enable_remote_control = False
     # Whoever started us has run the system checks; the worker would run them again.
     os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
@@ -75,7 +75,7 @@ def _worker() -> Any:
     )
 
 
-class Embedded:
+class BackgroundThreads:
     """The two threads; celery's Django fix-up closes their database connections."""
 
     def __init__(self) -> None:
@@ -93,10 +93,10 @@ class Embedded:
         self._clock.start(embedded_process=False)
 
     def start(self) -> None:
-        """Take messages from now on, and warm the embedder up beside it."""
+        """Start the threads and load the embedder."""
         threading.excepthook = logs.thread_failed
         app.conf.crewship_delivers = True
-        task_prerun.connect(give_way)
+        task_prerun.connect(lower_priority)
         for thread in self._threads:
             thread.start()
         self._watcher.start()

@@ -1,4 +1,4 @@
-"""The first workspace, the first admin, and the link that lets them in."""
+"""Make the first workspace and its first admin, with a login link."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DEFAULT_WORKSPACE: Final = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Founded:
-    """A workspace and its admin, and which of them were made now.
+class Bootstrapped:
+    """A workspace and its admin, and which of the two are new.
 
     ``invitation`` is the path of a link: the person has an account that somebody else
     set up, and has to accept.
@@ -35,34 +35,34 @@ class Founded:
 
 
 def checked_email(value: str) -> str:
-    """Return an address in the form it is kept in, or raise Invalid."""
+    """Return an address in the normalised form that is stored, or raise Invalid."""
     return invitations.checked_email(value)
 
 
 def person(email: str, password: str | None = None) -> tuple[User, bool]:
-    """Return the person of an address; the installation's first one owns it.
+    """Return the user of an address, made if missing; the first is a superuser.
 
     Owning means that the raw rows under /admin/ are open as well. Whoever runs the
     installation vouches for the addresses of accounts that are made here.
     """
-    user, made = workspaces.ensure_user(checked_email(email), password)
-    if made:
-        accounts.prove(user)
-    if made and not User.objects.filter(is_superuser=True).exists():
+    user, is_new = workspaces.ensure_user(checked_email(email), password)
+    if is_new:
+        accounts.mark_proven(user)
+    if is_new and not User.objects.filter(is_superuser=True).exists():
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])
-    return user, made
+    return user, is_new
 
 
-def found(slug: str, email: str, password: str | None = None) -> Founded:
-    """Return a workspace with an admin; what is there already stays as it is.
+def bootstrap(slug: str, email: str, password: str | None = None) -> Bootstrapped:
+    """Return a workspace with an admin, made where missing.
 
     So does the password of somebody who is already known.
     """
     with transaction.atomic():
         workspace, made_workspace = workspaces.ensure_workspace(slug)
         user, made_user = person(email, password)
-        was = Membership.objects.filter(workspace=workspace, user=user).exists()
+        was_member = Membership.objects.filter(workspace=workspace, user=user).exists()
         by = system(workspace.id, "bootstrap")
         invitation = ""
         try:
@@ -71,14 +71,16 @@ def found(slug: str, email: str, password: str | None = None) -> Founded:
             if error.problem_code != "must_accept":
                 raise
             invitation = _invitation(user, by)
-    made_member = not was and not invitation
-    return Founded(workspace, user, made_workspace, made_user, made_member, invitation)
+    made_member = not was_member and not invitation
+    return Bootstrapped(
+        workspace, user, made_workspace, made_user, made_member, invitation
+    )
 
 
 def _invitation(user: User, by: Actor) -> str:
-    """Return a link with which somebody accepts to be the admin of a workspace."""
-    waiting = {row.email: row for row in invitations.waiting(by)}
-    invitation = waiting.get(user.email)
+    """Return a link that accepts the invitation to be a workspace's admin."""
+    invitation_by_email = {row.email: row for row in invitations.pending(by)}
+    invitation = invitation_by_email.get(user.email)
     if invitation is not None and invitation.role != Role.ADMIN.value:
         invitations.withdraw(invitation, by=by)
         invitation = None
@@ -87,20 +89,20 @@ def _invitation(user: User, by: Actor) -> str:
     return invitations.link_path(invitation, by=by)
 
 
-def found_first() -> Founded | None:
-    """Make the first admin and workspace, unless somebody is here already."""
+def bootstrap_first() -> Bootstrapped | None:
+    """Make the first admin and workspace, unless a user exists."""
     if User.objects.exists():
         return None
-    return found(DEFAULT_WORKSPACE, settings.ADMIN_EMAIL)
+    return bootstrap(DEFAULT_WORKSPACE, settings.ADMIN_EMAIL)
 
 
-def nobody_came_yet() -> bool:
-    """Whether no person has ever signed in."""
+def has_no_sign_ins() -> bool:
+    """Whether no user has ever signed in."""
     return not User.objects.filter(last_login__isnull=False).exists()
 
 
 def first_admin(slug: str | None = None) -> User | None:
-    """Return the longest-serving admin, of one workspace or of any."""
+    """Return the admin with the oldest membership, of one workspace or of any."""
     rows = Membership.objects.filter(role=Role.ADMIN.value, user__is_active=True)
     if slug is not None:
         rows = rows.filter(workspace__slug=slug)
@@ -109,7 +111,7 @@ def first_admin(slug: str | None = None) -> User | None:
 
 
 def absolute(path: str, base: str = "") -> str:
-    """Return the address of a path, absolute when our own address is known."""
+    """Return the absolute URL of a path where the public address is configured."""
     return (base or settings.PUBLIC_URL).rstrip("/") + path
 
 

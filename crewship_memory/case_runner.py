@@ -1,4 +1,4 @@
-"""Begins the cases that wait for a runner, within a second of their start.
+"""Start the run of due cases within a second.
 
 The worker's few threads may be busy with an index or a night's work, and the message
 that a case waits would wait behind it. So the process that runs a worker of its own
@@ -22,29 +22,28 @@ log = structlog.get_logger(__name__)
 
 
 class CaseRunner:
-    """A thread that looks for cases that wait, and carries them out."""
+    """A thread that polls for due cases and runs them."""
 
     def __init__(self) -> None:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cases", daemon=True)
 
     def start(self) -> None:
-        """Begin, in the background."""
         self._thread.start()
 
     def stop(self) -> bool:
-        """End; False when a case was still running: its lease ends, and it resumes."""
+        """Stop; False when a case still runs, whose lease lets it resume later."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS)
         return not self._thread.is_alive()
 
     def look(self) -> bool:
-        """Carry out what waits; return whether there was anything."""
-        waiting = bool(leases.due())
-        if waiting:
+        """Run due cases; return whether there were any."""
+        has_due_cases = bool(leases.due())
+        if has_due_cases:
             tasks.sweep()
-        return waiting
+        return has_due_cases
 
     def _run(self) -> None:
         while not self._ended.wait(LOOK_SECONDS):

@@ -1,4 +1,4 @@
-"""The Celery application and its timetable.
+"""The Celery application and its schedule.
 
 Embedded: no broker, the worker and the clock are threads of the web process. Scaled
 out: Redis, any number of `celery -A crewship_memory worker`, and one `… beat`.
@@ -21,7 +21,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "crewship_memory.settings")
 @worker_init.connect
 @beat_init.connect
 def refuse_newer_schema(**_: Any) -> None:
-    """End before the first task where the database is newer than this code."""
+    """Exit before the first task when the database's schema is newer than the code."""
     django.setup()
     schema = import_module("memory.installation.schema_version")
     names = schema.unknown()
@@ -50,4 +50,4 @@ app.conf.beat_schedule = {
 
 @setup_logging.connect
 def _keep_logging(**_: object) -> None:
-    """Leave logging as the settings made it; otherwise Celery adds lines of its own."""
+    """Keep the logging of the settings; Celery would add handlers of its own."""

@@ -1,4 +1,4 @@
-"""System checks with hints; `manage.py check` and `doctor` run them."""
+"""Django system checks with hints; ``manage.py check`` and ``doctor`` run them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ def _is_sqlite() -> bool:
 
 @register(Tags.files)
 def data_folder_is_writable(**_kwargs: Any) -> list[CheckMessage]:
-    """Nothing works without a place to keep things."""
     folder = settings.DATA_DIR
     if os.access(folder, os.W_OK | os.X_OK):
         return []
@@ -38,23 +37,23 @@ def _has_fts5() -> bool:
 
 @register(Tags.compatibility)
 def sqlite_can_search(**_kwargs: Any) -> list[CheckMessage]:
-    """SQLite must be new enough, with FTS5; PostgreSQL is asked by `doctor`."""
+    """SQLite must be new enough and have FTS5; ``doctor`` checks PostgreSQL."""
     if not _is_sqlite():
         return []
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
-        told = f"SQLite {sqlite3.sqlite_version} is too old."
+        message = f"SQLite {sqlite3.sqlite_version} is too old."
         hint = "3.38 is the oldest that will do; use a newer Python build."
-        found.append(Error(told, hint=hint, id="crewship.E002"))
+        messages.append(Error(message, hint=hint, id="crewship.E002"))
     if not _has_fts5():
         hint = "Use a Python whose SQLite was built with FTS5, or PostgreSQL."
-        found.append(Error("SQLite has no FTS5.", hint=hint, id="crewship.E003"))
-    return found
+        messages.append(Error("SQLite has no FTS5.", hint=hint, id="crewship.E003"))
+    return messages
 
 
 @register(Tags.compatibility)
 def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
-    """A setting that names no embedder shows here and not at the first question."""
+    """Report an unknown embedder at start-up, not at the first question."""
     try:
         engine.embedder()
     except ValueError as error:
@@ -65,51 +64,51 @@ def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(Tags.security)
 def hosts_are_named(**_kwargs: Any) -> list[CheckMessage]:
-    """A wildcard lets anyone choose the address in our links."""
+    """With a wildcard, a client's Host header decides the address in links we send."""
     if settings.DEBUG or "*" not in settings.ALLOWED_HOSTS:
         return []
-    told = "CREWSHIP_ALLOWED_HOSTS allows every host."
+    message = "CREWSHIP_ALLOWED_HOSTS allows every host."
     hint = "Name the hosts that people and agents use."
-    return [Warning(told, hint=hint, id="crewship.W001")]
+    return [Warning(message, hint=hint, id="crewship.W001")]
 
 
 @register(Tags.compatibility)
 def several_processes_share_a_broker(**_kwargs: Any) -> list[CheckMessage]:
-    """Rate limits and tasks live in the process unless there is Redis."""
-    several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
-    if settings.REDIS_URL or not several:
+    """Rate limits and tasks are per process without Redis."""
+    has_several = os.environ.get(WORKERS, "1").strip() not in ("", "0", "1")
+    if settings.REDIS_URL or not has_several:
         return []
-    told = f"{WORKERS} asks for several processes, and there is no REDIS_URL."
+    message = f"{WORKERS} asks for several processes, and there is no REDIS_URL."
     hint = "Each would count rate limits alone and no worker would hear of appends."
-    return [Warning(told, hint=hint, id="crewship.W002")]
+    return [Warning(message, hint=hint, id="crewship.W002")]
 
 
 @register(Tags.files)
 def data_folder_is_private(**_kwargs: Any) -> list[CheckMessage]:
-    """Keys and memories rest in it."""
+    """The data folder holds keys and memory files."""
     folder = settings.DATA_DIR
-    if not folder.exists() or not folder.stat().st_mode & key_files.OTHERS:
+    if not folder.exists() or not folder.stat().st_mode & key_files.GROUP_AND_OTHERS:
         return []
-    told = f"Other accounts of this machine can look into {folder}."
-    return [Warning(told, hint=f"chmod 700 {folder}", id="crewship.W003")]
+    message = f"Other accounts of this machine can look into {folder}."
+    return [Warning(message, hint=f"chmod 700 {folder}", id="crewship.W003")]
 
 
 @register(Tags.security)
 def a_proxy_with_tls_is_trusted(**_kwargs: Any) -> list[CheckMessage]:
-    """Whether a request came by HTTPS is only believed from a proxy that is named."""
+    """X-Forwarded-Proto is believed only from a configured proxy."""
     if not settings.HTTPS or settings.TRUSTED_PROXIES:
         return []
-    told = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
+    message = "CREWSHIP_HTTPS is on and CREWSHIP_TRUSTED_PROXIES names no proxy."
     hint = (
         "Name the proxy that ends TLS: its X-Forwarded-Proto is not believed, "
         "so that every request is redirected to https."
     )
-    return [Warning(told, hint=hint, id="crewship.W005")]
+    return [Warning(message, hint=hint, id="crewship.W005")]
 
 
 @register(Tags.security, deploy=True)
 def traffic_is_encrypted(**_kwargs: Any) -> list[CheckMessage]:
-    """Keys and cookies must not travel in the clear."""
+    """Keys and cookies must not be sent in the clear."""
     if settings.HTTPS:
         return []
     hint = "Put a proxy with TLS in front and set CREWSHIP_HTTPS=1."

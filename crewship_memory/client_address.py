@@ -1,4 +1,4 @@
-"""Who is at the other end: the address of the client, through trusted proxies only.
+"""The client's address, read through trusted proxies only.
 
 ``X-Forwarded-For`` is text that anybody can send. It is read from the right, hop by
 hop, as long as the sender of the hop is one of CREWSHIP_TRUSTED_PROXIES: the first
@@ -58,7 +58,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
-    """The peers whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
+    """The proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` are believed."""
 
     networks: tuple[Network, ...] = ()
     unix_socket: bool = False
@@ -67,14 +67,14 @@ class TrustedProxies:
         return bool(self.networks) or self.unix_socket
 
     def trust(self, address: Address | None) -> bool:
-        """Return whether a peer is a proxy of ours; None is a Unix socket."""
+        """Return whether a peer is a trusted proxy; None stands for a Unix socket."""
         if address is None:
             return self.unix_socket
         return any(address in network for network in self.networks)
 
 
 def parse_proxies(values: Iterable[str]) -> TrustedProxies:
-    """Read addresses, networks (CIDR) and the word ``unix``; else ValueError."""
+    """Parse addresses, networks (CIDR) and the word ``unix``; raise ValueError."""
     names = [value.strip() for value in values if value.strip()]
     try:
         networks = tuple(ip_network(n, strict=False) for n in names if n != UNIX)
@@ -89,7 +89,7 @@ def parse_proxies(values: Iterable[str]) -> TrustedProxies:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request comes from."""
+    """Address, scheme and proxy of a request."""
 
     address: str
     # Whether the connection itself was opened by one of CREWSHIP_TRUSTED_PROXIES.
@@ -99,7 +99,7 @@ class Origin:
 
 
 def _parse(text: str) -> Address | None:
-    """Return an address without port, brackets and zone; None for anything else."""
+    """Return an address without port, brackets and zone; None when it is none."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -115,35 +115,35 @@ def _parse(text: str) -> Address | None:
 
 
 def _client(peer: Address | None, forwarded: str, proxies: TrustedProxies) -> str:
-    """Walk the hops from the right to the first one that is no proxy of ours."""
+    """Return the rightmost hop that is not a trusted proxy."""
     address = peer
     while forwarded and proxies.trust(address):
         forwarded, _, hop = forwarded.rpartition(",")
-        known = _parse(hop)
-        if known is None:
+        parsed = _parse(hop)
+        if parsed is None:
             break
-        address = known
+        address = parsed
     return str(address) if address is not None else UNKNOWN
 
 
 def origin(request: HttpRequest) -> Origin:
     """Return where a request comes from; the headers are read once a request."""
-    known: Origin | None = getattr(request, "_crewship_origin", None)
-    if known is not None:
-        return known
+    cached: Origin | None = getattr(request, "_crewship_origin", None)
+    if cached is not None:
+        return cached
     proxies: TrustedProxies = settings.TRUSTED_PROXIES
     remote = str(request.META.get("REMOTE_ADDR") or "")
     peer = _parse(remote)
     # A peer with a name that is no address is nobody's proxy.
     is_proxied = proxies.trust(peer) if peer or remote in ("", UNIX) else False
     forwarded = str(request.META.get(FORWARDED_FOR, "")) if is_proxied else ""
-    found = Origin(
+    result = Origin(
         address=_client(peer, forwarded, proxies),
         is_proxied=is_proxied,
         has_forwarded_headers=any(name in request.META for name in FORWARDED_HEADERS),
     )
-    request._crewship_origin = found  # type: ignore[attr-defined]
-    return found
+    request._crewship_origin = result  # type: ignore[attr-defined]
+    return result
 
 
 def client_address(request: HttpRequest) -> str:
@@ -155,7 +155,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def network_of(text: str) -> str:
-    """Return what one client can hold: an IPv4 address, or the /64 of an IPv6 one."""
+    """Return what one client controls: an IPv4 address, or the /64 of an IPv6 one."""
     address = _parse(text)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, IPV6_PREFIX), strict=False))
@@ -163,22 +163,22 @@ def network_of(text: str) -> str:
 
 
 def client_network(request: HttpRequest) -> str:
-    """Return the network that a request's client can hold."""
+    """Return ``network_of`` the request's client."""
     return network_of(client_address(request))
 
 
 def is_loopback(request: HttpRequest) -> bool:
-    """Return whether the client is on this machine, and no proxy stands between."""
-    found = origin(request)
-    address = _parse(found.address)
-    if found.is_proxied or found.has_forwarded_headers or address is None:
+    """Return whether the client is on this machine with no proxy in between."""
+    client = origin(request)
+    address = _parse(client.address)
+    if client.is_proxied or client.has_forwarded_headers or address is None:
         return False
     return address.is_loopback
 
 
 @cache
 def _warn_of_unknown_proxy() -> None:
-    """Say once in a process that a proxy may have been forgotten in the settings."""
+    """Warn once per process that a proxy may be missing in the settings."""
     log.warning(
         "forwarded_by_unknown_proxy",
         hint="If a proxy stands in front, name it in CREWSHIP_TRUSTED_PROXIES.",
@@ -188,7 +188,7 @@ def _warn_of_unknown_proxy() -> None:
 
 
 class ClientAddressMiddleware:
-    """Puts the client's address where everybody looks for it; stands first.
+    """Sets REMOTE_ADDR and the scheme from the headers; must be the first middleware.
 
     Other packages read REMOTE_ADDR or the forwarding headers themselves. The first is
     set to the client's address, the second are taken away, so that nobody can believe
@@ -199,13 +199,13 @@ class ClientAddressMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Read the headers, then remove them."""
-        found = origin(request)
-        if FORWARDED_FOR in request.META and not found.is_proxied:
+        """Read the forwarding headers, then remove them."""
+        client = origin(request)
+        if FORWARDED_FOR in request.META and not client.is_proxied:
             _warn_of_unknown_proxy()
-        kept = FORWARDED_PROTO if found.is_proxied else None
+        trusted_header = FORWARDED_PROTO if client.is_proxied else None
         for name in FORWARDED_HEADERS:
-            if name != kept:
+            if name != trusted_header:
                 request.META.pop(name, None)
-        request.META["REMOTE_ADDR"] = found.address
+        request.META["REMOTE_ADDR"] = client.address
         return self.get_response(request)

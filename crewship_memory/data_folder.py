@@ -1,4 +1,4 @@
-"""The data folder: whether it can be used, and who on this machine can read it."""
+"""The data folder: is it usable, and which other accounts can read it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.conf import settings
 
 from memory.installation import key_files
 
-BESIDE: Final = ("", "-wal", "-shm", "-journal")
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
 def unusable(path: Path, reason: str) -> SystemExit:
-    """Return the end of any command, as one line: nothing works without the folder."""
+    """Return the one-line message with which a command exits."""
     return SystemExit(
         f"The data folder {path} cannot be used: {reason}. "
         "Mend it, or set CREWSHIP_DATA_DIR to a folder that this account may write to."
@@ -23,7 +23,7 @@ def unusable(path: Path, reason: str) -> SystemExit:
 
 
 def prepared(folder: Path) -> Path:
-    """Return the data folder, made where there was none; else end with one line."""
+    """Return the data folder, made if missing, or exit with one line."""
     folder = folder.absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -40,11 +40,11 @@ def prepared(folder: Path) -> Path:
 
 
 def _database_files() -> Iterator[Path]:
-    """Return the files of a SQLite database, wherever it lies."""
+    """Return the files of the SQLite database, inside or outside of the folder."""
     config = settings.DATABASES["default"]
     if str(config["ENGINE"]).endswith("sqlite3"):
         name = str(config["NAME"])
-        yield from (Path(f"{name}{end}") for end in BESIDE)
+        yield from (Path(f"{name}{end}") for end in DATABASE_SUFFIXES)
 
 
 def _owner_fault(folder: Path) -> str | None:
@@ -58,24 +58,30 @@ def _owner_fault(folder: Path) -> str | None:
 
 
 def make_private() -> str | None:
-    """Take other accounts' rights away; return why that failed, as one line."""
+    """Remove other accounts' permissions; return a one-line reason when that fails."""
     folder = Path(settings.DATA_DIR)
     if fault := _owner_fault(folder):
         return fault
-    left = key_files.tighten_folder(folder) or key_files.tighten(_database_files())
-    if left is None:
+    exposed_paths = key_files.tighten_folder(folder) or key_files.tighten(
+        _database_files()
+    )
+    if exposed_paths is None:
         return None
     return (
-        f"Others can still read {left}, and this account may not change that: chown it"
-        f" to account {os.geteuid()} or chmod go= it; the data folder"
+        f"Others can still read {exposed_paths}, and this account may not change that:"
+        f" chown it to account {os.geteuid()} or chmod go= it; the data folder"
         " (CREWSHIP_DATA_DIR) has to be private."
     )
 
 
 def exposed() -> str | None:
-    """Return what other accounts can read, as a sentence; None when all is private."""
+    """Return a sentence that names what other accounts can read, else None."""
     folder = Path(settings.DATA_DIR)
     if fault := _owner_fault(folder):
         return fault
-    left = key_files.readable_by_others(folder)
-    return None if left is None else f"Other accounts have rights on {left}."
+    exposed_paths = key_files.readable_by_others(folder)
+    return (
+        None
+        if exposed_paths is None
+        else f"Other accounts have rights on {exposed_paths}."
+    )

@@ -1,4 +1,4 @@
-"""What `doctor` looks at: one function a question, one frozen finding an answer.
+"""The checks of ``doctor``: a function per check, a Finding per result.
 
 Nothing here changes anything, and no finding holds a secret: a database address, a key
 or a stored text never appears in one.
@@ -45,7 +45,7 @@ PRAGMAS: Final = {
 
 
 class Level(StrEnum):
-    """How bad a finding is; only a fault makes doctor exit with 1."""
+    """Severity of a finding; only a fault makes ``doctor`` exit with 1."""
 
     OK = "ok"
     WARN = "warn"
@@ -54,7 +54,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One answer: what was looked at, how it is, and what to do about it."""
+    """One result: what was checked, its state, and what to do."""
 
     check: str
     level: Level
@@ -80,21 +80,21 @@ def _fail(check: str, message: str, hint: str) -> Finding:
 # ── Configuration and folders ────────────────────────────────────────────────
 def configuration() -> list[Finding]:
     """Run Django's and our own system checks."""
-    found = []
+    findings = []
     for message in system_checks.run_checks(include_deployment_checks=False):
         level = Level.FAIL if message.is_serious() else Level.WARN
         text = f"{message.id}: {message.msg}"
-        found.append(Finding("configuration", level, text, message.hint or ""))
-    return found or [_ok("configuration", "The settings are consistent.")]
+        findings.append(Finding("configuration", level, text, message.hint or ""))
+    return findings or [_ok("configuration", "The settings are consistent.")]
 
 
 def data_folder() -> list[Finding]:
-    """Look at the data folder: writable, private, with room left."""
+    """Check the data folder: writable, private, with free space."""
     folder = settings.DATA_DIR
     if not os.access(folder, os.W_OK | os.X_OK):
         hint = "Give it to the user this process runs as, or set CREWSHIP_DATA_DIR."
         return [_fail("data_folder", f"{folder} cannot be written to.", hint)]
-    return [_permissions(), _room()]
+    return [_permissions(), _disk_space()]
 
 
 def _permissions() -> Finding:
@@ -105,19 +105,19 @@ def _permissions() -> Finding:
     return _ok("data_folder", f"{settings.DATA_DIR} is writable and private.")
 
 
-def _room() -> Finding:
+def _disk_space() -> Finding:
     free = healthz.free_bytes()
-    told = f"{free / 1024**2:,.0f} MiB free."
+    message = f"{free / 1024**2:,.0f} MiB free."
     if free < healthz.FULL_BYTES:
         hint = "Make room: until there is some, appends are refused with 507."
-        return _fail("disk", told, hint)
+        return _fail("disk", message, hint)
     if free < healthz.LOW_BYTES:
-        return _warn("disk", told, "An erasure rewrites tables and needs room.")
-    return _ok("disk", told)
+        return _warn("disk", message, "An erasure rewrites tables and needs room.")
+    return _ok("disk", message)
 
 
 def proxies() -> list[Finding]:
-    """Look for the mark that a forwarded request from an unknown peer left."""
+    """Report a forwarded request from a proxy that is not configured."""
     if settings.TRUSTED_PROXIES:
         return [_ok("proxies", "The trusted proxies are named.")]
     if not settings.UNKNOWN_PROXY_MARK.exists():
@@ -140,25 +140,25 @@ def identity() -> list[Finding]:
 
 # ── The database ─────────────────────────────────────────────────────────────
 def database() -> list[Finding]:
-    """Reach the database and count the migrations it has not seen."""
+    """Connect and count the migrations that are not applied."""
     try:
         healthz.check_database()
-        waiting = healthz.waiting_migrations()
+        pending = healthz.waiting_migrations()
     except (healthz.NotReady, DatabaseError, LookupError) as error:
         hint = "Look at DATABASE_URL and at the server's own log."
         return [_fail("database", f"No answer: {type(error).__name__}.", hint)]
-    found = [_ok("database", f"{connection.vendor} answers.")]
+    findings = [_ok("database", f"{connection.vendor} answers.")]
     newer = schema_version.unknown()
     if newer:
-        told = schema_version.refusal(newer).detail
-        found.append(_fail("schema", told, "Install the newer version again."))
-    if waiting:
-        told = f"{len(waiting)} migrations wait: {', '.join(waiting[:5])}."
-        return [*found, _fail("migrations", told, "Run manage.py migrate.")]
-    return [*found, _ok("migrations", "All are applied.")]
+        message = schema_version.refusal(newer).detail
+        findings.append(_fail("schema", message, "Install the newer version again."))
+    if pending:
+        message = f"{len(pending)} migrations wait: {', '.join(pending[:5])}."
+        return [*findings, _fail("migrations", message, "Run manage.py migrate.")]
+    return [*findings, _ok("migrations", "All are applied.")]
 
 
-def _one(sql: str) -> Any:
+def _scalar(sql: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         row = cursor.fetchone()
@@ -166,39 +166,39 @@ def _one(sql: str) -> Any:
 
 
 def features() -> list[Finding]:
-    """Assert what durability, erasure and search stand on."""
+    """Check the settings that durability, erasure and search depend on."""
     return _sqlite() if connection.vendor == "sqlite" else _postgres()
 
 
 def _sqlite() -> list[Finding]:
-    found = []
-    for name, wanted in PRAGMAS.items():
-        value = _one(f"PRAGMA {name}")
-        if value == wanted:
-            found.append(_ok("sqlite", f"{name} is {value}."))
+    findings = []
+    for name, expected in PRAGMAS.items():
+        value = _scalar(f"PRAGMA {name}")
+        if value == expected:
+            findings.append(_ok("sqlite", f"{name} is {value}."))
         else:
             hint = "Another program opened the database, or its folder is remote."
-            told = f"{name} is {value}, not {wanted}."
-            found.append(_fail("sqlite", told, hint))
-    return [*found, _fts5(), _pages()]
+            message = f"{name} is {value}, not {expected}."
+            findings.append(_fail("sqlite", message, hint))
+    return [*findings, _fts5(), _pages()]
 
 
 def _pages() -> Finding:
-    """Read the whole file through."""
-    if _one("PRAGMA quick_check(1)") == "ok":
+    """Check every page of the database file."""
+    if _scalar("PRAGMA quick_check(1)") == "ok":
         return _ok("integrity", "No page of the database is damaged.")
     return _fail("integrity", "A page of the database is damaged.", outages.DAMAGED)
 
 
 def _fts5() -> Finding:
-    if _one("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
-        return _ok("fts5", f"SQLite {_one('SELECT sqlite_version()')} has FTS5.")
+    if _scalar("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'"):
+        return _ok("fts5", f"SQLite {_scalar('SELECT sqlite_version()')} has FTS5.")
     hint = "Use a Python whose SQLite was built with FTS5."
     return _fail("fts5", "This SQLite has no FTS5.", hint)
 
 
 def _postgres() -> list[Finding]:
-    version = _one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    version = _scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
     if version is None:
         hint = "CREATE EXTENSION vector; the image pgvector/pgvector has it."
         return [_fail("pgvector", "The extension is missing.", hint)]
@@ -207,7 +207,7 @@ def _postgres() -> list[Finding]:
 
 # ── The embedder and its backlog ─────────────────────────────────────────────
 def embedder() -> list[Finding]:
-    """Embed one word for real."""
+    """Embed one word."""
     using = engine.embedder()
     if using.name == "none":
         hint = "Set CREWSHIP_EMBEDDER=local to recall by meaning."
@@ -217,15 +217,17 @@ def embedder() -> list[Finding]:
     except EmbedderError as error:
         hint = f"Recall is by words alone until it answers ({error.reason})."
         return [_fail("embedder", f"{using.name}: {error}", hint)]
-    told = f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
-    told += _model_digest()
+    message = (
+        f"{using.name} answers: model {using.model}, {vectors.shape[1]} dimensions"
+    )
+    message += _model_digest()
     if using.name.startswith("hashing"):
-        return [_warn("embedder", told, "It knows spelling, not meaning.")]
-    return [_ok("embedder", told)]
+        return [_warn("embedder", message, "It knows spelling, not meaning.")]
+    return [_ok("embedder", message)]
 
 
 def _model_digest() -> str:
-    """Return the start of the local model's digest, nothing for any other embedder."""
+    """Return the start of the local model's digest, empty for another embedder."""
     if settings.EMBEDDER != "local":
         return ""
     name = settings.LOCAL_MODEL
@@ -234,25 +236,28 @@ def _model_digest() -> str:
 
 
 def backlog() -> list[Finding]:
-    """Count what waits for its embedding, and for how long."""
+    """Count pending embeddings and how long the oldest has waited."""
     rows = Embedding.objects.exclude(state=State.INDEXED).aggregate(
         pending=Count("pk", filter=Q(state=State.PENDING)),
         failed=Count("pk", filter=Q(state=State.FAILED)),
         oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
     )
-    waited = (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
-    told = (
-        f"{rows['pending']} pending (oldest {waited:.0f} s), {rows['failed']} failed."
+    oldest_seconds = (
+        (timezone.now() - rows["oldest"]).total_seconds() if rows["oldest"] else 0
+    )
+    message = (
+        f"{rows['pending']} pending (oldest {oldest_seconds:.0f} s),"
+        f" {rows['failed']} failed."
     )
     if rows["failed"]:
-        return [_warn("backlog", told, "Run manage.py episodic_index; it says why.")]
-    if waited > LATE_SECONDS:
-        return [_warn("backlog", told, "Is a worker running? `up` has one inside.")]
-    return [_ok("backlog", told)]
+        return [_warn("backlog", message, "Run manage.py episodic_index; it says why.")]
+    if oldest_seconds > LATE_SECONDS:
+        return [_warn("backlog", message, "Is a worker running? `up` has one inside.")]
+    return [_ok("backlog", message)]
 
 
 def broker() -> list[Finding]:
-    """Reach the broker, when there is one."""
+    """Connect to the broker, if one is configured."""
     if not settings.REDIS_URL:
         return [_ok("broker", "None is needed: the worker lives in the web process.")]
     try:
@@ -266,18 +271,18 @@ def broker() -> list[Finding]:
 
 # ── The chain ────────────────────────────────────────────────────────────────
 def chain_heads() -> list[Finding]:
-    """Check the signed end of every workspace's chain, without walking it."""
+    """Verify the signed head of every workspace's chain, without reading the chain."""
     heads = list(ChainHead.objects.select_related("workspace"))
     broken = [head.workspace.slug for head in heads if not _holds(head)]
     if broken:
-        told = f"The signed end does not hold in {', '.join(broken[:10])}."
+        message = f"The signed end does not hold in {', '.join(broken[:10])}."
         hint = "Run manage.py journal_verify --workspace SLUG; was the key changed?"
-        return [_fail("chain", told, hint)]
+        return [_fail("chain", message, hint)]
     return [_ok("chain", f"The signed ends of {len(heads)} chains hold.")]
 
 
 def _holds(head: ChainHead) -> bool:
-    """Whether a head is signed with our key and stands on the last entry."""
+    """Whether a head has our signature and matches the last entry."""
     if head.seq == 0:
         return True
     args = (head.workspace_id, head.seq, head.entry_hash)
@@ -291,14 +296,14 @@ def _holds(head: ChainHead) -> bool:
 
 # ── Erasures ─────────────────────────────────────────────────────────────────
 def erasures() -> list[Finding]:
-    """Compare the database with what was erased: a restored backup is older."""
+    """Compare the database with the tombstones: a restored backup lacks erasures."""
     state = replay.state()
     if state["fault"]:
         hint = "Bring back the folder erasures from where it is kept, untouched."
         return [_fail("erasures", state["fault"], hint)]
     if state["behind"]:
-        told = f"The database forgot {state['behind']} erasures: people are back."
-        return [_fail("erasures", told, "Run manage.py gdpr_replay before serving.")]
+        message = f"The database forgot {state['behind']} erasures: people are back."
+        return [_fail("erasures", message, "Run manage.py gdpr_replay before serving.")]
     return [_ok("erasures", "The database knows every erasure.")]
 
 
@@ -317,7 +322,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 )
 
 
-def _asked(check: Check) -> list[Finding]:
+def _run_check(check: Check) -> list[Finding]:
     try:
         return check()
     except errors.Unavailable as error:
@@ -332,5 +337,5 @@ def _asked(check: Check) -> list[Finding]:
 
 
 def run() -> list[Finding]:
-    """Look at everything; a check that the database stops is a fault, not the end."""
-    return [finding for check in CHECKS for finding in _asked(check)]
+    """Run every check; a database error inside a check is a fault, not the end."""
+    return [finding for check in CHECKS for finding in _run_check(check)]

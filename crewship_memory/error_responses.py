@@ -1,4 +1,4 @@
-"""Every refusal in the shape of whoever asked: problem+json, a dialect's own, a page.
+"""Errors in the client's format: problem+json, an integration's own, or a page.
 
 Also what Django itself refuses or fails at, outside of any view, comes here.
 """
@@ -6,7 +6,6 @@ Also what Django itself refuses or fails at, outside of any view, comes here.
 from __future__ import annotations
 
 import sys
-from functools import cache
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -15,45 +14,31 @@ from django.views import defaults
 
 from crewship_memory import integrations, problem_details
 from memory import outages
-from memory.integrations import registry as wires
-from memory.integrations.base import Dialect
+from memory.integrations import registry
 from memory.rules import errors
 
 PROBLEM_PREFIXES: Final = ("/api/", "/mcp", "/livez", "/readyz", "/metrics")
 
 
-class _BadRequest(errors.HouseError):
+class _BadRequest(errors.AppError):
     code, status, title = "bad_request", 400, "Not readable"
     sentence = "The request cannot be read."
 
 
 def is_for_programs(path: str) -> bool:
-    """Whether programs ask here, and never a person with a browser."""
-    return path.startswith(PROBLEM_PREFIXES) or _dialect(path) is not None
+    """Whether only programs, never browsers, use this address."""
+    return path.startswith(PROBLEM_PREFIXES) or registry.dialect_at(path) is not None
 
 
-@cache
-def _spoken() -> tuple[Dialect, ...]:
-    return wires.spoken()
-
-
-def _dialect(path: str) -> Dialect | None:
-    """Return the dialect that is spoken at an address."""
-    for dialect in _spoken():
-        if path == dialect.prefix or path.startswith(f"{dialect.prefix}/"):
-            return dialect
-    return None
-
-
-def _page(error: errors.HouseError) -> HttpResponse:
-    """Return a page that asks nothing of the database, of a session or of anybody."""
+def _page(error: errors.AppError) -> HttpResponse:
+    """Return an error page that uses neither database nor session."""
     text = render_to_string("outage.html", {"error": error})
     return HttpResponse(text, status=error.status)
 
 
-def respond(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
-    """Return a refusal as the address it was asked at says it."""
-    dialect = _dialect(request.path)
+def respond(request: HttpRequest, error: errors.AppError) -> HttpResponse:
+    """Return an error in the format of the address."""
+    dialect = registry.dialect_at(request.path)
     if dialect is not None:
         return integrations.respond(dialect.refuse(error))
     if is_for_programs(request.path):
@@ -66,14 +51,14 @@ def respond(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
 
 # ── What Django refuses ──────────────────────────────────────────────────────
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer what Django finds suspicious: a wrong host, too many fields."""
+    """Handle Django's 400: a wrong host, too many fields."""
     if is_for_programs(request.path):
         return respond(request, _BadRequest())
     return defaults.bad_request(request, exception)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer what Django does not permit."""
+    """Handle Django's 403."""
     if is_for_programs(request.path):
         detail = "This is not allowed."
         return respond(request, errors.Forbidden(detail))
@@ -81,14 +66,14 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer an address that leads nowhere."""
+    """Handle Django's 404."""
     if is_for_programs(request.path):
         return respond(request, errors.NotFound())
     return defaults.page_not_found(request, exception)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer what no view caught: an outage by its name, anything else as our fault.
+    """Handle an uncaught exception: a known outage as 503, anything else as 500.
 
     Django calls this while it handles the exception, and has logged it.
     """
@@ -98,5 +83,5 @@ def failed(request: HttpRequest) -> HttpResponse:
         return respond(request, outage)
     if is_for_programs(request.path):
         detail = "Something went wrong on our side."
-        return respond(request, errors.HouseError(detail))
+        return respond(request, errors.AppError(detail))
     return defaults.server_error(request)

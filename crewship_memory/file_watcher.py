@@ -1,4 +1,4 @@
-"""Watches the memory files on disk, so that a change by hand is judged within a second.
+"""Watch the memory files on disk and scan changes within a second.
 
 A comfort, not a promise: the sweep finds whatever this thread misses, and where it does
 not run (scaled out, or a file system that tells nothing) the sweep is all there is.
@@ -30,24 +30,24 @@ log = structlog.get_logger(__name__)
 
 
 def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
-    """Return the changed paths below the root; of a new folder, everything in it.
+    """Return the changed paths below the root; a new folder counts with its content.
 
     A folder that was moved in tells of itself and not of what it holds.
     """
-    found: set[tuple[str, ...]] = set()
+    labels: set[tuple[str, ...]] = set()
     for name in paths:
         path = Path(name)
         if path.name.startswith(".") or not path.is_relative_to(root):
             continue
         parts = path.relative_to(root).parts
-        found.add(parts)
+        labels.add(parts)
         if path.is_dir() and not path.is_symlink():
-            found |= set(file_paths.vault().walk(parts))
-    return found
+            labels |= set(file_paths.file_store().walk(parts))
+    return labels
 
 
 def look(root: Path, paths: Iterable[str]) -> Report:
-    """Visit what changed; one path that fails keeps no other waiting."""
+    """Reconcile the changed files; an error in one does not stop the others."""
     report = Report()
     close_old_connections()
     try:
@@ -65,7 +65,7 @@ def look(root: Path, paths: Iterable[str]) -> Report:
 
 
 class Watcher:
-    """A thread that looks at changed files, and at everything once when it starts."""
+    """A thread that reconciles changed files, and every file once at start."""
 
     def __init__(self) -> None:
         self._root = Path(settings.DATA_DIR) / "files"
@@ -73,7 +73,6 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
 
     def start(self) -> None:
-        """Begin, in the background."""
         self._thread.start()
 
     def stop(self) -> bool:
@@ -96,14 +95,14 @@ class Watcher:
             act()
         except errors.Unavailable as error:
             log.warning("watcher_stopped", why=error.detail)
-        except (errors.HouseError, DatabaseError, OSError, RuntimeError, ValueError):
+        except (errors.AppError, DatabaseError, OSError, RuntimeError, ValueError):
             log.exception("watcher_failed")
         finally:
             connections.close_all()
 
     def _catch_up(self) -> None:
-        """Clear away what a crash left, and find what changed while nobody watched."""
-        file_paths.vault().tidy()
+        """Remove what a crash left and reconcile what changed before the start."""
+        file_paths.file_store().tidy()
         reconcile.sweep()
 
     def _watch(self) -> None:
@@ -117,5 +116,5 @@ class Watcher:
             raise_interrupt=False,
             ignore_permission_denied=True,
         )
-        for changed in changes:
-            look(self._root, (path for _, path in changed))
+        for batch in changes:
+            look(self._root, (path for _, path in batch))

@@ -1,4 +1,4 @@
-"""Liveness and readiness, for whoever starts and watches this process."""
+"""Liveness and readiness of this process."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ NO_REDIS: Final = (
 
 
 class NotReady(Exception):
-    """Something that requests need is missing; the message may be shown to anyone."""
+    """A requirement is missing; the message may be shown to anybody."""
 
 
 class Degraded(Exception):
-    """Requests are served with something missing; the message may be shown too."""
+    """Requests are served with something missing; the message is public."""
 
 
 def waiting_migrations() -> list[str]:
-    """Return the names of migrations that the database has not seen."""
+    """Return the names of migrations that are not applied."""
     executor = MigrationExecutor(connection)
     targets = executor.loader.graph.leaf_nodes()
     plan = executor.migration_plan(targets)
@@ -51,7 +51,7 @@ def waiting_migrations() -> list[str]:
 
 
 def check_database() -> None:
-    """Ask the database for one row."""
+    """Read one row."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
@@ -61,7 +61,7 @@ def check_database() -> None:
 
 
 class _Migrations:
-    """Migrations never un-apply themselves, so a good answer is kept."""
+    """Caches a good answer: applied migrations stay applied."""
 
     def __init__(self) -> None:
         self.applied = False
@@ -70,16 +70,16 @@ class _Migrations:
         if self.applied:
             return
         try:
-            waiting = waiting_migrations()
+            pending = waiting_migrations()
         except (DatabaseError, LookupError) as error:
             raise NotReady("The migrations cannot be read.") from error
-        if waiting:
-            raise NotReady(f"{len(waiting)} migrations are not applied.")
+        if pending:
+            raise NotReady(f"{len(pending)} migrations are not applied.")
         self.applied = True
 
 
 def check_schema() -> None:
-    """Make sure that no newer version has migrated the database."""
+    """Fail when a newer version has migrated the database."""
     try:
         names = schema_version.unknown()
     except DatabaseError as error:
@@ -89,45 +89,45 @@ def check_schema() -> None:
 
 
 def check_integrity() -> None:
-    """Tell what the background check, or a request, found damaged."""
+    """Report damage that the background check or a request saw."""
     if outages.damage.is_noted:
         raise NotReady(outages.DAMAGED)
 
 
 def check_data_dir() -> None:
-    """Make sure that files can be made in the data folder."""
+    """Fail when no file can be made in the data folder."""
     if not os.access(settings.DATA_DIR, os.W_OK | os.X_OK):
         raise NotReady("The data folder cannot be written to.")
 
 
 def check_installation() -> None:
-    """Make sure that the keys and the data folder belong to this database."""
+    """Fail when keys or data folder belong to another database."""
     reason = installation.problem()
     if reason is not None:
         raise NotReady(reason)
 
 
 def free_bytes() -> int:
-    """Return how much room the disk of the data folder has left for us."""
+    """Return the free bytes of the data folder's disk."""
     return shutil.disk_usage(settings.DATA_DIR).free
 
 
 def check_disk() -> None:
-    """Look at the room that is left: little is a warning, none is not ready."""
+    """Little free space is a warning, too little is not ready."""
     try:
         free = free_bytes()
     except OSError:
         # The data folder is away; its own check says so.
         return
-    left = f"{free / 1024**2:.0f} MiB are free"
+    free_space = f"{free / 1024**2:.0f} MiB are free"
     if free < FULL_BYTES:
-        raise NotReady(f"The disk of the data folder is full: {left}. Make room.")
+        raise NotReady(f"The disk of the data folder is full: {free_space}. Make room.")
     if free < LOW_BYTES:
-        raise Degraded(f"The disk of the data folder is nearly full: {left}.")
+        raise Degraded(f"The disk of the data folder is nearly full: {free_space}.")
 
 
 def check_redis() -> None:
-    """Ask Redis, where it is used; after a failure not more than every five seconds."""
+    """Ping Redis if configured; after a failure at most every five seconds."""
     if not settings.REDIS_URL:
         return
     cache.get("readyz")
@@ -150,8 +150,8 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
 
 
 def embedder_state() -> dict[str, Any]:
-    """Return what the last real call to the embedder showed; never a reason to fail."""
-    embedder, pulse = engine.embedder(), engine.pulse()
+    """Return the result of the last call to the embedder; never a reason to fail."""
+    embedder, pulse = engine.embedder(), engine.status()
     return {
         "name": embedder.name,
         "model": embedder.model or None,
@@ -162,7 +162,7 @@ def embedder_state() -> dict[str, Any]:
 
 
 def erasures_state() -> dict[str, Any]:
-    """Return whether a restore brought back what was erased; told, never a failure."""
+    """Return whether a restored backup lacks erasures; reported, never a failure."""
     try:
         return replay.state()
     except (DatabaseError, OSError) as error:
@@ -170,26 +170,26 @@ def erasures_state() -> dict[str, Any]:
 
 
 def _results() -> tuple[dict[str, str], list[str], list[str]]:
-    """Return what each check says, why we are not ready, and what is degraded."""
-    said, reasons, degraded = dict[str, str](), list[str](), list[str]()
+    """Return each check's message, the reasons for not ready, and what is degraded."""
+    messages, reasons, degraded = dict[str, str](), list[str](), list[str]()
     for name, check in CHECKS.items():
-        said[name] = "ok"
+        messages[name] = "ok"
         try:
             check()
         except NotReady as error:
-            said[name] = str(error)
+            messages[name] = str(error)
             reasons.append(str(error))
         except Degraded as error:
-            said[name] = str(error)
+            messages[name] = str(error)
             degraded.append(str(error))
-    return said, reasons, degraded
+    return messages, reasons, degraded
 
 
 @login_not_required
 @never_cache
 @require_safe
 def livez(_request: HttpRequest) -> HttpResponse:
-    """Answer that the process runs; nothing else is asked."""
+    """Answer 200 without checking anything."""
     return JsonResponse({"alive": True})
 
 
@@ -197,14 +197,14 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def readyz(_request: HttpRequest) -> HttpResponse:
-    """Answer whether requests can be served, and if not, or not as well, why."""
-    said, reasons, degraded = _results()
+    """Answer whether requests can be served, with the reasons if not."""
+    messages, reasons, degraded = _results()
     body = {
         "ready": not reasons,
         "version": VERSION,
         "reasons": reasons,
         "degraded": degraded,
-        "checks": said,
+        "checks": messages,
         "embedder": embedder_state(),
         "erasures": erasures_state(),
     }

@@ -1,4 +1,4 @@
-"""The first page: what is true now. And the two ways from anywhere: find, switch."""
+"""The first page, the search box and the workspace switch."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from crewship_memory import auth
 from episodic.health import overview as recall_overview
 from episodic.web import health_page
 from gdpr.cases import overview as case_overview
-from memory import overview
-from memory.journal import queries
+from memory import overview, workspace_tree
 from memory.models import HeldState, User
 from memory.review import detail as review_detail
 from memory.review import queue as review_queue
@@ -30,101 +29,101 @@ from memory.rules.permissions import Actor
 from memory.web import pages
 
 ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
-HELD_SHOWN: Final = 4
+HELD_LINES: Final = 4
 # A journal this long was not written by people setting up.
 WELL_BEGUN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
-    """How far a new workspace has come; its agents have written nothing yet."""
+class FirstSteps:
+    """The first steps of a workspace whose agents have written nothing yet."""
 
     crews: int
     agents: int
     keys: int
 
     @property
-    def done(self) -> int:
-        """How many of the first steps are behind."""
+    def completed(self) -> int:
+        """The number of completed steps."""
         return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """Show the finding and its evidence; htmx asks for the live part alone."""
+    """Show the findings with their evidence; htmx polls the live part alone."""
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.part(request, "pulse")
+    part = pages.fragment(request, "pulse")
     context: dict[str, Any] = {
         "recall": recall_overview.card(actor),
         "live": bool(part),
         "now": timezone.now(),
     }
     if not part:
-        context |= _still(actor)
+        context |= _static_context(actor)
     return render(request, f"home.html{part}", context)
 
 
-def _still(actor: Actor) -> dict[str, Any]:
-    """Return what the page shows beside the live part."""
+def _static_context(actor: Actor) -> dict[str, Any]:
+    """Return the context of the page outside of the live part."""
     day = timezone.now() - timedelta(days=1)
     activity = overview.activity(actor)
     return {
         "activity": activity,
-        "begin": _beginning(actor, activity),
-        "held": _held(actor),
+        "begin": _first_steps(actor, activity),
+        "held": _held_lines(actor),
         "escalations": overview.escalations(actor),
-        "loud": overview.loud(actor, since=day),
-        "health": health_page.board(actor),
+        "loud": overview.alerts(actor, since=day),
+        "health": health_page.panel(actor),
         "urgent": case_overview.urgent(actor),
     }
 
 
-def _held(actor: Actor) -> list[Line] | None:
-    """Return what is most urgent to review; nothing of it counts as looked at here."""
+def _held_lines(actor: Actor) -> list[Line] | None:
+    """Return the most urgent held texts, without marking them as viewed."""
     if not actor.can("quarantine.read"):
         return None
-    wanted = review_queue.HeldFilter(state=HeldState.HELD.value)
-    found = review_queue.page(actor, wanted, limit=HELD_SHOWN)
-    return [review_detail.line(held) for held in found.items]
+    filters = review_queue.HeldFilter(state=HeldState.HELD.value)
+    page = review_queue.page(actor, filters, limit=HELD_LINES)
+    return [review_detail.line(text) for text in page.items]
 
 
-def _beginning(actor: Actor, activity: overview.Activity) -> Beginning | None:
-    """Return the first steps for who can take them, until an agent has written."""
+def _first_steps(actor: Actor, activity: overview.Activity) -> FirstSteps | None:
+    """Return the first steps, for people who may do them."""
     if activity.total >= WELL_BEGUN or not actor.can("keys.manage"):
         return None
     crews = overview.crews(actor)
     agents = [row for crew in crews for row in crew.agents]
     if any(row.latest for row in agents):
         return None
-    return Beginning(len(crews), len(agents), sum(row.active_keys for row in agents))
+    return FirstSteps(len(crews), len(agents), sum(row.active_keys for row in agents))
 
 
 @require_GET
 def find(request: HttpRequest) -> HttpResponse:
-    """Lead to an entry by its id, to an agent's entries, or to a search for words."""
+    """Redirect to an entry by its id, to an agent's entries, or to a word search."""
     actor = pages.actor(request)
-    wanted = request.GET.get("find", "").strip()[:500]
-    if ENTRY_ID.fullmatch(wanted):
-        return redirect("memory:entry", wanted)
+    query = request.GET.get("find", "").strip()[:500]
+    if ENTRY_ID.fullmatch(query):
+        return redirect("memory:entry", query)
     journal = reverse("memory:journal")
-    if not wanted:
+    if not query:
         return redirect(journal)
-    folded = wanted.lower()
-    for agent in queries.agents(actor):
+    folded = query.lower()
+    for agent in workspace_tree.agents(actor):
         if folded in (agent.slug, agent.id):
             return redirect(f"{journal}?{urlencode({'agent_id': agent.id})}")
-    return redirect(f"{journal}?{urlencode({'q': wanted})}")
+    return redirect(f"{journal}?{urlencode({'q': query})}")
 
 
 @require_POST
 def choose_workspace(request: HttpRequest) -> HttpResponse:
-    """Work in another workspace from now on; one that is not theirs is NotFound."""
-    wanted = request.POST.get("workspace", "")
+    """Switch to another workspace; NotFound without a membership."""
+    workspace_id = request.POST.get("workspace", "")
     for member in auth.memberships(cast("User", request.user)):
-        if member.workspace_id == wanted:
-            request.session[auth.SESSION_WORKSPACE] = wanted
+        if member.workspace_id == workspace_id:
+            request.session[auth.SESSION_WORKSPACE] = workspace_id
             text = f"You work in {member.workspace.slug} now, as {member.role}."
             messages.info(request, text)
             return redirect("home")

@@ -1,4 +1,4 @@
-"""Mounts the dialects: address, credential, rate, strict JSON, one shape of refusal."""
+"""Mount the integrations: patterns, credential, rate limit, strict JSON, errors."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _throttle = KeyThrottle(settings.RATE_LIMIT)
 
 def _pattern(dialect: Dialect, path: str) -> str:
     """Return the regular expression of an address; the last slash may be there."""
-    whole = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
-    parts, at = [], 0
-    for found in _PART.finditer(whole):
-        parts.append(re.escape(whole[at : found.start()]))
-        # A path may hold line breaks, which a bare full stop does not fit.
-        parts.append(f"(?P<{found[2]}>{'(?s:.+?)' if found[1] else '[^/]+'})")
-        at = found.end()
-    parts.append(re.escape(whole[at:]))
+    address = f"{dialect.prefix.strip('/')}/{path}".rstrip("/")
+    parts, position = [], 0
+    for match in _PART.finditer(address):
+        parts.append(re.escape(address[position : match.start()]))
+        # A path may hold line breaks, which a bare full stop does not match.
+        parts.append(f"(?P<{match[2]}>{'(?s:.+?)' if match[1] else '[^/]+'})")
+        position = match.end()
+    parts.append(re.escape(address[position:]))
     return f"^{''.join(parts)}/?$"
 
 
@@ -52,7 +52,7 @@ def _check(request: HttpRequest) -> None:
 
 
 def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
-    """Read the body, if there is one; a DELETE may carry one too."""
+    """Read the body, if any; a DELETE may have one."""
     if raw := request.body:
         json_parser.check_kind(request)
         call.body = json_parser.read(raw, limit)
@@ -61,16 +61,16 @@ def _read(request: HttpRequest, call: Call, limit: Limit) -> None:
 def _read_first(
     dialect: Dialect, request: HttpRequest, call: Call, limit: Limit
 ) -> None:
-    """Read a body that holds the credential: all of it only from somebody known.
+    """Read a body that holds the credential: all of it only with a working key.
 
-    Anybody else is counted by address, and of theirs 64 KiB are read and no more.
+    Other requests are counted by address, and at most 64 KiB of them are read.
     """
     start = request.read(UNKNOWN_BYTES)
-    known = dialect.is_known is not None and dialect.is_known(request.headers, start)
-    if not known:
+    has_key = dialect.is_known is not None and dialect.is_known(request.headers, start)
+    if not has_key:
         throttle.charge(request)
-    rest = request.read(limit.size + 1 if known else 1)
-    if rest and not known:
+    rest = request.read(limit.size + 1 if has_key else 1)
+    if rest and not has_key:
         raise errors.TooLarge(_TOO_LARGE_UNKNOWN, limit=UNKNOWN_BYTES)
     if start:
         json_parser.check_kind(request)
@@ -81,7 +81,7 @@ def _limit(dialect: Dialect, route: Route) -> Limit:
     return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
 
 
-def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
+def _authenticate(dialect: Dialect, request: HttpRequest, call: Call) -> None:
     call.actor = dialect.authenticate(call)
     if call.actor is None:
         raise errors.Unauthenticated
@@ -91,7 +91,7 @@ def _let_in(dialect: Dialect, request: HttpRequest, call: Call) -> None:
 
 
 def _serve(
-    dialect: Dialect, route: Route, request: HttpRequest, named: dict[str, str]
+    dialect: Dialect, route: Route, request: HttpRequest, path_params: dict[str, str]
 ) -> Answer:
     _check(request)
     method = "GET" if request.method == "HEAD" else request.method or ""
@@ -103,7 +103,7 @@ def _serve(
         raise problem_details.NoSuchMethod(allow=allow)
     call = Call(
         method=method,
-        named=named,
+        path_params=path_params,
         query=request.GET.dict(),
         headers=request.headers,
     )
@@ -111,63 +111,65 @@ def _serve(
     if dialect.reads_first and not route.is_open:
         _read_first(dialect, request, call, limit)
     if not route.is_open:
-        _let_in(dialect, request, call)
+        _authenticate(dialect, request, call)
     if not dialect.reads_first:
         _read(request, call, limit)
-    found = handler(call)
-    return found if isinstance(found, Answer) else Answer(found)
+    result = handler(call)
+    return result if isinstance(result, Answer) else Answer(result)
 
 
-def _meaning(error: Exception) -> errors.HouseError:
-    """Return what an exception means; a bug is told to the log alone."""
-    kinds = (errors.HouseError, RequestDataTooBig, UnreadablePostError, Exception)
+def _error_of(error: Exception) -> errors.AppError:
+    """Return an exception as a HouseError; a bug is only logged."""
+    kinds = (errors.AppError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
     return problem_details.MEANINGS[kind](error)
 
 
 def respond(answer: Answer) -> HttpResponse:
-    """Return an answer as Django sends it."""
+    """Convert an Answer to Django's response."""
     if answer.data is None:
-        made = HttpResponse(status=answer.status)
+        response = HttpResponse(status=answer.status)
     else:
         text = json.dumps(answer.data, ensure_ascii=False, allow_nan=False)
-        made = HttpResponse(text, status=answer.status, content_type="application/json")
+        response = HttpResponse(
+            text, status=answer.status, content_type="application/json"
+        )
     for name, value in answer.headers.items():
-        made[name] = value
-    return made
+        response[name] = value
+    return response
 
 
 def _view(
-    dialect: Dialect, route: Route, request: HttpRequest, **named: str
+    dialect: Dialect, route: Route, request: HttpRequest, **path_params: str
 ) -> HttpResponse:
     try:
-        return respond(_serve(dialect, route, request, named))
-    except Exception as error:  # noqa: BLE001  (each dialect has its own shape)
-        return respond(dialect.refuse(_meaning(error)))
+        return respond(_serve(dialect, route, request, path_params))
+    except Exception as error:  # noqa: BLE001  (each dialect has its own errors)
+        return respond(dialect.refuse(_error_of(error)))
 
 
-def _open(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Take a view out of the login wall and its CSRF check: it wants a key."""
-    found = csrf_exempt(view)
-    found.login_required = False  # type: ignore[attr-defined]
-    return found
+def _without_login(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Exempt a view from login and CSRF checks: it requires a key."""
+    open_view = csrf_exempt(view)
+    open_view.login_required = False  # type: ignore[attr-defined]
+    return open_view
 
 
-def _nowhere(_call: Call) -> Answer:
+def _not_found(_call: Call) -> Answer:
     raise errors.NotFound
 
 
 def _routes(dialect: Dialect) -> list[URLPattern]:
     methods = ("GET", "POST", "PUT", "PATCH", "DELETE")
-    rest = Route("<path:rest>", dict.fromkeys(methods, _nowhere), is_open=True)
-    made = []
+    rest = Route("<path:rest>", dict.fromkeys(methods, _not_found), is_open=True)
+    patterns = []
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
-        view = _open(partial(_view, dialect, route))
+        view = _without_login(partial(_view, dialect, route))
         view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
-        made.append(re_path(_pattern(dialect, route.path), view))
-    return made
+        patterns.append(re_path(_pattern(dialect, route.path), view))
+    return patterns
 
 
-def mounted() -> list[URLPattern]:
-    """Return the addresses of every dialect; an unknown one below is its own 404."""
-    return [url for dialect in registry.spoken() for url in _routes(dialect)]
+def url_patterns() -> list[URLPattern]:
+    """Return the routes of every dialect, with its own 404 for unknown paths."""
+    return [url for dialect in registry.dialects() for url in _routes(dialect)]

@@ -1,4 +1,4 @@
-"""Invitations as the invited person sees them: by the link, and after signing in."""
+"""Invitations as the invited person sees them: by link and after signing in."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from memory.models import Invitation, User
 from memory.rules import errors
 
 
-def _joined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Go on working, in the workspace that was joined."""
+def _accepted_response(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Redirect into the workspace that was joined."""
     request.session[auth.SESSION_WORKSPACE] = invitation.workspace_id
     slug = invitation.workspace.slug
     messages.success(request, f"You are {invitation.role} in {slug} now.")
@@ -41,14 +41,14 @@ def _accepted(
     invitations.accept(invitation.pk, user, token=token)
     user.refresh_from_db()
     update_session_auth_hash(request, user)
-    return _joined(request, invitation)
+    return _accepted_response(request, invitation)
 
 
 # ── By the link ──────────────────────────────────────────────────────────────
 def _as_new_person(
     request: HttpRequest, invitation: Invitation, token: str
 ) -> HttpResponse:
-    """Let somebody without an account choose a password and join."""
+    """Let a person without an account choose a password and accept."""
     posted = request.POST if request.method == "POST" else None
     form = SetPasswordForm(User(email=invitation.email), posted)
     if posted is None or not form.is_valid():
@@ -58,7 +58,7 @@ def _as_new_person(
     try:
         user = invitations.accept_as_new(token, form.cleaned_data["new_password1"])
     except errors.NotFound:
-        return login.gone(request)
+        return login.link_expired(request)
     answer: HttpResponse = perform_login(request, user)
     return answer
 
@@ -67,13 +67,13 @@ def _as_new_person(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def by_link(request: HttpRequest, token: str) -> HttpResponse:
-    """Answer for the link of an invitation; it signs nobody into an account."""
+    """Show an invitation by its link, which signs nobody into an account."""
     invitation = invitations.by_token(token)
     if invitation is None:
-        return login.gone(request)
+        return login.link_expired(request)
     account = invitations.account_of(invitation)
     if account is not None and not account.is_active:
-        return login.gone(request)
+        return login.link_expired(request)
     signed_in = request.user.is_authenticated
     state = "theirs" if account is not None and account == request.user else "account"
     if signed_in and state != "theirs":
@@ -92,11 +92,11 @@ def _answered(request: HttpRequest, invitation: Invitation, token: str) -> HttpR
     try:
         return _accepted(request, invitation, token)
     except errors.NotFound:
-        return login.gone(request)
+        return login.link_expired(request)
 
 
 # ── After signing in ─────────────────────────────────────────────────────────
-def _mine(request: HttpRequest, invitation_id: str) -> Invitation:
+def _own_invitation(request: HttpRequest, invitation_id: str) -> Invitation:
     user = cast("User", request.user)
     for invitation in invitations.of_person(user):
         if invitation.pk == invitation_id:
@@ -112,8 +112,8 @@ def _declined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 
 
 @require_safe
-def mine(request: HttpRequest) -> HttpResponse:
-    """Show what the signed-in person is invited to."""
+def own_invitations(request: HttpRequest) -> HttpResponse:
+    """List the signed-in person's invitations."""
     user = cast("User", request.user)
     context: dict[str, Any] = {
         "invitations": invitations.of_person(user),
@@ -124,11 +124,10 @@ def mine(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def accept(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Accept without the link: for those whose address is proven."""
-    return _accepted(request, _mine(request, invitation_id))
+    """Accept without the link: for a proven address."""
+    return _accepted(request, _own_invitation(request, invitation_id))
 
 
 @require_POST
 def decline(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Refuse an invitation."""
-    return _declined(request, _mine(request, invitation_id))
+    return _declined(request, _own_invitation(request, invitation_id))

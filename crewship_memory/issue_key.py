@@ -1,4 +1,4 @@
-"""Keys from the command line: find, or make, whom a key is for, and issue it.
+"""Issue API keys from the command line, making the crew, agent or person if missing.
 
 What exists is never changed on the way: a key that could not do what was asked for is
 refused, with the reason, and nothing is left behind.
@@ -20,8 +20,8 @@ from memory.rules.permissions import AgentRole, Role, system
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What was asked for: an agent's key (crew and agent) or a person's (email)."""
+class KeyRequest:
+    """A key for an agent (crew and agent) or for a person (email)."""
 
     workspace: str
     crew: str | None = None
@@ -32,32 +32,34 @@ class Wanted:
     create: bool = False
 
 
-def _missing(what: str) -> errors.NotFound:
-    return errors.NotFound(f"There is no {what}; --create makes it.")
+def _not_found(noun: str) -> errors.NotFound:
+    return errors.NotFound(f"There is no {noun}; --create makes it.")
 
 
-def _workspace(wanted: Wanted) -> Workspace:
-    found = Workspace.objects.filter(slug=wanted.workspace).first()
-    if found is None and wanted.create:
-        found, _made = workspaces.ensure_workspace(wanted.workspace)
-    if found is None:
-        raise _missing(f"workspace {wanted.workspace!r}")
-    return found
+def _workspace(key_request: KeyRequest) -> Workspace:
+    workspace = Workspace.objects.filter(slug=key_request.workspace).first()
+    if workspace is None and key_request.create:
+        workspace, _is_new = workspaces.ensure_workspace(key_request.workspace)
+    if workspace is None:
+        raise _not_found(f"workspace {key_request.workspace!r}")
+    return workspace
 
 
-def _agent(wanted: Wanted, workspace: Workspace, role: AgentRole | None) -> Agent:
+def _agent(
+    key_request: KeyRequest, workspace: Workspace, role: AgentRole | None
+) -> Agent:
     by = system(workspace.id, "issue_key")
-    crew_slug, slug = wanted.crew or "", wanted.agent or ""
+    crew_slug, slug = key_request.crew or "", key_request.agent or ""
     crew = Crew.objects.filter(workspace=workspace, slug=crew_slug).first()
     if crew is None:
-        if not wanted.create:
-            raise _missing(f"crew {crew_slug!r} in {workspace.slug}")
-        crew, _made = workspaces.ensure_crew(crew_slug, by=by)
+        if not key_request.create:
+            raise _not_found(f"crew {crew_slug!r} in {workspace.slug}")
+        crew, _is_new = workspaces.ensure_crew(crew_slug, by=by)
     agent = Agent.objects.filter(crew=crew, slug=slug).first()
     if agent is None:
-        if not wanted.create:
-            raise _missing(f"agent {slug!r} in crew {crew_slug!r}")
-        agent, _made = workspaces.ensure_agent(
+        if not key_request.create:
+            raise _not_found(f"agent {slug!r} in crew {crew_slug!r}")
+        agent, _is_new = workspaces.ensure_agent(
             slug, crew, by=by, role=role or AgentRole.AGENT
         )
     if role is not None and agent.role != role.value:
@@ -67,17 +69,17 @@ def _agent(wanted: Wanted, workspace: Workspace, role: AgentRole | None) -> Agen
     return agent
 
 
-def _member(wanted: Wanted, workspace: Workspace, role: Role) -> User:
-    """Return the person, whose membership must carry the key's role."""
-    email = bootstrap.checked_email(wanted.email or "")
+def _member(key_request: KeyRequest, workspace: Workspace, role: Role) -> User:
+    """Return the user, whose membership must have the key's role."""
+    email = bootstrap.checked_email(key_request.email or "")
     rows = Membership.objects.filter(workspace=workspace, user__email=email)
     member = rows.select_related("user").first()
     if member is None:
-        if not wanted.create:
-            raise _missing(f"member {email} in {workspace.slug}")
+        if not key_request.create:
+            raise _not_found(f"member {email} in {workspace.slug}")
         # Refused when somebody else's link opened the account: its owner accepts an
         # invitation first.
-        user, _made = bootstrap.person(email)
+        user, _is_new = bootstrap.person(email)
         by = system(workspace.id, "issue_key")
         return workspaces.set_member(user, role, by=by).user
     enough = Role(member.role) in (Role.ADMIN, role) or role is Role.VIEWER
@@ -89,41 +91,41 @@ def _member(wanted: Wanted, workspace: Workspace, role: Role) -> User:
     return member.user
 
 
-def _role(wanted: Wanted, kind: type[AgentRole] | type[Role]) -> Any:
-    """Return the role asked for, None for none; agents' and people's differ."""
-    if wanted.role is None:
+def _role(key_request: KeyRequest, kind: type[AgentRole] | type[Role]) -> Any:
+    """Return the requested role, None for none. Agents and people have other roles."""
+    if key_request.role is None:
         return None
     allowed = [r.value for r in kind if r.value not in ("agent", "system")]
     for name in allowed:
-        if name.lower() == wanted.role.lower():
+        if name.lower() == key_request.role.lower():
             return kind(name)
     raise errors.Invalid(f"--role is one of {', '.join(allowed)} here.")
 
 
-def _check(wanted: Wanted) -> None:
-    for_agent = wanted.crew is not None or wanted.agent is not None
-    if for_agent and (wanted.crew is None or wanted.agent is None):
+def _check(key_request: KeyRequest) -> None:
+    for_agent = key_request.crew is not None or key_request.agent is not None
+    if for_agent and (key_request.crew is None or key_request.agent is None):
         raise errors.Invalid("--crew and --agent go together.")
-    if wanted.end_user is not None and not for_agent:
+    if key_request.end_user is not None and not for_agent:
         raise errors.Invalid("--end-user goes with --crew and --agent.")
-    if for_agent == (wanted.email is not None):
+    if for_agent == (key_request.email is not None):
         raise errors.Invalid("Name either --crew and --agent, or --email.")
 
 
-def issue(wanted: Wanted) -> Issued:
-    """Issue one key; it is shown once, by whoever called."""
-    _check(wanted)
-    if wanted.email is None:
-        role = _role(wanted, AgentRole)
+def issue(key_request: KeyRequest) -> Issued:
+    """Issue one key; its token is readable only in this return value."""
+    _check(key_request)
+    if key_request.email is None:
+        role = _role(key_request, AgentRole)
         with transaction.atomic():
-            workspace = _workspace(wanted)
+            workspace = _workspace(key_request)
             by = system(workspace.id, "issue_key")
-            agent = _agent(wanted, workspace, role)
-            end_user = wanted.end_user or ""
+            agent = _agent(key_request, workspace, role)
+            end_user = key_request.end_user or ""
             return api_keys.issue_agent_key(agent, by=by, end_user=end_user)
-    person_role = _role(wanted, Role) or Role.OPERATOR
+    person_role = _role(key_request, Role) or Role.OPERATOR
     with transaction.atomic():
-        workspace = _workspace(wanted)
+        workspace = _workspace(key_request)
         by = system(workspace.id, "issue_key")
-        user = _member(wanted, workspace, person_role)
+        user = _member(key_request, workspace, person_role)
         return api_keys.issue_operator_key(user, person_role, by=by)

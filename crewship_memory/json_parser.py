@@ -1,4 +1,4 @@
-"""Reading a JSON body strictly: size, depth, number of values, doubled keys, NaN.
+"""Strict JSON: size, depth, number of values, duplicate keys, NaN.
 
 Size, depth and number of values are checked over the bytes, before anything is built.
 """
@@ -23,7 +23,7 @@ KIB: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many bytes a body may hold, and how many JSON values if it is JSON."""
+    """The bytes of a body, and the JSON values in it."""
 
     size: int
     values: int = 10_000
@@ -33,10 +33,10 @@ SMALL: Final = Limit(256 * KIB)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise errors.Invalid("A JSON object names a key twice.", code="doubled_key")
-    return found
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -44,7 +44,7 @@ def _constant(name: str) -> NoReturn:
 
 
 def _number(text: str) -> float:
-    """Return a number; one that is too large, like 1e999, would become infinity."""
+    """Return a float; one that overflows, like 1e999, is refused."""
     value = float(text)
     if math.isinf(value):
         raise errors.Invalid("A number is too large.", code="bad_number")
@@ -52,7 +52,7 @@ def _number(text: str) -> float:
 
 
 def _check_text(raw: bytes, value: object) -> None:
-    """Refuse half surrogate pairs; only an escape can smuggle one in."""
+    """Refuse lone surrogates, which only an escape can carry."""
     if b"\\u" not in raw:
         return
     try:
@@ -63,16 +63,16 @@ def _check_text(raw: bytes, value: object) -> None:
 
 
 def _check_structure(raw: bytes, limit: Limit) -> None:
-    found = json_structure.measure(raw, values=limit.values)
-    if found.depth > json_structure.DEPTH:
+    structure = json_structure.measure(raw, values=limit.values)
+    if structure.depth > json_structure.DEPTH:
         raise errors.Invalid("The JSON nests too deep.", code="too_deep")
-    if found.values > limit.values:
+    if structure.values > limit.values:
         detail = f"The body may hold {limit.values} JSON values; this one has more."
         raise errors.TooLarge(detail, code="too_many_values")
 
 
 def read(raw: bytes, limit: Limit = SMALL) -> Any:
-    """Return the JSON value of a body, or raise what is wrong with it."""
+    """Return the JSON value of a body, or raise BadRequest or TooLarge."""
     if len(raw) > limit.size:
         raise errors.TooLarge(what="The body", limit=limit.size, size=len(raw))
     _check_structure(raw, limit)
@@ -92,16 +92,15 @@ def read(raw: bytes, limit: Limit = SMALL) -> Any:
 
 
 def check_kind(request: HttpRequest) -> None:
-    """Refuse a body that is declared as anything but JSON."""
+    """Refuse a content type other than JSON."""
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise problem_details.Unsupported
 
 
 class StrictParser(Parser):
-    """Ninja's parser, strict, with the limit of the route."""
+    """Ninja's parser with strict JSON and the limit of the route."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """Return the body's JSON value."""
         check_kind(request)
         return read(request.body, getattr(request, "body_limit", SMALL))

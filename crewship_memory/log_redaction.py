@@ -1,4 +1,4 @@
-"""Takes out of log lines what can name a person, or open a door.
+"""Remove secrets and personal data from log lines.
 
 A path becomes its route, an exception its type and the lines of code it passed. What a
 message holds beyond that is cut by pattern: queries, addresses, keys, login tokens,
@@ -54,14 +54,14 @@ _SERVING: Final = re.compile(r"( while serving ).*", re.DOTALL)
 
 
 def clean(text: str) -> str:
-    """Return a text without keys, tokens, queries, addresses and paths that name."""
+    """Return a text without keys, tokens, queries, addresses and personal paths."""
     for pattern, mask in CUTS:
         text = pattern.sub(mask, text)
     return text
 
 
 def route(request: HttpRequest) -> str:
-    """Return the pattern that a request's address matched, never the address.
+    """Return the URL pattern that a request matched, never its path.
 
     It has no slash in front, so that ``clean`` does not take it for an address.
     """
@@ -81,21 +81,21 @@ def _message(error: BaseException) -> str:
     return "(its message may quote data and is not logged)"
 
 
-def _lines(error: BaseException, seen: set[int]) -> list[str]:
-    """Return a traceback, causes first; a message only where it quotes nobody."""
-    seen.add(id(error))
+def _lines(error: BaseException, visited: set[int]) -> list[str]:
+    """Return a traceback, causes first, with messages that quote no input."""
+    visited.add(id(error))
     lines = []
     hidden = error.__suppress_context__ and error.__cause__ is None
     earlier = error.__cause__ or (None if hidden else error.__context__)
-    if earlier is not None and id(earlier) not in seen:
-        lines += [*_lines(earlier, seen), "\nThen:\n\n"]
+    if earlier is not None and id(earlier) not in visited:
+        lines += [*_lines(earlier, visited), "\nThen:\n\n"]
     kind = type(error)
     lines.append("Traceback (most recent call last):\n")
     lines += traceback.format_tb(error.__traceback__)
     lines.append(f"{kind.__module__}.{kind.__qualname__}: {_message(error)}\n")
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
-            lines += ["\nIn the group:\n\n", *_lines(part, seen)]
+            lines += ["\nIn the group:\n\n", *_lines(part, visited)]
     return lines
 
 
@@ -127,18 +127,18 @@ def _argument(request: HttpRequest | None) -> Callable[[Any], Any]:
 
 
 def _arguments(record: logging.LogRecord) -> Any:
-    """Return a record's arguments without paths, exceptions and a task's arguments."""
+    """Return a record's arguments without paths, exceptions and task arguments."""
     replaced = _argument(getattr(record, "request", None))
     if isinstance(record.args, dict):
-        withheld = {"exc", "traceback", "args", "kwargs"} & set(record.args)
-        return dict(record.args) | dict.fromkeys(withheld, "…")
+        secret_names = {"exc", "traceback", "args", "kwargs"} & set(record.args)
+        return dict(record.args) | dict.fromkeys(secret_names, "…")
     if isinstance(record.args, tuple):
         return tuple(replaced(value) for value in record.args)
     return record.args
 
 
 def _text(record: logging.LogRecord) -> Any:
-    """Return a record's text without what a package put into it by itself."""
+    """Return a record's text without values that a library added to it."""
     if record.name.startswith("django.security"):
         # It quotes the host, the referrer or the field that was refused.
         kind = record.name.rpartition(".")[2]
@@ -154,24 +154,24 @@ def _where(record: logging.LogRecord) -> str:
 
 
 class Formatter(structlog.stdlib.ProcessorFormatter):
-    """Formats a record after taking out what its package put in."""
+    """Formats a log record after redacting it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line; the record itself stays as it is for other handlers."""
+        """Return the line; the record stays unchanged for other handlers."""
         if isinstance(record.msg, dict):
             # An event of structlog's; its values are cleaned by ``redact``.
             return super().format(record)
-        cut = copy.copy(record)
-        cut.args, cut.msg = _arguments(record), _text(record)
+        redacted = copy.copy(record)
+        redacted.args, redacted.msg = _arguments(record), _text(record)
         if record.name.startswith("django.security"):
-            cut.args, cut.exc_info = (), None
+            redacted.args, redacted.exc_info = (), None
         # Another handler may have kept the traceback as text.
-        cut.exc_text = None
-        return super().format(cut)
+        redacted.exc_text = None
+        return super().format(redacted)
 
 
 def redact(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """Clean every text of an event."""
+    """Redact every text of a structlog event."""
     # It says more about a person than about a fault.
     event.pop("user_agent", None)
     for name, value in event.items():

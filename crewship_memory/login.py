@@ -1,4 +1,4 @@
-"""One-time links, and what a person without a password sees.
+"""One-time links: sign in, choose a password.
 
 Looking at a link does not use it up: mail scanners and chat previews look. The button
 does, through allauth, so that a second factor is asked for and its signals fire.
@@ -21,20 +21,20 @@ from memory.accounts.login_links import Opening, Purpose
 from memory.models import User
 
 
-def gone(request: HttpRequest) -> HttpResponse:
-    """Say that a link was used, has ended or was damaged."""
+def link_expired(request: HttpRequest) -> HttpResponse:
+    """Say that a link was used, has expired or is damaged."""
     return render(request, "login_link_gone.html", status=410)
 
 
 def _sign_in(request: HttpRequest, token: str) -> HttpResponse:
-    """Use the link. The row's lock lets one of two simultaneous clicks in."""
+    """Use the link; the row lock admits one of two simultaneous requests."""
     with transaction.atomic():
         opening = accounts.open_link(Purpose.SIGN_IN, token)
         if opening is not None:
             User.objects.select_for_update().get(pk=opening.user.pk)
             opening = accounts.open_link(Purpose.SIGN_IN, token)
         if opening is None:
-            return gone(request)
+            return link_expired(request)
         answer: HttpResponse = perform_login(request, opening.user)
         return answer
 
@@ -52,7 +52,7 @@ def _choose_password(
     password = form.cleaned_data["new_password1"]
     user = workspaces.choose_password(opening.purpose, token, password)
     if user is None:
-        return gone(request)
+        return link_expired(request)
     answer: HttpResponse = perform_login(request, user)
     return answer
 
@@ -61,11 +61,11 @@ def _choose_password(
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, purpose: str, token: str) -> HttpResponse:
-    """Show whom the link is for; do what it is for when they press the button."""
+    """Show what a link is for, and do it on POST."""
     kinds = {kind.value: kind for kind in Purpose}
     opening = accounts.open_link(kinds[purpose], token) if purpose in kinds else None
     if opening is None:
-        return gone(request)
+        return link_expired(request)
     if opening.purpose is not Purpose.SIGN_IN:
         return _choose_password(request, opening, token)
     if request.method == "POST":
@@ -75,5 +75,5 @@ def link(request: HttpRequest, purpose: str, token: str) -> HttpResponse:
 
 @login_not_required
 def no_such_page(request: HttpRequest, **_parts: str) -> HttpResponse:  # noqa: ARG001
-    """Answer for pages of allauth that this installation does not have."""
+    """Answer 404 for pages of allauth that are switched off."""
     raise Http404

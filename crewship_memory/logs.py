@@ -1,4 +1,4 @@
-"""How the house logs: one structured line per event, and nothing that is a secret.
+"""Logging: one structured line per event on standard error.
 
 No request body is ever handed to a logger here. What may still slip into a line, a
 path, a query, a bearer key, what an exception quotes, is taken out in ``redaction``.
@@ -18,7 +18,13 @@ from crewship_memory import log_redaction
 if TYPE_CHECKING:
     from structlog.typing import Processor
 
-OURS: Final = ("memory", "episodic", "gdpr", "crewship_memory", "django_structlog")
+OWN_LOGGERS: Final = (
+    "memory",
+    "episodic",
+    "gdpr",
+    "crewship_memory",
+    "django_structlog",
+)
 
 
 def _first() -> list[Processor]:
@@ -51,7 +57,7 @@ def _formatter(log_format: str) -> dict[str, Any]:
 
 
 def configured(log_format: str, level: str) -> dict[str, Any]:
-    """Set structlog up and return Django's LOGGING: one handler, on standard error."""
+    """Configure structlog and return Django's LOGGING with one handler."""
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
     structlog.configure(
         processors=[*_first(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
@@ -69,7 +75,7 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            **{name: {"level": at} for name in OURS},
+            **{name: {"level": at} for name in OWN_LOGGERS},
             "django": {"handlers": [], "level": "WARNING", "propagate": True},
             # A refusal has its line from django_structlog already.
             "django.request": {"level": "ERROR"},
@@ -89,7 +95,7 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
 
 
 def thread_failed(failure: threading.ExceptHookArgs) -> None:
-    """Log what a thread died of; Python itself would print what the error quotes."""
+    """Log a thread's exception; Python's own hook would print the quoted data."""
     if failure.exc_value is None:
         return
     name = failure.thread.name if failure.thread is not None else None

@@ -1,4 +1,4 @@
-"""Mounts the Model Context Protocol: credential, rate, and JSON read strictly first."""
+"""Mount the Model Context Protocol: credential, rate limit, strict JSON."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _let_in(request: HttpRequest) -> None:
 
 
 def _read(request: HttpRequest) -> Any:
-    """Return the body; one that is large, deep, or no honest JSON is refused."""
+    """Return the body; refuse one that is too large, too deep or not strict JSON."""
     raw = request.body
     json_parser.check_kind(request)
     return json_parser.read(raw, BODY)
@@ -56,12 +56,12 @@ def _meta_user(document: Any) -> str | None:
 
 def _bind_end_user(request: HttpRequest, document: Any) -> None:
     """Bind the actor to the end user of its key, of the header or of the metadata."""
-    named = [named_end_user(request), _meta_user(document)]
-    request.auth = end_users.bound(request.auth, named)  # type: ignore[attr-defined]
+    candidates = [named_end_user(request), _meta_user(document)]
+    request.auth = end_users.with_end_user(request.auth, candidates)  # type: ignore[attr-defined]
 
 
 def _writes(message: object) -> bool:
-    """Whether a message calls a tool that may change something."""
+    """Whether a message calls a tool that can write."""
     if isinstance(message, list):
         return any(map(_writes, message))
     if not isinstance(message, dict) or message.get("method") != "tools/call":
@@ -71,11 +71,11 @@ def _writes(message: object) -> bool:
     return not any(t.name == name and t.reads_only for t in tool_registry.registered())
 
 
-def knock(request: HttpRequest) -> HttpResponse | None:
-    """Put the actor on a request, or return the refusal."""
+def authenticated(request: HttpRequest) -> HttpResponse | None:
+    """Set the actor of a request, or return the error response."""
     try:
         _let_in(request)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return problem_details.response(error)
     try:
         message = _read(request)
@@ -84,15 +84,15 @@ def knock(request: HttpRequest) -> HttpResponse | None:
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         status = HTTPStatus(error.status)
         return error_response(None, PARSE_ERROR, error.detail, status=status)
     return write_guard.refusal(request) if _writes(message) else None
 
 
 def _view() -> Callable[..., HttpResponse]:
-    """Return the server as a view; an outage in a tool is a problem, not an answer."""
-    server = mcp.build(knock, version=VERSION)
+    """Return the MCP server as a view; an outage in a tool is a problem document."""
+    server = mcp.build(authenticated, version=VERSION)
 
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = server(request, *args, **kwargs)
@@ -106,6 +106,6 @@ def _view() -> Callable[..., HttpResponse]:
     return opened
 
 
-def mounted() -> list[URLPattern]:
-    """Return the one address, with a slash at its end or without."""
+def url_patterns() -> list[URLPattern]:
+    """Return the URL pattern, with an optional trailing slash."""
     return [re_path(r"^mcp/?$", _view(), name="mcp")]

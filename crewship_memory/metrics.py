@@ -1,4 +1,4 @@
-"""Numbers for Prometheus: totals over the whole installation, never a tenant's name."""
+"""Prometheus metrics: totals of the installation, without names of tenants."""
 
 from __future__ import annotations
 
@@ -45,28 +45,30 @@ def _gauge(name: str, text: str, value: float) -> Metric:
 
 
 def _journal() -> Iterator[Metric]:
-    written = sum(ChainHead.objects.values_list("seq", flat=True))
+    total = sum(ChainHead.objects.values_list("seq", flat=True))
     yield _gauge("workspaces", "Workspaces.", Workspace.objects.count())
     yield _gauge("agents", "Agents.", Agent.objects.count())
     yield CounterMetricFamily(
-        "crewship_journal_entries", "Entries ever appended.", value=written
+        "crewship_journal_entries", "Entries ever appended.", value=total
     )
 
 
 def _index() -> Iterator[Metric]:
     rows = Embedding.objects.order_by().values_list("state")
-    counted = dict(rows.annotate(number=Count("pk")))
+    number_by_state = dict(rows.annotate(number=Count("pk")))
     for state in State.values:
         text = f"Entries whose embedding is {state}."
-        yield _gauge(f"index_{state}", text, counted.get(state, 0))
+        yield _gauge(f"index_{state}", text, number_by_state.get(state, 0))
     pending = Embedding.objects.filter(state=State.PENDING)
     oldest = pending.aggregate(oldest=Min("entry__recorded_at"))["oldest"]
-    waited = (timezone.now() - oldest).total_seconds() if oldest else 0
-    yield _gauge("index_oldest_pending_seconds", "The longest wait.", max(0.0, waited))
+    oldest_seconds = (timezone.now() - oldest).total_seconds() if oldest else 0
+    yield _gauge(
+        "index_oldest_pending_seconds", "The longest wait.", max(0.0, oldest_seconds)
+    )
 
 
 def _embedder() -> Iterator[Metric]:
-    pulse, counts = engine.pulse(), engine.embedder().counts()
+    pulse, counts = engine.status(), engine.embedder().counts()
     up = pulse.state is Answering.ANSWERING
     yield _gauge("embedder_up", "Whether the last call was answered.", float(up))
     yield _gauge("embedder_last_ms", "The last call's length.", pulse.last_ms or 0.0)
@@ -79,25 +81,24 @@ def _embedder() -> Iterator[Metric]:
     yield _gauge("query_cache_size", "Questions kept.", counts.size)
 
 
-class House(Collector):
-    """Asks the database and the embedder at every scrape."""
+class InstallationCollector(Collector):
+    """A collector that reads database and embedder at every scrape."""
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the numbers."""
         yield from _journal()
         yield from _index()
         yield from _embedder()
 
     def describe(self) -> Iterator[Metric]:
-        """Yield nothing: registering must not ask the database."""
+        """Yield nothing, so that registering does not query the database."""
         return iter(())
 
 
-REGISTRY.register(House())
+REGISTRY.register(InstallationCollector())
 
 
 def is_local(request: HttpRequest) -> bool:
-    """Whether the caller sits on this machine and nothing says that others get in.
+    """Whether the caller is on this machine and the server is not public.
 
     A proxy on this machine that sends no forwarding header looks like a caller here. So
     where a proxy must be (HTTPS, trusted proxies) or people come from elsewhere
@@ -111,7 +112,7 @@ def is_local(request: HttpRequest) -> bool:
     return host in LOOPBACK_NAMES and client_address.is_loopback(request)
 
 
-def _refusal(request: HttpRequest) -> errors.HouseError | None:
+def _refusal(request: HttpRequest) -> errors.AppError | None:
     if is_local(request):
         return None
     token = auth.token_of(request)
@@ -128,7 +129,7 @@ def _refusal(request: HttpRequest) -> errors.HouseError | None:
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer a scrape from this machine, or with an operator's or admin's key."""
-    refused = _refusal(request)
-    if refused is not None:
-        return problem_details.response(refused)
+    refusal = _refusal(request)
+    if refusal is not None:
+        return problem_details.response(refusal)
     return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)

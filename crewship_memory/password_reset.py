@@ -1,4 +1,4 @@
-"""A forgotten password: a link by mail, or whom to ask where no mail server is set.
+"""Password reset: a link by mail, or advice where no mail server is configured.
 
 The answer is the same for every address. The mail is handed to a thread, so that the
 time a mail server takes does not tell whether there is an account.
@@ -33,7 +33,7 @@ _sender = ThreadPoolExecutor(1, thread_name_prefix="password-mail")
 
 
 class AddressForm(forms.Form):
-    """Whose password is forgotten."""
+    """The address of the account."""
 
     email = forms.EmailField(
         label="E-mail",
@@ -43,7 +43,7 @@ class AddressForm(forms.Form):
 
 
 def post(message: EmailMessage) -> None:
-    """Send one mail; a server that refuses leaves a line without the address."""
+    """Send one mail; log a failure without the address."""
     try:
         mail.send("password", [message])
     except OSError as error:
@@ -51,7 +51,7 @@ def post(message: EmailMessage) -> None:
 
 
 def _request_mail(request: HttpRequest, email: str) -> None:
-    """Send a link when there is an account, at most one a minute for an address."""
+    """Send a link if there is an account, at most one a minute for an address."""
     name = hashlib.sha256(email.encode()).hexdigest()
     user = User.objects.filter(email=email, is_active=True).first()
     fresh = cache.add(f"password-mail:{name}", 1, timeout=MAIL_EVERY_SECONDS)
@@ -73,7 +73,7 @@ def _request_mail(request: HttpRequest, email: str) -> None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @rate_limit(action="reset_password")  # type: ignore[untyped-decorator]
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for an address and say that a mail is on its way, whoever it may be."""
+    """Ask for an address; the answer is the same for known and unknown ones."""
     if not mail.server_set():
         status = 404 if request.method == "POST" else 200
         context = {"state": "no_server"}
@@ -81,7 +81,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     form = AddressForm(request.POST if request.method == "POST" else None)
     if request.method != "POST" or not form.is_valid():
         status = 422 if request.method == "POST" else 200
-        shown = {"state": "form", "form": form}
-        return render(request, "password_reset.html", shown, status=status)
+        page = {"state": "form", "form": form}
+        return render(request, "password_reset.html", page, status=status)
     _request_mail(request, form.cleaned_data["email"].strip().lower())
     return render(request, "password_reset.html", {"state": "sent"})

@@ -1,4 +1,4 @@
-"""A refusal becomes problem+json or a page; nobody else mentions HTTP."""
+"""Errors as problem+json (RFC 9457) or as a page; HTTP statuses are named here only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 class Problem(Schema):
-    """An error as RFC 9457 describes it, with a stable code."""
+    """An error of RFC 9457 with a stable code."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -61,7 +61,7 @@ TITLES: Final = {
 }
 
 
-def body(error: errors.HouseError) -> dict[str, Any]:
+def body(error: errors.AppError) -> dict[str, Any]:
     """Return an error as a problem document."""
     code = error.problem_code
     return {
@@ -74,17 +74,17 @@ def body(error: errors.HouseError) -> dict[str, Any]:
     }
 
 
-def headers(error: errors.HouseError) -> dict[str, str]:
-    """Return Retry-After in seconds and WWW-Authenticate where they are due."""
-    found = {}
+def headers(error: errors.AppError) -> dict[str, str]:
+    """Return Retry-After (seconds) and WWW-Authenticate where they apply."""
+    headers_out = {}
     if isinstance(error, errors.TooMany) or "retry_after" in error.fields:
-        found["Retry-After"] = str(error.fields.get("retry_after", 1))
+        headers_out["Retry-After"] = str(error.fields.get("retry_after", 1))
     if isinstance(error, errors.Unauthenticated):
-        found["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
-    return found
+        headers_out["WWW-Authenticate"] = 'Bearer realm="crewship-memory"'
+    return headers_out
 
 
-def response(error: errors.HouseError) -> HttpResponse:
+def response(error: errors.AppError) -> HttpResponse:
     """Return an error as problem+json, with Retry-After and WWW-Authenticate."""
     answer = HttpResponse(
         json.dumps(body(error), ensure_ascii=False),
@@ -96,25 +96,25 @@ def response(error: errors.HouseError) -> HttpResponse:
     return answer
 
 
-def page(request: HttpRequest, error: errors.HouseError) -> HttpResponse:
+def page(request: HttpRequest, error: errors.AppError) -> HttpResponse:
     """Return an error as a page, or as a fragment for htmx, with its real status."""
     htmx = getattr(request, "htmx", None)
     part = "#message" if htmx and not htmx.boosted else ""
     return render(request, f"error.html{part}", {"error": error}, status=error.status)
 
 
-def _where(loc: tuple[Any, ...]) -> str:
-    """Return where a field is, without the door's own names for its body."""
+def _location(loc: tuple[Any, ...]) -> str:
+    """Return the location of a field, without ninja's parameter names."""
     hidden = ("body", "query", "path", "header", "payload_in", "data")
-    named = ".".join(str(part)[:80] for part in loc if part not in hidden)
-    return named[:200] or "body"
+    path = ".".join(str(part)[:80] for part in loc if part not in hidden)
+    return path[:200] or "body"
 
 
 def _invalid(error: ValidationError) -> errors.Invalid:
-    """Turn field errors into sentences; what the caller sent is never repeated."""
+    """Return field errors as sentences that never repeat the input."""
     faults = [
         {
-            "field": _where(tuple(fault.get("loc", ()))),
+            "field": _location(tuple(fault.get("loc", ()))),
             "code": str(fault.get("type", "invalid")),
             "message": str(fault.get("msg", "invalid")),
         }
@@ -124,53 +124,53 @@ def _invalid(error: ValidationError) -> errors.Invalid:
     return errors.Invalid(f"{first['field']}: {first['message']}", errors=faults)
 
 
-class BadRequest(errors.HouseError):
-    """Not even readable: broken JSON, a broken encoding."""
+class BadRequest(errors.AppError):
+    """The body cannot be read: broken JSON or encoding."""
 
     code, status, title = "bad_request", 400, "Not readable"
     sentence = "The body is not valid JSON."
 
 
-class Unsupported(errors.HouseError):
-    """The body is of a kind that nobody here reads."""
+class Unsupported(errors.AppError):
+    """The content type is not supported."""
 
     code, status, title = "unsupported_media_type", 415, "Unsupported media type"
     sentence = "Send JSON: Content-Type application/json."
 
 
-class AddressTooLong(errors.HouseError):
-    """The address, with its query, is longer than any of ours."""
+class AddressTooLong(errors.AppError):
+    """Path and query are longer than the limit."""
 
     code, status, title = "address_too_long", 414, "Address too long"
     sentence = "The address with its query is too long."
 
 
-class HeadersTooLarge(errors.HouseError):
-    """The headers are larger than any client of ours sends."""
+class HeadersTooLarge(errors.AppError):
+    """The headers are larger than the limit."""
 
     code, status, title = "headers_too_large", 431, "Headers too large"
     sentence = "The headers of the request are too large."
 
 
-class NoSuchMethod(errors.HouseError):
-    """The address is right and the method is not."""
+class NoSuchMethod(errors.AppError):
+    """The path does not have this method."""
 
     code, status, title = "method_not_allowed", 405, "Method not allowed"
     sentence = "This address does not know this method; Allow names those it does."
 
 
 def _statuses(method: str, operation: dict[str, Any]) -> list[int]:
-    """Return the refusals an operation of the OpenAPI document may answer with."""
-    found = list(ANY)
+    """Return the error statuses that an operation may answer with."""
+    statuses = list(ANY)
     if "requestBody" in operation:
-        found += WITH_BODY
+        statuses += WITH_BODY
     if method != "get":
-        found += THAT_WRITES
-    return sorted(found)
+        statuses += THAT_WRITES
+    return sorted(statuses)
 
 
 def declare(document: OpenAPISchema) -> OpenAPISchema:
-    """Add to every operation the problems it may answer with.
+    """Add the possible problems to every operation of the document.
 
     An operation that declares one of them itself keeps its own words.
     """
@@ -189,8 +189,8 @@ def declare(document: OpenAPISchema) -> OpenAPISchema:
     return document
 
 
-def _of_http(error: HttpError) -> errors.HouseError:
-    if isinstance(error.__cause__, errors.HouseError):
+def _of_http(error: HttpError) -> errors.AppError:
+    if isinstance(error.__cause__, errors.AppError):
         # Ninja wraps what the body's reader raised.
         return error.__cause__
     kinds = {401: errors.Unauthenticated, 404: errors.NotFound}
@@ -200,7 +200,7 @@ def _of_http(error: HttpError) -> errors.HouseError:
     return kind()
 
 
-def _bug(error: Exception) -> errors.HouseError:
+def _bug(error: Exception) -> errors.AppError:
     if isinstance(error, ValueError | DataError) and "NUL (0x00)" in str(error):
         # PostgreSQL's driver, one way or the other: no text there holds a NUL.
         # SQLite finds nothing instead.
@@ -210,12 +210,12 @@ def _bug(error: Exception) -> errors.HouseError:
         log.error("outage", code=outage.problem_code, error=type(error).__name__)
         return outage
     log.error("unexpected_error", error=type(error).__name__, exc_info=error)
-    return errors.HouseError("Something went wrong on our side.")
+    return errors.AppError("Something went wrong on our side.")
 
 
 # What each exception means; the most particular class decides.
-MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.HouseError]]] = {
-    errors.HouseError: lambda error: error,
+MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.AppError]]] = {
+    errors.AppError: lambda error: error,
     ValidationError: _invalid,
     AuthenticationError: lambda _: errors.Unauthenticated(),
     Throttled: lambda e: errors.TooMany(retry_after=max(1, round(e.wait or 1))),
@@ -227,12 +227,12 @@ MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.HouseError]]] = {
 
 
 def install(api: NinjaAPI) -> None:
-    """Answer every exception of an API in one shape."""
+    """Register one exception handler for every error of an API."""
     for kind, meaning in MEANINGS.items():
         api.add_exception_handler(kind, partial(_answer, meaning))
 
 
 def _answer(
-    meaning: Callable[[Any], errors.HouseError], _request: HttpRequest, error: Any
+    meaning: Callable[[Any], errors.AppError], _request: HttpRequest, error: Any
 ) -> HttpResponse:
     return response(meaning(error))

@@ -1,4 +1,4 @@
-"""The web server: waitress, run in this very process.
+"""The web server: waitress inside this process.
 
 One thread reads and writes every connection and holds no request up for a slow one: a
 request reaches a request thread when the last byte of its body is there, and its answer
@@ -83,12 +83,12 @@ LIMITS: Final[dict[str, Any]] = {
 
 
 class PortTaken(Exception):
-    """The address cannot be listened on; the message says why in one line."""
+    """The address cannot be bound; the message says why in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen, and with how many request threads."""
+    """Host, port and number of request threads."""
 
     host: str
     port: int
@@ -98,21 +98,21 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What a person on this machine types."""
+        """The URL for a browser on this machine."""
         anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (compared)
         host = anywhere.get(self.host, self.host)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def bind(address: Address) -> socket.socket:
-    """Take the port, without listening yet: nobody connects before we are ready."""
+    """Bind the socket without listening: nobody connects before the server is ready."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -125,11 +125,11 @@ def bind(address: Address) -> socket.socket:
         listener.bind(where)
     except OSError as error:
         listener.close()
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     return listener
 
 
-def _why(address: Address, error: OSError) -> str:
+def _explanation(address: Address, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {address.port} on {address.host} is in use. "
@@ -143,8 +143,8 @@ Headers = list[tuple[str, str]]
 Wsgi = Callable[[dict[str, Any], Start], Iterable[bytes]]
 
 
-class Doorway:
-    """Stands before Django and counts the answers.
+class CountingApplication:
+    """Wraps Django's application and counts responses by status class.
 
     A request that comes here is whole: the server has its body and has set its length,
     chunked or not. The server itself refuses a broken body (400) or one above
@@ -155,22 +155,21 @@ class Doorway:
         self.inside = inside
 
     def __call__(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
-        """Answer one request."""
         has_body = environ["REQUEST_METHOD"] != "HEAD"
 
-        def counted(status: str, headers: Headers, *rest: Any) -> Any:
+        def start_counted(status: str, headers: Headers, *rest: Any) -> Any:
             metrics.REQUESTS.labels(f"{status[:1]}xx").inc()
-            sent = _ending_if_large(headers) if has_body else headers
-            return start(status, sent, *rest)
+            sent_headers = _ending_if_large(headers) if has_body else headers
+            return start(status, sent_headers, *rest)
 
         # A file that is handed over would stay open until the client has all of it.
         environ.pop("wsgi.file_wrapper", None)
-        answer = self.inside(environ, counted)
+        answer = self.inside(environ, start_counted)
         return _in_blocks(answer) if has_body else _without_body(answer)
 
 
 def _in_blocks(answer: Iterable[bytes]) -> Iterable[bytes]:
-    """Join small pieces: files come in pages of 4 KiB, and every piece is a write."""
+    """Join small pieces: files come in pages of 4 KiB, and each piece is a write."""
     parts, size = [], 0
     try:
         for part in answer:
@@ -192,13 +191,13 @@ def _close(answer: Iterable[bytes]) -> None:
 
 
 def _without_body(answer: Iterable[bytes]) -> Iterable[bytes]:
-    """End an answer to HEAD; what would have been its body is not sent."""
+    """Close the response to HEAD without sending its body."""
     _close(answer)
     return []
 
 
 def _ending_if_large(headers: Headers) -> Headers:
-    """Take the length from a large answer: the end of the connection tells its end."""
+    """Remove Content-Length from a large response: closing the connection ends it."""
     length = next((v for k, v in headers if k.lower() == "content-length"), "0")
     if int(length) <= KEPT_BYTES:
         return headers
@@ -206,38 +205,38 @@ def _ending_if_large(headers: Headers) -> Headers:
 
 
 def allow(address: Address) -> None:
-    """Let the address that is listened on be a host name, too."""
+    """Add the bound address to the allowed hosts."""
     if address.host not in ("0.0.0.0", "::", *settings.ALLOWED_HOSTS):  # noqa: S104
         settings.ALLOWED_HOSTS.append(address.host)
 
 
 def _stop(_signal: int, _frame: object) -> None:
-    """Leave the loop of the server; it lets requests under way finish first."""
+    """Leave the server's loop; running requests finish first."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     raise SystemExit
 
 
 def _raise_file_limit() -> None:
-    """Allow as many open files as the system lets this process have."""
+    """Raise the soft limit of open files to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft_limit = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < soft_limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft_limit, hard))
 
 
 def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
-    """Answer requests until SIGTERM or Ctrl-C; requests under way get five seconds."""
+    """Serve until SIGTERM or Ctrl-C; running requests get five seconds."""
     _raise_file_limit()
     try:
         web = create_server(
-            Doorway(application),
+            CountingApplication(application),
             sockets=[listener],
             threads=address.threads,
             **LIMITS,
         )
     except OSError as error:
-        raise PortTaken(_why(address, error)) from error
+        raise PortTaken(_explanation(address, error)) from error
     sys.setswitchinterval(TURN_SECONDS)
     # What start-up made stays; the collector need not walk through it ever again.
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Every setting, and the only place where the environment is read.
+"""Django settings; the only module that reads the environment.
 
 Embedded (the default) and scale-out differ by two variables: DATABASE_URL, REDIS_URL.
 """
@@ -22,7 +22,9 @@ os.umask(0o077)
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.FileAwareEnv()
 # Which variables the environment gives, by name; the page of settings says so.
-GIVEN = frozenset(n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_")))
+FROM_ENVIRONMENT = frozenset(
+    n for n in os.environ if n.startswith(("CREWSHIP_", "OLLAMA_"))
+)
 
 
 def _data_dir() -> Path:
@@ -30,16 +32,16 @@ def _data_dir() -> Path:
     return data_folder.prepared(folder)
 
 
-def _kept_secret(name: str, file: str) -> str:
+def _stored_secret(name: str, file: str) -> str:
     """Return a key from the environment or the data folder, empty when there is none.
 
     ``memory.installation.identity`` makes the missing ones, once the database has said
     that nothing stands on a key that was lost.
     """
-    given = str(env.str(name, ""))
-    if given:
+    value = str(env.str(name, ""))
+    if value:
         KEYS_FROM_ENVIRONMENT.add(file)
-        return given
+        return value
     path = DATA_DIR / "keys" / file
     try:
         return key_files.read(path)
@@ -59,15 +61,15 @@ def _one_of(name: str, default: str, allowed: tuple[str, ...]) -> str:
 # ── Where things live ────────────────────────────────────────────────────────
 DATA_DIR = _data_dir()
 KEYS_FROM_ENVIRONMENT: set[str] = set()
-SECRET_KEY = _kept_secret("CREWSHIP_SECRET_KEY", "secret.key")
+SECRET_KEY = _stored_secret("CREWSHIP_SECRET_KEY", "secret.key")
 # Django takes no empty one; this is never written down and ends with the process.
 SECRET_KEY_IS_MADE_UP = not SECRET_KEY
 SECRET_KEY = SECRET_KEY or secrets.token_urlsafe(48)
-JOURNAL_KEY = _kept_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
+JOURNAL_KEY = _stored_secret("CREWSHIP_JOURNAL_KEY", "journal.key")
 # Seals what has to be sent again and so cannot be kept as a digest.
-GATEWAY_KEY = _kept_secret("CREWSHIP_GATEWAY_KEY", "gateway.key")
+GATEWAY_KEY = _stored_secret("CREWSHIP_GATEWAY_KEY", "gateway.key")
 # Seals the bundles that are made for a person's request.
-EXPORT_KEY = _kept_secret("CREWSHIP_EXPORT_KEY", "exports.key")
+EXPORT_KEY = _stored_secret("CREWSHIP_EXPORT_KEY", "exports.key")
 
 # ── The web ──────────────────────────────────────────────────────────────────
 DEBUG = env.bool("CREWSHIP_DEBUG", False)
@@ -101,7 +103,7 @@ WSGI_APPLICATION = "crewship_memory.wsgi.application"
 APPEND_SLASH = True
 
 INSTALLED_APPS = [
-    "crewship_memory.apps.Roof",
+    "crewship_memory.apps.CrewshipMemoryConfig",
     "memory.apps.MemoryConfig",
     "episodic.apps.EpisodicConfig",
     "gdpr.apps.GdprConfig",
@@ -125,8 +127,8 @@ MIDDLEWARE = [
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "crewship_memory.middleware.request_limits.LimitsMiddleware",
-    "crewship_memory.middleware.anonymous_throttle.StrangersMiddleware",
+    "crewship_memory.middleware.request_limits.RequestLimitsMiddleware",
+    "crewship_memory.middleware.anonymous_throttle.AnonymousThrottleMiddleware",
     "csp.middleware.CSPMiddleware",
     "crewship_memory.middleware.write_guard.WriteGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -213,15 +215,15 @@ MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 
 def _mail() -> dict[str, Any]:
-    """Return the mail settings; without a server every mail is one log line.
+    """Return the mail settings; without a server each mail becomes a log line.
 
     Only a server will do: mails carry links that open accounts, and neither a console
     nor a log nor a file is the place for those.
     """
-    given = env.str("CREWSHIP_EMAIL_URL", "")
-    if not given:
+    url = env.str("CREWSHIP_EMAIL_URL", "")
+    if not url:
         return {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
-    if not given.startswith("smtp"):
+    if not url.startswith("smtp"):
         message = "CREWSHIP_EMAIL_URL must name a mail server: smtp://, smtp+tls://, …"
         raise ValueError(message)
     return dict(env.email_url("CREWSHIP_EMAIL_URL"))

@@ -1,4 +1,4 @@
-"""The cache of an installation with Redis, which does without it for a while.
+"""The Redis cache, with a fallback to process memory during an outage.
 
 While Redis does not answer, each process counts and remembers for itself: a request is
 never refused, and never slow, because a counter cannot be shared. `/readyz` says so.
@@ -22,8 +22,8 @@ OWN_ENTRIES: Final = 10_000
 log = structlog.get_logger(__name__)
 
 
-class Link:
-    """Whether Redis answered when it was last asked, and when to ask again."""
+class RedisState:
+    """Whether Redis answered last, and when to try again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,15 +32,15 @@ class Link:
 
     @property
     def is_down(self) -> bool:
-        """Whether the last question got no answer."""
+        """Whether the last command failed."""
         return self._down
 
     def may_ask(self) -> bool:
-        """Whether Redis is worth asking: after a failure, not for five seconds."""
+        """Whether to try Redis: not within five seconds of a failure."""
         return not self._down or time.monotonic() >= self._again
 
     def failed(self, error: Exception) -> None:
-        """Note that Redis did not answer; the log gets one line for each outage."""
+        """Record a failure; log one line per outage."""
         with self._lock:
             first, self._down = not self._down, True
             self._again = time.monotonic() + RETRY_SECONDS
@@ -48,7 +48,7 @@ class Link:
             log.warning("redis_does_not_answer", error=type(error).__name__)
 
     def answered(self) -> None:
-        """Note that Redis answered."""
+        """Record a success."""
         if not self._down:
             return
         with self._lock:
@@ -57,11 +57,11 @@ class Link:
 
 
 # Django makes a cache object for each thread: they share what is known of Redis.
-link = Link()
+link = RedisState()
 
 
 class SharedCache(BaseCache):
-    """Redis, or the memory of this process where Redis does not answer."""
+    """Redis, or process memory while Redis does not answer."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(params)
@@ -88,38 +88,32 @@ class SharedCache(BaseCache):
     def add(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> bool:
-        """Set a value where there is none."""
         return bool(self._ask("add", key, value, timeout, version=version))
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        """Return a value."""
         return self._ask("get", key, default, version=version)
 
     def set(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> None:
-        """Set a value."""
         self._ask("set", key, value, timeout, version=version)
 
     def touch(
         self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> bool:
-        """Let a value live longer."""
         return bool(self._ask("touch", key, timeout, version=version))
 
     def delete(self, key: Any, version: Any = None) -> bool:
-        """Take a value away."""
         return bool(self._ask("delete", key, version=version))
 
     def has_key(self, key: Any, version: Any = None) -> bool:
-        """Whether there is a value."""
         return bool(self._ask("has_key", key, version=version))
 
     def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
-        """Count up; ValueError where there is nothing to count."""
+        """Increment; ValueError when the key is missing."""
         return int(self._ask("incr", key, delta, version=version))
 
     def clear(self) -> None:
-        """Take everything away, here too."""
+        """Clear Redis and the process memory."""
         self._ask("clear")
         self._own.clear()

@@ -1,4 +1,4 @@
-"""Looks for damaged pages of the SQLite file, in the background, and keeps the result.
+"""Check the SQLite file for damaged pages in the background.
 
 A check reads the whole file. It takes its time from a thread of its own, one part in
 two hundred; what a request finds damaged meanwhile is noted as well. PostgreSQL watches
@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 def is_damaged(link: sqlite3.Connection) -> bool:
-    """Whether SQLite finds a page that is not what it should be."""
+    """Whether SQLite reports a damaged page."""
     try:
         row = link.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
@@ -38,13 +38,13 @@ def is_damaged(link: sqlite3.Connection) -> bool:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open a database file for reading, for any thread."""
+    """Open a database file read-only, usable from any thread."""
     uri = f"file:{quote(str(path))}?mode=ro"
     return sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=5)
 
 
 class Inspector:
-    """A thread that reads the database file through, again and again."""
+    """A thread that checks the database file repeatedly."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,11 +53,10 @@ class Inspector:
         self._thread = threading.Thread(target=self._run, name="integrity", daemon=True)
 
     def start(self) -> None:
-        """Begin, in the background."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, in the middle of a check too."""
+        """Stop, also during a check."""
         self._ended.set()
         link = self._link
         if link is not None:
@@ -66,7 +65,7 @@ class Inspector:
             self._thread.join(STOP_SECONDS)
 
     def look(self) -> bool:
-        """Check once; return whether the file is damaged, and note it."""
+        """Check once; record and return whether the file is damaged."""
         link = connect(self._path)
         self._link = link
         try:
@@ -97,7 +96,7 @@ _inspectors: list[Inspector] = []
 
 
 def watch() -> None:
-    """Start the thread of this process, once, where the database is a file."""
+    """Start this process's thread once, for a database in a file."""
     name = str(connection.settings_dict["NAME"])
     if connection.vendor != "sqlite" or not Path(name).is_file():
         return
@@ -108,7 +107,6 @@ def watch() -> None:
 
 
 def stop() -> None:
-    """End the thread of this process."""
     with _lock:
         while _inspectors:
             _inspectors.pop().stop()

@@ -1,4 +1,4 @@
-"""What ``manage.py up`` prints while it starts: one line a step, when it begins."""
+"""Progress lines of ``manage.py up``: one per step, printed when it begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AGAIN_SECONDS = 0.1
 
 
 class Stream(Protocol):
-    """What lines are written to."""
+    """The output stream."""
 
     def write(self, text: str) -> object:
         """Write a line."""
@@ -27,7 +27,7 @@ def quiet(_step: str) -> None:
 
 
 def lines(stream: Stream) -> Progress:
-    """Return a function that writes a step as a line, and at once."""
+    """Return a function that prints a step and flushes."""
 
     def step(text: str) -> None:
         stream.write(f"  {text}\n")
@@ -37,7 +37,7 @@ def lines(stream: Stream) -> Progress:
 
 
 def answers(host: str, port: int, name: str = "localhost") -> bool:
-    """Whether a web server answers at an address, when it is called by ``name``."""
+    """Whether a web server answers at an address, with ``name`` as Host."""
     connection = http.client.HTTPConnection(host, port, timeout=10)
     try:
         connection.request("GET", "/livez", headers={"Host": name})

@@ -1,4 +1,4 @@
-"""How many requests a key may make in a minute, and how many a client without one.
+"""Rate limits: requests per minute by key, and by client network without one.
 
 A counter per key and window in the cache: one addition a request. Ninja's own throttle
 keeps the time of every request in a list that grows with the limit. Clients without a
@@ -39,7 +39,7 @@ def _parsed(rate: str) -> tuple[int, int]:
 
 
 class KeyThrottle(BaseThrottle):
-    """Counts requests per key, or per person, in fixed windows.
+    """Counts requests per key or per person, in fixed windows.
 
     ``rate`` is like ``6000/m``. With the local-memory cache each process counts for
     itself; with Redis all count together.
@@ -54,9 +54,9 @@ class KeyThrottle(BaseThrottle):
         if actor is None:
             # Open operations are counted by address, before they come here.
             return True
-        who = actor.key_id or actor.id
+        key = actor.key_id or actor.id
         turn = int(time.time() // self.window)
-        name = f"throttle:{who}:{turn}"
+        name = f"throttle:{key}:{turn}"
         if cache.add(name, 1, timeout=self.window * 2):
             return self.limit >= 1
         try:
@@ -72,7 +72,7 @@ class KeyThrottle(BaseThrottle):
 
 # ── Without a credential ─────────────────────────────────────────────────────
 class AddressThrottle:
-    """Counts requests per client address in fixed windows.
+    """Counts requests per client network, in fixed windows.
 
     Kept is a digest under a key that ends with the process, and that for one window.
     """
@@ -85,7 +85,7 @@ class AddressThrottle:
         self._counts: OrderedDict[bytes, int] = OrderedDict()
 
     def charge(self, address: str) -> int:
-        """Count a request; return after how many seconds to try again, 0 for now."""
+        """Count a request; return the seconds to wait, 0 when it is allowed."""
         network = network_of(address).encode()
         name = hashlib.blake2b(network, key=self._key, digest_size=16).digest()
         now = time.time()
@@ -98,16 +98,14 @@ class AddressThrottle:
             self._counts[name] = count
             if len(self._counts) > MOST_ADDRESSES:
                 self._counts.popitem(last=False)
-        left = self.window - now % self.window
-        return 0 if count <= self.limit else max(1, round(left))
+        remaining = self.window - now % self.window
+        return 0 if count <= self.limit else max(1, round(remaining))
 
     def clear(self) -> None:
-        """Forget all counts."""
         with self._lock:
             self._counts.clear()
 
     def __len__(self) -> int:
-        """Return how many addresses are counted now."""
         return len(self._counts)
 
 
@@ -115,7 +113,7 @@ strangers = AddressThrottle(settings.ANONYMOUS_RATE_LIMIT)
 
 
 def charge(request: HttpRequest) -> None:
-    """Count a request that nobody signed, once; raise TooMany beyond the limit."""
+    """Count an anonymous request; raise TooMany beyond the limit."""
     if getattr(request, "is_charged", False):
         return
     request.is_charged = True  # type: ignore[attr-defined]

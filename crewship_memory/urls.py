@@ -1,4 +1,4 @@
-"""Every address on one page."""
+"""The URL configuration."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
-    path("journal/", include("memory.web.urls")),
+    path("journal/", include("memory.web.journal_urls")),
     path("recall/", include("episodic.web.urls")),
     path("health/", include("episodic.web.health_urls")),
     path("proposals/", include("episodic.web.proposal_urls")),
     path("quarantine/", include("memory.web.quarantine_urls")),
     path("files/", include("memory.web.files_urls")),
     path("records/", include("memory.web.records_urls")),
-    path("providers/", provider_views.board, name="providers"),
+    path("providers/", provider_views.provider_list, name="providers"),
     path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
     path("providers/<str:name>/run/", provider_views.run, name="provider_run"),
-    path("conformance/", conformance_views.board, name="conformance"),
+    path("conformance/", conformance_views.overview, name="conformance"),
     path("conformance/run/", conformance_views.run, name="conformance_run"),
     path("jobs/", include("memory.web.jobs_urls")),
     path("certificates/check/", certificate_views.check, name="certificate_check"),
     path("privacy/", include("gdpr.web.urls")),
     path("workspace/", include("memory.web.workspace_urls")),
-    path("invitations/", invitation_views.mine, name="invitations"),
+    path("invitations/", invitation_views.own_invitations, name="invitations"),
     path(
         "invitations/<str:invitation_id>/accept/",
         invitation_views.accept,
@@ -80,8 +80,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", open_to_programs(api.urls)),
-    *integrations.mounted(),
-    *mcp.mounted(),
+    *integrations.url_patterns(),
+    *mcp.url_patterns(),
     path("livez", healthz.livez, name="livez"),
     path("readyz", healthz.readyz, name="readyz"),
     path("metrics", metrics.metrics, name="metrics"),

@@ -1,4 +1,4 @@
-"""The door for a web server that starts us: ``crewship_memory.wsgi:application``."""
+"""The WSGI application for an external server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _django = get_wsgi_application()
 def application(
     environ: dict[str, Any], start_response: StartResponse
 ) -> Iterable[bytes]:
-    """Answer a request, in a process that forgets when it is told to."""
+    """Answer a request, in a process that listens for cache invalidation."""
     # At the first request and not at the import: a server may fork in between.
     import_module("gdpr.erasure.process_caches").listen()
     import_module("crewship_memory.sqlite_integrity").watch()

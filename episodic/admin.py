@@ -30,8 +30,8 @@ class EmbeddingRows(rows.ReadOnly):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Embedding]:
         """Leave the vectors where they are; their width says enough."""
-        found: QuerySet[Embedding] = super().get_queryset(request)
-        return found.defer("vector")
+        rows: QuerySet[Embedding] = super().get_queryset(request)
+        return rows.defer("vector")
 
     @admin.display(description="entry", ordering="entry_id")
     def entry_link(self, row: Embedding) -> SafeString:
@@ -54,7 +54,7 @@ class IndexStateRows(rows.ReadOnly):
 
 @admin.register(EmbeddingChange)
 class ChangeRows(rows.ReadOnly):
-    """The change log that other processes catch up with."""
+    """The change log that every process's matrix reads."""
 
     list_display = ("id", "workspace_id", "entry_id", "kind")
     list_filter = ("kind",)

@@ -1,4 +1,4 @@
-"""Start-up of the first floor."""
+"""Start-up of the recall package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class EpisodicConfig(AppConfig):
     verbose_name = "Episodic memory"
 
     def ready(self) -> None:
-        """Fill the ground floor's port and listen to the journal."""
+        """Register this package's ports, jobs and signals."""
         import_module("episodic.connect").connect()
         log = import_module("episodic.migrations.0002_change_log")
         keep = triggers.keeper(log.SQLITE)

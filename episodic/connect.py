@@ -1,4 +1,4 @@
-"""What the first floor gives the ground floor at start-up."""
+"""What this package registers with the memory package at start-up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from memory.rules.permissions import Actor
 
 
 class Hybrid:
-    """The ranker of the first floor."""
+    """The hybrid ranker: words and meaning, fused."""
 
     name = "hybrid"
 
@@ -46,7 +46,7 @@ class Hybrid:
         return {e.id: _state(e, rows.get(e.id)) for e in entries}
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        """Rank by words and meaning; what is shown here counts as no use of it."""
+        """Rank by words and meaning; the hits are not counted as referenced."""
         request = recall.Request(
             query=question.query,
             scope=question.scope,
@@ -56,7 +56,7 @@ class Hybrid:
             entry_types=question.entry_types,
             mark=False,
         )
-        hits = recall.ask(request, by=by).hits
+        hits = recall.search(request, by=by).hits
         return [Recalled(hit.entry, hit.score, hit.via) for hit in hits]
 
     def cosines(
@@ -67,11 +67,11 @@ class Hybrid:
         workspace_id: str,
         as_question: bool = True,
     ) -> dict[str, float] | None:
-        """Return how near named entries are; None while the embedder is silent.
+        """Return the cosines of named entries; None while the embedder does not answer.
 
-        A statement is not worth waiting for an embedder that failed just now.
+        A statement (not a question) is not embedded while the embedder is failing.
         """
-        failing = engine.pulse().state is Beating.FAILING
+        failing = engine.status().state is Beating.FAILING
         if not entry_ids or (failing and not as_question):
             return {} if not entry_ids else None
         ask = engine.embedder()
@@ -86,15 +86,15 @@ class Hybrid:
         return engine.vectors().cosines(vector, scope, list(entry_ids))
 
     def nearest(
-        self, query: str, scope: WordScope, *, limit: int, least: float
+        self, query: str, scope: WordScope, *, limit: int, min_similarity: float
     ) -> dict[str, float] | None:
-        """Return the nearest entries of a scope; None while the embedder is silent."""
+        """Return a scope's nearest entries; None while the embedder does not answer."""
         ask = engine.embedder()
         try:
             vector = ask.embed_query(query)
         except EmbedderError:
             return None
-        seen = VectorScope(
+        vector_scope = VectorScope(
             workspace_id=scope.workspace_id,
             model=ask.model,
             crew_id=scope.crew_id,
@@ -104,31 +104,33 @@ class Hybrid:
             since=scope.since,
             until=scope.until,
         )
-        found = engine.vectors().nearest(vector, seen, limit, least)
-        return {near.entry_id: near.cosine for near in found}
+        hits = engine.vectors().nearest(vector, vector_scope, limit, min_similarity)
+        return {hit.entry_id: hit.cosine for hit in hits}
 
 
 def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
     if row is None:
         return EmbeddingState("pending" if entry.embeddable else "not_embeddable")
-    done = row.state == State.INDEXED
-    made = decay.parts(entry, row, timezone.now()) if done else None
+    is_indexed = row.state == State.INDEXED
+    parts = decay.parts(entry, row, timezone.now()) if is_indexed else None
     return EmbeddingState(
         state=row.state,
         model=row.model or None,
         dim=row.dim or None,
-        indexed_at=journal.stamp(row.indexed_at) if done and row.indexed_at else None,
+        indexed_at=journal.stamp(row.indexed_at)
+        if is_indexed and row.indexed_at
+        else None,
         attempts=row.attempts,
         last_error=row.last_error or None,
         importance=round(row.importance_score, 4),
-        importance_parts=asdict(made) if made else None,
+        importance_parts=asdict(parts) if parts else None,
     )
 
 
 def connect() -> None:
-    """Fill the port and listen to the journal."""
+    """Register ports, jobs, tools and signals."""
     ranker.register(Hybrid())
-    language_model.register(llm_port.Mind())
+    language_model.register(llm_port.OllamaLanguageModel())
     tasks.install()
     erasure.install()
     checks.install()

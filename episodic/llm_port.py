@@ -1,7 +1,7 @@
-"""What the ground floor's provider may know of this one: who embeds, and who answers.
+"""The language-model port of the memory package: the embedder's name, and answers.
 
 Reflections and profiles come from the chat model that proposes rules, when one is
-configured, each by a prompt of its own. Whatever goes wrong is told, never raised: the
+configured, each by a prompt of its own. Every fault is returned, never raised: the
 provider then answers without a model and says why.
 """
 
@@ -19,21 +19,21 @@ from episodic.summarisers import answers
 from episodic.summarisers.base import SummariserError
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Engine, Question, Statement, Thought
+from memory.ports.language_model import Answer, Conclusion, Engine, Question, Statement
 
-# Somebody waits for the answer: longer than this nobody does.
+# The caller waits for the answer, so the model gets at most so many seconds.
 SECONDS: Final = 20.0
-# How many callers may wait for the model at once; the others get the plain answer.
+# Callers that may wait for the model at once; others get an answer without it.
 AT_ONCE: Final = 2
 log = structlog.get_logger(__name__)
-_seats = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(AT_ONCE)
 
 
-class Mind:
-    """The mind of the first floor."""
+class OllamaLanguageModel:
+    """The language model behind reflections and profiles."""
 
     def engine(self) -> Engine:
-        """Return the embedder in place; without one, words."""
+        """Return the embedder in use; without one, words."""
         embedder = engine.embedder()
         if embedder.name == "none":
             return language_model.WORDS
@@ -43,35 +43,35 @@ class Mind:
 
     def thinker(self) -> str:
         """Return the chat model's name, or that there is none."""
-        chosen = consolidation.summariser()
+        summariser = consolidation.summariser()
         return (
-            chosen.name
-            if isinstance(chosen, OllamaSummariser)
-            else language_model.NOBODY
+            summariser.name
+            if isinstance(summariser, OllamaSummariser)
+            else language_model.NO_MODEL
         )
 
-    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
+    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
         """Return the model's statements, or why there are none."""
-        chosen = consolidation.summariser()
-        if not isinstance(chosen, OllamaSummariser):
+        summariser = consolidation.summariser()
+        if not isinstance(summariser, OllamaSummariser):
             return Answer()
-        if not _seats.acquire(blocking=False):
-            return Answer(model=chosen.name, fault="busy")
+        if not _slots.acquire(blocking=False):
+            return Answer(model=summariser.name, fault="busy")
         try:
-            return _asked(chosen, asked, statements)
+            return _ask(summariser, question, statements)
         except SummariserError as error:
-            log.warning("answer_without_model", kind=asked.kind, reason=error.reason)
-            return Answer(model=chosen.name, fault=error.reason)
+            log.warning("answer_without_model", kind=question.kind, reason=error.reason)
+            return Answer(model=summariser.name, fault=error.reason)
         finally:
-            _seats.release()
+            _slots.release()
 
 
-def _asked(
-    chosen: OllamaSummariser, asked: Question, statements: Sequence[Statement]
+def _ask(
+    model: OllamaSummariser, question: Question, statements: Sequence[Statement]
 ) -> Answer:
-    memories = [(one.id, one.text) for one in statements]
-    found = answers.ask(
-        chosen.within(SECONDS), asked.kind, asked.text, asked.scope, memories
+    memories = [(statement.id, statement.text) for statement in statements]
+    replies = answers.ask(
+        model.within(SECONDS), question.kind, question.text, question.scope, memories
     )
-    thoughts = tuple(Thought(one.content, one.confidence, one.ids) for one in found)
-    return Answer(thoughts, chosen.name)
+    thoughts = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
+    return Answer(thoughts, model.name)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory.journal import queries
+from memory import workspace_tree
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -22,7 +22,7 @@ from memory.rules.permissions import Actor, AgentRole
 
 
 class Scope(StrEnum):
-    """The two scopes of the design document."""
+    """The two scopes of an agent."""
 
     OWN = "own"
     CREW_SHARED = "crew_shared"
@@ -46,7 +46,7 @@ class Reach:
         """Return the named entries inside the reach that may be used.
 
         The rows are fetched by id and judged here: with the reach in the SQL, SQLite
-        would walk the workspace's whole index instead of looking up a handful of ids.
+        would scan the workspace's whole index instead of looking up a few ids.
         """
         usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
         rows = usable.filter(pk__in=entry_ids)
@@ -58,9 +58,9 @@ class Reach:
             return False
         if self.crew_id is None and self.agent_id is None:
             return True
-        mine = self.agent_id is not None and entry.agent_id == self.agent_id
-        ours = self.crew_id is not None and entry.crew_id == self.crew_id
-        return mine or ours or self._is_rule(entry)
+        by_agent = self.agent_id is not None and entry.agent_id == self.agent_id
+        by_crew = self.crew_id is not None and entry.crew_id == self.crew_id
+        return by_agent or by_crew or self._is_rule(entry)
 
     def _is_rule(self, entry: JournalEntry) -> bool:
         """Whether an entry is an approved rule of the crew whose rules are in reach.
@@ -92,17 +92,17 @@ def _as_agent(
 ) -> Reach:
     """Return what a named agent would reach, for a person who asks."""
     by.require("recall.ask_as_agent")
-    agent = queries.agent(by, agent_id)
-    if crew_id is not None and queries.crew(by, crew_id).id != agent.crew_id:
+    agent = workspace_tree.agent(by, agent_id)
+    if crew_id is not None and workspace_tree.crew(by, crew_id).id != agent.crew_id:
         raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
-    wanted = Scope(scope) if scope else _default(AgentRole(agent.role))
+    agent_scope = Scope(scope) if scope else _default(AgentRole(agent.role))
     depth = agent.memory_walk_depth
-    return _agent_reach(by.workspace_id, wanted, agent.crew_id, agent.id, depth)
+    return _agent_reach(by.workspace_id, agent_scope, agent.crew_id, agent.id, depth)
 
 
 def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
     if crew_id is not None and scope != Scope.OWN:
-        crew = queries.crew(by, crew_id)
+        crew = workspace_tree.crew(by, crew_id)
         return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
     if scope is not None:
         detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
@@ -113,14 +113,14 @@ def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
 def reach(
     scope: str | None, crew_id: str | None, agent_id: str | None, *, by: Actor
 ) -> Reach:
-    """Return what the caller may read; NotFound for somebody else's ids."""
+    """Return what the caller may read; NotFound for ids of another workspace."""
     if not by.is_agent:
         if agent_id is not None:
             return _as_agent(scope, crew_id, agent_id, by)
         return _as_person(scope, crew_id, by)
     if crew_id is not None:
-        queries.crew(by, crew_id)
-    if agent_id is not None and queries.agent(by, agent_id).id != by.id:
+        workspace_tree.crew(by, crew_id)
+    if agent_id is not None and workspace_tree.agent(by, agent_id).id != by.id:
         raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
-    wanted = Scope(scope) if scope else _default(by.agent_role)
-    return _agent_reach(by.workspace_id, wanted, by.crew_id, by.id, by.walk_depth)
+    agent_scope = Scope(scope) if scope else _default(by.agent_role)
+    return _agent_reach(by.workspace_id, agent_scope, by.crew_id, by.id, by.walk_depth)

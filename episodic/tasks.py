@@ -1,4 +1,4 @@
-"""Shells for the worker: a task carries nothing, may be lost and may run twice."""
+"""Tasks of the worker: a task has no arguments, may be lost and may run twice."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from memory.jobs.registry import Job, Outcome
 
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
-# length: it looks at the database no more often than it is worth.
+# length, so that it does not query the database more often than is useful.
 PAUSE: Final = 3
 LONGEST_GATHER: Final = 0.35
-# A message that nobody took in this time is lost, or another process took it.
+# A message that was not consumed in this time is lost, or another process took it.
 LOST_SECONDS: Final = 1.0
 LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
-def _sweep(_home: str = jobs.HOUSE) -> Outcome:
-    """Embed what waits, until nothing does."""
+def _sweep(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
+    """Embed pending entries until none is left."""
     total = index.Report()
     while True:
-        one = index.sweep(limit=SWEEP)
-        total.add(one)
-        if one.indexed + one.skipped + one.failed < SWEEP:
+        batch = index.sweep(limit=SWEEP)
+        total.add(batch)
+        if batch.indexed + batch.skipped + batch.failed < SWEEP:
             break
     counts = {"indexed": total.indexed, "failed": total.failed}
     if total.failed:
-        told = f"{total.failed:,} could not be embedded; the index page names them"
-        return Outcome(counts, told)
+        note = f"{total.failed:,} could not be embedded; the index page names them"
+        return Outcome(counts, note)
     return Outcome(counts)
 
 
 def _decay(home: str) -> Outcome:
     report = decay.run(home)
-    return Outcome({"rows": report.rows, "changed": report.changed})
+    return Outcome({"rows": report.rows, "changed": report.updated})
 
 
 def _health(home: str) -> Outcome:
@@ -55,23 +55,23 @@ def _health(home: str) -> Outcome:
 def _consolidate(home: str) -> Outcome:
     report = consolidation.of_clock(home)
     counts = {
-        "entries": sum(one.considered for one in report),
-        "proposed": sum(len(one.proposed) for one in report),
-        "pins": sum(one.pins for one in report),
+        "entries": sum(crew.considered for crew in report),
+        "proposed": sum(len(crew.proposed) for crew in report),
+        "pins": sum(crew.pins for crew in report),
     }
-    faults = [f"{one.crew}: {one.error}" for one in report if one.error]
+    faults = [f"{crew.crew}: {crew.error}" for crew in report if crew.error]
     return Outcome(counts, "; ".join(faults)[:400])
 
 
 def install() -> None:
-    """Put the first floor's jobs on the timetable."""
+    """Schedule this package's jobs."""
     jobs.register(
         Job(
             name="consolidation",
             title="Consolidation",
             schedule="every 6 h",
             act=_consolidate,
-            every=timedelta(hours=6),
+            interval=timedelta(hours=6),
         )
     )
     jobs.register(
@@ -108,7 +108,7 @@ _beginning = threading.Lock()
 
 @shared_task(name="episodic.sweep", ignore_result=True)
 def sweep() -> None:
-    """Embed what waits, and note it when there was something.
+    """Embed pending entries, and log it when there were any.
 
     What a workspace's first entries set going may take long: one thread at a time does
     it, so that another stays free for what is appended meanwhile.
@@ -124,50 +124,52 @@ def sweep() -> None:
 
 @shared_task(name="episodic.sweep_soon", ignore_result=True)
 def sweep_soon() -> None:
-    """Wait for a burst of appends to gather, then embed what waits."""
+    """Wait for a burst of appends to end, then embed the pending entries."""
     time.sleep(nudge.gather)
-    nudge.heard()
+    nudge.sweep_started()
     start = time.monotonic()
     jobs.note("index_sweep", _sweep)
-    nudge.took(time.monotonic() - start)
+    nudge.record_duration(time.monotonic() - start)
 
 
 class Nudge:
-    """Wakes the worker after an append, unless it is about to look anyway.
+    """Wakes the worker after an append, unless a sweep is about to start anyway.
 
     Where the worker is a thread of this process, one message is under way at a time:
-    the sweep that was asked for has not looked at the database yet. For a worker that
-    is elsewhere there is one message in half the gathering time. A lost message costs
-    one tick of the clock.
+    the requested sweep has not read the database yet. For a worker that
+    is elsewhere there is one message per half gathering time. A lost message costs
+    the wait for the next scheduled sweep.
     """
 
     def __init__(self) -> None:
         self._last = 0.0
-        self._asked = self._near = False
+        self._is_pending = self._is_local = False
         self.gather = GATHER_SECONDS
 
     def __call__(self, **kwargs: object) -> None:
-        """Receive the journal's signal."""
+        """Handle the journal's signal."""
         if not kwargs.get("embeddable"):
             return
         now = time.monotonic()
-        spare = LOST_SECONDS if self._near and self._asked else GATHER_SECONDS / 2
-        if self._near and not self._asked:
-            spare = 0.0
-        if now - self._last < spare:
+        pause = (
+            LOST_SECONDS if self._is_local and self._is_pending else GATHER_SECONDS / 2
+        )
+        if self._is_local and not self._is_pending:
+            pause = 0.0
+        if now - self._last < pause:
             return
         if not current_app.conf.get("crewship_delivers"):
             return
-        self._last, self._asked = now, True
-        # Late it is of no use: the clock looked meanwhile.
+        self._last, self._is_pending = now, True
+        # A late message is useless: the scheduled sweep ran meanwhile.
         dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
-    def heard(self) -> None:
-        """Note that a sweep of this process is about to look."""
-        self._near, self._asked = True, False
+    def sweep_started(self) -> None:
+        """Record that a sweep of this process is about to start."""
+        self._is_local, self._is_pending = True, False
 
-    def took(self, seconds: float) -> None:
-        """Learn from a sweep's length how long to gather before the next."""
+    def record_duration(self, seconds: float) -> None:
+        """Set the pause before the next sweep from the length of the last one."""
         self.gather = max(GATHER_SECONDS, min(PAUSE * seconds, LONGEST_GATHER))
 
 

@@ -1,4 +1,4 @@
-"""Personal data in the Django admin: to look at; actions go through the services."""
+"""Personal data in the Django admin: read-only; actions go through the services."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ from memory.rules.permissions import Actor
 REASON = "released in the Django admin"
 
 
-def _each(
+def _apply_to_rows(
     page: rows.ReadOnly,
     request: HttpRequest,
-    chosen: QuerySet[Any],
+    queryset: QuerySet[Any],
     act: Callable[[Any, Actor], object],
 ) -> int:
-    """Do one thing with each row through its service; tell of each refusal."""
-    done = 0
-    for row in chosen:
+    """Call a service for each row and show each refusal; return how many succeeded."""
+    count = 0
+    for row in queryset:
         try:
             act(row, rows.staff_actor(request, row.workspace_id))
-            done += 1
-        except errors.HouseError as error:
+            count += 1
+        except errors.AppError as error:
             text = f"{row.pk}: {error.detail}"
             page.message_user(request, text, messages.ERROR)
-    return done
+    return count
 
 
 @admin.register(Case)
 class CaseRows(rows.ReadOnly):
-    """Cases; a request's words are on its page, not in the list."""
+    """Cases without the free text of the request; that is on the case's page."""
 
     actions = ("take", "leave")
     list_display = (
@@ -64,27 +64,27 @@ class CaseRows(rows.ReadOnly):
     exclude = ("reason", "requester", "identity_how", "correction", "result")
 
     @admin.action(description="Assign to me")
-    def take(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
-        """Take cases."""
-        done = _each(
-            self, request, chosen,
+    def take(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
+        """Assign cases to the user."""
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: case_actions.assign(row, by.label, by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} assigned to you.")
+        self.message_user(request, f"{count} assigned to you.")
 
     @admin.action(description="Take from whom they are assigned to")
-    def leave(self, request: HttpRequest, chosen: QuerySet[Case]) -> None:
-        """Leave cases to anybody."""
-        done = _each(
-            self, request, chosen,
+    def leave(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
+        """Unassign cases."""
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: case_actions.assign(row, "", by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} assigned to nobody.")
+        self.message_user(request, f"{count} assigned to nobody.")
 
 
 @admin.register(CasePlan)
 class PlanRows(rows.ReadOnly):
-    """Plans; their samples and row ids stay out of sight."""
+    """Plans without their samples and row ids."""
 
     list_display = ("case_link", "number", "head", "made_by", "made_at")
     list_filter = ("workspace",)
@@ -93,12 +93,11 @@ class PlanRows(rows.ReadOnly):
 
     @admin.display(description="case", ordering="case_id")
     def case_link(self, row: CasePlan) -> str | SafeString:
-        """Lead to the case."""
         return rows.link(row.case, row.case_id)
 
     @admin.display(description="hash")
     def head(self, row: CasePlan) -> str:
-        """The beginning of the hash."""
+        """Return the beginning of the hash."""
         return rows.short(row.plan_hash)
 
 
@@ -123,13 +122,12 @@ class HoldRows(rows.ReadOnly):
     search_fields = ("=id", "=subject__id")
 
     @admin.action(description="Release; what only it kept goes on")
-    def release(self, request: HttpRequest, chosen: QuerySet[Hold]) -> None:
-        """Release holds."""
-        done = _each(
-            self, request, chosen,
+    def release(self, request: HttpRequest, queryset: QuerySet[Hold]) -> None:
+        count = _apply_to_rows(
+            self, request, queryset,
             lambda row, by: legal_holds.release(row, REASON, by=by),
         )  # fmt: skip
-        self.message_user(request, f"{done} released.")
+        self.message_user(request, f"{count} released.")
 
 
 @admin.register(GdprAction)
@@ -155,7 +153,7 @@ class CertificateRows(rows.ReadOnly):
 
 @admin.register(SigningKey)
 class KeyRows(rows.ReadOnly):
-    """Public keys; the command ``gdpr_key`` rotates."""
+    """Public keys; the command ``gdpr_key`` rotates them."""
 
     list_display = ("key_id", "public_key", "made_at", "retired_at")
     list_select_related = False
@@ -163,7 +161,7 @@ class KeyRows(rows.ReadOnly):
 
 @admin.register(Subject)
 class SubjectRows(rows.ReadOnly):
-    """People by id; what they are called is on their page."""
+    """People by id; their names are on their page."""
 
     list_display = (
         "id", "consent", "restricted_at", "opted_out_at", "erased_at", "created_at",
@@ -175,7 +173,7 @@ class SubjectRows(rows.ReadOnly):
 
 @admin.register(Suppression)
 class SuppressionRows(rows.ReadOnly):
-    """Names that must not come back, as keyed digests."""
+    """Suppressed names, as keyed digests."""
 
     list_display = ("kind", "head", "subject_ref", "case_ref", "since", "lifted_at")
     list_filter = ("kind", "workspace")
@@ -183,5 +181,5 @@ class SuppressionRows(rows.ReadOnly):
 
     @admin.display(description="digest")
     def head(self, row: Suppression) -> str:
-        """The beginning of the digest."""
+        """Return the beginning of the digest."""
         return rows.short(row.digest)

@@ -1,4 +1,4 @@
-"""Start-up of the second floor."""
+"""The app configuration of this package."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from django.apps import AppConfig
 
 
 class GdprConfig(AppConfig):
-    """Who can be forgotten."""
-
     name = "gdpr"
     verbose_name = "Personal data"
 
     def ready(self) -> None:
-        """Fill the ground floor's port."""
+        """Register the ports, jobs and checks."""
         import_module("gdpr.connect").connect()

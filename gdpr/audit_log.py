@@ -1,36 +1,35 @@
-"""The ledger of acts on personal data: a row before the act, its end after it.
+"""The ledger of actions on personal data: a row before the action, its end after it.
 
-Nothing is destroyed before its row is committed; a row that ended is never opened
-again. It names ids, never people.
+Nothing is erased before its row is committed, and a finished row never changes. Rows
+hold ids, never names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
+from gdpr import pagination
 from gdpr.models import ActionKind, ActionStatus, GdprAction
-from memory import pagination
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
 REASON_CHARS: Final = 4_000
 OPEN: Final = ActionStatus.IN_PROGRESS
-# The number of the run that a row waits for. It is no run yet: a backup with this row
-# in it is older than the run, whose erasure has to be replayed.
+# Key of the scope: the number of the run that a row waits for. The run has not begun: a
+# backup that contains the row is older than the run, whose erasure must be replayed.
 WAITS: Final = "waits_for_run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerQuery:
-    """Filters of the ledger; what is left out means any."""
+    """Filters of the ledger; an empty one matches all."""
 
     subject_id: str = ""
     case_id: str = ""
@@ -38,18 +37,10 @@ class LedgerQuery:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of the ledger and where the next one begins."""
-
-    items: list[GdprAction]
-    next_cursor: str | None
-
-
 def _of_run(
     case_ref: str, action: ActionKind, scope: dict[str, Any], by: Actor
 ) -> GdprAction | None:
-    """Return the row that a run has, or takes over; locked, inside a transaction."""
+    """Return the locked row of a run, or the waiting row that it takes over."""
     rows = GdprAction.objects.select_for_update().filter(
         workspace_id=by.workspace_id, case_ref=case_ref, action=action
     )
@@ -72,21 +63,21 @@ def begin(
     reason: str = "",
     scope: Mapping[str, Any] | None = None,
 ) -> GdprAction:
-    """Write the row of an act that is about to begin.
+    """Write the row of an action that is about to begin.
 
     For a run of a case (``scope["run"]``) the row is written once: a runner that
-    follows a dead one finds it. A row with ``scope["waits_for_run"]`` stands for a run
-    that may come; the run takes it over.
+    replaces a crashed one reuses it. A row with ``scope["waits_for_run"]`` stands for a
+    run that may come; the run takes it over.
     """
-    told = dict(scope or {})
+    details = dict(scope or {})
     if len(reason) > REASON_CHARS:
         raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
     if action is ActionKind.DELETE and not reason.strip():
         detail = "An erasure needs a reason."
         raise errors.Invalid(detail, code="reason_required")
     with transaction.atomic():
-        if case_ref and "run" in told:
-            row = _of_run(case_ref, action, told, by)
+        if case_ref and "run" in details:
+            row = _of_run(case_ref, action, details, by)
             if row is not None:
                 return row
         return GdprAction.objects.create(
@@ -97,7 +88,7 @@ def begin(
             actor_label=by.label,
             action=action,
             reason=reason.strip(),
-            scope=told,
+            scope=details,
         )
 
 
@@ -108,7 +99,7 @@ def finish(
     scope: Mapping[str, Any] | None = None,
     error: str = "",
 ) -> GdprAction:
-    """Tell how an act ended; what ended before keeps its end."""
+    """Record how an action ended; a finished row stays as it is."""
     with transaction.atomic():
         live = GdprAction.objects.select_for_update().get(
             workspace_id=row.workspace_id, pk=row.pk
@@ -122,54 +113,46 @@ def finish(
     return live
 
 
-def give_up(workspace_id: str, case_ref: str) -> None:
-    """End the rows of a case that wait for a run: it will not come."""
+def fail_waiting(workspace_id: str, case_ref: str) -> None:
+    """Mark the rows of a refused case that wait for a run as failed."""
     rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
     for row in rows.filter(status=OPEN, scope__has_key=WAITS):
         finish(row, ActionStatus.FAILED, error="The case was refused; nothing was run.")
 
 
 def action(actor: Actor, action_id: str) -> GdprAction:
-    """Return a row of the actor's workspace."""
+    """Return a row of the actor's workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = GdprAction.objects.filter(workspace_id=actor.workspace_id, pk=action_id)
-    found = rows.first()
-    if found is None:
+    row = rows.first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
-def listed(
+def list_actions(
     actor: Actor, query: LedgerQuery, *, limit: int = 50, cursor: str | None = None
-) -> Page:
+) -> Page[GdprAction]:
     """Return a page of the ledger, the newest first."""
     actor.require("gdpr.read")
     rows = GdprAction.objects.filter(workspace_id=actor.workspace_id)
-    named = {
+    filters = {
         "subject_ref": query.subject_id,
         "case_ref": query.case_id,
         "action": query.action,
         "status": query.status,
     }
-    rows = rows.filter(**{name: value for name, value in named.items() if value})
-    question = pagination.digest(["ledger", asdict(query)])
-    if cursor:
-        at, last = pagination.read(cursor, actor.workspace_id, question)
-        moment = datetime.fromisoformat(str(at))
-        rows = rows.filter(
-            Q(initiated_at__lt=moment) | Q(initiated_at=moment, pk__lt=str(last))
-        )
-    items = list(rows.order_by("-initiated_at", "-id")[: limit + 1])
-    more, items = len(items) > limit, items[:limit]
-    if not more:
-        return Page(items, None)
-    edge: list[str | int] = [items[-1].initiated_at.isoformat(), items[-1].pk]
-    return Page(items, pagination.make(actor.workspace_id, question, edge))
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
+    page_query = PageQuery(limit=limit, cursor=cursor)
+    question = ["ledger", asdict(query)]
+    return pagination.newest(
+        rows, "initiated_at", page_query, question, actor.workspace_id
+    )
 
 
-def stamped(row: GdprAction) -> dict[str, Any]:
-    """Return a row as the API and exports tell it."""
-    done = row.completed_at
+def action_line(row: GdprAction) -> dict[str, Any]:
+    """Return a row as JSON, for the API and exports."""
+    completed_at = row.completed_at
     return {
         "id": row.id,
         "subject_id": row.subject_ref,
@@ -182,5 +165,5 @@ def stamped(row: GdprAction) -> dict[str, Any]:
         "reason": row.reason or None,
         "error": row.error or None,
         "initiated_at": journal.stamp(row.initiated_at),
-        "completed_at": journal.stamp(done) if done else None,
+        "completed_at": journal.stamp(completed_at) if completed_at else None,
     }

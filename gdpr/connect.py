@@ -1,4 +1,4 @@
-"""What the second floor gives the ground floor at start-up."""
+"""Start-up: registers what this package provides to ``memory``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from memory import data_folder_adoption
 from memory.installation import identity as installation
 from memory.ports import legal_holds, subject_linker
 
-_TOLD: Final = (Alias, Subject, Suppression)
+_WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
 
 def connect() -> None:
-    """Fill the ports, and listen to the tables that the port's names come from."""
+    """Register the ports, jobs and checks, and watch the tables that hold names."""
     reminder_email.install()
     tasks.install()
     subject_linker.register(linking.Linker())
-    legal_holds.register(case_legal_holds.kept)
+    legal_holds.register(case_legal_holds.held_entries)
     installation.register_witness("exports", storage.key_opens)
     installation.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
-    for model in _TOLD:
+    for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"
         post_save.connect(cache_version.on_save, sender=model, dispatch_uid=uid)
         post_delete.connect(cache_version.on_delete, sender=model, dispatch_uid=uid)

@@ -1,4 +1,4 @@
-"""Files that only this installation can read: AES-256-GCM in pieces (STREAM).
+"""Files encrypted with a key of this installation: AES-256-GCM in pieces (STREAM).
 
 A file is a magic word, a random seven-byte prefix, then pieces of 64 KiB, each sealed
 with the nonce ``prefix ‖ piece number (4 bytes) ‖ last (1 byte)``: a piece that is
@@ -26,13 +26,13 @@ KEY_BYTES: Final = 32
 
 
 class Broken(Exception):
-    """The file is not what was written, or it was sealed with another key."""
+    """The file was changed, or encrypted with another key."""
 
 
 def key_for(master: bytes, name: str) -> bytes:
     """Return the key of one file, derived from the installation's key and its name."""
-    made = HKDF(SHA256(), KEY_BYTES, None, b"crewship export v1 " + name.encode())
-    return made.derive(master)
+    derivation = HKDF(SHA256(), KEY_BYTES, None, b"crewship export v1 " + name.encode())
+    return derivation.derive(master)
 
 
 def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:
@@ -40,23 +40,23 @@ def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:
 
 
 class Sealer:
-    """A write-only file object that seals what passes through; ``close`` ends it."""
+    """A write-only file object that encrypts what is written; ``close`` finishes it."""
 
     def __init__(self, target: BinaryIO, key: bytes) -> None:
         self._target, self._cipher = target, AESGCM(key)
         self._prefix = secrets.token_bytes(PREFIX)
-        self._waiting = bytearray()
+        self._buffer = bytearray()
         self._number = 0
         self._closed = False
         target.write(MAGIC + self._prefix)
 
     def write(self, data: bytes) -> int:
-        """Seal what fills whole pieces, keep the rest until more comes."""
-        self._waiting += data
-        # The last piece is marked, so one full piece always waits for what follows.
-        while len(self._waiting) > PIECE:
-            self._seal(bytes(self._waiting[:PIECE]), last=False)
-            del self._waiting[:PIECE]
+        """Encrypt whole pieces and buffer the rest."""
+        self._buffer += data
+        # The last piece is marked, so a full piece stays buffered until more follows.
+        while len(self._buffer) > PIECE:
+            self._seal(bytes(self._buffer[:PIECE]), last=False)
+            del self._buffer[:PIECE]
         return len(data)
 
     def _seal(self, data: bytes, *, last: bool) -> None:
@@ -65,18 +65,18 @@ class Sealer:
         self._number += 1
 
     def flush(self) -> None:
-        """Nothing: a piece is sealed when it is full or when the file ends."""
+        """Do nothing: a piece is encrypted when it is full or when the file ends."""
 
     def close(self) -> None:
-        """Seal the last piece; a file without one does not open."""
+        """Encrypt the last piece; a file without one cannot be decrypted."""
         if not self._closed:
             self._closed = True
-            self._seal(bytes(self._waiting), last=True)
-            self._waiting.clear()
+            self._seal(bytes(self._buffer), last=True)
+            self._buffer.clear()
 
 
-def opened(source: BinaryIO, key: bytes) -> Iterator[bytes]:
-    """Return the plain pieces of a sealed file; raise Broken when it does not open."""
+def decrypted_pieces(source: BinaryIO, key: bytes) -> Iterator[bytes]:
+    """Return the decrypted pieces of a file; raise Broken when it was altered."""
     head = source.read(len(MAGIC) + PREFIX)
     if len(head) != len(MAGIC) + PREFIX or not head.startswith(MAGIC):
         raise Broken("This is no sealed file.")

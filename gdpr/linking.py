@@ -1,8 +1,8 @@
-"""Who is named in what is written: the port of ``memory.ports.subject_linker``, filled.
+"""Links writes to the people they name: the port ``memory.ports.subject_linker``.
 
-Each process keeps the names of a workspace ready to be looked for and asks one small
-row, per write, whether they are still the same. A workspace without people has no such
-row and costs that one look.
+Each process caches an index of a workspace's names. Every write reads one small row,
+the stamp, to see whether the index is still valid. A workspace without people has no
+stamp.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, UnknownName, Via
 from memory.journal import visibility
 from memory.ports import subject_linker
-from memory.ports.subject_linker import Gate, Written
+from memory.ports.subject_linker import Gate, TextRow
 
 JOURNAL: Final = "journal"
 _WORKSPACES: Final = 64
@@ -28,93 +28,95 @@ _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The people of a workspace, as of a stamp."""
+class PeopleIndex:
+    """The people of a workspace and their names, as of a stamp."""
 
     stamp: str
-    everybody: Matcher
+    matcher: Matcher
     restricted: Matcher
-    barred: frozenset[str]
+    restricted_ids: frozenset[str]
     by_alias: dict[tuple[str, str], frozenset[str]]
     suppressed: tuple[suppression.Digest, ...]
 
-    def named(self, subject: str) -> frozenset[str]:
-        """Return the subjects whom a writer's name for a person means."""
+    def subject_ids(self, subject: str) -> frozenset[str]:
+        """Return the ids of those who have a writer's name for a person as an alias."""
         keys = [(kind, patterns.folded(kind, subject)) for kind in _KINDS]
-        found = [self.by_alias.get(key, frozenset()) for key in keys]
-        return frozenset().union(*found)
+        id_sets = [self.by_alias.get(key, frozenset()) for key in keys]
+        return frozenset().union(*id_sets)
 
 
-_cache: OrderedDict[str, Known] = OrderedDict()
+_cache: OrderedDict[str, PeopleIndex] = OrderedDict()
 _lock = threading.Lock()
 
 
-def forget() -> int:
-    """Drop the names that this process holds; return of how many workspaces."""
+def clear_cache() -> int:
+    """Drop this process's indexes; return how many workspaces they were for."""
     with _lock:
-        held = len(_cache)
+        count = len(_cache)
         _cache.clear()
-    return held
+    return count
 
 
-def _read(workspace_id: str, stamp: str) -> Known:
+def _read(workspace_id: str, stamp: str) -> PeopleIndex:
     rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
     names = [Name(*row) for row in rows.values_list("subject_id", "kind", "value")]
     limited = Subject.objects.filter(workspace_id=workspace_id, merged_into=None)
     limited = limited.exclude(restricted_at=None)
-    barred = frozenset(limited.values_list("pk", flat=True))
+    restricted_ids = frozenset(limited.values_list("pk", flat=True))
     by_alias: dict[tuple[str, str], set[str]] = {}
     for name in names:
         key = (name.kind, patterns.folded(name.kind, name.value))
         by_alias.setdefault(key, set()).add(name.subject_id)
-    return Known(
+    return PeopleIndex(
         stamp=stamp,
-        everybody=Matcher(names),
-        restricted=Matcher([name for name in names if name.subject_id in barred]),
-        barred=barred,
+        matcher=Matcher(names),
+        restricted=Matcher(
+            [name for name in names if name.subject_id in restricted_ids]
+        ),
+        restricted_ids=restricted_ids,
         by_alias={key: frozenset(ids) for key, ids in by_alias.items()},
         suppressed=tuple(suppression.active(workspace_id)),
     )
 
 
-def known(workspace_id: str) -> Known | None:
-    """Return the people of a workspace; None when there never were any."""
+def people_index(workspace_id: str) -> PeopleIndex | None:
+    """Return the index of a workspace; None when nobody was ever registered."""
     stamp = cache_version.current(workspace_id)
     if stamp is None:
         return None
     with _lock:
-        found = _cache.get(workspace_id)
-        if found is not None and found.stamp == stamp:
+        people = _cache.get(workspace_id)
+        if people is not None and people.stamp == stamp:
             _cache.move_to_end(workspace_id)
-            return found
-    found = _read(workspace_id, stamp)
+            return people
+    people = _read(workspace_id, stamp)
     with _lock:
-        _cache[workspace_id] = found
+        _cache[workspace_id] = people
         _cache.move_to_end(workspace_id)
         while len(_cache) > _WORKSPACES:
             _cache.popitem(last=False)
-    return found
+    return people
 
 
 class Linker:
-    """The port of the ground floor, filled."""
+    """Implements the port."""
 
     def gate(self, workspace_id: str) -> Gate | None:
-        """Refuse texts about people who must not come back, if there are any."""
-        everybody = known(workspace_id)
-        if everybody is None or not everybody.suppressed:
+        """Return a check that refuses texts about suppressed people; None for none."""
+        people = people_index(workspace_id)
+        if people is None or not people.suppressed:
             return None
-        return partial(suppression.refuse, workspace_id, everybody.suppressed)
+        return partial(suppression.refuse, workspace_id, people.suppressed)
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
-        """Link rows to the people they name; what is about a restricted one rests."""
-        everybody = known(workspace_id)
-        if everybody is None and not any(row.subjects for row in rows):
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
+        """Link rows to the people they name; restrict entries of restricted people."""
+        people = people_index(workspace_id)
+        if people is None and not any(row.subjects for row in rows):
             return
         links: list[SubjectLink] = []
-        strangers: list[UnknownName] = []
+        unknown_names: list[UnknownName] = []
         for row in rows:
-            about, unknown = _about(everybody, row)
+            via_by_subject, unknown = _mentions_of(people, row)
             links += [
                 SubjectLink(
                     workspace_id=workspace_id,
@@ -123,48 +125,48 @@ class Linker:
                     row_id=row.row_id,
                     via=via,
                 )
-                for subject_id, via in sorted(about.items())
+                for subject_id, via in sorted(via_by_subject.items())
             ]
-            strangers += _strangers(workspace_id, place, row, unknown)
+            unknown_names += _unknown_names(workspace_id, place, row, unknown)
         SubjectLink.objects.bulk_create(links, ignore_conflicts=True)
-        UnknownName.objects.bulk_create(strangers, ignore_conflicts=True)
-        if everybody is not None and place == JOURNAL:
-            withhold(workspace_id, everybody, links)
+        UnknownName.objects.bulk_create(unknown_names, ignore_conflicts=True)
+        if people is not None and place == JOURNAL:
+            restrict_entries(workspace_id, people, links)
 
     def mask(self, workspace_id: str, text: str) -> str:
-        """Return a text without restricted people."""
-        everybody = known(workspace_id)
-        if everybody is None or not everybody.barred:
+        """Return a text with the names of restricted people masked."""
+        people = people_index(workspace_id)
+        if people is None or not people.restricted_ids:
             return text
-        return everybody.restricted.mask(text, subject_linker.RESTRICTED)
+        return people.restricted.mask(text, subject_linker.RESTRICTED)
 
 
-def _about(
-    everybody: Known | None, row: Written
+def _mentions_of(
+    people: PeopleIndex | None, row: TextRow
 ) -> tuple[dict[str, Via], tuple[str, ...]]:
-    """Return whom a row names and how, and the names that are nobody's yet."""
-    if everybody is None:
+    """Return subject id → how a row names them, and the names that are unknown."""
+    if people is None:
         return {}, row.subjects
-    found: dict[str, Via] = {}
+    via_by_subject: dict[str, Via] = {}
     unknown: list[str] = []
-    for text in filter(everybody.everybody.may, row.texts):
-        spoken = name_fields.spoken(text)
-        # A doubtful word makes no link: a plan finds it, and a person decides.
-        found |= dict.fromkeys(everybody.everybody.sure(spoken), Via.MATCHED)
+    for text in filter(people.matcher.may, row.texts):
+        readable = name_fields.json_as_text(text)
+        # An unsure match makes no link: a plan lists it, and a person decides.
+        via_by_subject |= dict.fromkeys(people.matcher.sure(readable), Via.MATCHED)
     for subject in row.subjects:
-        named = everybody.named(subject)
-        found |= dict.fromkeys(named, Via.NAMED)
-        if not named:
+        subject_ids = people.subject_ids(subject)
+        via_by_subject |= dict.fromkeys(subject_ids, Via.NAMED)
+        if not subject_ids:
             unknown.append(subject)
-    return found, tuple(unknown)
+    return via_by_subject, tuple(unknown)
 
 
-def _strangers(
-    workspace_id: str, place: str, row: Written, unknown: Iterable[str]
+def _unknown_names(
+    workspace_id: str, place: str, row: TextRow, unknown: Iterable[str]
 ) -> list[UnknownName]:
-    """Return what is kept of names that are nobody's yet.
+    """Return a row with a keyed digest for each unknown name.
 
-    The journal keeps them beside the entry anyway, as its writer gave them.
+    None for the journal, which stores the names with the entry as its writer gave them.
     """
     if place == JOURNAL:
         return []
@@ -172,12 +174,16 @@ def _strangers(
         UnknownName(
             workspace_id=workspace_id, digest=digest, place=place, row_id=row.row_id
         )
-        for digest in {suppression.unknown(workspace_id, one) for one in unknown}
+        for digest in {
+            suppression.unknown_name_digest(workspace_id, name) for name in unknown
+        }
     ]
 
 
-def withhold(workspace_id: str, everybody: Known, links: Iterable[SubjectLink]) -> None:
-    """Keep entries about restricted people out of use."""
-    ids = {link.row_id for link in links if link.subject_id in everybody.barred}
+def restrict_entries(
+    workspace_id: str, people: PeopleIndex, links: Iterable[SubjectLink]
+) -> None:
+    """Take entries about restricted people out of use."""
+    ids = {link.row_id for link in links if link.subject_id in people.restricted_ids}
     if ids:
         visibility.restrict(workspace_id, sorted(ids))

@@ -1,4 +1,4 @@
-"""What personal data work loses when a key or a data folder is given up."""
+"""What is lost, and what is repaired, when a key or a data folder is replaced."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _SIGNING: Final = (
 )
 
 
-def losses(changed: set[str]) -> list[str]:
-    """Return what cannot be had back, a sentence each."""
-    found = []
-    if "journal" in changed:
+def losses(keys: set[str]) -> list[str]:
+    """Return what cannot be recovered without the old ``keys``, a sentence each."""
+    sentences = []
+    if "journal" in keys:
         names = Suppression.objects.filter(lifted_at=None).count()
         cases = Case.objects.filter(state__in=_UNDER_WAY).count()
-        found += [
+        sentences += [
             f"{names} suppressed names are no longer recognised: enter them again.",
             _RECORDS,
             f"{cases} cases under way have sealed names that no longer open.",
         ]
     ready = list(Export.objects.filter(state=ExportState.READY))
-    here = sum(storage.path(row).is_file() for row in ready)
-    if "exports" in changed and here:
-        found.append(f"{here} bundles for people do not open: make them again.")
-    if len(ready) > here:
-        found.append(f"{len(ready) - here} bundles for people are gone.")
+    stored = sum(storage.path(row).is_file() for row in ready)
+    if "exports" in keys and stored:
+        sentences.append(f"{stored} bundles for people do not open: make them again.")
+    if len(ready) > stored:
+        sentences.append(f"{len(ready) - stored} bundles for people are gone.")
     if signing_keys.problem() is not None:
-        found.append(_SIGNING)
-    return found
+        sentences.append(_SIGNING)
+    return sentences
 
 
-def adopt(changed: set[str]) -> None:
-    """Sign the erasures' records with the new key, and make a signing key if needed."""
-    if "journal" in changed:
+def adopt(keys: set[str]) -> None:
+    """Sign the erasure records with the new key, and make a signing key if needed."""
+    if "journal" in keys:
         tombstones.sign_again()
     if signing_keys.problem() is not None:
         signing_keys.rotate()

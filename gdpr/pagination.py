@@ -1,4 +1,4 @@
-"""Lists without an end: one page in order, and where the next one begins."""
+"""Pagination by cursor, over one list or several lists in a row."""
 
 from __future__ import annotations
 
@@ -12,53 +12,54 @@ from django.db.models import Model, Q, QuerySet
 from memory import pagination
 
 Row = TypeVar("Row", bound=Model)
-MOST: Final = 200
+MAX_PAGE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
-    """Which page is meant: how long, and after which cursor."""
+class PageQuery:
+    """Which page: its length, and the cursor after which it begins."""
 
-    limit: int = MOST
+    limit: int = MAX_PAGE
     cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """A page of rows and where the next one begins."""
+    """A page of rows and the cursor of the next one, None at the end."""
 
     items: list[Row]
     next_cursor: str | None
 
 
-def part(
+def page_of_lists(
     parts: Sequence[tuple[QuerySet[Row], str]],
-    asked: Ask,
+    page_query: PageQuery,
     question: object,
-    home: str,
+    workspace_id: str,
 ) -> Page[Row]:
     """Return a page of several lists, one after the other.
 
-    Each is ordered by a moment, backwards when a minus stands before it, then by its
-    key; no row is in two of them.
+    Each list comes with its date field, ``-`` before it for descending, and is ordered
+    by that field and the primary key. No row may be in two lists. ``question`` are the
+    filters: a cursor is valid for the same filters and workspace only.
     """
     digest = pagination.digest(["page", question])
     start, edge = 0, None
-    found: list[tuple[int, str, Row]] = []
-    if asked.cursor:
-        number, at, last = pagination.read(asked.cursor, home, digest)
+    rows_so_far: list[tuple[int, str, Row]] = []
+    if page_query.cursor:
+        number, at, last = pagination.read(page_query.cursor, workspace_id, digest)
         start, edge = int(number), (datetime.fromisoformat(str(at)), last)
     for number, (rows, by) in enumerate(parts):
-        if number >= start and len(found) <= asked.limit:
-            there = _after(rows, by, edge if number == start else None)
-            more = there[: asked.limit + 1 - len(found)]
-            found += [(number, by.lstrip("-"), row) for row in more]
-    items = [row for _, _, row in found[: asked.limit]]
-    if len(found) <= asked.limit:
+        if number >= start and len(rows_so_far) <= page_query.limit:
+            remaining = _after(rows, by, edge if number == start else None)
+            batch = remaining[: page_query.limit + 1 - len(rows_so_far)]
+            rows_so_far += [(number, by.lstrip("-"), row) for row in batch]
+    items = [row for _, _, row in rows_so_far[: page_query.limit]]
+    if len(rows_so_far) <= page_query.limit:
         return Page(items, None)
-    number, name, row = found[asked.limit - 1]
+    number, name, row = rows_so_far[page_query.limit - 1]
     position: list[str | int] = [number, getattr(row, name).isoformat(), row.pk]
-    return Page(items, pagination.make(home, digest, position))
+    return Page(items, pagination.make(workspace_id, digest, position))
 
 
 def _after(
@@ -74,7 +75,11 @@ def _after(
 
 
 def newest(
-    rows: QuerySet[Row], by: str, asked: Ask, question: object, home: str
+    rows: QuerySet[Row],
+    by: str,
+    page_query: PageQuery,
+    question: object,
+    workspace_id: str,
 ) -> Page[Row]:
     """Return a page of one list, the newest first."""
-    return part([(rows, f"-{by}")], asked, question, home)
+    return page_of_lists([(rows, f"-{by}")], page_query, question, workspace_id)

@@ -1,11 +1,11 @@
-"""Names that must not come back, kept as keyed hashes that nobody can read out.
+"""Suppressed names, stored as keyed hashes: texts that name them are refused.
 
 A text is cut into every piece that could be such a name, and the pieces are hashed the
-same way. A pattern has no one text and is not kept; a name of a single word is looked
-for only where a writer names a person, because half the world is called Anna. A handle
-that is an ordinary word, or very short, is looked for only with its @ before it, and
-like such a user id where a writer names a person: in ``subjects``, in what a record or
-a card is about, in a field of JSON that says who. The word itself means nobody.
+same way. Patterns are not suppressed: they have no single text. A name of one word is
+looked for only where a writer names a person, because too many people share it. A
+handle that is an ordinary word, or very short, is looked for only behind an @, and,
+like such a user id, where a writer names a person: in ``subjects``, in the subject of a
+record or a card, in a JSON field that holds a person. The word alone matches nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from gdpr import cache_version, pagination
 from gdpr.matching import common_words, name_fields, normalize, patterns, phones
 from gdpr.matching.matcher import Name
 from gdpr.models import Alias, Subject, Suppression
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-# What one name leaves: its keyed hash, its kind, and how many words it has.
+# A suppressed name: its keyed hash, its kind, and its number of words.
 Digest = tuple[str, str, int]
 
-# Stands for the number of words of a name that no text is cut into pieces for.
+# In place of the number of words: the name is not looked for in free text.
 MARKED: Final = 0
 _DOMAIN: Final = b"crewship suppression v1\x00"
 _PHONE_TAIL: Final = 8
@@ -42,7 +42,7 @@ _PIECES: Final = frozenset({"user_id", "handle"})
 _TOKEN: Final = re.compile(
     rf"[{normalize.UNSPACED}]|(?:(?![{normalize.UNSPACED}]){normalize.LETTER})+"
 )
-# An @ that does not stand in an address; what is behind it is cut like any text.
+# An @ outside an address; what follows it is cut into words like any text.
 _AT: Final = re.compile(r"(?<![a-z0-9])@")
 _BEHIND: Final = 40
 _MAIL: Final = re.compile(r"[\w.+\-]{1,64}@[\w\-]+(?:\.[\w\-]+){0,8}")
@@ -57,51 +57,51 @@ def _hash(key: bytes, kind: str, text: str) -> str:
     return hashlib.blake2b(data, digest_size=32, key=key).hexdigest()
 
 
-def _form(kind: str, value: str) -> tuple[str, int] | None:
-    """Return what of an alias is hashed, and its number of words; None for nothing."""
+def _hashed_form(kind: str, value: str) -> tuple[str, int] | None:
+    """Return the text of an alias to hash and its number of words; None for no hash."""
     text = patterns.folded(kind, value)
     if kind == "phone":
-        return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.LEAST else None
-    found = list(_TOKEN.finditer(text))
-    if not found or kind not in _KINDS:
+        return (text[-_PHONE_TAIL:], 1) if len(text) >= phones.MIN_DIGITS else None
+    tokens = list(_TOKEN.finditer(text))
+    if not tokens or kind not in _KINDS:
         return None
     if kind == "name":
-        return " ".join(token[0] for token in found), len(found)
+        return " ".join(token[0] for token in tokens), len(tokens)
     if kind == "email":
         local, at, domain = text.rpartition("@")
         return (f"{local.partition('+')[0]}{at}{domain}", 1) if at else None
-    return text[found[0].start() : found[-1].end()], len(found)
+    return text[tokens[0].start() : tokens[-1].end()], len(tokens)
 
 
 def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
-    """Return what is kept of names, each once."""
+    """Return the digests of names, without duplicates."""
     key = _key(workspace_id)
-    found: dict[str, Digest] = {}
+    digests: dict[str, Digest] = {}
     for name in names:
-        form = _form(name.kind, name.value)
+        form = _hashed_form(name.kind, name.value)
         if form is not None:
             digest = _hash(key, name.kind, form[0])
-            alone = name.kind in _PIECES and common_words.is_common(
+            is_common = name.kind in _PIECES and common_words.is_common(
                 name.kind, name.value
             )
-            found[digest] = (digest, name.kind, MARKED if alone else form[1])
-    return list(found.values())
+            digests[digest] = (digest, name.kind, MARKED if is_common else form[1])
+    return list(digests.values())
 
 
-def unknown(workspace_id: str, text: str) -> str:
-    """Return the keyed hash of a name as a writer gave it, of whatever kind."""
+def unknown_name_digest(workspace_id: str, text: str) -> str:
+    """Return the keyed hash of a name as a writer gave it, its kind unknown."""
     plain = patterns.folded("handle", text)
     return _hash(_key(workspace_id), "unknown", plain)
 
 
-def aside(workspace_id: str, kind: str, text: str) -> str:
-    """Return the keyed hash of an address that is not somebody's."""
+def dismissal_digest(workspace_id: str, kind: str, text: str) -> str:
+    """Return the keyed hash of an address that was dismissed for a person."""
     return _hash(_key(workspace_id), f"aside {kind}", patterns.folded(kind, text))
 
 
 # ── Looking for them ─────────────────────────────────────────────────────────
 def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, str]]:
-    """Return each run of so many words, as it stands and as plain words."""
+    """Return each run of so many words, as in the text and as bare words."""
     tokens = list(_TOKEN.finditer(text))
     for size in sizes:
         for first in range(len(tokens) - size + 1):
@@ -116,19 +116,19 @@ def _runs(text: str, sizes: Collection[int]) -> Iterator[tuple[str, str]]:
 
 
 def _pieces(
-    text: str, sizes: Mapping[str, Collection[int]]
+    text: str, word_counts: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
     """Return (kind, form, piece) of everything in a text that could be a name."""
     for view in _views(text):
-        if "email" in sizes and "@" in view:
-            for found in _MAIL.finditer(view):
-                form = _form("email", found[0].rstrip(".-_"))
+        if "email" in word_counts and "@" in view:
+            for match in _MAIL.finditer(view):
+                form = _hashed_form("email", match[0].rstrip(".-_"))
                 if form:
-                    yield "email", form[0], found[0]
-        if "phone" in sizes:
+                    yield "email", form[0], match[0]
+        if "phone" in word_counts:
             for start, end, number in phones.candidates(view):
                 yield "phone", number.digits[-_PHONE_TAIL:], view[start:end]
-        yield from _worded(view, sizes)
+        yield from _word_runs(view, word_counts)
 
 
 def _views(text: str) -> list[str]:
@@ -138,8 +138,8 @@ def _views(text: str) -> list[str]:
     ]
 
 
-def _addressed(text: str) -> Iterator[str]:
-    """Return what stands behind each @ of a text: its first word, and its first two."""
+def _words_behind_at(text: str) -> Iterator[str]:
+    """Return what follows each @ of a text: the first word, and the first two."""
     for view in _views(text):
         for at in _AT.finditer(view):
             behind = list(_TOKEN.finditer(view, at.end(), at.end() + _BEHIND))[:2]
@@ -148,7 +148,7 @@ def _addressed(text: str) -> Iterator[str]:
                     yield view[at.end() : token.end()]
 
 
-def _worded(
+def _word_runs(
     view: str, sizes: Mapping[str, Collection[int]]
 ) -> Iterator[tuple[str, str, str]]:
     for kind, lengths in sizes.items():
@@ -160,45 +160,51 @@ def _worded(
                 yield kind, words, run
 
 
-def sizes_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
-    """Return kind → the numbers of words that occur."""
-    found: dict[str, set[int]] = {}
+def word_counts_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
+    """Return kind → the numbers of words of its digests."""
+    sizes: dict[str, set[int]] = {}
     for _digest, kind, words in digests:
-        found.setdefault(kind, set()).add(words)
-    return found
+        sizes.setdefault(kind, set()).add(words)
+    return sizes
 
 
-def spotted(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
+def suppressed_pieces(
+    workspace_id: str, text: str, digests: Collection[Digest]
+) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
-    free = [one for one in digests if one[2] != MARKED]
-    known, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    found = _pieces(name_fields.spoken(text), sizes_of(free))
-    hits = [piece for kind, form, piece in found if _hash(key, kind, form) in known]
+    free = [digest for digest in digests if digest[2] != MARKED]
+    free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
+    pieces = _pieces(name_fields.json_as_text(text), word_counts_of(free))
+    hits = [
+        piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
+    ]
     marked = {digest for digest, _, words in digests if words == MARKED}
     if marked:
-        handles = (f"@{one}" for one in _addressed(text))
-        hits += [one for one in handles if _hash(key, "handle", one[1:]) in marked]
-    # A field that says who says it as a whole, an ordinary word too.
-    every = {digest for digest, _, _ in digests}
-    whose = name_fields.people(text) if every else ()
-    hits += [one for one in whose if is_named(workspace_id, one, every)]
+        handles = (f"@{digest}" for digest in _words_behind_at(text))
+        hits += [
+            digest for digest in handles if _hash(key, "handle", digest[1:]) in marked
+        ]
+    # The whole value of a field that holds a person counts, an ordinary word too.
+    all_digests = {digest for digest, _, _ in digests}
+    names = name_fields.people(text) if all_digests else ()
+    hits += [digest for digest in names if is_named(workspace_id, digest, all_digests)]
     return list(dict.fromkeys(hits))
 
 
-def said(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
-    """Return what ``spotted`` does, ordinary words too: who asks wants every name."""
-    every = [
+def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
+    """Like ``spotted``, and find ordinary words in free text too."""
+    all_digests = [
         (digest, kind, count)
         for digest, kind, words in digests
         for count in ((1, 2) if words == MARKED else (words,))
     ]
-    return spotted(workspace_id, text, every)
+    return suppressed_pieces(workspace_id, text, all_digests)
 
 
-def is_named(workspace_id: str, subject: str, known: Collection[str]) -> bool:
-    """Whether a writer's name for a person is, as any kind of alias, among digests."""
+def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
+    """Whether a writer's name for a person is among digests, as any kind of alias."""
     names = [Name("", kind, subject) for kind in _KINDS]
-    return any(one[0] in known for one in digests_of(workspace_id, names))
+    return any(digest[0] in hashes for digest in digests_of(workspace_id, names))
 
 
 def refuse(
@@ -207,10 +213,12 @@ def refuse(
     texts: Iterable[str],
     subjects: Iterable[str],
 ) -> None:
-    """Raise Conflict for a text about somebody who must not come back."""
-    known = {digest for digest, _, _ in digests}
-    named = any(is_named(workspace_id, one, known) for one in subjects)
-    if named or any(spotted(workspace_id, text, digests) for text in texts if text):
+    """Raise Conflict ``subject_suppressed`` when a text or subject is suppressed."""
+    hashes = {digest for digest, _, _ in digests}
+    is_subject = any(is_named(workspace_id, subject, hashes) for subject in subjects)
+    if is_subject or any(
+        suppressed_pieces(workspace_id, text, digests) for text in texts if text
+    ):
         detail = (
             "The text is about a person who was erased or opted out; nothing was kept."
         )
@@ -227,10 +235,10 @@ def active(workspace_id: str) -> list[Digest]:
 def restore(
     workspace_id: str, digests: Iterable[Digest], *, subject_ref: str, case_ref: str
 ) -> int:
-    """Put digests in force that are not; return how many were missing."""
+    """Add the digests that are not in force; return how many were added."""
     with transaction.atomic():
-        there = {digest for digest, _, _ in active(workspace_id)}
-        made = [
+        active_digests = {digest for digest, _, _ in active(workspace_id)}
+        rows = [
             Suppression(
                 workspace_id=workspace_id,
                 digest=digest,
@@ -240,44 +248,46 @@ def restore(
                 case_ref=case_ref,
             )
             for digest, kind, words in digests
-            if digest not in there
+            if digest not in active_digests
         ]
-        Suppression.objects.bulk_create(made, ignore_conflicts=True)
-        if made:
-            cache_version.changed(workspace_id)
-    return len(made)
+        Suppression.objects.bulk_create(rows, ignore_conflicts=True)
+        if rows:
+            cache_version.bump(workspace_id)
+    return len(rows)
 
 
 def suppress(subject: Subject, *, case_ref: str = "") -> int:
-    """Keep a person's names from coming back; safe to repeat. Return how many."""
+    """Suppress a person's names; safe to repeat. Return how many were added."""
     rows = Alias.objects.filter(
         workspace_id=subject.workspace_id, subject_id=subject.pk
     )
-    names = [Name(subject.pk, one.kind, one.value) for one in rows]
+    names = [Name(subject.pk, alias.kind, alias.value) for alias in rows]
     digests = digests_of(subject.workspace_id, names)
     return restore(
         subject.workspace_id, digests, subject_ref=subject.pk, case_ref=case_ref
     )
 
 
-def page(actor: Actor, asked: Ask, *, lifted: bool = False) -> Page[Suppression]:
-    """Return a page, newest first; what was lifted only when asked for."""
+def page(
+    actor: Actor, page_query: PageQuery, *, lifted: bool = False
+) -> Page[Suppression]:
+    """Return a page, newest first; with ``lifted`` also those that were lifted."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     rows = rows if lifted else rows.filter(lifted_at=None)
     question = ["suppressions", lifted]
-    return pagination.newest(rows, "since", asked, question, actor.workspace_id)
+    return pagination.newest(rows, "since", page_query, question, actor.workspace_id)
 
 
-def standing(actor: Actor) -> int:
-    """Return how many names are kept out."""
+def count_active(actor: Actor) -> int:
+    """Return how many names are suppressed."""
     actor.require("gdpr.read")
-    mine = Suppression.objects.filter(workspace_id=actor.workspace_id)
-    return mine.filter(lifted_at=None).count()
+    rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
+    return rows.filter(lifted_at=None).count()
 
 
 def lift(suppression_id: int, reason: str, *, by: Actor) -> Suppression:
-    """Let a name come back; the reason is kept, the row too."""
+    """Lift a suppression; the row stays, with the reason."""
     by.require("gdpr.manage")
     if not reason.strip() or not entries.is_storable(reason):
         raise errors.Invalid("Say why the name may come back.", code="reason_required")

@@ -1,4 +1,4 @@
-"""Shells for the worker: cases that wait for a runner, bundles to make or take away."""
+"""Jobs of the worker: runs of cases, searches for new aliases, export bundles."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from gdpr.erasure import process_caches
 from gdpr.export import make as export
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
-from memory.jobs.registry import HOUSE, Job, Outcome
+from memory.jobs.registry import ALL_WORKSPACES, Job, Outcome
 
-EVERY: Final = timedelta(minutes=1)
-
-
-def _cases(_home: str) -> Outcome:
-    done = erasure.sweep()
-    fault = f"{done['failed']} runs stopped at a fault" if done["failed"] else ""
-    return Outcome({"cases_run": done["run"]}, fault)
+EVERY_MINUTE: Final = timedelta(minutes=1)
 
 
-def _exports(_home: str) -> Outcome:
+def _cases(_workspace_id: str) -> Outcome:
+    counts = erasure.sweep()
+    fault = f"{counts['failed']} runs stopped at a fault" if counts["failed"] else ""
+    return Outcome({"cases_run": counts["run"]}, fault)
+
+
+def _exports(_workspace_id: str) -> Outcome:
     return Outcome(export.sweep())
 
 
-def _aliases(_home: str) -> Outcome:
+def _aliases(_workspace_id: str) -> Outcome:
     return Outcome(backfill.sweep())
 
 
 def install() -> None:
-    """Put the second floor's jobs on the timetable."""
+    """Register the jobs."""
     jobs.register(
         Job(
             name="gdpr_aliases",
             title="Personal data: new names",
             schedule="every minute",
             act=_aliases,
-            every=EVERY,
+            interval=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -59,7 +59,7 @@ def install() -> None:
             title="Personal data: bundles",
             schedule="every minute",
             act=_exports,
-            every=EVERY,
+            interval=EVERY_MINUTE,
             house_wide=True,
         )
     )
@@ -67,12 +67,12 @@ def install() -> None:
 
 @shared_task(name="gdpr.sweep", ignore_result=True)
 def sweep() -> None:
-    """Carry out the cases that wait, and note it when there were any."""
-    jobs.note("gdpr_cases", lambda: _cases(HOUSE))
+    """Run the cases that wait; the job is recorded when there were any."""
+    jobs.note("gdpr_cases", lambda: _cases(ALL_WORKSPACES))
 
 
 @worker_init.connect
 @worker_process_init.connect
 def listen(**_: Any) -> None:
-    """Let a worker, and each child it forks, forget when it is told to."""
+    """Listen in a worker, and in each child it forks, for requests to drop caches."""
     process_caches.listen()

@@ -1,4 +1,4 @@
-"""Start-up of the ground floor."""
+"""Start-up of the memory app."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from memory import triggers
 
 
 class MemoryConfig(AppConfig):
-    """What is kept: tenancy, the journal, and the ports that upper floors fill."""
+    """Accounts, journal, files, records, and the ports for upper packages."""
 
     name = "memory"
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register providers, jobs and tools, and tell who releases held records."""
+        """Register providers, jobs, tools and the release of held records."""
         import_module("memory.records.release").install()
         import_module("memory.providers.builtin").install()
         import_module("memory.tasks").install()
@@ -27,6 +27,6 @@ class MemoryConfig(AppConfig):
         import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
         for name in ("0002_word_index", "0004_chunk_index"):
-            made = import_module(f"memory.migrations.{name}")
-            keep = triggers.keeper(made.SQLITE)
-            post_migrate.connect(keep, sender=self, weak=False)
+            migration = import_module(f"memory.migrations.{name}")
+            receiver = triggers.keeper(migration.SQLITE)
+            post_migrate.connect(receiver, sender=self, weak=False)

@@ -1,9 +1,9 @@
-"""Taking over a data folder or keys that are not those on record, on purpose.
+"""Adopt a data folder or keys that are not those on record, on purpose.
 
-For a disaster: the folder is lost, or a key is. What was lost stays lost, and this says
-what that is before it does anything. A chain whose key is lost goes on with a new one:
-every entry before is sealed as it stands, so that a change from now on shows, and the
-walk counts it as unproved, because nobody can say what was changed before.
+For disasters: the folder or a key is lost. ``losses`` says what is lost for good before
+anything is changed. A chain whose key is lost goes on with a new one: every earlier
+entry is sealed as it is, so that later changes show, and verification counts it as
+unproved, because earlier changes can no longer be detected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BATCH: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """What another package loses and does when a folder or a key is given up.
+    """What another package loses, and does, when a folder or a key is replaced.
 
     Both are given the names of the keys that differ from those on record.
     """
@@ -62,21 +62,21 @@ def register(follower: Follower) -> None:
 
 
 # ── What it costs ────────────────────────────────────────────────────────────
-def _changed() -> set[str]:
-    """Return the names of keys that are not those that things were made with."""
+def _differing_keys() -> set[str]:
+    """Return the names of the keys that differ from those the data was made with."""
     keys.load_missing()
     row = Installation.objects.first()
     if row is not None:
-        wrong = {key.name for key in keys.differing(row.installation_id)}
+        names = {key.name for key in keys.differing(row.installation_id)}
     else:
-        wrong = {key.name for key in keys.KEYS if keys.untrue(key)}
+        names = {key.name for key in keys.KEYS if keys.recording_fault(key)}
     if _unsigned_heads():
-        wrong.add("journal")
-    return wrong
+        names.add("journal")
+    return names
 
 
 def _unsigned_heads() -> list[ChainHead]:
-    """Return the ends of chains that our journal key did not sign."""
+    """Return the chain heads that the present journal key did not sign."""
     secret = keys.value(keys.BY_NAME["journal"]).encode()
     rows = ChainHead.objects.filter(seq__gt=0).order_by("pk")
     return [
@@ -88,60 +88,62 @@ def _unsigned_heads() -> list[ChainHead]:
 
 
 def _missing_files() -> tuple[int, int]:
-    """Return how many memory files are not in the folder, and how many come back."""
+    """Return how many memory files are missing, and how many of them are restorable."""
     root = Path(settings.DATA_DIR)
     rows = MemoryFile.objects.exclude(sha256="")
-    gone = [row for row in rows.iterator() if not (root / "files" / row.path).is_file()]
-    kept = sum(
+    missing_rows = [
+        row for row in rows.iterator() if not (root / "files" / row.path).is_file()
+    ]
+    recoverable = sum(
         (root / "blobs").joinpath(*versions.blob_parts(row.workspace_id, row.sha256))
         .is_file()
-        for row in gone
+        for row in missing_rows
     )  # fmt: skip
-    return len(gone), kept
+    return len(missing_rows), recoverable
 
 
 def losses() -> list[str]:
-    """Return what is given up for good, a sentence each; empty when nothing is."""
-    changed, found = _changed(), []
-    if "journal" in changed:
+    """Return what is lost for good, a sentence each; empty when nothing is."""
+    key_names, sentences = _differing_keys(), []
+    if "journal" in key_names:
         heads = _unsigned_heads()
         workspaces = [head.workspace_id for head in heads]
         count = JournalEntry.objects.filter(workspace_id__in=workspaces).count()
-        found.append(
+        sentences.append(
             f"The hashes of {count} entries in {len(heads)} journals cannot be"
             " reproduced any more: they are sealed as they stand now, and nobody can"
             " prove what was changed in them before. Their chains go on in a new"
             " segment."
         )
-    if "gateway" in changed:
+    if "gateway" in key_names:
         count = GatewaySetup.objects.exclude(sealed_key="").count()
         count += WorkspaceSetting.objects.exclude(sealed="").count()
-        found.append(
+        sentences.append(
             f"{count} sealed keys of gateways and remote providers have to be entered"
             " again."
         )
-    if "secret" in changed:
-        found.append("Everybody signs in again, and links that were sent are dead.")
-    gone, kept = _missing_files()
-    if gone:
-        found.append(
-            f"{gone} memory files are not in the folder: {kept} come back from their"
-            f" newest version, {gone - kept} are recorded as removed."
+    if "secret" in key_names:
+        sentences.append("Everybody signs in again, and links that were sent are dead.")
+    absent, recoverable = _missing_files()
+    if absent:
+        sentences.append(
+            f"{absent} memory files are not in the folder: {recoverable} come back from"
+            f" their newest version, {absent - recoverable} are recorded as removed."
         )
     for follower in _followers:
-        found += follower.losses(changed)
-    return found
+        sentences += follower.losses(key_names)
+    return sentences
 
 
 # ── Doing it ─────────────────────────────────────────────────────────────────
 def adopt(reason: str) -> list[str]:
-    """Take over the folder and the keys that this process has; return what was lost.
+    """Adopt the folder and keys that this process has; return what was lost.
 
     Ends with an entry in every workspace's journal. Safe to repeat.
     """
     if not reason.strip():
         raise errors.Invalid("Say why, for the journal.", code="reason_required")
-    told, changed = losses(), _changed()
+    lost_things, key_names = losses(), _differing_keys()
     with transaction.atomic():
         row = _row()
         keys.make_missing()
@@ -152,12 +154,12 @@ def adopt(reason: str) -> list[str]:
             _new_segment(head.workspace_id)
         installation.forget()
         for follower in _followers:
-            follower.adopt(changed)
+            follower.adopt(key_names)
         installation.forget()
         for workspace in Workspace.objects.order_by("number"):
-            _tell(workspace.pk, reason.strip(), told)
-    _bring_back()
-    return told
+            _tell(workspace.pk, reason.strip(), lost_things)
+    _restore_files()
+    return lost_things
 
 
 def _row() -> Installation:
@@ -183,7 +185,7 @@ def _chunks(workspace_id: str) -> Iterator[list[JournalEntry]]:
 
 
 def _new_segment(workspace_id: str) -> None:
-    """Seal a chain as it stands and sign its end with the key that is used from now."""
+    """Seal a chain's entries as they are and sign its head with the new key."""
     secret = keys.value(keys.BY_NAME["journal"]).encode()
     head = chain_head.locked(workspace_id)
     for chunk in _chunks(workspace_id):
@@ -194,8 +196,8 @@ def _new_segment(workspace_id: str) -> None:
                 )
             else:
                 kind = "erased" if row.erased_at is not None else "redacted"
-                left = journal.content(row)
-                row.seal = hashing.seal(secret, row.entry_hash, kind, left)
+                content = journal.content(row)
+                row.seal = hashing.seal(secret, row.entry_hash, kind, content)
         JournalEntry.objects.bulk_update(chunk, ["seal"], batch_size=200)
     for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
         pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
@@ -212,27 +214,27 @@ def _new_segment(workspace_id: str) -> None:
     chain_head.move(head)
 
 
-def _tell(workspace_id: str, reason: str, told: list[str]) -> None:
+def _tell(workspace_id: str, reason: str, sentences: list[str]) -> None:
     new = NewEntry(
         entry_type="installation.adopted",
         severity=Severity.WARN,
         summary="The data folder and the keys were taken over as they are",
-        payload={"reason": reason, "given_up": told},
+        payload={"reason": reason, "given_up": sentences},
     )
     journal.write([new], by=system(workspace_id, "adopt_data_folder"))
 
 
-def _bring_back() -> None:
-    """Put back the live files whose newest version is still there."""
+def _restore_files() -> None:
+    """Restore the live files whose newest version's blob still exists."""
     for file in MemoryFile.objects.exclude(sha256="").iterator():
         owner, place = paths.owner_of(file), paths.place_of(file)
-        with paths.vault().locked(file.path):
-            if paths.vault().read(owner.parts(place)) is not None:
+        with paths.file_store().locked(file.path):
+            if paths.file_store().read(owner.parts(place)) is not None:
                 continue
             newest = versions.latest(file)
             try:
                 data = versions.read(newest) if newest is not None else b""
-            except errors.HouseError:
+            except errors.AppError:
                 continue
             if data:
-                paths.vault().write(owner.parts(place), data)
+                paths.file_store().write(owner.parts(place), data)

@@ -1,8 +1,8 @@
-"""Words: the journal's full-text index, FTS5 on SQLite and tsvector on PostgreSQL.
+"""The journal's full-text index: FTS5 on SQLite, tsvector on PostgreSQL.
 
-User text never reaches a query grammar: it is cut into words first, and each word goes
-in quoted. Scores stay inside the house, because one index spans workspaces and raw
-BM25 values would tell something about other tenants; callers get ranks.
+User text never reaches a query grammar: it is split into words, and each word is
+quoted. Scores are not shown to users, because one index spans workspaces and raw BM25
+values would reveal something about other tenants; users get ranks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory.rules.entries import RULE_TYPE, SEQ_BITS
 MAX_TERMS: Final = 32
 MAX_PHRASE: Final = 8
 # Rows a word query may touch before its commonest terms are dropped: scoring a row
-# costs about two microseconds, so this keeps the word leg under ten milliseconds.
+# costs about two microseconds, so this keeps the word ranking under ten milliseconds.
 BUDGET: Final = 4_000
 PRUNE_FROM: Final = 10_000
 
@@ -50,7 +50,7 @@ class WordScope:
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """One entry found by words, best first; ``score`` never leaves the house."""
+    """One entry found by words, best first; ``score`` is never shown to users."""
 
     entry_id: str
     score: float
@@ -58,7 +58,7 @@ class WordHit:
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A question as the word leg asks it."""
+    """A question as the word ranking uses it; ``dropped`` words are not searched."""
 
     terms: tuple[str, ...]
     phrase: tuple[str, ...]
@@ -66,7 +66,6 @@ class WordQuery:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing to search for."""
         return not self.terms
 
 
@@ -81,7 +80,7 @@ def quote(term: str) -> str:
 
 
 def docids(workspace_id: str) -> tuple[int, int]:
-    """Return the range of a workspace's row numbers in the index, both ends in it."""
+    """Return the first and last row number of a workspace in the index, inclusive."""
     number = workspace_numbers.of(workspace_id)
     return number << SEQ_BITS, ((number + 1) << SEQ_BITS) - 1
 
@@ -93,7 +92,9 @@ def matching(workspace_id: str, text: str) -> RawSQL | None:
     holds no word at all, which matches nothing.
     """
     quoted, single = tokenizer.phrases(text)
-    groups = [*quoted, *([word] for word in tokenizer.telling(single))][:MAX_TERMS]
+    groups = [*quoted, *([word] for word in tokenizer.without_stop_words(single))][
+        :MAX_TERMS
+    ]
     if not groups:
         return None
     if is_sqlite():
@@ -115,7 +116,7 @@ def matching(workspace_id: str, text: str) -> RawSQL | None:
 
 # ── Recall ───────────────────────────────────────────────────────────────────
 class _Frequencies:
-    """How many entries of a workspace hold a term, remembered while it grows little."""
+    """Cache: how many entries of a workspace hold a term, while it grows under 20 %."""
 
     def __init__(self, size: int = 20_000) -> None:
         self._known: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
@@ -123,18 +124,18 @@ class _Frequencies:
         self._lock = threading.Lock()
 
     def of(self, workspace_id: str, terms: Sequence[str], head: int) -> dict[str, int]:
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for term in terms:
             with self._lock:
-                known = self._known.get((workspace_id, term))
-            if known is None or head > known[1] * 1.2 or head < known[1]:
-                known = (self._count(workspace_id, term), head)
+                cached = self._known.get((workspace_id, term))
+            if cached is None or head > cached[1] * 1.2 or head < cached[1]:
+                cached = (self._count(workspace_id, term), head)
                 with self._lock:
-                    self._known[workspace_id, term] = known
+                    self._known[workspace_id, term] = cached
                     if len(self._known) > self._size:
                         self._known.popitem(last=False)
-            found[term] = known[0]
-        return found
+            counts[term] = cached[0]
+        return counts
 
     def _count(self, workspace_id: str, term: str) -> int:
         low, high = docids(workspace_id)
@@ -162,52 +163,56 @@ def _head(workspace_id: str) -> int:
 def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
     """Split terms into those worth scoring and the commonest, in a large workspace.
 
-    Rarest first until the budget is spent; the rarest term always stays. What is
-    dropped carries the least weight in BM25 anyway.
+    Rarest first until the budget is spent; the rarest term always stays. The others
+    carry the least weight in BM25.
     """
     head = _head(workspace_id)
     if not is_sqlite() or head < PRUNE_FROM or len(terms) < 2:
         return terms, []
     counts = frequencies.of(workspace_id, terms, head)
-    kept: list[str] = []
-    spent = 0
+    scored: list[str] = []
+    cost = 0
     for term in sorted(terms, key=lambda t: counts[t]):
-        if kept and spent + counts[term] > BUDGET:
+        if scored and cost + counts[term] > BUDGET:
             break
-        kept.append(term)
-        spent += counts[term]
-    chosen = set(kept)
-    return [t for t in terms if t in chosen], [t for t in terms if t not in chosen]
+        scored.append(term)
+        cost += counts[term]
+    scored_set = set(scored)
+    return [t for t in terms if t in scored_set], [
+        t for t in terms if t not in scored_set
+    ]
 
 
-def ask(workspace_id: str, text: str) -> WordQuery:
-    """Return a question's telling words, and what was left out of it."""
+def word_query(workspace_id: str, text: str) -> WordQuery:
+    """Return a question's significant words, its phrase, and the words left out."""
     all_words = tokenizer.split(text)
-    telling = tokenizer.telling(all_words)
-    kept, common = _prune(workspace_id, telling[:MAX_TERMS])
+    telling = tokenizer.without_stop_words(all_words)
+    terms, common = _prune(workspace_id, telling[:MAX_TERMS])
     phrase = tuple(all_words) if 2 <= len(all_words) <= MAX_PHRASE else ()
     stop = [w for w in dict.fromkeys(all_words) if w not in set(telling)]
     if common:
-        # A phrase holds every word, the common ones too: it would cost what they cost.
+        # The phrase contains the common words too and would cost as much.
         phrase = ()
-    dropped = (*stop, *common, *telling[MAX_TERMS:])
-    return WordQuery(tuple(kept), phrase, dropped)
+    ignored = (*stop, *common, *telling[MAX_TERMS:])
+    return WordQuery(tuple(terms), phrase, ignored)
 
 
 def _conditions(scope: WordScope) -> tuple[list[str], list[Any]]:
     """Return SQL conditions over ``e``, the entries table, for a scope."""
     where, params = ["e.workspace_id = %s"], [scope.workspace_id]
-    whose = {"e.crew_id": scope.crew_id, "e.agent_id": scope.agent_id}
-    named = {column: value for column, value in whose.items() if value is not None}
-    if named:
-        either = [f"{column} = %s" for column in named]
-        params += list(named.values())
+    owner_columns = {"e.crew_id": scope.crew_id, "e.agent_id": scope.agent_id}
+    owners = {
+        column: value for column, value in owner_columns.items() if value is not None
+    }
+    if owners:
+        alternatives = [f"{column} = %s" for column in owners]
+        params += list(owners.values())
         if scope.rules_crew_id is not None:
-            either.append(
+            alternatives.append(
                 "(e.crew_id = %s AND e.agent_id IS NULL AND e.entry_type = %s)"
             )
             params += [scope.rules_crew_id, RULE_TYPE]
-        where.append(f"({' OR '.join(either)})")
+        where.append(f"({' OR '.join(alternatives)})")
     where.append("e.retired_at IS NULL AND e.restricted_at IS NULL")
     if scope.embeddable_only:
         where.append("e.embeddable")
@@ -241,11 +246,11 @@ def _sqlite_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit
 
 
 def _postgres_hits(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit]:
-    asked = "phraseto_tsquery('english', journal_fold(%s))"
-    tsquery = " || ".join([asked] * len(query.terms))
+    phrase_query = "phraseto_tsquery('english', journal_fold(%s))"
+    tsquery = " || ".join([phrase_query] * len(query.terms))
     where, params = _conditions(scope)
     sql = (
-        f"WITH asked AS (SELECT ({tsquery}) AS q, {asked} AS phrase)"  # noqa: S608
+        f"WITH asked AS (SELECT ({tsquery}) AS q, {phrase_query} AS phrase)"  # noqa: S608
         " SELECT e.id, ts_rank_cd(e.tsv, asked.q, 33)"
         " + (e.tsv @@ asked.phrase)::int AS score"
         " FROM journal_entries e, asked"
@@ -267,17 +272,17 @@ def rank(query: WordQuery, scope: WordScope, limit: int) -> list[WordHit]:
     return _postgres_hits(query, scope, limit)
 
 
-def words_that_hit(
+def matching_terms(
     workspace_id: str, terms: Sequence[str], entry_docids: dict[str, int]
 ) -> dict[str, list[str]]:
     """Return, per entry id, which of the terms its text holds; for explaining."""
-    found: dict[str, list[str]] = {entry_id: [] for entry_id in entry_docids}
+    matches: dict[str, list[str]] = {entry_id: [] for entry_id in entry_docids}
     if not entry_docids:
-        return found
+        return matches
     low, high = docids(workspace_id)
     by_docid = {d: entry_id for entry_id, d in entry_docids.items() if low <= d <= high}
     if not by_docid:
-        return found
+        return matches
     marks = ", ".join(["%s"] * len(by_docid))
     if is_sqlite():
         sql = (
@@ -295,5 +300,5 @@ def words_that_hit(
             text = quote(term) if is_sqlite() else term
             cursor.execute(sql, [text, *by_docid])
             for (docid,) in cursor.fetchall():
-                found[by_docid[docid]].append(term)
-    return found
+                matches[by_docid[docid]].append(term)
+    return matches

@@ -1,8 +1,8 @@
-"""Messages to addresses that somebody typed: signed, and never to a private network.
+"""HTTP to user-supplied URLs: signed, and never to a private network (SSRF-safe).
 
-The name is resolved once, every address is judged, and the connection goes to the
-address that was judged, under the host's name. No redirect is followed, no proxy gets
-between, the answer's body is not read, and a fault is told without the address.
+The name is resolved once, every address is checked, and the connection goes to the
+checked address, under the host's name. Redirects are not followed, proxies not used,
+the response body is not read, and errors do not contain the address.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is sent: a JSON body, the secret that signs it, and what else is said."""
+    """A JSON body, the secret that signs it, and additional headers."""
 
     url: str
     secret: str
@@ -68,13 +68,13 @@ def verify(secret: str, header: str, body: str, *, now: float | None = None) -> 
         return False
     if abs((time.time() if now is None else now) - int(moment)) > TOLERANCE_SECONDS:
         return False
-    wanted = sign(secret, body, int(moment))
-    return hmac.compare_digest(wanted.encode(), header.encode())
+    expected = sign(secret, body, int(moment))
+    return hmac.compare_digest(expected.encode(), header.encode())
 
 
 # ── Addresses ────────────────────────────────────────────────────────────────
 def _inner(address: Address) -> Iterable[Address]:
-    """Return an address and the IPv4 addresses that hide inside it."""
+    """Yield an address and the IPv4 addresses embedded in it."""
     yield address
     if isinstance(address, ipaddress.IPv6Address):
         teredo = address.teredo or ()
@@ -90,20 +90,22 @@ def is_public(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address) and address.is_site_local:
         return False
     return all(
-        one.is_global and not (one.is_multicast or one.is_reserved)
-        for one in _inner(address)
-        if not (isinstance(one, ipaddress.IPv6Address) and one in NAT64)
+        inner.is_global and not (inner.is_multicast or inner.is_reserved)
+        for inner in _inner(address)
+        if not (isinstance(inner, ipaddress.IPv6Address) and inner in NAT64)
     )
 
 
 def is_allowed(text: str, *, private: bool | None = None) -> bool:
-    """Whether an IP address may be connected to; for webhooks their setting decides."""
+    """Whether an IP address may be connected to; default: the setting for webhooks."""
     allowed = bool(settings.WEBHOOK_PRIVATE) if private is None else private
     return allowed or is_public(ipaddress.ip_address(text))
 
 
-def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") -> str:
-    """Return an address that somebody may have typed, or raise Invalid.
+def check_url(
+    text: str, *, private: bool | None = None, caller: str = "Webhooks"
+) -> str:
+    """Return a normalised user-supplied URL, or raise Invalid.
 
     ``private`` allows private networks; ``who`` begins the sentence of a refusal.
     """
@@ -120,54 +122,54 @@ def checked(text: str, *, private: bool | None = None, who: str = "Webhooks") ->
         raise errors.Invalid(detail, code="bad_url")
     if not 0 < (url.port or 443) < 2**16:
         raise errors.Invalid("The port lies between 1 and 65535.", code="bad_url")
-    _check_host(host, private, who)
+    _check_host(host, private, caller)
     return str(url)
 
 
-def _check_host(host: str, private: bool | None, who: str) -> None:  # noqa: FBT001
-    """Refuse what is no host, and a bare address that may not be reached."""
+def _check_host(host: str, private: bool | None, caller: str) -> None:  # noqa: FBT001
+    """Raise Invalid for what is no host, and for an IP address that is not allowed."""
     try:
         allowed = is_allowed(host, private=private)
-    except ValueError:  # a name: judged whenever it is resolved
+    except ValueError:  # a name: checked whenever it is resolved
         if NAME.fullmatch(host):
             return
         raise errors.Invalid("This is no web address.", code="bad_url") from None
     if not allowed:
-        detail = f"{who} may not reach private addresses."
+        detail = f"{caller} may not reach private addresses."
         raise errors.Invalid(detail, code="private_address")
 
 
-def _resolved(
-    host: str, port: int, *, private: bool | None = None, who: str = "webhooks"
+def _resolve(
+    host: str, port: int, *, private: bool | None = None, caller: str = "webhooks"
 ) -> str:
     """Return the address to connect to; one bad address refuses the whole name."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unreachable("The host's name could not be resolved.") from None
-    addresses = [str(one[4][0]).partition("%")[0] for one in found]
+    addresses = [str(one[4][0]).partition("%")[0] for one in results]
     if not addresses or not all(is_allowed(one, private=private) for one in addresses):
-        raise Unreachable(f"The host has an address that {who} may not reach.")
+        raise Unreachable(f"The host has an address that {caller} may not reach.")
     return addresses[0]
 
 
 class PinnedTransport(httpx.HTTPTransport):
-    """Connects to the address that was judged, under the host's own name.
+    """Connects to the address that was checked, under the host's own name.
 
     A name is resolved for every request; raise Unreachable where it leads to a private
     network and ``private`` is false.
     """
 
-    def __init__(self, *, private: bool, who: str) -> None:
+    def __init__(self, *, private: bool, caller: str) -> None:
         super().__init__(trust_env=False)
-        self._private, self._who = private, who
+        self._private, self._who = private, caller
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; its Host header and TLS name stay those of the host."""
         url = request.url
         host = url.raw_host.decode("ascii")
         port = url.port or (443 if url.scheme == "https" else 80)
-        address = _resolved(host, port, private=self._private, who=self._who)
+        address = _resolve(host, port, private=self._private, caller=self._who)
         request.url = url.copy_with(host=address)
         request.extensions = {**request.extensions, "sni_hostname": host}
         return super().handle_request(request)
@@ -176,10 +178,10 @@ class PinnedTransport(httpx.HTTPTransport):
 # ── Sending ──────────────────────────────────────────────────────────────────
 def _request(message: Message) -> httpx.Request:
     """Return the request to the resolved address, signed now, for the host's name."""
-    url = httpx.URL(checked(message.url))
+    url = httpx.URL(check_url(message.url))
     host = url.raw_host.decode("ascii")
     port = url.port or (443 if url.scheme == "https" else 80)
-    address = _resolved(host, port)
+    address = _resolve(host, port)
     return httpx.Request(
         "POST",
         url.copy_with(host=address),
@@ -209,13 +211,13 @@ def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answ
         ) as client:
             response = client.send(request, stream=True)
             response.close()
-    except (Unreachable, errors.Invalid) as refused:
-        return Answer(None, str(refused))
+    except (Unreachable, errors.Invalid) as error:
+        return Answer(None, str(error))
     except httpx.TimeoutException:
         return Answer(None, f"No answer within {TIMEOUT:.0f} seconds.")
     except (httpx.HTTPError, httpx.InvalidURL):
         return Answer(None, "The connection failed.")
     if response.is_success:
         return Answer(response.status_code, "")
-    how = "; redirects are not followed" if response.is_redirect else ""
-    return Answer(response.status_code, f"Answered {response.status_code}{how}.")
+    hint = "; redirects are not followed" if response.is_redirect else ""
+    return Answer(response.status_code, f"Answered {response.status_code}{hint}.")

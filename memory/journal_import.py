@@ -1,4 +1,4 @@
-"""Journal entries from JSON lines: read, judged one by one, appended in batches.
+"""Import journal entries from JSON lines: parse, check one by one, append in batches.
 
 A line is what POST /journal takes, plus the slugs of a crew and an agent. A bad line is
 reported with its number and skipped; it never stops the rest. The file is streamed, and
@@ -32,12 +32,12 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 TEXTS: Final = ("mission_id", "trace_id", "span_id", "ts", "crew", "agent", "severity")
 OBJECTS: Final = ("payload", "refs")
-KNOWN: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
+FIELDS: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the file; ``raw`` is None when it was longer than a line may be."""
+    """One line of the file; ``raw`` is None when it is longer than ``LINE_BYTES``."""
 
     number: int
     size: int
@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(slots=True)
 class Report:
-    """What became of a file."""
+    """The result of an import."""
 
     appended: int = 0
     refused: int = 0
@@ -56,13 +56,13 @@ Watch = Callable[[Iterable[Line]], Iterable[Line]]
 Tell = Callable[[int, str], None]
 
 
-def _silent(lines: Iterable[Line]) -> Iterable[Line]:
+def _unwatched(lines: Iterable[Line]) -> Iterable[Line]:
     return lines
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def read_lines(source: BinaryIO) -> Iterator[Line]:
-    """Yield the lines of a file; of a line that is too long only the length is kept."""
+    """Yield the lines of a file; for a line that is too long only its length."""
     number = 0
     while raw := source.readline(LINE_BYTES + 1):
         number += 1
@@ -80,10 +80,10 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         _refuse("an object names a key twice")
-    return found
+    return result
 
 
 def _constant(name: str) -> NoReturn:
@@ -91,7 +91,7 @@ def _constant(name: str) -> NoReturn:
 
 
 def _object(line: Line) -> dict[str, Any]:
-    """Return the JSON object of a line, or raise what is wrong with it."""
+    """Return the JSON object of a line, or raise Invalid."""
     if line.raw is None:
         _refuse(f"the line is longer than {LINE_BYTES} bytes")
     if not is_within(line.raw, values=LINE_VALUES):
@@ -112,7 +112,7 @@ def _object(line: Line) -> dict[str, Any]:
 
 def _check_shape(row: dict[str, Any]) -> None:
     """Raise on unknown fields and on fields of the wrong type."""
-    unknown = sorted(set(row) - KNOWN)
+    unknown = sorted(set(row) - FIELDS)
     if unknown:
         _refuse(f"unknown field {unknown[0][:80]!r}")
     for name in ("entry_type", "summary"):
@@ -130,7 +130,9 @@ def _check_shape(row: dict[str, Any]) -> None:
 def _check_subjects(value: object) -> None:
     if value is None:
         return
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(
+        isinstance(alias, str) for alias in value
+    ):
         _refuse("subjects is a list of texts")
 
 
@@ -150,10 +152,10 @@ def _severity(value: str | None) -> Severity:
         _refuse(f"severity is one of {', '.join(Severity)}")
 
 
-# ── Whose it is ──────────────────────────────────────────────────────────────
+# ── Crews and agents ─────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class Names:
-    """Crews and agents by slug, looked up once; made when ``create`` says so."""
+    """Crews and agents by slug, looked up once; created when ``create`` is set."""
 
     by: Actor
     create: bool
@@ -161,28 +163,26 @@ class Names:
     agents: dict[tuple[str, str], Agent] = field(default_factory=dict)
 
     def crew(self, slug: str) -> Crew:
-        """Return a crew of the workspace."""
         if slug not in self.crews:
             rows = Crew.objects.filter(workspace_id=self.by.workspace_id, slug=slug)
-            found = rows.first()
-            if found is None and self.create:
-                found, _made = workspaces.ensure_crew(slug, by=self.by)
-            self.crews[slug] = found or _refuse(f"there is no crew {slug[:64]!r}")
+            row = rows.first()
+            if row is None and self.create:
+                row, _ = workspaces.ensure_crew(slug, by=self.by)
+            self.crews[slug] = row or _refuse(f"there is no crew {slug[:64]!r}")
         return self.crews[slug]
 
     def agent(self, crew: Crew, slug: str) -> Agent:
-        """Return an agent of a crew."""
         key = (crew.id, slug)
         if key not in self.agents:
-            found = Agent.objects.filter(crew=crew, slug=slug).first()
-            if found is None and self.create:
-                found, _made = workspaces.ensure_agent(slug, crew, by=self.by)
-            missing = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
-            self.agents[key] = found or _refuse(missing)
+            row = Agent.objects.filter(crew=crew, slug=slug).first()
+            if row is None and self.create:
+                row, _ = workspaces.ensure_agent(slug, crew, by=self.by)
+            message = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
+            self.agents[key] = row or _refuse(message)
         return self.agents[key]
 
     def ids(self, row: dict[str, Any]) -> tuple[str | None, str | None]:
-        """Return the crew and agent of a line; an agent is nobody without a crew."""
+        """Return the ids of a line's crew and agent; an agent needs its crew."""
         crew_slug, agent_slug = row.get("crew"), row.get("agent")
         if crew_slug is None:
             return (None, None) if agent_slug is None else _refuse("agent needs crew")
@@ -193,7 +193,7 @@ class Names:
 
 
 def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
-    """Return a line as an entry that may enter the journal, or raise why not."""
+    """Return a line as a checked entry, or raise why it is refused."""
     row = _object(line)
     _check_shape(row)
     new = NewEntry(
@@ -208,7 +208,7 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
         trace_id=row.get("trace_id"),
         span_id=row.get("span_id"),
     )
-    # Judged before names are looked up: a bad line must not leave a crew behind.
+    # Checked before names are looked up: a bad line must not create a crew.
     validation.check(new, now)
     texts = (new.summary, entries.canonical([new.payload, new.refs]))
     try:
@@ -222,7 +222,7 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
 
 
 # ── Appending ────────────────────────────────────────────────────────────────
-def _judged(
+def _valid_entries(
     lines: Iterable[Line], names: Names, tell: Tell, report: Report
 ) -> Iterator[tuple[Line, NewEntry]]:
     for line in lines:
@@ -230,7 +230,7 @@ def _judged(
             continue
         try:
             new = _entry(line, names, timezone.now())
-        except errors.HouseError as error:
+        except errors.AppError as error:
             report.refused += 1
             tell(line.number, error.detail)
         else:
@@ -241,19 +241,19 @@ def append(
     lines: Iterable[Line],
     *,
     by: Actor,
-    tell: Tell,
+    on_refusal: Tell,
     create: bool = False,
-    watch: Watch = _silent,
+    watch: Watch = _unwatched,
 ) -> Report:
-    """Append every good line to the workspace; ``tell`` hears of every bad one.
+    """Append every valid line; ``tell`` gets the number and fault of each refused one.
 
-    Batches commit one by one: what was counted is kept, whatever happens next.
+    Batches commit one by one: what is counted as appended stays.
     """
     by.require("journal.import")
     report, names = Report(), Names(by, create)
     batch: list[NewEntry] = []
     size = 0
-    for line, new in _judged(watch(lines), names, tell, report):
+    for line, new in _valid_entries(watch(lines), names, on_refusal, report):
         batch.append(new)
         size += line.size
         if len(batch) >= BATCH or size >= BATCH_BYTES:

@@ -1,7 +1,7 @@
-"""What a failure of the database or the disk means for whoever asked.
+"""Translate failures of the database or the disk into errors for the caller.
 
-Database and disk fail in many words; callers get three: no room (507), no answer (503),
-damaged (503). Anything else is a fault of ours and has no meaning here.
+There are three: disk full (507), no answer (503), damaged (503). Any other exception is
+a programming error and is not translated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.db import OperationalError as NoAnswer
 
 from memory.rules import errors
 
-# Below this, an input or output error of SQLite is taken for a full disk.
+# With less free space, an I/O error of SQLite counts as a full disk.
 NO_ROOM_BYTES: Final = 1024 * 1024
 RETRY_SECONDS: Final = 5
 # PostgreSQL: disk full; data, index corrupted.
@@ -28,13 +28,13 @@ _DAMAGED_CODES: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB
 _FULL_WORDS: Final = ("database or disk is full", "no space left on device")
 _DAMAGED_WORDS: Final = ("disk image is malformed", "file is not a database")
 
-# What a caller catches to ask for the meaning.
+# The exceptions that ``meaning`` can translate.
 KINDS: Final = (DatabaseError, InterfaceError, OSError)
 DAMAGED: Final = (
     "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
     " the file, restore the last backup and run manage.py gdpr_replay."
 )
-GONE: Final = "The database does not answer. Nothing was changed; try again."
+UNAVAILABLE: Final = "The database does not answer. Nothing was changed; try again."
 
 
 class Damage:
@@ -45,18 +45,17 @@ class Damage:
         self._count = 0
 
     def note(self) -> None:
-        """Remember that something was found."""
+        """Record that damage was found."""
         with self._lock:
             self._count += 1
 
     def clear(self) -> None:
-        """Forget it: a check of the whole database found nothing."""
+        """Reset: a check of the whole database found no damage."""
         with self._lock:
             self._count = 0
 
     @property
     def is_noted(self) -> bool:
-        """Whether anything was found."""
         return self._count > 0
 
 
@@ -103,10 +102,10 @@ def _no_room() -> bool:
         return False
 
 
-def _is_gone(error: BaseException) -> bool:
+def _is_unavailable(error: BaseException) -> bool:
     """Whether the database did not answer, or not in time.
 
-    SQLite calls a missing table an operational error too: that is a fault of ours.
+    SQLite reports a missing table as an operational error too: not an outage.
     """
     if not isinstance(error, NoAnswer | InterfaceError):
         return False
@@ -117,8 +116,8 @@ def _is_gone(error: BaseException) -> bool:
 
 
 def meaning(error: BaseException) -> errors.Outage | None:
-    """Return what an exception means, None when it is no outage."""
-    if isinstance(error, errors.HouseError | IntegrityError | DataError):
+    """Return the outage that an exception stands for, None when it is none."""
+    if isinstance(error, errors.AppError | IntegrityError | DataError):
         return None
     if not isinstance(error, KINDS):
         return None
@@ -127,7 +126,7 @@ def meaning(error: BaseException) -> errors.Outage | None:
     if any(_is_damaged(part) for part in _chain(error)):
         damage.note()
         return errors.Outage(DAMAGED, code="database_damaged")
-    if _is_gone(error):
+    if _is_unavailable(error):
         wait = RETRY_SECONDS
-        return errors.Outage(GONE, code="database_unavailable", retry_after=wait)
+        return errors.Outage(UNAVAILABLE, code="database_unavailable", retry_after=wait)
     return None

@@ -1,7 +1,7 @@
-"""What the first page and the workspace pages say about the ground floor.
+"""Figures of the journal and the workspace for the home page and the workspace pages.
 
-Each function answers one question with a few queries, whatever the number of crews, and
-hands out frozen values, so that no template can ask the database anything.
+Each function needs a fixed number of queries, whatever the number of crews, and returns
+frozen values, so that no template queries the database.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.journal import queries
 from memory.models import Agent, AgentKey, Crew, JournalEntry
 from memory.rules.entries import Severity
@@ -21,14 +22,14 @@ from memory.rules.permissions import Actor
 
 DAYS: Final = 7
 ESCALATION: Final = "peer.escalation"
-LOUD: Final = (Severity.WARN.value, Severity.ERROR.value)
+ALERT_SEVERITIES: Final = (Severity.WARN.value, Severity.ERROR.value)
 
 
 @dataclass(frozen=True, slots=True)
 class CrewActivity:
-    """What one crew wrote lately; ``week`` counts seven spans of 24 hours, newest last.
+    """A crew's recent entries; ``week`` counts seven spans of 24 hours, newest last.
 
-    ``crew_id`` is None for entries that belong to no crew: people, keys, the house.
+    ``crew_id`` is None for entries without a crew: of people, keys and the system.
     """
 
     crew_id: str | None
@@ -39,13 +40,13 @@ class CrewActivity:
 
     @property
     def last_week(self) -> int:
-        """Entries of the seven days together."""
+        """The number of entries in the seven days."""
         return sum(self.week)
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """How much the journal holds, and who wrote lately."""
+    """The size of the journal, and the recent entries of each crew."""
 
     total: int
     last_day: int
@@ -54,12 +55,12 @@ class Activity:
 
     @property
     def has_crews(self) -> bool:
-        """Whether anybody could write yet."""
+        """Whether there is a crew."""
         return any(crew.crew_id for crew in self.crews)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EntryLine:
     """An entry as a short list shows it."""
 
     id: str
@@ -72,17 +73,17 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Loud:
-    """Warnings and errors of a span of time; ``entries`` are the latest of them."""
+class Alerts:
+    """Counts of warnings and errors; ``entries`` are the latest of them."""
 
     warnings: int
     errors: int
-    entries: tuple[Told, ...]
+    entries: tuple[EntryLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """An agent with what people ask about it first."""
+    """An agent with its active keys and its newest entry."""
 
     agent: Agent
     active_keys: int
@@ -97,9 +98,9 @@ class CrewRow:
     agents: tuple[AgentRow, ...]
 
 
-# ── The first page ───────────────────────────────────────────────────────────
+# ── Home page ────────────────────────────────────────────────────────────────
 def activity(actor: Actor) -> Activity:
-    """Return how much there is and how the last week went, crew by crew."""
+    """Return the size of the journal and the last week, crew by crew."""
     actor.require("journal.read")
     now = timezone.now()
     rows = queries.visible_entries(actor)
@@ -114,10 +115,10 @@ def activity(actor: Actor) -> Activity:
 def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
     counts = _counts_of(actor, now)
     members: dict[str, list[str]] = defaultdict(list)
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         members[agent.crew_id].append(agent.slug)
     quiet = (0,) * DAYS
-    found = [
+    activities = [
         CrewActivity(
             crew.id,
             crew.slug,
@@ -127,16 +128,16 @@ def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
         )
         for crew, latest in _crews_with_latest(actor)
     ]
-    nobody = counts.get(None)
-    if nobody is not None and any(nobody):
+    crewless = counts.get(None)
+    if crewless is not None and any(crewless):
         newest = queries.visible_entries(actor).filter(crew_id__isnull=True)
         last = newest.order_by("-ts").values_list("ts", flat=True).first()
-        found.append(CrewActivity(None, "no crew", (), nobody, last))
-    return found
+        activities.append(CrewActivity(None, "no crew", (), crewless, last))
+    return activities
 
 
 def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]:
-    """Return crew id → entries in each of the last spans of 24 hours, one query."""
+    """Return crew id → entries in each of the last spans of 24 hours; one query."""
     ends = [now - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     day = timedelta(days=1)
     spans = {
@@ -145,13 +146,13 @@ def _counts_of(actor: Actor, now: datetime) -> dict[str | None, tuple[int, ...]]
     }
     rows = queries.visible_entries(actor).filter(ts__gt=now - DAYS * day)
     grouped = rows.order_by().values("crew_id").annotate(**spans)
-    told = grouped.values_list("crew_id", *spans)
-    return {crew_id: tuple(counts) for crew_id, *counts in told}
+    crew_rows = grouped.values_list("crew_id", *spans)
+    return {crew_id: tuple(counts) for crew_id, *counts in crew_rows}
 
 
-def _latest(**same: OuterRef) -> Subquery:
-    """Return the time of the newest entry that shares fields with the outer row."""
-    rows = JournalEntry.objects.filter(**same).order_by("-ts", "-seq")
+def _latest(**matching: OuterRef) -> Subquery:
+    """Return the time of the newest entry that matches the outer row."""
+    rows = JournalEntry.objects.filter(**matching).order_by("-ts", "-seq")
     return Subquery(rows.values("ts")[:1])
 
 
@@ -163,11 +164,11 @@ def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
     return [(crew, crew.latest) for crew in rows.annotate(latest=newest)]
 
 
-def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
-    found = list(rows.order_by("-ts", "-seq")[:limit])
-    slugs = queries.names(found)
+def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, ...]:
+    entries = list(rows.order_by("-ts", "-seq")[:limit])
+    slugs = workspace_tree.agent_slugs(entries)
     return tuple(
-        Told(
+        EntryLine(
             row.id,
             row.ts,
             row.entry_type,
@@ -176,32 +177,36 @@ def _told(rows: QuerySet[JournalEntry], limit: int) -> tuple[Told, ...]:
             slugs.get(row.agent_id or "", row.actor_type),
             row.erased_at is not None,
         )
-        for row in found
+        for row in entries
     )
 
 
-def escalations(actor: Actor, *, limit: int = 6) -> tuple[Told, ...]:
-    """Return the newest escalations that were loud."""
+def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
+    """Return the newest escalations that are warnings or errors."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor)
-    return _told(rows.filter(entry_type=ESCALATION, severity__in=LOUD), limit)
+    return _entry_lines(
+        rows.filter(entry_type=ESCALATION, severity__in=ALERT_SEVERITIES), limit
+    )
 
 
-def loud(actor: Actor, *, since: datetime, limit: int = 6) -> Loud:
-    """Return the warnings and errors since a moment, escalations apart."""
+def alerts(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
+    """Return the warnings and errors since a moment, without escalations."""
     actor.require("journal.read")
-    rows = queries.visible_entries(actor).filter(ts__gte=since, severity__in=LOUD)
+    rows = queries.visible_entries(actor).filter(
+        ts__gte=since, severity__in=ALERT_SEVERITIES
+    )
     rows = rows.exclude(entry_type=ESCALATION)
-    counted = rows.aggregate(
+    counts = rows.aggregate(
         warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
         errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),
     )
-    return Loud(counted["warnings"], counted["errors"], _told(rows, limit))
+    return Alerts(counts["warnings"], counts["errors"], _entry_lines(rows, limit))
 
 
-# ── The workspace pages ──────────────────────────────────────────────────────
+# ── Workspace pages ──────────────────────────────────────────────────────────
 def crews(actor: Actor) -> tuple[CrewRow, ...]:
-    """Return every crew with its agents, their working keys and their last entries."""
+    """Return every crew with its agents, their active keys and their newest entries."""
     actor.require("agents.read")
     newest = _latest(workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk"))
     rows = Agent.objects.filter(workspace_id=actor.workspace_id)
@@ -211,15 +216,15 @@ def crews(actor: Actor) -> tuple[CrewRow, ...]:
     for agent in annotated.order_by("-role", "slug"):
         row = AgentRow(agent, keys.get(agent.id, 0), agent.latest)
         members[agent.crew_id].append(row)
-    shown = queries.crews(actor)
-    return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in shown)
+    crews_shown = workspace_tree.crews(actor)
+    return tuple(CrewRow(crew, tuple(members[crew.id])) for crew in crews_shown)
 
 
 def _active_keys(actor: Actor) -> dict[str, int]:
-    """Return agent id → number of keys that open the door today."""
+    """Return agent id → number of active keys."""
     lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
     rows = AgentKey.objects.filter(
         lasting, workspace_id=actor.workspace_id, revoked_at__isnull=True
     )
-    counted = rows.order_by().values_list("agent_id").annotate(keys=Count("pk"))
-    return dict(counted)
+    counts = rows.order_by().values_list("agent_id").annotate(keys=Count("pk"))
+    return dict(counts)

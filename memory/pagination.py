@@ -1,4 +1,4 @@
-"""Opaque list cursors that remember whose list, and which question, they belong to."""
+"""Signed list cursors, bound to their workspace and to the list's filters."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def make(workspace_id: str, question: str, position: list[str | int]) -> str:
 def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
     """Return the position in a cursor.
 
-    Another workspace's cursor is NotFound, like everything else of another workspace;
-    a damaged one, or one from another question, is Invalid.
+    Raises NotFound for another workspace's cursor, like everything else of another
+    workspace; Invalid for a damaged one or one of a list with other filters.
     """
     try:
-        theirs, asked, position = signing.loads(cursor, salt=_SALT)
+        cursor_workspace, cursor_question, position = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
         raise errors.Invalid("The cursor is damaged.", code="bad_cursor") from None
-    if theirs != workspace_id:
+    if cursor_workspace != workspace_id:
         raise errors.NotFound
-    if asked != question:
+    if cursor_question != question:
         detail = "The cursor belongs to a list with other filters."
         raise errors.Invalid(detail, code="bad_cursor")
     return list(position)

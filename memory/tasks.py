@@ -1,4 +1,4 @@
-"""The clock's jobs of the ground floor: sweeps over what is there, safe twice."""
+"""The scheduled jobs of the memory package; every one is safe to run twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory import records, webhooks
 from memory.files import reconcile, retention, versions
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
-from memory.jobs.registry import HOUSE, Job, Outcome
+from memory.jobs.registry import ALL_WORKSPACES, Job, Outcome
 from memory.journal import compaction
 
 log = structlog.get_logger(__name__)
@@ -32,13 +32,13 @@ def _files(_home: str) -> Outcome:
     return Outcome(counts, fault)
 
 
-def _retention(home: str) -> Outcome:
-    gone = versions.prune(home, days=retention.days_of(home))
-    return Outcome({"versions_dropped": gone.versions, "blobs_dropped": gone.blobs})
+def _retention(workspace_id: str) -> Outcome:
+    report = versions.prune(workspace_id, days=retention.days_of(workspace_id))
+    return Outcome({"versions_dropped": report.versions, "blobs_dropped": report.blobs})
 
 
-def _compaction(home: str) -> Outcome:
-    report = compaction.run(home)
+def _compaction(workspace_id: str) -> Outcome:
+    report = compaction.run(workspace_id)
     counts = {"archived": report.archived, "buckets": report.buckets}
     if not report.refused:
         return Outcome(counts)
@@ -47,7 +47,7 @@ def _compaction(home: str) -> Outcome:
 
 
 def _answers(_home: str) -> Outcome:
-    return Outcome({"records_dropped": housekeeping.forget_answers()})
+    return Outcome({"records_dropped": housekeeping.delete_old_idempotency_records()})
 
 
 def _expiry(_home: str) -> Outcome:
@@ -55,27 +55,31 @@ def _expiry(_home: str) -> Outcome:
 
 
 def _words(_home: str) -> Outcome:
-    return Outcome({"merge_steps": housekeeping.tidy_words()})
+    return Outcome({"merge_steps": housekeeping.merge_word_indexes()})
 
 
 def _webhooks(_home: str) -> Outcome:
-    done = webhooks.deliver_due()
-    fault = f"{done.failed} deliveries were given up" if done.failed else ""
-    counts = {"sent": done.sent, "retried": done.retried, "failed": done.failed}
+    report = webhooks.deliver_due()
+    fault = f"{report.failed} deliveries were given up" if report.failed else ""
+    counts = {
+        "sent": report.sent_count,
+        "retried": report.retried,
+        "failed": report.failed,
+    }
     return Outcome(counts, fault)
 
 
 def install() -> None:
-    """Put the ground floor's jobs on the timetable."""
+    """Register the jobs of this package."""
     for job in (
         Job(name="files_sweep", title="Files sweep", schedule="every 30 s",
             act=_files, house_wide=True),
         Job(name="idempotency", title="Forget old answers", schedule="every hour",
-            act=_answers, every=timedelta(hours=1), house_wide=True),
+            act=_answers, interval=timedelta(hours=1), house_wide=True),
         Job(name="record_expiry", title="Expired records", schedule="every minute",
-            act=_expiry, every=timedelta(minutes=1), house_wide=True),
+            act=_expiry, interval=timedelta(minutes=1), house_wide=True),
         Job(name="webhooks", title="Webhooks", schedule="every minute",
-            act=_webhooks, every=timedelta(minutes=1), house_wide=True),
+            act=_webhooks, interval=timedelta(minutes=1), house_wide=True),
         Job(name="compaction", title="Compaction", schedule="nightly, first",
             act=_compaction, night=10),
         Job(name="retention", title="Version retention",
@@ -86,16 +90,16 @@ def install() -> None:
         jobs.register(job)
 
 
-# ── Shells for the worker ────────────────────────────────────────────────────
+# ── Celery tasks ─────────────────────────────────────────────────────────────
 @shared_task(name="memory.files_sweep", ignore_result=True)
 def files_sweep() -> None:
-    """Look at every memory file on disk, whatever the watcher saw or missed."""
-    jobs.note("files_sweep", lambda: _files(HOUSE))
+    """Reconcile every memory file on disk, also those the watcher missed."""
+    jobs.note("files_sweep", lambda: _files(ALL_WORKSPACES))
 
 
 @shared_task(name="memory.tick", ignore_result=True)
 def tick() -> None:
-    """Run what is due by its interval."""
+    """Run the jobs due by interval."""
     jobs.tick()
 
 
@@ -107,5 +111,5 @@ def nightly() -> None:
 
 @shared_task(name="memory.run_job", ignore_result=True)
 def run_job(run_id: int) -> None:
-    """Do a run that an operator asked for."""
-    jobs.run_asked(run_id)
+    """Do a run that an operator requested."""
+    jobs.run_requested(run_id)

@@ -1,9 +1,9 @@
-"""Every tool a model may call, whichever floor it comes from: one registry, one check.
+"""The registry of all tools a model may call, and the check of their arguments.
 
-Floors register their tools at start-up; this module knows none of them. A tool says
-what it takes and what it answers as JSON Schema, which actions its caller needs, and
-whether it changes anything. The doors (HTTP, MCP) offer what the caller may use and
-nothing else; a tool that is not offered is not there.
+Packages register their tools at start-up; this module knows none of them. A tool
+declares arguments and results as JSON Schema, the permissions its caller needs, and
+whether it changes anything. HTTP and MCP offer the tools the caller may use; any other
+is NotFound.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Schema: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Mapping[str, Any], Actor], dict[str, Any]]
 
 
-def everybody(_by: Actor) -> bool:
-    """Return that a tool is there for every caller with the permissions."""
+def always(_by: Actor) -> bool:
+    """The default of ``available``: every caller with the permissions has the tool."""
     return True
 
 
@@ -31,9 +31,9 @@ class Tool:
     ``needs`` are actions of the permission table; ``run`` is given checked arguments,
     answers a JSON object and raises a HouseError whose sentence says what to do.
     ``destructive`` means that something is lost, ``idempotent`` that a repeat changes
-    nothing more. ``available`` says whether a caller who may use the tool has it at
-    all. What a reading tool answers is stored text, and MCP puts the marks of untrusted
-    text around it, unless the tool has done so itself (``has_own_fence``).
+    nothing more. ``available`` says whether a permitted caller has the tool at all.
+    The result of a read-only tool is stored text, and MCP marks it as untrusted, unless
+    the tool has done so itself (``has_own_fence``).
     """
 
     name: str
@@ -48,19 +48,19 @@ class Tool:
     idempotent: bool = False
     # Whether the registry checks arguments; otherwise ``run`` does, in its own words.
     checked: bool = True
-    available: Callable[[Actor], bool] = everybody
+    available: Callable[[Actor], bool] = always
     has_own_fence: bool = False
 
     @property
     def answers_stored_text(self) -> bool:
-        """Whether its whole answer is what somebody stored."""
+        """Whether its whole result is stored, and so untrusted, text."""
         return self.reads_only and not self.has_own_fence
 
 
 def schema(required: list[str], /, *, closed: bool = True, **properties: Any) -> Schema:
-    """Return the schema of an object; a ``closed`` one knows no other keys."""
-    made: Schema = {"type": "object", "properties": properties, "required": required}
-    return {**made, "additionalProperties": False} if closed else made
+    """Return the schema of an object; a ``closed`` one allows no other keys."""
+    result: Schema = {"type": "object", "properties": properties, "required": required}
+    return {**result, "additionalProperties": False} if closed else result
 
 
 # ── The registry ─────────────────────────────────────────────────────────────
@@ -68,7 +68,7 @@ _registry: dict[str, Tool] = {}
 
 
 def register(tools: Iterable[Tool]) -> None:
-    """Put tools in place; called at start-up, again is harmless."""
+    """Add or replace tools; called at start-up, idempotent."""
     _registry.update({tool.name: tool for tool in tools})
 
 
@@ -77,20 +77,19 @@ def registered() -> list[Tool]:
     return list(_registry.values())
 
 
-def named(name: str) -> Tool | None:
-    """Return the tool of a name."""
+def find(name: str) -> Tool | None:
     return _registry.get(name)
 
 
 def is_offered(tool: Tool, by: Actor) -> bool:
-    """Whether somebody may use a tool at all."""
+    """Whether an actor may use a tool."""
     return all(by.can(action) for action in tool.needs) and tool.available(by)
 
 
 def call(tool: Tool, arguments: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
     """Check permission and arguments and run; every refusal is a HouseError.
 
-    A tool that is not available to the caller is not there: NotFound.
+    Raises NotFound for a tool that is not available to the caller.
     """
     for action in tool.needs:
         by.require(action)
@@ -154,6 +153,6 @@ def _check_value(name: str, rule: Schema, value: object) -> None:
 def _check_text(name: str, rule: Schema, value: str) -> None:
     if not entries.is_storable(value):
         raise fault(name, f"{name} holds a NUL or half a surrogate pair.")
-    most = rule.get("maxLength")
-    if most is not None and len(value) > most:
-        raise fault(name, f"{name} is {most} characters at most.")
+    max_length = rule.get("maxLength")
+    if max_length is not None and len(value) > max_length:
+        raise fault(name, f"{name} is {max_length} characters at most.")

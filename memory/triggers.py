@@ -1,8 +1,8 @@
-"""SQLite's triggers, put back after every migration.
+"""Restore SQLite's triggers after every migration.
 
-Django changes a SQLite table by making a new one and dropping the old one, and a
-dropped table takes its triggers along, without a word. Whatever an app's triggers keep
-in step (the word indexes, the log of changed embeddings) would silently go stale.
+Django changes a SQLite table by creating a new one and dropping the old one, which
+silently drops its triggers. What the triggers maintain (the word indexes, the log of
+changed embeddings) would go stale.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from django.db import connections
 _CREATE = re.compile(r"^\s*CREATE TRIGGER (\w+)", re.IGNORECASE)
 
 
-def _needs(statement: str) -> set[str]:
-    """Return the tables that a trigger hangs on and writes to."""
+def _tables_of(statement: str) -> set[str]:
+    """Return the tables that a trigger is on and writes to."""
     return set(
         re.findall(r"\b(?:ON|INSERT INTO|UPDATE|DELETE FROM) (\w+)", statement)
     ) - {"OF"}
@@ -26,33 +26,33 @@ def _needs(statement: str) -> set[str]:
 def restore(statements: Sequence[str], using: str = "default") -> list[str]:
     """Create the triggers that are missing; return their names.
 
-    ``statements`` are CREATE statements; those that make no trigger are passed over,
-    and so is a trigger that reads or feeds a table which is not there (yet, or any
-    more: a migration may have been taken back).
+    ``statements`` are CREATE statements; those that create no trigger are skipped,
+    and so is a trigger on or for a table that does not exist (yet, or any more: a
+    migration may have been reversed).
     """
     connection = connections[using]
     if connection.vendor != "sqlite":
         return []
-    made = []
+    restored = []
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name FROM sqlite_master WHERE type IN ('trigger','table')"
         )
-        known = {row[0] for row in cursor.fetchall()}
+        existing = {row[0] for row in cursor.fetchall()}
         for statement in statements:
             match = _CREATE.match(statement)
-            if match is None or match[1] in known:
+            if match is None or match[1] in existing:
                 continue
-            if _needs(statement) <= known:
+            if _tables_of(statement) <= existing:
                 cursor.execute(statement)
-                made.append(match[1])
-    return made
+                restored.append(match[1])
+    return restored
 
 
 def keeper(statements: Sequence[str]) -> Any:
     """Return a post_migrate receiver that restores these triggers."""
 
-    def receive(*, using: str = "default", **_: Any) -> None:
+    def restore_missing(*, using: str = "default", **_: Any) -> None:
         restore(statements, using)
 
-    return receive
+    return restore_missing

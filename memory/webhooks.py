@@ -1,10 +1,10 @@
-"""Signed webhooks: who is told of an event, and how the message gets there.
+"""Signed webhooks: their receivers, their deliveries, and sending them.
 
-A delivery is written in the transaction of the entry it tells of, and sent later by
-the clock. A worker claims it with a conditional UPDATE that counts the try and moves
-the next one behind the ``LEASE``, so two workers never send one at the same time, and
-one whose worker died comes up again. Only events whose entries hold nobody's words are
-offered: a body outlives an erasure for ``KEPT``.
+A delivery is written in the transaction of its journal entry and sent later by a
+scheduled job. A worker claims it with a conditional UPDATE that counts the attempt and
+moves the next one past the ``LEASE``, so that two workers never send it at the same
+time, and a delivery whose worker died becomes due again. Only events whose entries hold
+no text of people are offered: a body outlives an erasure for ``RETENTION``.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from memory.rules.permissions import Actor
 
 EVENTS: Final = (HEALTH_BAND_CHANGED,)
 TEST: Final = "webhook.test"
-MAY: Final = "workspace.manage"
-MOST: Final = 20
-SHOWN: Final = 5
-LIMIT: Final = 50
-TRIES: Final = 6
+PERMISSION: Final = "workspace.manage"
+MAX_WEBHOOKS: Final = 20
+DELIVERIES_SHOWN: Final = 5
+BATCH_LIMIT: Final = 50
+MAX_ATTEMPTS: Final = 6
 BACK_OFF: Final = timedelta(seconds=30)
-# How long a claim holds when nobody says how the try ended.
+# How long a claim holds when its worker does not report a result.
 LEASE: Final = timedelta(minutes=5)
-# One tick does not wait longer than this for slow receivers; the rest stays due.
+# One run does not wait longer than this for slow receivers; the rest stays due.
 BUDGET_SECONDS: Final = 30.0
-KEPT: Final = timedelta(days=30)
-PENDING, SENT = DeliveryStatus.PENDING, DeliveryStatus.SENT
+RETENTION: Final = timedelta(days=30)
+PENDING, DELIVERED = DeliveryStatus.PENDING, DeliveryStatus.SENT
 FAILED: Final = DeliveryStatus.FAILED
 # What receivers may use to check a message.
 verify = http_out.verify
@@ -58,45 +58,45 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What became of the deliveries that were due."""
+    """The results of the deliveries that were due."""
 
-    sent: int = 0
+    sent_count: int = 0
     retried: int = 0
     failed: int = 0
 
 
-# ── Who is told ──────────────────────────────────────────────────────────────
-def listed(actor: Actor) -> list[Webhook]:
+# ── Webhooks ─────────────────────────────────────────────────────────────────
+def all_webhooks(actor: Actor) -> list[Webhook]:
     """Return the workspace's webhooks, each with its last deliveries in ``last``."""
-    actor.require(MAY)
+    actor.require(PERMISSION)
     rows = WebhookDelivery.objects.order_by("-created_at", "-id").defer("body")
-    last = Prefetch("deliveries", queryset=rows[:SHOWN], to_attr="last")
+    last = Prefetch("deliveries", queryset=rows[:DELIVERIES_SHOWN], to_attr="last")
     hooks = Webhook.objects.filter(workspace_id=actor.workspace_id)
     return list(hooks.prefetch_related(last))
 
 
 def webhook(actor: Actor, webhook_id: str) -> Webhook:
     """Return a webhook of the actor's workspace."""
-    actor.require(MAY)
+    actor.require(PERMISSION)
     rows = Webhook.objects.filter(workspace_id=actor.workspace_id, pk=webhook_id)
-    found = rows.first()
-    if found is None:
+    hook = rows.first()
+    if hook is None:
         raise errors.NotFound
-    return found
+    return hook
 
 
 def delivery(actor: Actor, delivery_id: str) -> WebhookDelivery:
     """Return a delivery of the actor's workspace."""
-    actor.require(MAY)
+    actor.require(PERMISSION)
     rows = WebhookDelivery.objects.select_related("webhook")
-    found = rows.filter(workspace_id=actor.workspace_id, pk=delivery_id).first()
-    if found is None:
+    row = rows.filter(workspace_id=actor.workspace_id, pk=delivery_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def _record(action: str, hook: Webhook, by: Actor) -> None:
-    """Say in the journal who did what; the host alone, a path may hold a secret."""
+    """Record a change with the host alone: the path may contain a secret."""
     new = NewEntry(
         entry_type=f"webhook.{action}",
         severity=Severity.NOTICE,
@@ -108,29 +108,32 @@ def _record(action: str, hook: Webhook, by: Actor) -> None:
 
 def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     """Add a webhook; the caller shows its secret once."""
-    by.require(MAY)
-    target, wanted = http_out.checked(url), sorted(set(events))
-    if not wanted or not set(wanted) <= set(EVENTS):
+    by.require(PERMISSION)
+    target, event_types = http_out.check_url(url), sorted(set(events))
+    if not event_types or not set(event_types) <= set(EVENTS):
         raise errors.Invalid("Choose events from the list.", code="bad_events")
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        mine = Webhook.objects.filter(workspace_id=by.workspace_id)
-        if mine.count() >= MOST:
-            detail = f"A workspace has at most {MOST} webhooks."
+        existing = Webhook.objects.filter(workspace_id=by.workspace_id)
+        if existing.count() >= MAX_WEBHOOKS:
+            detail = f"A workspace has at most {MAX_WEBHOOKS} webhooks."
             raise errors.Conflict(detail, code="too_many_webhooks")
-        if mine.filter(url=target).exists():
+        if existing.filter(url=target).exists():
             detail = "There is a webhook with this address."
             raise errors.Conflict(detail, code="webhook_exists")
         hook = Webhook.objects.create(
-            workspace_id=by.workspace_id, url=target, events=wanted, created_by=by.label
+            workspace_id=by.workspace_id,
+            url=target,
+            events=event_types,
+            created_by=by.label,
         )
         _record("added", hook, by)
     return hook
 
 
 def switch(hook: Webhook, *, active: bool, by: Actor) -> None:
-    """Pause a webhook, or let it hear again; what was due before waits meanwhile."""
-    by.require(MAY, hook.workspace_id)
+    """Pause or resume a webhook; deliveries that are due wait meanwhile."""
+    by.require(PERMISSION, hook.workspace_id)
     with transaction.atomic():
         rows = Webhook.objects.filter(pk=hook.pk, active=not active)
         if rows.update(active=active):
@@ -139,31 +142,33 @@ def switch(hook: Webhook, *, active: bool, by: Actor) -> None:
 
 
 def remove(hook: Webhook, *, by: Actor) -> None:
-    """Forget a webhook with its secret and its deliveries."""
-    by.require(MAY, hook.workspace_id)
+    """Delete a webhook with its secret and its deliveries."""
+    by.require(PERMISSION, hook.workspace_id)
     with transaction.atomic():
-        gone, _ = Webhook.objects.filter(pk=hook.pk).delete()
-        if gone:
+        deleted, _ = Webhook.objects.filter(pk=hook.pk).delete()
+        if deleted:
             _record("removed", hook, by)
 
 
 # ── Queueing ─────────────────────────────────────────────────────────────────
-def _pending(hook: Webhook, told: dict[str, object], entry_id: str) -> WebhookDelivery:
-    number = delivery_id()
-    body = {"id": number, "workspace_id": hook.workspace_id, **told}
+def _pending(
+    hook: Webhook, fields: dict[str, object], entry_id: str
+) -> WebhookDelivery:
+    new_id = delivery_id()
+    body = {"id": new_id, "workspace_id": hook.workspace_id, **fields}
     return WebhookDelivery(
-        id=number,
+        id=new_id,
         workspace_id=hook.workspace_id,
         webhook=hook,
-        event=str(told["event"]),
+        event=str(fields["event"]),
         entry_id=entry_id,
         body=json.dumps(body, ensure_ascii=False, sort_keys=True),
     )
 
 
 def queue(entry: JournalEntry) -> int:
-    """Write what webhooks shall hear of an entry, in the caller's transaction."""
-    told: dict[str, object] = {
+    """Write an entry's deliveries in the caller's transaction; return how many."""
+    fields: dict[str, object] = {
         "event": entry.entry_type,
         "entry_id": entry.id,
         "ts": journal.stamp(entry.ts),
@@ -172,7 +177,7 @@ def queue(entry: JournalEntry) -> int:
     }
     hooks = Webhook.objects.filter(workspace_id=entry.workspace_id, active=True)
     rows = [
-        _pending(hook, told, entry.id)
+        _pending(hook, fields, entry.id)
         for hook in hooks
         if entry.entry_type in hook.events
     ]
@@ -181,27 +186,27 @@ def queue(entry: JournalEntry) -> int:
 
 
 def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
-    """Queue a message that says nothing, to see whether it arrives."""
-    by.require(MAY, hook.workspace_id)
-    _must_be_active(hook)
-    told: dict[str, object] = {
+    """Queue a test message."""
+    by.require(PERMISSION, hook.workspace_id)
+    _require_active(hook)
+    fields: dict[str, object] = {
         "event": TEST,
         "entry_id": None,
         "ts": journal.stamp(timezone.now()),
         "summary": "A test of this webhook",
         "payload": {},
     }
-    row = _pending(hook, told, "")
+    row = _pending(hook, fields, "")
     row.save(force_insert=True)
     return row
 
 
 def replay(row: WebhookDelivery, *, by: Actor) -> None:
-    """Make a delivery due again, with the same id and body, all its tries ahead."""
-    by.require(MAY, row.workspace_id)
-    _must_be_active(row.webhook)
-    over = WebhookDelivery.objects.filter(pk=row.pk, status__in=(SENT, FAILED))
-    changed = over.update(
+    """Make a delivery due again, with the same id and body and no attempts counted."""
+    by.require(PERMISSION, row.workspace_id)
+    _require_active(row.webhook)
+    finished = WebhookDelivery.objects.filter(pk=row.pk, status__in=(DELIVERED, FAILED))
+    updated = finished.update(
         status=PENDING,
         attempts=0,
         next_attempt_at=timezone.now(),
@@ -209,28 +214,28 @@ def replay(row: WebhookDelivery, *, by: Actor) -> None:
         last_status=None,
         last_error="",
     )
-    if not changed:
+    if not updated:
         detail = "This delivery is on its way; it is tried again by itself."
         raise errors.Conflict(detail, code="delivery_pending")
 
 
-def _must_be_active(hook: Webhook) -> None:
+def _require_active(hook: Webhook) -> None:
     if not hook.active:
         raise errors.Conflict("This webhook is paused.", code="webhook_paused")
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
 def _message(row: WebhookDelivery) -> http_out.Message:
-    about = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
-    return http_out.Message(row.webhook.url, row.webhook.secret, row.body, about)
+    headers = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
+    return http_out.Message(row.webhook.url, row.webhook.secret, row.body, headers)
 
 
 def _claim(row: WebhookDelivery, now: datetime) -> bool:
-    """Take a due delivery: of two workers one changes the row and sends."""
-    mine = WebhookDelivery.objects.filter(
+    """Claim a due delivery; of two workers only one succeeds."""
+    unclaimed = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts, next_attempt_at__lte=now
     )
-    if not mine.update(attempts=row.attempts + 1, next_attempt_at=now + LEASE):
+    if not unclaimed.update(attempts=row.attempts + 1, next_attempt_at=now + LEASE):
         return False
     row.attempts += 1
     return True
@@ -239,13 +244,19 @@ def _claim(row: WebhookDelivery, now: datetime) -> bool:
 def send(
     row: WebhookDelivery, *, transport: httpx.BaseTransport | None = None
 ) -> DeliveryStatus | None:
-    """Claim a delivery and try it once; None when it is another worker's or not due."""
+    """Claim and send a delivery; None when it is claimed elsewhere or not due."""
     if not _claim(row, timezone.now()):
         return None
     answer = http_out.post(_message(row), transport)
-    status = SENT if not answer.error else FAILED if row.attempts >= TRIES else PENDING
+    status = (
+        DELIVERED
+        if not answer.error
+        else FAILED
+        if row.attempts >= MAX_ATTEMPTS
+        else PENDING
+    )
     now = timezone.now()
-    ended = {"sent_at": now} if status == SENT else {}
+    sent_fields = {"sent_at": now} if status == DELIVERED else {}
     claimed = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts
     )
@@ -254,37 +265,39 @@ def send(
         last_status=answer.status,
         last_error=answer.error[:200],
         next_attempt_at=now + BACK_OFF * 2 ** (row.attempts - 1),
-        **ended,
+        **sent_fields,
     )
     if status == FAILED:
         log.warning("webhook_given_up", webhook=row.webhook_id, delivery=row.pk)
     return status
 
 
-def _tidy(now: datetime) -> int:
-    """Give up what died in its last try, and forget what is long over."""
+def _clean_up(now: datetime) -> int:
+    """Fail deliveries whose last attempt died, and delete old finished ones."""
     rows = WebhookDelivery.objects.order_by()
-    rows.filter(created_at__lt=now - KEPT).exclude(status=PENDING).delete()
-    dead = rows.filter(status=PENDING, attempts__gte=TRIES, next_attempt_at__lte=now)
+    rows.filter(created_at__lt=now - RETENTION).exclude(status=PENDING).delete()
+    dead = rows.filter(
+        status=PENDING, attempts__gte=MAX_ATTEMPTS, next_attempt_at__lte=now
+    )
     return dead.update(status=FAILED, last_error="The sender stopped while sending.")
 
 
 def deliver_due(
-    limit: int = LIMIT, transport: httpx.BaseTransport | None = None
+    limit: int = BATCH_LIMIT, transport: httpx.BaseTransport | None = None
 ) -> Sweep:
-    """Send what is due, the oldest first, until the limit or the time is up."""
+    """Send due deliveries, oldest first, until the limit or the time is reached."""
     now, end = timezone.now(), time.monotonic() + BUDGET_SECONDS
-    given_up = _tidy(now)
+    given_up = _clean_up(now)
     due = WebhookDelivery.objects.select_related("webhook").filter(
         status=PENDING, next_attempt_at__lte=now, webhook__active=True
     )
-    came: list[DeliveryStatus | None] = []
+    statuses: list[DeliveryStatus | None] = []
     for row in list(due.order_by("next_attempt_at", "id")[:limit]):
         if time.monotonic() > end:
             break
-        came.append(send(row, transport=transport))
+        statuses.append(send(row, transport=transport))
     return Sweep(
-        sent=came.count(SENT),
-        retried=came.count(PENDING),
-        failed=came.count(FAILED) + given_up,
+        sent_count=statuses.count(DELIVERED),
+        retried=statuses.count(PENDING),
+        failed=statuses.count(FAILED) + given_up,
     )

@@ -1,4 +1,4 @@
-"""The number of a workspace, which never changes: asked once per process."""
+"""The number of a workspace, which never changes: read once per process."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Final
 
 from memory.models import Workspace
 
-_KEPT: Final = 4_096
+_CACHE_SIZE: Final = 4_096
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def of(workspace_id: str) -> int:
-    """Return a workspace's number; one that does not exist is asked for again."""
+    """Return a workspace's number; a missing workspace raises and is not cached."""
     numbers = Workspace.objects.values_list("number", flat=True)
     return int(numbers.get(pk=workspace_id))

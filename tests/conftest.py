@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Row = Callable[..., contextlib.AbstractContextManager["World"]]
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
 # What a test leaves of the data folder; memory files and blobs go.
-KEPT = {"keys", "static"}
+LASTING = {"keys", "static"}
 
 
 def _clean_environment() -> None:
@@ -142,9 +142,9 @@ def _forget() -> None:
         for name in engine._Parts.__slots__:
             setattr(engine._parts, name, None)
     fulltext.frequencies.clear()
-    reference_counts.marks._counts.clear()
+    reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
-    reference_counts.marks._thread = threading.main_thread()
+    reference_counts.reference_counts._thread = threading.main_thread()
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
@@ -155,7 +155,7 @@ def _forget() -> None:
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
     for path in DATA_DIR.iterdir():
-        if path.is_dir() and path.name not in KEPT:
+        if path.is_dir() and path.name not in LASTING:
             shutil.rmtree(path, ignore_errors=True)
     _mark(DATA_DIR)
 
@@ -203,7 +203,7 @@ def world(db: None) -> World:
     """Two workspaces, their crews, agents and people, and every kind of key."""
     from tests import world
 
-    return world.standing()
+    return world.shared_worlds()
 
 
 @pytest.fixture
@@ -216,16 +216,16 @@ def row(db: None, subtests: pytest.Subtests) -> Row:
     from tests import world
 
     @contextlib.contextmanager
-    def one(**names: Any) -> Iterator[World]:
+    def build(**names: Any) -> Iterator[World]:
         with subtests.test(**names):
             try:
                 with transaction.atomic():
-                    yield world.standing()
+                    yield world.shared_worlds()
                     transaction.set_rollback(True)
             finally:
                 _forget()
 
-    return one
+    return build
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def shared_world(transactional_db: None) -> World:
     """The world in committed rows, for tests with threads or other processes."""
     from tests import world
 
-    return world.standing()
+    return world.shared_worlds()
 
 
 @pytest.fixture
@@ -247,27 +247,27 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
     from memory.providers.parity import health as health_checks
     from tests.waiting import LIMIT_SECONDS
 
-    hung: list[base.Provider] = []
-    pulse = deadline.pulse
+    hung_providers: list[base.Provider] = []
+    pulse = deadline.check_health
 
-    def patient(provider: base.Provider, seconds: float) -> base.Pulse:
-        is_hung = any(provider is known for known in hung)
+    def patient(provider: base.Provider, seconds: float) -> base.HealthStatus:
+        is_hung = any(provider is hung for hung in hung_providers)
         return pulse(provider, seconds if is_hung else LIMIT_SECONDS)
 
     def remembering(make: Callable[[Any], base.Provider]) -> Any:
-        def made(harness: Any) -> base.Provider:
-            hung.append(make(harness))
-            return hung[-1]
+        def build(harness: Any) -> base.Provider:
+            hung_providers.append(make(harness))
+            return hung_providers[-1]
 
-        return made
+        return build
 
     for kind in (
         parity_harness.FilesHarness,
         parity_harness.RecordsHarness,
         parity_harness.RemoteHarness,
     ):
-        monkeypatch.setattr(kind, "hung", remembering(kind.hung))
-    monkeypatch.setattr(deadline, "pulse", patient)
+        monkeypatch.setattr(kind, "hanging", remembering(kind.hanging))
+    monkeypatch.setattr(deadline, "check_health", patient)
     monkeypatch.setattr(base, "REMOTE_SECONDS", LIMIT_SECONDS)
     monkeypatch.setattr(health_checks, "SLACK", LIMIT_SECONDS)
     monkeypatch.setattr(selftest_server, "SECONDS", LIMIT_SECONDS)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 def effort(act: Callable[[], object], times: int = 3) -> float:
     """Return the least processor time that a call took in this thread, in seconds."""
-    spent = []
+    seconds = []
     for _ in range(times):
-        begun = time.thread_time()
+        started_at = time.thread_time()
         act()
-        spent.append(time.thread_time() - begun)
-    return min(spent)
+        seconds.append(time.thread_time() - started_at)
+    return min(seconds)

@@ -19,11 +19,11 @@ _numbers = itertools.count(1)
 
 def new(**fields: Any) -> NewEntry:
     """Return an entry that nobody wrote yet: an escalation, which is embedded."""
-    told = {
+    defaults = {
         "entry_type": "peer.escalation",
         "summary": f"Escalation number {next(_numbers)}",
     }
-    return NewEntry(**{**told, **fields})
+    return NewEntry(**{**defaults, **fields})
 
 
 def append(by: Actor, **fields: Any) -> JournalEntry:

@@ -31,7 +31,7 @@ def _post(*headers: str) -> bytes:
 
 
 # What each kind sends before it goes silent.
-SENT: Final[dict[str, bytes]] = {
+REQUESTS: Final[dict[str, bytes]] = {
     "silent": b"",
     "connection_close": _get("/livez", "HTTP/1.1", "Connection: close"),
     "bad_request_line": b"BOGUS\r\n\r\n",
@@ -55,7 +55,7 @@ HALF_OPEN: Final = {
     "half_open": _get("/livez"),
     "half_open_body": _post("Content-Length: 500") + b"{",
 }
-KINDS: Final = (*SENT, *HALF_OPEN)
+KINDS: Final = (*REQUESTS, *HALF_OPEN)
 
 
 def stalled(port: int, kind: str) -> socket.socket:
@@ -64,7 +64,7 @@ def stalled(port: int, kind: str) -> socket.socket:
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, FEW_BYTES)
     link.settimeout(60)
     link.connect(("127.0.0.1", port))
-    link.sendall(SENT[kind] if kind in SENT else HALF_OPEN[kind])
+    link.sendall(REQUESTS[kind] if kind in REQUESTS else HALF_OPEN[kind])
     if kind in HALF_OPEN:
         link.shutdown(socket.SHUT_WR)
     return link

@@ -39,8 +39,8 @@ def free_port() -> int:
     """
     while True:
         port = 20_000 + secrets.randbelow(12_000)
-        with socket.socket() as tried, contextlib.suppress(OSError):
-            tried.bind(("127.0.0.1", port))
+        with socket.socket() as candidate, contextlib.suppress(OSError):
+            candidate.bind(("127.0.0.1", port))
             return port
 
 
@@ -60,9 +60,9 @@ def start(module: str, *args: str) -> subprocess.Popen[str]:
 
 def run(code: str) -> str:
     """Run Python code in another process that has Django set up; return its output."""
-    whole = f"import django; django.setup()\n{code}"
-    done = subprocess.run(
-        [sys.executable, "-c", whole],
+    full_code = f"import django; django.setup()\n{code}"
+    process = subprocess.run(
+        [sys.executable, "-c", full_code],
         env={
             **os.environ,
             "DATABASE_URL": database_url(),
@@ -72,4 +72,4 @@ def run(code: str) -> str:
         text=True,
         check=True,
     )
-    return done.stdout
+    return process.stdout

@@ -12,9 +12,9 @@ from collections.abc import Callable
 LIMIT_SECONDS = 300
 
 
-def until(condition: Callable[[], object], every: float = 0.01) -> None:
+def until(condition: Callable[[], object], interval: float = 0.01) -> None:
     """Return when a condition holds; fail when it never does."""
     end = time.monotonic() + LIMIT_SECONDS
     while not condition():
         assert time.monotonic() < end, f"not so after {LIMIT_SECONDS} seconds"
-        time.sleep(every)
+        time.sleep(interval)

@@ -166,31 +166,33 @@ class World:
     tokens: dict[str, str] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)  # made once in a test
 
-    def actor(self, who: str) -> Actor:
+    def actor(self, person: str) -> Actor:
         """Return somebody as the services know them."""
-        found = api_keys.authenticate(self.tokens[who])
-        assert found is not None, who
-        return found
+        authenticated = api_keys.authenticate(self.tokens[person])
+        assert authenticated is not None, person
+        return authenticated
 
     def system(self) -> Actor:
         """Return the house itself, in acme."""
         return permissions.system(self.acme.id)
 
-    def api(self, who: str, **headers: str) -> ApiClient:
+    def api(self, person: str, **headers: str) -> ApiClient:
         """Return a client with somebody's key; ``nobody`` has none."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return ApiClient(key=self.tokens.get(who), headers=named)
+        header_fields = {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return ApiClient(key=self.tokens.get(person), headers=header_fields)
 
-    def session(self, who: str, *, csrf: bool = True) -> ApiClient:
+    def session(self, person: str, *, csrf: bool = True) -> ApiClient:
         """Return an API client that is signed in like a browser."""
-        return ApiClient(user=self.people[who], csrf=csrf)
+        return ApiClient(user=self.people[person], csrf=csrf)
 
-    def page(self, who: str) -> Client:
+    def page(self, person: str) -> Client:
         """Return a browser without scripts, signed in unless it is nobody's."""
         client = Client()
-        if who != "nobody":
+        if person != "nobody":
             backend = "django.contrib.auth.backends.ModelBackend"
-            client.force_login(self.people[who], backend=backend)
+            client.force_login(self.people[person], backend=backend)
         return client
 
     def set(self, shop: str = "acme", /, **settings: Any) -> None:
@@ -222,10 +224,10 @@ class World:
             external_id="refund-limit",
             subjects=("jan@example.com",),
         )
-        said = Provenance.AGENT_EXTRACTED
-        first = records.save(draft, provenance=said, by=ada).record
+        provenance = Provenance.AGENT_EXTRACTED
+        first = records.save(draft, provenance=provenance, by=ada).record
         change = Amendment(content=text)
-        return records.amend(first, change, provenance=said, by=ada)
+        return records.amend(first, change, provenance=provenance, by=ada)
 
     def held(self, text: str = ATTACK) -> HeldFile:
         """Return a text of ada's that the scanner held back."""
@@ -246,17 +248,17 @@ class World:
 
 def _people(world: World) -> None:
     house = permissions.system(world.acme.id)
-    for who, role in PEOPLE.items():
-        user, _ = workspaces.ensure_user(f"{who}@acme.example")
+    for person, role in PEOPLE.items():
+        user, _ = workspaces.ensure_user(f"{person}@acme.example")
         workspaces.set_member(user, role, by=house)
-        world.people[who] = user
+        world.people[person] = user
         issued = api_keys.issue_operator_key(user, role, by=house)
-        world.tokens[who] = issued.token
+        world.tokens[person] = issued.token
     user, _ = workspaces.ensure_user("stranger@other.example")
-    theirs = permissions.system(world.other.id)
-    workspaces.set_member(user, Role.ADMIN, by=theirs)
+    other_system = permissions.system(world.other.id)
+    workspaces.set_member(user, Role.ADMIN, by=other_system)
     world.people["stranger"] = user
-    issued = api_keys.issue_operator_key(user, Role.ADMIN, by=theirs)
+    issued = api_keys.issue_operator_key(user, Role.ADMIN, by=other_system)
     world.tokens["stranger"] = issued.token
 
 
@@ -311,22 +313,22 @@ def build() -> World:
     return world
 
 
-_standing: list[World] = []
+_shared_worlds: list[World] = []
 
 
 def stand() -> None:
     """Build the world that every test starts from."""
-    _standing[:] = [build()]
+    _shared_worlds[:] = [build()]
 
 
 def is_standing() -> bool:
     """Whether the world is in the tables; some tests flush them."""
-    ids = [world.acme.pk for world in _standing]
+    ids = [world.acme.pk for world in _shared_worlds]
     return Workspace.objects.filter(pk__in=ids).exists()
 
 
-def standing() -> World:
+def shared_worlds() -> World:
     """Return the world; after a test that flushed the tables it is built again."""
     if is_standing():
-        return copy.deepcopy(_standing[0])
+        return copy.deepcopy(_shared_worlds[0])
     return build()

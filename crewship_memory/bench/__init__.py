@@ -1,1 +1,1 @@
-"""The project's own measurements; ``manage.py bench`` prints them as JSON."""
+"""Benchmarks of the product; ``manage.py bench`` prints them as JSON."""

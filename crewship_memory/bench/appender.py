@@ -1,4 +1,4 @@
-"""Somebody who appends while we measure: ``python -m crewship_memory.bench.appender``.
+"""Append entries while something else is measured; run as a module.
 
 Appends one entry after the other until its standard input is closed, then prints how
 many there were and how long each took, as JSON.
@@ -20,7 +20,7 @@ SLOW_MS: Final = 300
 
 
 def main(token: str) -> None:
-    """Append until told to stop."""
+    """Append until standard input is closed, then print the latencies as JSON."""
     from crewship_memory.bench.measure import spread  # noqa: PLC0415  (after set-up)
     from memory.accounts import api_keys  # noqa: PLC0415
     from memory.journal import append as journal  # noqa: PLC0415
@@ -36,17 +36,17 @@ def main(token: str) -> None:
         over.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    spent, number, slow = [], 0, []
+    latencies, number, slow = [], 0, []
     while not over.wait(0.005):
         new = NewEntry(entry_type="peer.escalation", summary=f"Meanwhile {number}")
         before = time.perf_counter()
         journal.append(new, by=actor)
-        spent.append((time.perf_counter() - before) * 1000)
-        if spent[-1] > SLOW_MS:
-            slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(spent[-1])])
+        latencies.append((time.perf_counter() - before) * 1000)
+        if latencies[-1] > SLOW_MS:
+            slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(latencies[-1])])
         number += 1
-    told = {"appends": number, "ms": spread(spent), "slow": slow[-20:]}
-    sys.stdout.write(json.dumps(told))
+    report = {"appends": number, "ms": spread(latencies), "slow": slow[-20:]}
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

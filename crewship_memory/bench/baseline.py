@@ -1,4 +1,4 @@
-"""The way of the original system, to compare with.
+"""The peer: recall as the original system does it, in pure Python.
 
 For each question load every vector from SQLite, decode it, take cosines in Python.
 """
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from django.db import connection
 
 
-def _cosine(left: Sequence[float], right: Sequence[float]) -> float:
-    dot = sum(x * y for x, y in zip(left, right, strict=True))
-    norms = math.sqrt(sum(x * x for x in left)) * math.sqrt(sum(y * y for y in right))
+def _cosine(a: Sequence[float], right: Sequence[float]) -> float:
+    dot = sum(x * y for x, y in zip(a, right, strict=True))
+    norms = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in right))
     return dot / norms if norms else 0.0
 
 
@@ -36,10 +36,10 @@ def recall(workspace_id: str, query: Sequence[float], k: int = 5) -> list[str]:
 
 
 def milliseconds(workspace_id: str, query: Sequence[float], runs: int) -> list[float]:
-    """Return how long each of ``runs`` naive recalls took."""
-    spent = []
+    """Return the latencies in milliseconds of ``runs`` recalls."""
+    latencies = []
     for _ in range(runs):
         start = time.perf_counter()
         recall(workspace_id, query)
-        spent.append((time.perf_counter() - start) * 1000)
-    return spent
+        latencies.append((time.perf_counter() - start) * 1000)
+    return latencies

@@ -1,4 +1,4 @@
-"""A workspace of any size to measure with.
+"""A generated workspace of any size.
 
 Texts are made of words drawn by Zipf's law, so that some words are in a third of all
 entries and most are rare, as in real text. Vectors are random directions under the name
@@ -38,8 +38,8 @@ _COMMON: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Shop:
-    """A workspace to measure in, and the key of its lead."""
+class BenchWorkspace:
+    """A generated workspace and the API key of its lead agent."""
 
     workspace_id: str
     agent: Agent
@@ -52,27 +52,27 @@ def vocabulary(seed: int = 7) -> list[str]:
     starts = "bra ke lo mi nu pra so ti vu wel ga do".split()
     middles = "lan rem sit tor vul bin cas dun fol".split()
     ends = "a er ion y ed ic ar ine ock us".split()
-    made: dict[str, None] = dict.fromkeys(_COMMON)
-    while len(made) < VOCABULARY:
+    words: dict[str, None] = dict.fromkeys(_COMMON)
+    while len(words) < VOCABULARY:
         parts = [rng.choice(starts), *rng.choices(middles, k=rng.randint(1, 3))]
-        made["".join(parts) + rng.choice(ends)] = None
-    return list(made)
+        words["".join(parts) + rng.choice(ends)] = None
+    return list(words)
 
 
 class Writer:
-    """Draws sentences by Zipf's law from a fixed seed."""
+    """Generates sentences by Zipf's law from a fixed seed."""
 
     def __init__(self, seed: int = 7) -> None:
         self._rng = random.Random(seed)  # noqa: S311
         self._words = vocabulary(seed)
 
     def word(self) -> str:
-        """Return one word; rank r comes about as often as 1 / r."""
+        """Return one word; rank r has a probability proportional to 1 / r."""
         rank = int(math.exp(self._rng.random() * math.log(len(self._words))))
         return self._words[min(rank, len(self._words)) - 1]
 
     def sentence(self, words: int) -> str:
-        """Return so many words."""
+        """Return a sentence of ``count`` words."""
         return " ".join(self.word() for _ in range(words))
 
     def entries(self, count: int) -> Iterator[NewEntry]:
@@ -89,17 +89,17 @@ class Writer:
             )
 
 
-def open_shop(slug: str) -> Shop:
+def open_shop(slug: str) -> BenchWorkspace:
     """Make a workspace with one crew, one lead and a key."""
     workspace, _ = workspaces.ensure_workspace(slug)
     by = system(workspace.id, "bench")
     crew, _ = workspaces.ensure_crew("bench", by=by)
     agent, _ = workspaces.ensure_agent("lead", crew, by=by, role=AgentRole.LEAD)
     issued = api_keys.issue_agent_key(agent, by=by)
-    return Shop(workspace.id, agent, issued.token)
+    return BenchWorkspace(workspace.id, agent, issued.token)
 
 
-def fill(shop: Shop, upto: int, *, seed: int = 7) -> None:
+def fill(shop: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
     """Append entries until the workspace holds ``upto``, each with a vector."""
     head = ChainHead.objects.get(pk=shop.workspace_id).seq
     actor = api_keys.authenticate(shop.token)
@@ -117,28 +117,27 @@ def fill(shop: Shop, upto: int, *, seed: int = 7) -> None:
 
 
 def vectors(workspace_id: str, seed: int) -> None:
-    """Give every entry that waits for one a vector of a random direction."""
+    """Give every pending entry a random unit vector."""
     model, dim = engine.embedder().model, engine.embedder().dim or 384
     rng = np.random.default_rng(seed)
-    waiting = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
+    pending = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
     sql = (
         "UPDATE journal_embeddings SET state = 'indexed', model = %s, dim = %s,"
         " vector = %s, indexed_at = %s WHERE entry_id = %s"
     )
-    while ids := list(waiting.values_list("pk", flat=True)[:BATCH]):
-        made = rng.standard_normal((len(ids), dim), dtype=np.float32)
-        made /= np.linalg.norm(made, axis=1, keepdims=True)
+    while ids := list(pending.values_list("pk", flat=True)[:BATCH]):
+        matrix = rng.standard_normal((len(ids), dim), dtype=np.float32)
+        matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(
                 sql,
                 [
                     (model, dim, vector.tobytes(), now, entry_id)
-                    for entry_id, vector in zip(ids, made, strict=True)
+                    for entry_id, vector in zip(ids, matrix, strict=True)
                 ],
             )
 
 
 def count(workspace_id: str) -> int:
-    """Return how many entries a workspace holds."""
     return JournalEntry.objects.filter(workspace_id=workspace_id).count()

@@ -1,4 +1,4 @@
-"""What an erasure costs: every step of a run, and who waits for it meanwhile."""
+"""Cost of an erasure: seconds of every step, and the latency of concurrent appends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from crewship_memory.bench import dataset
-from crewship_memory.bench.dataset import Shop, Writer
+from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from gdpr import erasure
 from gdpr.cases import dry_run, leases
 from gdpr.cases import workflow as cases
@@ -33,7 +33,7 @@ CHUNK: Final = 1_000
 PIECE: Final = 4 * 1024 * 1024
 
 
-def _person(shop: Shop, rows: int) -> tuple[Subject, str]:
+def _person(shop: BenchWorkspace, rows: int) -> tuple[Subject, str]:
     mail = f"canary-{rows}-quagmire@bench.example"
     subject = Subject.objects.create(workspace_id=shop.workspace_id, created_by="bench")
     Alias.objects.create(
@@ -47,8 +47,8 @@ def _person(shop: Shop, rows: int) -> tuple[Subject, str]:
     return subject, mail
 
 
-def _mention(shop: Shop, mail: str, rows: int) -> None:
-    """Append entries that name the person, each with words of its own."""
+def _mention(shop: BenchWorkspace, mail: str, rows: int) -> None:
+    """Append entries that name the person, each with different words."""
     actor = api_keys.authenticate(shop.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     writer = Writer(rows)
@@ -65,9 +65,9 @@ def _mention(shop: Shop, mail: str, rows: int) -> None:
 
 
 @contextmanager
-def _appending(shop: Shop) -> Iterator[dict[str, Any]]:
-    """Let somebody append in another process until the block ends."""
-    told: dict[str, Any] = {}
+def _appending(shop: BenchWorkspace) -> Iterator[dict[str, Any]]:
+    """Run the appender in another process while the block runs."""
+    report: dict[str, Any] = {}
     child = subprocess.Popen(  # noqa: S603  (ourselves)
         [sys.executable, "-m", "crewship_memory.bench.appender", shop.token],
         stdin=subprocess.PIPE,
@@ -76,13 +76,15 @@ def _appending(shop: Shop) -> Iterator[dict[str, Any]]:
     )
     time.sleep(3)
     try:
-        yield told
+        yield report
     finally:
         out, _ = child.communicate(b"")
-        told.update(json.loads(out or b"{}"))
+        report.update(json.loads(out or b"{}"))
 
 
-def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float]]:
+def _run(
+    shop: BenchWorkspace, subject: Subject, by: Actor
+) -> tuple[Case, dict[str, float]]:
     reason = "Measured"
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
     case = cases.open_case(new, by=by)
@@ -102,29 +104,29 @@ def _run(shop: Shop, subject: Subject, by: Actor) -> tuple[Case, dict[str, float
 
 
 def _steps(case: Case) -> dict[str, float]:
-    found = {}
+    seconds_by_step = {}
     for step in leases.steps(case):
         if step.started_at and step.finished_at:
-            spent = (step.finished_at - step.started_at).total_seconds()
-            if spent >= 0.02:
-                found[step.name] = round(spent, 2)
-    return found
+            seconds = (step.finished_at - step.started_at).total_seconds()
+            if seconds >= 0.02:
+                seconds_by_step[step.name] = round(seconds, 2)
+    return seconds_by_step
 
 
 def _in_files(mail: str) -> int:
-    """Return how many bytes of a name lie in the files, counted past the product."""
-    needle, found = mail.encode(), 0
+    """Return how often a name occurs in the files, read without the product's code."""
+    needle, matches = mail.encode(), 0
     for path in Path(settings.DATA_DIR).rglob("*"):
-        kept = b""
+        tail = b""
         with path.open("rb") if path.is_file() else io.BytesIO() as file:
             while data := file.read(PIECE):
-                found += (kept + data).lower().count(needle)
-                kept = data[1 - len(needle) :]
-    return found * len(needle)
+                matches += (tail + data).lower().count(needle)
+                tail = data[1 - len(needle) :]
+    return matches * len(needle)
 
 
 def measure(rows: int, entries: int) -> dict[str, Any]:
-    """Erase somebody with so many rows out of so many, while another appends."""
+    """Erase a person with ``rows`` of ``entries`` rows while another appends."""
     shop = dataset.open_shop(f"bench-erasure-{rows}")
     subject, mail = _person(shop, rows)
     dataset.fill(shop, entries - rows)

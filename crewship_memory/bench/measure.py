@@ -1,4 +1,4 @@
-"""What is measured: appending, becoming recallable, recalling."""
+"""Latencies of append, of becoming recallable, and of recall, over HTTP."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 import httpx
 
 from crewship_memory.bench import baseline, dataset
-from crewship_memory.bench.dataset import Shop, Writer
+from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from episodic.index import engine
 
 
 def spread(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Return median, p95, p99 and worst of some times, in milliseconds."""
-    ordered = sorted(milliseconds)
+    """Return median, p95, p99 and maximum in milliseconds."""
+    ascending = sorted(milliseconds)
 
     def at(share: float) -> float:
-        return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 2)
+        return round(ascending[min(len(ascending) - 1, int(share * len(ascending)))], 2)
 
     return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0)}
 
 
-def client(url: str, shop: Shop) -> httpx.Client:
-    """Return a client that keeps its connection and carries the shop's key."""
+def client(url: str, shop: BenchWorkspace) -> httpx.Client:
+    """Return a client with one kept-alive connection and the workspace's key."""
     headers = {"Authorization": f"Bearer {shop.token}"}
     return httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=60)
 
@@ -40,93 +40,93 @@ def _entry(writer: Writer, n: int) -> dict[str, Any]:
 
 def append_single(http: httpx.Client, count: int) -> dict[str, Any]:
     """Append one by one over one connection."""
-    writer, spent = Writer(11), []
+    writer, latencies = Writer(11), []
     start = time.perf_counter()
     for n in range(count):
         before = time.perf_counter()
         http.post("/journal", json=_entry(writer, n)).raise_for_status()
-        spent.append((time.perf_counter() - before) * 1000)
+        latencies.append((time.perf_counter() - before) * 1000)
     rate = count / (time.perf_counter() - start)
-    return {"entries": count, "per_second": round(rate), "ms": spread(spent)}
+    return {"entries": count, "per_second": round(rate), "ms": spread(latencies)}
 
 
 def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any]:
     """Append in batches over one connection."""
-    writer, spent = Writer(12), []
+    writer, latencies = Writer(12), []
     for _ in range(batches):
         body = {"entries": [_entry(writer, n) for n in range(size)]}
         before = time.perf_counter()
         answer = http.post("/journal/batch", json=body).raise_for_status().json()
-        spent.append((time.perf_counter() - before) * 1000)
+        latencies.append((time.perf_counter() - before) * 1000)
         if len(answer["accepted"]) != size:
             message = "The server rejected entries of the benchmark."
             raise RuntimeError(message)
-    rate = batches * size / (sum(spent) / 1000)
+    rate = batches * size / (sum(latencies) / 1000)
     return {
         "entries": batches * size,
         "batch": size,
         "per_second": round(rate),
-        "ms_per_batch": spread(spent),
+        "ms_per_batch": spread(latencies),
     }
 
 
 def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
-    """Append an entry and ask until the dense leg finds it, ``count`` times."""
-    writer, spent = Writer(13), []
+    """Append an entry and ask until the dense ranking has it, ``count`` times."""
+    writer, latencies = Writer(13), []
     for n in range(count):
         body = _entry(writer, n)
         before = time.perf_counter()
-        made = http.post("/journal", json=body).raise_for_status().json()["id"]
+        entry_id = http.post("/journal", json=body).raise_for_status().json()["id"]
         question = {"query": body["summary"], "mode": "dense", "mark": False}
         while time.perf_counter() - before < 30:
-            found = http.post("/episodic/recall", json=question).json()["hits"]
-            if any(hit["entry_id"] == made for hit in found):
+            hits = http.post("/episodic/recall", json=question).json()["hits"]
+            if any(hit["entry_id"] == entry_id for hit in hits):
                 break
             time.sleep(0.01)
-        spent.append((time.perf_counter() - before) * 1000)
-    return {"entries": count, "ms": spread(spent)}
+        latencies.append((time.perf_counter() - before) * 1000)
+    return {"entries": count, "ms": spread(latencies)}
 
 
 def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
-    """Wait until nothing is pending; return how long it took and how fast it was."""
+    """Wait until nothing is pending; return the seconds and entries per second."""
     start = time.perf_counter()
     first = last = http.get("/episodic/index").json()
     while last["pending"] and time.perf_counter() - start < seconds:
         time.sleep(0.5)
         last = http.get("/episodic/index").json()
-    spent = time.perf_counter() - start
-    done = last["indexed"] - first["indexed"]
+    elapsed = time.perf_counter() - start
+    indexed = last["indexed"] - first["indexed"]
     return {
-        "indexed": done,
+        "indexed": indexed,
         "left": last["pending"],
-        "per_second": round(done / spent, 1) if done else None,
+        "per_second": round(indexed / elapsed, 1) if indexed else None,
     }
 
 
 def recall(http: httpx.Client, questions: int, rounds: int) -> dict[str, Any]:
     """Ask hybrid questions; the first round warms the cache of question vectors."""
     writer = Writer(99)
-    asked = [writer.sentence(6) for _ in range(questions)]
+    queries = [writer.sentence(6) for _ in range(questions)]
     stages: dict[str, list[float]] = {}
-    spent: list[float] = []
+    latencies: list[float] = []
     for turn in range(rounds + 1):
-        for text in asked:
+        for text in queries:
             body = {"query": text, "mark": False}
             before = time.perf_counter()
             answer = http.post("/episodic/recall", json=body).raise_for_status().json()
             if turn:
-                spent.append((time.perf_counter() - before) * 1000)
+                latencies.append((time.perf_counter() - before) * 1000)
                 for name, value in answer["timings_ms"].items():
                     stages.setdefault(name, []).append(value)
     return {
-        "questions": len(spent),
-        "end_to_end_ms": spread(spent),
+        "questions": len(latencies),
+        "end_to_end_ms": spread(latencies),
         "stage_p50_ms": {k: round(statistics.median(v), 2) for k, v in stages.items()},
     }
 
 
-def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
-    """Do the same the naive way, in this process."""
+def naive_recall(shop: BenchWorkspace, runs: int) -> dict[str, Any]:
+    """Measure the peer's recall in this process."""
     query = engine.embedder().embed_query(Writer(99).sentence(6)).tolist()
     return {
         "runs": runs,
@@ -134,16 +134,16 @@ def naive_recall(shop: Shop, runs: int) -> dict[str, Any]:
     }
 
 
-def compare(url: str, shop: Shop) -> dict[str, Any]:
-    """Measure recall at one size, ours over HTTP beside the naive way."""
+def compare(url: str, shop: BenchWorkspace) -> dict[str, Any]:
+    """Measure recall at one size: the product over HTTP, the peer in this process."""
     with client(url, shop) as http:
-        ours = recall(http, questions=60, rounds=5)
+        own_run = recall(http, questions=60, rounds=5)
     entries = dataset.count(shop.workspace_id)
-    theirs = naive_recall(shop, 3 if entries > 10_000 else 10)
-    faster = theirs["ms"]["p50"] / ours["end_to_end_ms"]["p50"]
+    peer_run = naive_recall(shop, 3 if entries > 10_000 else 10)
+    faster = peer_run["ms"]["p50"] / own_run["end_to_end_ms"]["p50"]
     return {
         "entries": entries,
-        "hybrid": ours,
-        "naive": theirs,
+        "hybrid": own_run,
+        "naive": peer_run,
         "times_faster": round(faster, 1),
     }

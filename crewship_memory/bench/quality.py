@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crewship_memory.bench import dataset, scoring
-from crewship_memory.bench.dataset import Shop
+from crewship_memory.bench.dataset import BenchWorkspace
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
 from episodic.recall import fusion
 from episodic.recall import search as recall
-from episodic.recall.search import Fusion, Legs, Mode, Request, Timings
+from episodic.recall.search import Fusion, Mode, Rankings, Request, Timings
 from episodic.scopes import Reach
 from memory.accounts import api_keys
 from memory.journal import append as journal
@@ -41,7 +41,7 @@ from memory.rules.entries import NewEntry, Severity
 TEXT_LEAST: Final = 200
 HEAD_BYTES: Final = 4_000
 BATCH: Final = 500
-K: Final = scoring.CUT
+K: Final = scoring.TOP
 DEFAULT: Final = "hybrid rrf k=60"
 SMALL: Final = (5, 10)
 CONVEX: Final = "hybrid convex 0.5"
@@ -76,13 +76,13 @@ def split(text: str) -> tuple[str, str]:
     head = text.encode()[:HEAD_BYTES].decode("utf-8", "ignore")
     if head == text:
         return text, ""
-    cut = max(head.rfind(" "), head.rfind("\n"))
-    head = head[:cut] if cut > 0 else head
+    boundary = max(head.rfind(" "), head.rfind("\n"))
+    head = head[:boundary] if boundary > 0 else head
     return head, text[len(head) :]
 
 
 def document(entry: Mapping[str, Any]) -> NewEntry:
-    """Return the entry as it is indexed: its text, and nothing of its summary."""
+    """Return the text that is indexed for an entry, without its summary."""
     head, rest = split(entry["payload"]["text"].replace("\x00", " "))
     return NewEntry(
         entry_type=entry["entry_type"],
@@ -94,14 +94,14 @@ def document(entry: Mapping[str, Any]) -> NewEntry:
     )
 
 
-def fill(shop: Shop, path: Path) -> list[Item]:
+def fill(shop: BenchWorkspace, path: Path) -> list[Item]:
     """Append and embed the documents; return the questions."""
     actor = api_keys.authenticate(shop.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
-    found = [e for e in lines(path) if entries.is_type(e["entry_type"])]
+    entry_rows = [e for e in lines(path) if entries.is_type(e["entry_type"])]
     items: list[Item] = []
-    for start in range(0, len(found), BATCH):
-        part = found[start : start + BATCH]
+    for start in range(0, len(entry_rows), BATCH):
+        part = entry_rows[start : start + BATCH]
         rows = journal.write([document(entry) for entry in part], by=actor)
         items += [
             Item(entry["summary"], row.id)
@@ -115,7 +115,7 @@ def fill(shop: Shop, path: Path) -> list[Item]:
 
 # ── The modes ────────────────────────────────────────────────────────────────
 def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
-    """Return reciprocal rank fusion with another k than production's."""
+    """Return reciprocal rank fusion with another k than the product's."""
     scores: dict[str, float] = {}
     for leg in (dense, words):
         for rank, entry_id in enumerate(leg, 1):
@@ -124,58 +124,57 @@ def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
 
 
 class Cosines:
-    """Every vector of the workspace, compared without weights; also centred."""
+    """Cosines of a query with every vector of the workspace, plain and centred."""
 
     def __init__(self, workspace_id: str) -> None:
         model = engine.embedder().model
-        found = Embedding.objects.filter(
+        embeddings = Embedding.objects.filter(
             workspace_id=workspace_id, state=State.INDEXED, model=model
         )
-        rows = list(found.values_list("entry_id", "vector"))
+        rows = list(embeddings.values_list("entry_id", "vector"))
         self.ids = [entry_id for entry_id, _ in rows]
-        joined = b"".join(bytes(blob) for _, blob in rows)
-        wide = len(joined) // 4 // max(1, len(self.ids))
-        self._all = np.frombuffer(joined, "<f4").reshape(-1, max(1, wide))
+        blob = b"".join(bytes(blob) for _, blob in rows)
+        wide = len(blob) // 4 // max(1, len(self.ids))
+        self._all = np.frombuffer(blob, "<f4").reshape(-1, max(1, wide))
         self._mean = self._all.mean(axis=0)
-        moved = self._all - self._mean
-        self._centred = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+        centred = self._all - self._mean
+        self._centred = centred / np.linalg.norm(centred, axis=1, keepdims=True)
 
     def plain(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of every entry."""
         return self._all @ vector
 
     def centred(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of every entry after the mean was taken from both."""
-        moved = vector - self._mean
-        found: NDArray[np.float32] = self._centred @ (moved / np.linalg.norm(moved))
-        return found
+        """Return the cosines after the mean vector was subtracted on both sides."""
+        offset = vector - self._mean
+        scores: NDArray[np.float32] = self._centred @ (offset / np.linalg.norm(offset))
+        return scores
 
     def scores(self, values: NDArray[np.float32], size: int) -> dict[str, float]:
-        """Return the best ``size`` as scores by id."""
+        """Return the best ``size`` entries as id → score."""
         best = np.argsort(-values, kind="stable")[:size]
         return {self.ids[i]: float(values[i]) for i in best}
 
 
-def _mixed(legs: Legs, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
-    """Return the convex fusion of the word leg with unweighted cosines."""
-    dense = cosines.scores(values, recall.LEG_LEAST)
+def _mixed(legs: Rankings, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
+    """Return the convex fusion of the word ranking with unweighted cosines."""
+    dense = cosines.scores(values, recall.MIN_RANKING)
     words = {hit.entry_id: hit.score for hit in legs.words}
     return fusion.convex(
         dense, words, lowest=float(values.min()), highest=float(values.max())
     )
 
 
-def modes(request: Request, legs: Legs, cosines: Cosines) -> dict[str, Scores]:
-    """Return mode → scores by entry, for one question."""
+def modes(request: Request, legs: Rankings, cosines: Cosines) -> dict[str, Scores]:
+    """Return mode → (id → score) for one question."""
     assert legs.vector is not None  # noqa: S101  (checked before measuring)
     plain, centred = cosines.plain(legs.vector), cosines.centred(legs.vector)
     dense = replace(request, mode=Mode.DENSE)
     convex = replace(request, fusion=Fusion.CONVEX)
-    pure = cosines.scores(plain, recall.LEG_LEAST)
+    pure = cosines.scores(plain, recall.MIN_RANKING)
     return {
         "dense, pure cosine": pure,
         "dense, cosine × importance": recall.fuse(dense, legs),
-        "dense, centred cosine": cosines.scores(centred, recall.LEG_LEAST),
+        "dense, centred cosine": cosines.scores(centred, recall.MIN_RANKING),
         "sparse": fusion.rrf([legs.word_ids]),
         DEFAULT: recall.fuse(request, legs),
         **{
@@ -190,38 +189,38 @@ def modes(request: Request, legs: Legs, cosines: Cosines) -> dict[str, Scores]:
     }
 
 
-def place(scores: Scores, entry_id: str, seq: Mapping[str, int]) -> int | None:
-    """Return the rank of one entry, 1 the best; of equals the newer comes first."""
+def rank(scores: Scores, entry_id: str, seq: Mapping[str, int]) -> int | None:
+    """Return the rank of an entry, 1 the best; the newer of equals is first."""
     if entry_id not in scores:
         return None
-    mine = (-scores[entry_id], -seq.get(entry_id, 0), entry_id)
-    better = sum((-s, -seq.get(e, 0), e) < mine for e, s in scores.items())
+    own_key = (-scores[entry_id], -seq.get(entry_id, 0), entry_id)
+    better = sum((-s, -seq.get(e, 0), e) < own_key for e, s in scores.items())
     return better + 1
 
 
-def _drawn(items: Sequence[Item], rng: random.Random) -> list[int | None]:
-    """Return the ranks that come of picking at random, each question anew."""
-    drawn = [rng.randint(1, len(items)) for _ in items]
-    return [rank if rank <= K else None for rank in drawn]
+def _random_pairing(items: Sequence[Item], rng: random.Random) -> list[int | None]:
+    """Return the ranks of a random ranking, drawn anew for each question."""
+    pairing = [rng.randint(1, len(items)) for _ in items]
+    return [rank if rank <= K else None for rank in pairing]
 
 
-def ask(shop: Shop, items: Sequence[Item]) -> dict[str, list[int | None]]:
+def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | None]]:
     """Ask every question in every mode; return the ranks of the right answers."""
     cosines = Cosines(shop.workspace_id)
-    seen = Reach(shop.workspace_id, "workspace")
+    reach = Reach(shop.workspace_id, "workspace")
     rows = JournalEntry.objects.filter(workspace_id=shop.workspace_id)
     seq = dict(rows.values_list("id", "seq"))
     ranks: dict[str, list[int | None]] = {}
     for item in items:
         request = Request(query=item.question, k=K, fusion=Fusion.RRF, mark=False)
-        legs = recall.ask_legs(request, seen, Timings())
+        legs = recall.rank(request, reach, Timings())
         if legs.vector is None:
             message = f"The embedder gave no vector: {legs.degraded}"
             raise RuntimeError(message)
         for mode, scores in modes(request, legs, cosines).items():
-            ranks.setdefault(mode, []).append(place(scores, item.entry_id, seq))
+            ranks.setdefault(mode, []).append(rank(scores, item.entry_id, seq))
     rng = random.Random(scoring.SEED)  # noqa: S311  (not for secrets)
-    ranks["control: random"] = _drawn(items, rng)
+    ranks["control: random"] = _random_pairing(items, rng)
     return ranks
 
 
@@ -237,7 +236,7 @@ def measure(path: Path) -> dict[str, Any]:
         "set": {
             "questions": len(items),
             "kind": "known item: summary asks, payload.text alone was indexed",
-            "leg": recall.LEG_LEAST,
+            "leg": recall.MIN_RANKING,
             "seconds_to_index": round(filled - start, 1),
             "seconds_to_ask": round(time.perf_counter() - filled, 1),
         },

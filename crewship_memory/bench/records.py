@@ -1,4 +1,4 @@
-"""What a search of records costs: the service itself, without HTTP around it."""
+"""Latency of a search of records: the service itself, without HTTP."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import time
 from typing import Any, Final
 
 from crewship_memory.bench import dataset
-from crewship_memory.bench.dataset import Shop, Writer
+from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from episodic.index import sweep as index
 from memory import records
 from memory.accounts import api_keys
-from memory.records import Provenance, Wanted
+from memory.records import Criteria, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules.permissions import Actor
 
@@ -19,8 +19,8 @@ QUESTIONS: Final = 60
 BATCH: Final = 500
 
 
-def _fill(shop: Shop, by: Actor, size: int) -> None:
-    """Save records of three users, each with a vector of a random direction."""
+def _fill(shop: BenchWorkspace, by: Actor, size: int) -> None:
+    """Save records of three users, each with a random unit vector."""
     writer, owner = Writer(size), records.owner_for(by)
     for start in range(0, size, BATCH):
         drafts = [
@@ -35,22 +35,22 @@ def _fill(shop: Shop, by: Actor, size: int) -> None:
 
 
 def measure(size: int) -> dict[str, Any]:
-    """Return the milliseconds of searches among so many records of one agent."""
+    """Return the latencies in milliseconds of searches among ``size`` records."""
     shop = dataset.open_shop(f"bench-records-{size}")
     by = api_keys.authenticate(shop.token)
     assert by is not None  # noqa: S101  (the key was made a moment ago)
     _fill(shop, by, size)
-    writer, spent = Writer(size + 1), []
-    wanted = Wanted(owner=records.owner_for(by))
-    records.search("warm", wanted, by=by)
+    writer, latencies = Writer(size + 1), []
+    filters = Criteria(owner=records.owner_for(by))
+    records.search("warm", filters, by=by)
     for _ in range(QUESTIONS):
         question = writer.sentence(3)
         start = time.perf_counter()
-        records.search(question, wanted, by=by)
-        spent.append((time.perf_counter() - start) * 1_000)
-    spent.sort()
+        records.search(question, filters, by=by)
+        latencies.append((time.perf_counter() - start) * 1_000)
+    latencies.sort()
     return {
         "records": size,
-        "search_ms_p50": round(statistics.median(spent), 1),
-        "search_ms_p95": round(spent[int(len(spent) * 0.95)], 1),
+        "search_ms_p50": round(statistics.median(latencies), 1),
+        "search_ms_p95": round(latencies[int(len(latencies) * 0.95)], 1),
     }

@@ -1,4 +1,4 @@
-"""How good a ranked list is when exactly one entry is right.
+"""Metrics of a ranking with exactly one right entry per question.
 
 With the right entry at rank r (from 1), or nowhere in the list:
 
@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-CUT: Final = 10
+TOP: Final = 10
 RESAMPLES: Final = 2_000
 SEED: Final = 7
 
@@ -30,7 +30,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean and its interval."""
+    """A mean with its bootstrap interval."""
 
     mean: float
     low: float
@@ -41,28 +41,27 @@ class Estimate:
         """Whether the interval leaves zero out."""
         return self.low > 0 or self.high < 0
 
-    def told(self) -> list[float]:
-        """Return mean, low and high, to four digits."""
-        return [round(one, 4) for one in (self.mean, self.low, self.high)]
+    def as_list(self) -> list[float]:
+        """Return mean, lower and upper bound, rounded to four digits."""
+        return [round(value, 4) for value in (self.mean, self.low, self.high)]
 
 
 def recall(rank: int | None, k: int) -> float:
-    """Return whether the right entry is among the first k."""
     return float(rank is not None and rank <= k)
 
 
-def reciprocal(rank: int | None, k: int = CUT) -> float:
-    """Return one divided by the rank, within k."""
+def reciprocal(rank: int | None, k: int = TOP) -> float:
+    """Return 1 / rank, 0 beyond k."""
     return 1.0 / rank if rank is not None and rank <= k else 0.0
 
 
-def gain(rank: int | None, k: int = CUT) -> float:
-    """Return the discounted gain of the one right entry, within k."""
+def gain(rank: int | None, k: int = TOP) -> float:
+    """Return the discounted gain of the right entry, 0 beyond k."""
     return 1.0 / math.log2(1 + rank) if rank is not None and rank <= k else 0.0
 
 
 def metrics(ranks: Ranks) -> dict[str, Numbers]:
-    """Return every metric per question."""
+    """Return metric → value per question."""
     return {
         "recall@5": np.array([recall(r, 5) for r in ranks]),
         "recall@10": np.array([recall(r, 10) for r in ranks]),
@@ -85,19 +84,21 @@ def estimate(values: Numbers) -> Estimate:
 def table(by_mode: Mapping[str, Ranks]) -> dict[str, dict[str, list[float]]]:
     """Return mode → metric → mean, low, high."""
     return {
-        mode: {name: estimate(v).told() for name, v in metrics(ranks).items()}
+        mode: {name: estimate(v).as_list() for name, v in metrics(ranks).items()}
         for mode, ranks in by_mode.items()
     }
 
 
 def verdict(by_mode: Mapping[str, Ranks], now: str, rivals: Sequence[str]) -> str:
-    """Say which of the rivals should be the default instead of ``now``, and why."""
+    """Say in a sentence whether a rival should replace the default, and why."""
     gains = {mode: metrics(by_mode[mode])["ndcg@10"] for mode in (now, *rivals)}
     best = max(gains, key=lambda mode: float(gains[mode].mean()))
     if best == now:
         return f"{now} should stay the default: no fusion has a higher nDCG@10."
     apart = estimate(gains[best] - gains[now])
-    told = f"{apart.mean:+.4f} [{apart.low:+.4f}, {apart.high:+.4f}] nDCG@10, paired"
+    sentence = (
+        f"{apart.mean:+.4f} [{apart.low:+.4f}, {apart.high:+.4f}] nDCG@10, paired"
+    )
     if not apart.is_clear:
-        return f"{now} should stay the default: {best} is {told}, not a clear gain."
-    return f"{best} should be the default: {told} against {now}."
+        return f"{now} should stay the default: {best} is {sentence}, not a clear gain."
+    return f"{best} should be the default: {sentence} against {now}."

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, over a folder that is thrown away."""
+"""Run the server in a process of its own on a temporary data folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ START_SECONDS: Final = 60
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody uses at this moment."""
+    """Return a loopback port that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

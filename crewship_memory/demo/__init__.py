@@ -1,1 +1,1 @@
-"""The demo workspace: five weeks in the life of an outdoor-gear shop."""
+"""The demo workspace: five weeks of an outdoor-gear shop."""

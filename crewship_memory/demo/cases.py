@@ -1,4 +1,4 @@
-"""Routine work: each case is a short chain of cause and effect inside one run."""
+"""Routine cases: each is a short chain of causally linked entries in one run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GENEROSITY = 2.1
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One sort of case: how often it comes, when, and what may happen in it."""
+    """One kind of case: its frequency, its hours, its possible steps."""
 
     crew: str
     row: source.Table
@@ -46,7 +46,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One routine case as it was played: whose it was, and what it left behind."""
+    """One generated case: its agent, its entries, its outcome."""
 
     kind: Kind
     day: int
@@ -61,11 +61,11 @@ def kinds(crew: str) -> list[Kind]:
 
 
 def played(kind: Kind, start: datetime, time: clock.Clock, rng: random.Random) -> Case:
-    """Play one case from a moment on and return its entries."""
+    """Generate one case from a moment on and return its entries."""
     day = time.day_of(start)
     scene = _scene(kind, start, time, rng)
     story = runs.opening(scene, kind.row)
-    for step in _chosen(source.tables(kind.row["step"]), rng):
+    for step in _selected_steps(source.tables(kind.row["step"]), rng):
         scene.wait(rng.randint(2, 18))
         story.append(_step(scene, step))
     scene.wait(rng.randint(1, 6))
@@ -86,14 +86,17 @@ def _scene(
         agent=agent,
         at=start,
         rng=rng,
-        slots=slots.drawn(rng, time.day_of(start)) | {"worker": agent, "peer": peer},
+        slots=slots.random_slots(rng, time.day_of(start))
+        | {"worker": agent, "peer": peer},
         mission=cast.open_mission(mission, start, time),
         label=kind.label,
     )
 
 
-def _chosen(steps: list[source.Table], rng: random.Random) -> Iterator[source.Table]:
-    """At least one step happens; a refund is not both granted and denied."""
+def _selected_steps(
+    steps: list[source.Table], rng: random.Random
+) -> Iterator[source.Table]:
+    """Yield at least one step; a refund is not both granted and denied."""
     happened = [
         step
         for step in steps
@@ -108,7 +111,7 @@ def _chosen(steps: list[source.Table], rng: random.Random) -> Iterator[source.Ta
 
 
 def _step(scene: runs.Scene, step: source.Table) -> model.DemoEntry:
-    """Question, reason and answer share the number of the summary they belong to."""
+    """Question, reason and answer use the slot values of their summary."""
     entry_type = source.text(step, "type")
     templates = source.texts(step["say"])
     variant = scene.rng.randrange(len(templates))

@@ -1,4 +1,4 @@
-"""Who plays, and what they work on."""
+"""The crews, agents and missions of the demo."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def span(mission: model.DemoMission, time: clock.Clock) -> tuple[datetime, datet
 
 
 def open_mission(mission_id: str | None, at: datetime, time: clock.Clock) -> str | None:
-    """The mission, if it is open at that moment."""
+    """Return the mission when it is open at that moment."""
     if mission_id is None:
         return None
     first, last = span(MISSION_BY_ID[mission_id], time)
@@ -71,15 +71,15 @@ def open_mission(mission_id: str | None, at: datetime, time: clock.Clock) -> str
 
 
 def mission_entries(time: clock.Clock, rng: random.Random) -> Iterator[model.DemoEntry]:
-    """Yield what the missions themselves leave in the journal."""
+    """Yield the status entries of the missions."""
     for mission in MISSIONS:
         first, last = span(mission, time)
         yield _note(mission, first, "mission.created", f"Opened: {mission.title}")
         yield from _progress(mission, first, last, rng)
         if mission.closed:
-            done = {"from": "IN_PROGRESS", "to": "DONE"}
+            transition = {"from": "IN_PROGRESS", "to": "DONE"}
             say = f"Done: {mission.title}"
-            yield _note(mission, last, "mission.status_change", say, **done)
+            yield _note(mission, last, "mission.status_change", say, **transition)
 
 
 def _progress(
@@ -93,9 +93,9 @@ def _progress(
         )
         if at >= last:
             return
-        done = max(1, int(steps * ((at - first) / (last - first)) * 0.9))
-        say = f"{done} of {steps} steps done: {mission.title}"
-        yield _note(mission, at, "mission.comment", say, done=done, steps=steps)
+        completed = max(1, int(steps * ((at - first) / (last - first)) * 0.9))
+        say = f"{completed} of {steps} steps done: {mission.title}"
+        yield _note(mission, at, "mission.comment", say, done=completed, steps=steps)
 
 
 def _note(

@@ -1,4 +1,4 @@
-"""Story time: moments and dates relative to the moment the demo is loaded."""
+"""Moments and dates relative to the moment the demo is loaded."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ WEEKDAYS = [
 
 
 def whole_ms(moment: datetime) -> datetime:
-    """Return a moment cut to whole milliseconds."""
+    """Return a moment truncated to milliseconds."""
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The story's time: everything is told relative to one moment."""
+    """Converts relative moments of the script to absolute ones."""
 
     now: datetime
 
@@ -59,7 +59,7 @@ class Clock:
         return today + timedelta(days=day)
 
     def moment(self, when: str) -> datetime:
-        """`-23 10:42` is a day and a time of day, `-38m` minutes before now."""
+        """`-23 10:42` is a day and a time of day, `-38m` is minutes before now."""
         if when.endswith("m"):
             return self.now + timedelta(minutes=int(when[:-1]))
         day, _, time = when.partition(" ")

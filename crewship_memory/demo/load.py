@@ -1,4 +1,4 @@
-"""Puts the demo story into the database, once and whole."""
+"""Load the demo journal into the database, once, in one transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REASON: Final = "Kept for the demo: agents should not lose sight of this."
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The demo workspace; ``entries`` is how many were written now, 0 the next time."""
+    """The demo workspace; ``entries`` is how many were appended, 0 if it existed."""
 
     workspace: Workspace
     admin: User
@@ -40,29 +40,29 @@ class Loaded:
 
 
 def is_loaded(workspace: Workspace) -> bool:
-    """Whether agents have written here before."""
+    """Whether the demo workspace has journal entries."""
     rows = JournalEntry.objects.filter(workspace=workspace, agent_id__isnull=False)
     return rows.exists()
 
 
 def _people(workspace: Workspace) -> dict[Role, User]:
-    """Return the demo's four people; only login links let them in."""
+    """Return the demo's four users; they sign in by login links only."""
     by, people = system(workspace.id, "demo"), {}
     for name, role in PEOPLE:
-        people[role], _made = bootstrap.person(f"{name}@{HOST}")
+        people[role], _is_new = bootstrap.person(f"{name}@{HOST}")
         workspaces.set_member(people[role], role, by=by)
     return people
 
 
 def _agents(by: Actor) -> dict[tuple[str, str], Agent]:
-    """Return the story's agents by crew and slug, made when they are missing."""
-    found = {}
+    """Return the demo's agents by crew and slug, made if missing."""
+    agents = {}
     crews = {
         crew.slug: workspaces.ensure_crew(crew.slug, by=by, name=crew.name)[0]
         for crew in story.CREWS
     }
     for agent in story.AGENTS:
-        found[agent.crew, agent.slug], _made = workspaces.ensure_agent(
+        agents[agent.crew, agent.slug], _is_new = workspaces.ensure_agent(
             agent.slug,
             crews[agent.crew],
             by=by,
@@ -70,51 +70,51 @@ def _agents(by: Actor) -> dict[tuple[str, str], Agent]:
             role=AgentRole(agent.role),
             walk_depth=agent.walk_depth,
         )
-    return found
+    return agents
 
 
-def _entry(told: DemoEntry, agent: Agent) -> NewEntry:
-    fields = asdict(told)
+def _entry(source: DemoEntry, agent: Agent) -> NewEntry:
+    fields = asdict(source)
     for name in ("crew", "agent", "priority"):
         del fields[name]
-    fields["severity"] = Severity(told.severity)
+    fields["severity"] = Severity(source.severity)
     return NewEntry(**fields, crew_id=agent.crew_id, agent_id=agent.id, as_agent=True)
 
 
 def _prioritise(
-    told: Sequence[DemoEntry], rows: Iterable[JournalEntry], operator: Actor
+    sources: Sequence[DemoEntry], rows: Iterable[JournalEntry], operator: Actor
 ) -> None:
-    for entry, row in zip(told, rows, strict=True):
+    for entry, row in zip(sources, rows, strict=True):
         if entry.priority != Priority.NORMAL:
             journal.prioritise(row, Priority(entry.priority), REASON, by=operator)
 
 
-def _tell(workspace: Workspace, operator: User) -> int:
-    """Write the story down and let the operator mark what matters in it."""
+def _append_story(workspace: Workspace, operator: User) -> int:
+    """Append the entries and set the priorities an operator gave."""
     by = system(workspace.id, "demo")
     agents = _agents(by)
-    told = list(story.entries(timezone.now()))
-    news = [_entry(one, agents[one.crew, one.agent]) for one in told]
+    sources = list(story.entries(timezone.now()))
+    news = [_entry(source, agents[source.crew, source.agent]) for source in sources]
     rows: list[JournalEntry] = []
     for batch in (news[at : at + BATCH] for at in range(0, len(news), BATCH)):
         rows += journal.write(batch, by=by)
     actor = Actor(Role.OPERATOR, workspace.id, operator.id, operator.email)
-    _prioritise(told, rows, actor)
+    _prioritise(sources, rows, actor)
     return len(rows)
 
 
 def load(step: Progress = quiet) -> Loaded:
-    """Make the demo workspace with its people and its story, in one transaction."""
+    """Make the demo workspace with its users and entries, in one transaction."""
     step("Demo: people")
     with transaction.atomic():
-        workspace, _made = workspaces.ensure_workspace(
+        workspace, _is_new = workspaces.ensure_workspace(
             story.WORKSPACE, "Fairlead Outdoor"
         )
         people = _people(workspace)
         count = 0
         if not is_loaded(workspace):
             step("Demo: crews, agents and five weeks of journal")
-            count = _tell(workspace, people[Role.OPERATOR])
+            count = _append_story(workspace, people[Role.OPERATOR])
     operator = people[Role.OPERATOR]
     by = Actor(Role.OPERATOR, workspace.id, operator.id, operator.email)
     step("Demo: memory files")
@@ -122,7 +122,7 @@ def load(step: Progress = quiet) -> Loaded:
     step("Demo: records")
     load_records.load(workspace, by)
     officer = people[Role.COMPLIANCE]
-    who = Actor(Role.COMPLIANCE, workspace.id, officer.id, officer.email)
+    compliance = Actor(Role.COMPLIANCE, workspace.id, officer.id, officer.email)
     step("Demo: personal data and cases")
-    load_people.load(workspace, who)
+    load_people.load(workspace, compliance)
     return Loaded(workspace, people[Role.ADMIN], count)

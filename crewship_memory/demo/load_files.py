@@ -1,4 +1,4 @@
-"""The demo's memory files, and the texts of its story that the scanner stopped."""
+"""The demo's memory files and its held texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memory.files import paths, writer
 from memory.files.paths import Owner
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.files.writer import Request
 from memory.models import Agent, Crew, HeldFile, MemoryFile, Workspace
 from memory.review import decide as review
@@ -26,19 +26,19 @@ KEY: Final = "_".join(("sk", "live", "51Q9fDemoNotARealKey0a4f2a7c"))
 
 
 def load(workspace: Workspace, by: Actor) -> int:
-    """Write the files and let the poisoned ones be held, once; return how many are.
+    """Write the files and the held texts, once; return how many were held.
 
     ``by`` decides the two texts that the story has decided already.
     """
-    told = tomllib.loads(STORY.read_text())
+    data = tomllib.loads(STORY.read_text())
     today = timezone.now().date()
     if MemoryFile.objects.filter(workspace=workspace).exists():
         return 0
-    for row in told["file"]:
+    for row in data["file"]:
         owner = _owner(workspace, row)
         request = _request(owner, row, today, "tool")
         writer.write(request, by=_writer(owner, by))
-    return sum(_hold(workspace, row, today, by) for row in told["held"])
+    return sum(_hold(workspace, row, today, by) for row in data["held"])
 
 
 def _owner(workspace: Workspace, row: dict[str, Any]) -> Owner:
@@ -50,7 +50,7 @@ def _owner(workspace: Workspace, row: dict[str, Any]) -> Owner:
 
 
 def _writer(owner: Owner, by: Actor) -> Actor:
-    """Return the agent as an actor; what belongs to a crew is written by a person."""
+    """Return the writing actor: the agent, or a person for a crew's file."""
     if owner.agent is None:
         return by
     return Actor(
@@ -80,19 +80,19 @@ def _hold(workspace: Workspace, row: dict[str, Any], today: date, by: Actor) -> 
     request = _request(owner, row, today, row["source"])
     try:
         writer.write(request, by=_writer(owner, by))
-    except Held as held:
-        case = HeldFile.objects.get(pk=held.fields["held_id"])
+    except HeldForReview as held_text:
+        case = HeldFile.objects.get(pk=held_text.fields["held_id"])
         _backdate(case, row["minutes"])
         if "decision" in row:
             _decide(case, row, by)
         return 1
-    except errors.HouseError:
+    except errors.AppError:
         return 0
     return 0
 
 
 def _backdate(case: HeldFile, minutes: int) -> None:
-    """Let a case have waited as long as its story says."""
+    """Set when a held text arrived to the demo's moment."""
     at = timezone.now() - timedelta(minutes=minutes)
     HeldFile.objects.filter(pk=case.pk).update(received_at=at, last_seen_at=at)
 

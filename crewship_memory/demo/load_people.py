@@ -1,4 +1,4 @@
-"""The demo's people and what they ask for: late, due today, held, done and proved."""
+"""The demo's data subjects and their cases in every state."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ SHORTEST_MONTH: Final = 28
 
 
 def load(workspace: Workspace, by: Actor) -> int:
-    """Register the people and open their cases, once; return how many.
+    """Register the subjects and open their cases, once; return how many.
 
     ``by`` is the compliance officer. One erasure is set running: the worker carries it
     out for real when the server starts, and its certificate is a real one.
     """
     if Subject.objects.filter(workspace=workspace).exists():
         return 0
-    told = tomllib.loads(STORY.read_text())["person"]
-    for row in told:
+    rows = tomllib.loads(STORY.read_text())["person"]
+    for row in rows:
         _ask(row, by)
-    return len(told)
+    return len(rows)
 
 
 def received(due: date) -> date:
-    """Return a day whose calendar month ends on a day, or just before it."""
+    """Return the day of receipt whose deadline is the given day, or just before."""
     days = range(SHORTEST_MONTH, LONGEST_MONTH + 1)
     before = [due - timedelta(days=count) for count in days]
     return next(

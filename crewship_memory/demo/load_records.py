@@ -23,9 +23,9 @@ def load(workspace: Workspace, by: Actor) -> int:
     """Save the records once; return how many. ``by`` curates what a person curated."""
     if Record.objects.filter(workspace=workspace).exists():
         return 0
-    told = tomllib.loads(STORY.read_text())["record"]
+    rows = tomllib.loads(STORY.read_text())["record"]
     saved: dict[str, Record] = {}
-    for row in told:
+    for row in rows:
         saved[row["name"]] = _save(workspace, row, saved, by)
     return len(saved)
 
@@ -68,20 +68,22 @@ def _save(
     writer = _writer(agent)
     owner = Owner(agent.crew, None if row.get("shared") else agent)
     draft = _draft(row, owner)
-    said = Provenance.USER_REQUESTED if row.get("asked") else Provenance.AGENT_EXTRACTED
+    provenance = (
+        Provenance.USER_REQUESTED if row.get("asked") else Provenance.AGENT_EXTRACTED
+    )
     if "instead" in row:
-        sources, why = [saved[row["instead"]]], row["why"]
+        sources, reason = [saved[row["instead"]]], row["why"]
         return records.supersede(
-            sources, draft, provenance=said, reason=why, by=writer
+            sources, draft, provenance=provenance, reason=reason, by=writer
         ).record
-    record = records.save(draft, provenance=said, by=writer).record
+    record = records.save(draft, provenance=provenance, by=writer).record
     if "then" not in row:
         return record
     curated = bool(row.get("curated"))
     return records.amend(
         record,
         Amendment(content=row["text"]),
-        provenance=Provenance.OPERATOR_CURATED if curated else said,
+        provenance=Provenance.OPERATOR_CURATED if curated else provenance,
         reason=row["why"],
         by=by if curated else writer,
     )

@@ -1,4 +1,4 @@
-"""The rhythm of the days: cases by hour, evening summaries, nightly lessons."""
+"""Entries by time of day: cases by hour, evening summaries, nightly lessons."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def played_cases(
 def _cases_per_day(
     crew: str, kinds: list[cases.Kind], time: clock.Clock
 ) -> dict[int, int]:
-    """Weekends are quiet, incidents are loud, the sum is always the same."""
+    """Fewer at weekends, more during incidents, always the same total."""
     base = sum(source.number(kind.row, "weight", 1) for kind in kinds)
     loads = {
         day: DAY_WEIGHTS[time.midnight(day).weekday()]

@@ -1,4 +1,4 @@
-"""What a run leaves in the journal around its story: calls, commands, cost."""
+"""Entries around a run: calls, commands, cost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAULTS = (
 
 @dataclass(slots=True)
 class Scene:
-    """One run on its way through time."""
+    """One run while it is generated."""
 
     crew: str
     agent: str
@@ -40,10 +40,10 @@ class Scene:
     label: str
     trace: str = ""
     cost: float = 0.0
-    begun: datetime = field(init=False)
+    started_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
-        self.begun = self.at
+        self.started_at = self.at
         self.trace = f"{self.rng.getrandbits(128):032x}"
 
     def wait(self, minutes: int) -> None:
@@ -82,7 +82,7 @@ class Scene:
 
 
 def opening(scene: Scene, kind: source.Table) -> list[model.DemoEntry]:
-    """Somebody asks, a run starts, the agent looks things up."""
+    """Return the entries that begin a run."""
     story: list[model.DemoEntry] = []
     asks = source.texts(kind.get("asks"))
     if asks:
@@ -100,8 +100,8 @@ def opening(scene: Scene, kind: source.Table) -> list[model.DemoEntry]:
 
 
 def closing(scene: Scene) -> list[model.DemoEntry]:
-    """Return the entries that end a run: done, or now and then failed."""
-    seconds = int((scene.at - scene.begun).total_seconds())
+    """Return the entries that end a run: completed, or occasionally failed."""
+    seconds = int((scene.at - scene.started_at).total_seconds())
     payload: dict[str, model.Json] = {"run_id": scene.run_id, "duration_s": seconds}
     if scene.rng.random() < 0.05:
         fault = scene.rng.choice(FAULTS)

@@ -1,4 +1,4 @@
-"""Fills the blanks of routine entries, once per case so that a case stays coherent."""
+"""Slot values of routine entries, drawn once per case."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ WORDS = [
 ]
 
 
-def drawn(rng: random.Random, day: int) -> Slots:
-    """All blanks of one case; amounts obey the refund limit of that day."""
+def random_slots(rng: random.Random, day: int) -> Slots:
+    """Return all slot values of one case; amounts obey that day's refund limit."""
     lists = source.document("slots.toml")
     slots: Slots = {word: rng.choice(source.texts(lists[word])) for word in WORDS}
     slots["email"] = address(str(slots["first"]), str(slots["last"]))
@@ -53,7 +53,7 @@ def _plain(name: str) -> str:
 
 
 def _sized(rng: random.Random, lists: source.Table) -> Slots:
-    """Something to wear and a size it really comes in."""
+    """Return a garment with a size that exists for it."""
     items = [row for row in source.tables(lists["item"]) if "sizes" in row]
     item = rng.choice(items)
     return {
@@ -63,7 +63,7 @@ def _sized(rng: random.Random, lists: source.Table) -> Slots:
 
 
 def _topic(rng: random.Random, lists: source.Table) -> Slots:
-    """A category and words people type when they look for it."""
+    """Return a category and the words people search it by."""
     topic = rng.choice(source.tables(lists["topic"]))
     query = rng.choice(source.texts(topic["queries"]))
     return {"category": source.text(topic, "category"), "query": query}
@@ -86,7 +86,7 @@ def _money(rng: random.Random, day: int, lists: source.Table) -> Slots:
 
 
 def _numbers(rng: random.Random, day: int) -> Slots:
-    """Order and parcel numbers grow with time, like real ones."""
+    """Return order and parcel numbers, which grow with time."""
     return {
         "order": 88240 + day * 62 + rng.randint(0, 58),
         "parcel": 7790 + day * 21 + rng.randint(0, 20),
@@ -121,7 +121,7 @@ def filled(template: str, slots: Mapping[str, str | int | float]) -> str:
 def one_filled(
     value: model.Json, slots: Mapping[str, str | int | float], variant: int
 ) -> model.Json:
-    """Alternatives are told apart by number; a lone blank keeps its value's type."""
+    """Fill one value; alternatives are numbered, a lone slot keeps its value's type."""
     if isinstance(value, list):
         value = value[variant % len(value)]
     if not isinstance(value, str):

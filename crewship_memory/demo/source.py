@@ -1,4 +1,4 @@
-"""Reads the script beside the code; the only place that touches a disk."""
+"""Read the demo's script from TOML files; the only module here that reads files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "script"
 
 @cache
 def document(name: str) -> Table:
-    """Shared between callers, so nobody may change what it returns."""
+    """Return a parsed file; it is cached, so callers must not change it."""
     return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""The demo journal of `fairlead`: same moment and seed, same story.
+"""The demo journal: the same moment and seed give the same entries.
 
 Hand-written threads (`script/threads`) carry the plot. Routine cases, missions, evening
 summaries and nightly lessons are woven around them from templates.
@@ -36,7 +36,7 @@ def entries(now: datetime, *, seed: int = 7) -> Iterator[model.DemoEntry]:
 def mission_dates(
     mission: model.DemoMission, now: datetime
 ) -> tuple[datetime, datetime | None]:
-    """When a mission opened and, unless it is still open, when it was done."""
+    """Return when a mission opened and when it was done, None while it is open."""
     first, last = cast.span(mission, clock.Clock.starting(now))
     return first, last if mission.closed else None
 
@@ -51,5 +51,5 @@ def _daily_life(crew: str, time: clock.Clock, seed: int) -> Iterator[model.DemoE
 
 
 def _chance(seed: int, part: str) -> random.Random:
-    """Each part draws from its own source, so editing one leaves the others alone."""
+    """Return a generator of its own per part, so that editing one changes no other."""
     return random.Random(f"{seed}:{part}")  # noqa: S311 - a story, not a secret

@@ -1,4 +1,4 @@
-"""The hand-written part: what happened, why, and what was learned."""
+"""The hand-written entries: what happened, why, and what was learned."""
 
 from __future__ import annotations
 

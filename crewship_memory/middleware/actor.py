@@ -1,4 +1,4 @@
-"""The actor on every page request, and what the frame around a page needs."""
+"""The actor of a page request, and the context of the page frame."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from crewship_memory import auth, error_responses, log_redaction, problem_detail
 from crewship_memory.version import VERSION
 from episodic.consolidation import proposals
 from gdpr.cases import overview as case_overview
-from memory import outages
+from memory import outages, workspace_tree
 from memory.accounts import invitations
-from memory.journal import queries
+from memory.integrations import registry
 from memory.models import User
 from memory.review import queue as review_queue
 from memory.rules import errors
@@ -23,27 +23,33 @@ from memory.rules import errors
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
 
-API_PREFIXES = ("/api/", "/gateway/", "/compat/", "/mcp")
+# Dialects whose prefix is elsewhere are asked of the registry.
+API_PREFIXES = ("/api/", "/compat/", "/mcp")
+
+
+def is_api(path: str) -> bool:
+    """Return whether a path belongs to programs that send a key, not to pages."""
+    return path.startswith(API_PREFIXES) or registry.dialect_at(path) is not None
 
 
 class RequestLogMiddleware(RequestMiddleware):
-    """Names the route of a request in its lines, never the path or the query."""
+    """Logs the route of a request, never its path or query."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
-        """Return method and route; before a view is chosen there is no route."""
+        """Return method and route; empty before a view is resolved."""
         return f"{request.method} {log_redaction.route(request)}"
 
 
 class ActorMiddleware:
-    """Puts ``request.actor`` on pages and turns a HouseError into a page."""
+    """Sets ``request.actor`` on pages and renders a HouseError as a page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Set the actor; let pages vary on htmx requests."""
-        if request.path.startswith(API_PREFIXES):
+        """Set the actor; make pages vary on htmx requests."""
+        if is_api(request.path):
             return self.get_response(request)
         request.actor = None  # type: ignore[attr-defined]
         if request.user.is_authenticated:
@@ -55,15 +61,15 @@ class ActorMiddleware:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponse | None:
-        """Show a refusal, or an outage, as a page with its real status."""
-        if isinstance(exception, errors.HouseError):
+        """Render an error or an outage as a page with its status."""
+        if isinstance(exception, errors.AppError):
             return problem_details.page(request, exception)
         outage = outages.meaning(exception)
         return None if outage is None else error_responses.respond(request, outage)
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Return what base.html needs: who, where, and which other workspaces there are."""
+    """Return the context of base.html: person, workspace, counts, other workspaces."""
     actor: Actor | None = getattr(request, "actor", None)
     user = getattr(request, "user", None)
     if not isinstance(user, User):
@@ -78,11 +84,11 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     return {
         **personal,
         "actor": actor,
-        "workspace": queries.workspace(actor),
+        "workspace": workspace_tree.workspace(actor),
         "memberships": auth.memberships(user),
-        "crew_count": len(queries.crews(actor)),
-        "agent_count": len(queries.agents(actor)),
-        "waiting": review_queue.waiting(actor),
+        "crew_count": len(workspace_tree.crews(actor)),
+        "agent_count": len(workspace_tree.agents(actor)),
+        "waiting": review_queue.open_case_count(actor),
         "proposals_waiting": proposals.pending_count(actor),
-        "case_numbers": case_overview.numbers(actor),
+        "case_numbers": case_overview.case_counts(actor),
     }

@@ -1,4 +1,4 @@
-"""Counts every request without a working credential against its client's address.
+"""Rate limit for requests without a working credential, by client network.
 
 One without any credential is counted before anything is done for it. One with a made-up
 key or session is counted as soon as that shows; a working credential is never refused
@@ -15,6 +15,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from crewship_memory import error_responses, throttle
+from memory.integrations import registry
 from memory.rules import errors
 
 # Asked without a credential by whoever watches the process; files cost next to nothing.
@@ -29,20 +30,19 @@ PUBLIC: Final = frozenset(
     }
 )
 CREDENTIALS: Final = ("Authorization", "X-API-Key", "Api-Key")
-# Where the credential is in the body, whoever reads the body counts.
-IN_THE_BODY: Final = "/gateway/memories/"
 
 
 def _shows_a_credential(request: HttpRequest) -> bool:
     return (
         any(name in request.headers for name in CREDENTIALS)
         or settings.SESSION_COOKIE_NAME in request.COOKIES
-        or request.path.startswith(IN_THE_BODY)
+        # Whoever reads the credential from the body counts the request there.
+        or registry.has_key_in_body(request.path)
     )
 
 
-def _is_nobody(request: HttpRequest) -> bool:
-    """Whether a view is about to serve somebody without a login."""
+def _is_anonymous(request: HttpRequest) -> bool:
+    """Whether a view will serve a request without a login."""
     match = request.resolver_match
     if match is not None and match.route in PUBLIC:
         return True
@@ -51,8 +51,8 @@ def _is_nobody(request: HttpRequest) -> bool:
     return not request.user.is_authenticated
 
 
-class StrangersMiddleware:
-    """Refuses an address that asks too often without a credential that works."""
+class AnonymousThrottleMiddleware:
+    """Refuses a network that sends too many requests without a working credential."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -71,8 +71,8 @@ class StrangersMiddleware:
     def process_view(
         self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
-        """Count who turns out to be nobody, before the view is called."""
-        if request.path.startswith(EXEMPT) or not _is_nobody(request):
+        """Count an anonymous page request before its view is called."""
+        if request.path.startswith(EXEMPT) or not _is_anonymous(request):
             return None
         return _refusal(request)
 

@@ -1,4 +1,4 @@
-"""How large a request may be, by route, checked before a byte of its body is read.
+"""Size limits by route, checked before the body is read.
 
 A route that needs more than the default stands in ``ROUTES``; a route of a dialect
 declares its limit where it is declared itself. A body without a length is read by the
@@ -51,7 +51,6 @@ ROUTES: Final[dict[str, Limit]] = {
 
 
 def of(route: str, path: str, view: Callable[..., Any] | None = None) -> Limit:
-    """Return the limit of a route."""
     declared = getattr(view, "body_limit", None)
     if isinstance(declared, Limit):
         return declared
@@ -63,7 +62,7 @@ def of(route: str, path: str, view: Callable[..., Any] | None = None) -> Limit:
 
 
 def of_path(path: str) -> Limit:
-    """Return the limit of an address; one that leads nowhere has the default."""
+    """Return the limit of a path; the default for an unknown one."""
     try:
         match = resolve(path)
     except Resolver404:
@@ -78,8 +77,8 @@ def _length(request: HttpRequest) -> int:
         return 0
 
 
-def _head_fault(request: HttpRequest) -> errors.HouseError | None:
-    """Return what is wrong with address and headers."""
+def _head_fault(request: HttpRequest) -> errors.AppError | None:
+    """Return the error of a path or headers that are too long, else None."""
     if len(request.get_full_path()) > URL_CHARS:
         return problem_details.AddressTooLong()
     size = sum(
@@ -90,14 +89,14 @@ def _head_fault(request: HttpRequest) -> errors.HouseError | None:
     return problem_details.HeadersTooLarge() if size > HEADER_CHARS else None
 
 
-class LimitsMiddleware:
-    """Refuses what is too large: address and headers at once, a body by its route."""
+class RequestLimitsMiddleware:
+    """Refuses long paths and headers at once, and bodies above their route's limit."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Look at the head of the request."""
+        """Check path and headers."""
         fault = _head_fault(request)
         return (
             error_responses.respond(request, fault)
@@ -108,7 +107,7 @@ class LimitsMiddleware:
     def process_view(
         self, request: HttpRequest, view: Any, _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
-        """Look at the length of the body; who reads it finds the limit on the request.
+        """Check Content-Length and leave the limit on the request.
 
         Before the CSRF check, which reads forms.
         """
@@ -123,7 +122,7 @@ class LimitsMiddleware:
 
 
 def with_length(environ: dict[str, Any]) -> dict[str, Any]:
-    """Give a body that comes in chunks a length, because Django reads no other.
+    """Buffer a chunked body and set its length, because Django reads no other.
 
     At most one byte more than its route allows is read; then it is refused by length.
     """
@@ -132,11 +131,13 @@ def with_length(environ: dict[str, Any]) -> dict[str, Any]:
         return environ
     if not environ.get("wsgi.input_terminated"):
         return environ
-    most = of_path(environ.get("PATH_INFO", "/")).size + 1
-    parts, left = [], most
-    while left > 0 and (part := environ["wsgi.input"].read(min(left, 64 * KIB))):
+    limit = of_path(environ.get("PATH_INFO", "/")).size + 1
+    parts, remaining = [], limit
+    while remaining > 0 and (
+        part := environ["wsgi.input"].read(min(remaining, 64 * KIB))
+    ):
         parts.append(part)
-        left -= len(part)
+        remaining -= len(part)
     raw = b"".join(parts)
     return {
         **environ,

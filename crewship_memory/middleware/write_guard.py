@@ -1,4 +1,4 @@
-"""Refuses writes while keys or data folder are another installation's.
+"""Refuse writes while keys or data folder belong to another installation.
 
 Reading goes on: what is refused is every method that may change something, but for
 signing in and for questions that are asked with POST. The services refuse as well,
@@ -13,7 +13,7 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 
 from crewship_memory import problem_details
-from crewship_memory.middleware.actor import API_PREFIXES
+from crewship_memory.middleware.actor import is_api
 from memory import tool_registry
 from memory.installation import identity as installation
 
@@ -27,12 +27,12 @@ MCP: Final = "mcp"
 
 
 def refusal(request: HttpRequest) -> HttpResponse | None:
-    """Return the refusal of a write, None when it may go on."""
+    """Return the error for a write, None when writes are allowed."""
     reason = installation.problem()
     if reason is None:
         return None
     error = installation.NotReady(reason=reason)
-    if request.path.startswith(API_PREFIXES):
+    if is_api(request.path):
         return problem_details.response(error)
     return problem_details.page(request, error)
 
@@ -47,13 +47,13 @@ def _only_asks(path: str) -> bool:
 
 
 class WriteGuard:
-    """Stands before sessions: they are signed with a key that is checked here first."""
+    """Runs before the session middleware: sessions are signed with a key it checks."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Look at keys and folders; at a first start this makes them."""
+        """Check keys and folders; the first start makes them."""
         if request.path != "/livez":
             installation.problem()
         return self.get_response(request)
@@ -61,13 +61,13 @@ class WriteGuard:
     def process_view(
         self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any
     ) -> HttpResponse | None:
-        """Refuse what would write; the frame of a page is known by now."""
+        """Refuse a write after the view is resolved, so that pages render the error."""
         if request.method in SAFE:
             return None
-        is_api = request.path.startswith(API_PREFIXES)
+        from_program = is_api(request.path)
         match = request.resolver_match
-        if match is not None and not is_api and match.url_name in SIGNING_IN:
+        if match is not None and not from_program and match.url_name in SIGNING_IN:
             return None
-        if is_api and _only_asks(request.path):
+        if from_program and _only_asks(request.path):
             return None
         return refusal(request)

@@ -1,4 +1,4 @@
-"""The database backend: a transaction waits for its turn before SQLite is asked.
+"""Django's SQLite backend with a queue of writers before BEGIN.
 
 Only transactions do; a statement on its own relies on SQLite's lock, as ever. What is
 overridden here is Django's, but its stubs do not tell of it.
@@ -11,21 +11,21 @@ from typing import Final
 
 from django.db.backends.sqlite3 import base
 
-from crewship_memory.sqlite3.writer_queue import Line
+from crewship_memory.sqlite3.writer_queue import WriterQueue
 
 SECONDS: Final = 20.0
-_lines: dict[str, Line] = {}
+_lines: dict[str, WriterQueue] = {}
 # A child starts with nobody in line: the threads that stood there stayed behind.
 os.register_at_fork(after_in_child=_lines.clear)
 
 
-def line(name: str) -> Line:
-    """Return the line before one database file."""
-    return _lines.setdefault(name, Line())
+def writer_queue(name: str) -> WriterQueue:
+    """Return the writer queue of a database file."""
+    return _lines.setdefault(name, WriterQueue())
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, but for when a transaction begins."""
+    """Django's wrapper; a transaction waits in the writer queue before it begins."""
 
     def _start_transaction_under_autocommit(self) -> None:
         self._line().join(self, SECONDS)
@@ -53,5 +53,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         finally:
             self._line().leave(self)
 
-    def _line(self) -> Line:
-        return line(str(self.settings_dict["NAME"]))
+    def _line(self) -> WriterQueue:
+        return writer_queue(str(self.settings_dict["NAME"]))

@@ -1,4 +1,4 @@
-"""How connections to SQLite are opened.
+"""Connection options and PRAGMAs of SQLite.
 
 IMMEDIATE: a transaction that reads and then writes would otherwise die with "database
 is locked" as soon as a second writer exists. Each thread has a connection: a file

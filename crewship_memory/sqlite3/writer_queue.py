@@ -1,4 +1,4 @@
-"""A queue of threads, of which the first may write."""
+"""A fair queue of threads of which the first may write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections import deque
 
 
-class Line:
+class WriterQueue:
     """Lets one write at a time, first come first served.
 
     SQLite allows one writer and lets the others sleep, ever longer, until one of them
@@ -20,32 +20,32 @@ class Line:
         self._first: object | None = None
         self._behind: deque[tuple[object, threading.Lock]] = deque()
 
-    def join(self, who: object, seconds: float) -> None:
-        """Return when it is somebody's turn, or after ``seconds`` in any case.
+    def join(self, ticket: object, seconds: float) -> None:
+        """Wait for the ticket's turn, at most ``seconds``.
 
         Then whoever was first counts as gone: SQLite has the last word anyway.
         """
         with self._lock:
-            if self._first is None or self._first is who:
-                self._first = who
+            if self._first is None or self._first is ticket:
+                self._first = ticket
                 return
             gate = threading.Lock()
             gate.acquire()
-            place = (who, gate)
+            place = (ticket, gate)
             self._behind.append(place)
         if gate.acquire(timeout=seconds):
             return
         with self._lock:
-            if self._first is not who:
+            if self._first is not ticket:
                 # Whoever lost patience at the same moment may have taken our turn.
                 if place in self._behind:
                     self._behind.remove(place)
-                self._first = who
+                self._first = ticket
 
-    def leave(self, who: object) -> None:
-        """Let the next one write; nothing happens unless it was somebody's turn."""
+    def leave(self, ticket: object) -> None:
+        """Let the next ticket write; no effect unless it was this ticket's turn."""
         with self._lock:
-            if self._first is not who:
+            if self._first is not ticket:
                 return
             self._first = None
             if self._behind:

@@ -1,4 +1,4 @@
-"""Lines over days from 0 to 100, with the limits of the bands drawn in.
+"""SVG line charts from 0 to 100 over days, with the limits of the bands.
 
 The shapes stretch; what is read (names, levels, days) is HTML. A day without data is a
 gap, never a zero.
@@ -30,19 +30,19 @@ def _span(lines: Sequence[Points]) -> tuple[date, date] | None:
 def _path(points: Points, span: tuple[date, date], size: tuple[int, int]) -> str:
     """Return a path with a gap wherever a value is missing."""
     start, length = span[0], max(1, (span[1] - span[0]).days)
-    drawn, pen = "", "M"
+    commands, pen = "", "M"
     for day, value in points:
         if value is None:
             pen = "M"
             continue
         x = size[0] * (day - start).days / length if span[0] != span[1] else size[0]
-        drawn += f"{pen}{x:.1f} {size[1] * (1 - value / 100):.1f}"
+        commands += f"{pen}{x:.1f} {size[1] * (1 - value / 100):.1f}"
         pen = "L"
-    return drawn
+    return commands
 
 
 def _last(path: str) -> str:
-    """Return where a path ends."""
+    """Return the last point of a path."""
     return path.replace("L", "M").rsplit("M", 1)[-1]
 
 
@@ -63,7 +63,7 @@ def _lines(
 
 @register.simple_tag
 def band_spark(points: Points, label: str = "") -> SafeString:
-    """Return a small line from 0 to 100 with the limits at 50 and 75."""
+    """Return a sparkline from 0 to 100 with the limits at 50 and 75."""
     span = _span([points])
     if span is None or all(value is None for _, value in points):
         return SafeString("")
@@ -88,7 +88,7 @@ def _spells(days: Sequence[date], span: tuple[date, date]) -> SafeString:
 
 
 def _marks(days: Sequence[date], span: tuple[date, date]) -> str:
-    """Return a thin upright line for each day on which something happened."""
+    """Return a vertical line for each day with an event."""
     wide = WIDTH / max(1, (span[1] - span[0]).days)
     inside = sorted({day for day in days if span[0] <= day <= span[1]})
     return "".join(f"M{(day - span[0]).days * wide:.1f} 0V200" for day in inside)
@@ -97,36 +97,36 @@ def _marks(days: Sequence[date], span: tuple[date, date]) -> str:
 def _named_days(span: tuple[date, date]) -> SafeString:
     length = (span[1] - span[0]).days
     count = min(DAYS_NAMED, length + 1)
-    named = [
+    labels = [
         span[0] + timedelta(days=round(length * i / max(1, count - 1)))
         for i in range(count)
     ]
     return format_html_join(
-        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in named]
+        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in labels]
     )
 
 
-def _said(lines: Sequence[tuple[str, Points]], what: str) -> str:
-    """Return the result of a chart in one sentence."""
-    told = []
+def _text_alternative(lines: Sequence[tuple[str, Points]], subject: str) -> str:
+    """Return what a chart shows as one sentence."""
+    sentences = []
     for name, points in lines:
-        known = [value for _, value in points if value is not None]
-        if known:
-            told.append(f"{name} from {known[0]:.0f} to {known[-1]:.0f}")
-    return f"{what}: {'; '.join(told)}" if told else f"{what}: no data"
+        values = [value for _, value in points if value is not None]
+        if values:
+            sentences.append(f"{name} from {values[0]:.0f} to {values[-1]:.0f}")
+    return f"{subject}: {'; '.join(sentences)}" if sentences else f"{subject}: no data"
 
 
 @register.simple_tag
 def band_chart(
     lines: Sequence[tuple[str, Points]],
-    what: str,
+    subject: str,
     failing: Sequence[date] = (),
     events: Sequence[date] = (),
 ) -> SafeString:
     """Return a chart of one to three named lines, its levels and its days."""
-    shown = lines[: len(SERIES)]
-    drawn = [points for _, points in shown]
-    span = _span(drawn)
+    series = lines[: len(SERIES)]
+    point_lists = [points for _, points in series]
+    span = _span(point_lists)
     if span is None:
         return SafeString("")
     return format_html(
@@ -137,26 +137,26 @@ def band_chart(
         '<span class="at-75">75</span><span class="at-50">50</span>'
         '<span class="at-0">0</span></div>'
         '<div class="days" aria-hidden="true">{}</div></div>',
-        _said(shown, what),
+        _text_alternative(series, subject),
         _spells(failing, span),
         _marks(events, span),
-        _lines(drawn, span, (WIDTH, HEIGHT)),
+        _lines(point_lists, span, (WIDTH, HEIGHT)),
         _named_days(span),
     )
 
 
 @register.simple_tag
 def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
-    """Return the names of a chart's lines with their newest values."""
-    told = []
+    """Return a legend: the names of the lines with their newest values."""
+    items = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
-        known = [value for _, value in points if value is not None]
-        told.append((kind, name, f"{known[-1]:.1f}" if known else "no data"))
+        values = [value for _, value in points if value is not None]
+        items.append((kind, name, f"{values[-1]:.1f}" if values else "no data"))
     return format_html_join(
         "",
         '<span><svg viewBox="0 0 16 8" aria-hidden="true">'
         '<path class="line {}" d="M0 4H16"/></svg>{} {}</span>',
-        told,
+        items,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pure functions of values to text and safe HTML, available in every template.
+"""Template filters and tags, built in for every template.
 
 Words follow the visual language: times are UTC and say so, ages are short, what is
 unknown is a word and never a zero.
@@ -45,7 +45,7 @@ def number(value: Any) -> str:
 
 @register.filter
 def ms(value: float | None) -> str:
-    """Return milliseconds as people read them: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
+    """Return milliseconds as text: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
     if value is None:
         return "no data"
     if value >= 10_000:
@@ -58,16 +58,16 @@ def duration(seconds: float | None) -> str:
     """Return a span in its two largest units: 42 s, 12 m, 5 h 12 m, 2 d 4 h, 33 d."""
     if seconds is None:
         return "no data"
-    left = max(0, int(seconds))
-    if left < MINUTE:
-        return f"{left} s"
-    if left < HOUR:
-        return f"{left // MINUTE} m"
-    if left < DAY:
-        return _two(left // HOUR, "h", left % HOUR // MINUTE, "m")
-    if left < 7 * DAY:
-        return _two(left // DAY, "d", left % DAY // HOUR, "h")
-    return f"{left // DAY:,} d"
+    remaining = max(0, int(seconds))
+    if remaining < MINUTE:
+        return f"{remaining} s"
+    if remaining < HOUR:
+        return f"{remaining // MINUTE} m"
+    if remaining < DAY:
+        return _two(remaining // HOUR, "h", remaining % HOUR // MINUTE, "m")
+    if remaining < 7 * DAY:
+        return _two(remaining // DAY, "d", remaining % DAY // HOUR, "h")
+    return f"{remaining // DAY:,} d"
 
 
 def _two(large: int, unit: str, small: int, part: str) -> str:
@@ -109,16 +109,18 @@ def _iso(value: datetime) -> str:
 @register.filter
 def plural(value: int, words: str) -> str:
     """Return a count with its noun: ``3|plural:"entry,entries"`` is 3 entries."""
-    one, _, many = words.partition(",")
-    return f"{number(value)} {one if value == 1 else many or one + 's'}"
+    singular, _, plural_form = words.partition(",")
+    return (
+        f"{number(value)} {singular if value == 1 else plural_form or singular + 's'}"
+    )
 
 
 # ── Judgements and names ─────────────────────────────────────────────────────
 @register.simple_tag
 def band(colour: str, word: object) -> SafeString:
-    """Return a judgement as colour, shape and word; an unknown colour is no data."""
-    known = colour if colour in BANDS else ""
-    return format_html('<span class="{}">{}</span>', f"band {known}".strip(), word)
+    """Return a band as colour, shape and word; an unknown colour is no data."""
+    css_class = colour if colour in BANDS else ""
+    return format_html('<span class="{}">{}</span>', f"band {css_class}".strip(), word)
 
 
 def _badge(colour: str, word: object) -> SafeString:
@@ -133,39 +135,39 @@ def severity(value: str) -> SafeString:
 
 @register.filter
 def priority(value: str) -> SafeString:
-    """Return a priority as a badge; what operators marked stands out."""
+    """Return a priority as a badge."""
     return _badge(PRIORITIES.get(value, ""), value)
 
 
 @register.filter
 def mono(value: object) -> SafeString:
-    """Return an id or a prefix in the fixed-width face, whole."""
+    """Return an id or a prefix in the fixed-width font."""
     return format_html('<span class="id">{}</span>', value)
 
 
 @register.filter
 def short_id(value: str) -> SafeString:
-    """Return an id cut to its prefix and eight digits, with the whole in its title."""
+    """Return an id cut to its prefix and eight digits, with the whole as title."""
     head, _, digits = value.partition("_")
-    shown = value if len(digits) <= 8 else f"{head}_{digits[:8]}…"
-    return format_html('<span class="id" title="{}">{}</span>', value, shown)
+    short = value if len(digits) <= 8 else f"{head}_{digits[:8]}…"
+    return format_html('<span class="id" title="{}">{}</span>', value, short)
 
 
 @register.filter
 def can(actor: Actor | None, action: str) -> bool:
-    """Whether an actor may do something, for controls that would only be refused."""
+    """Whether an actor may do something, to leave out controls that are refused."""
     return actor is not None and actor.can(action)
 
 
 @register.filter(name="in")
 def is_in(value: object, group: Collection[object]) -> bool:
-    """Whether a value belongs to a group, where an include needs it as a value."""
+    """Whether a value is in a group, as a value for ``include``."""
     return value in group
 
 
 # ── Shapes ───────────────────────────────────────────────────────────────────
 def _points(values: Sequence[float], width: int, height: int) -> list[str]:
-    """Return values as coordinates, zero at the bottom, the highest near the top."""
+    """Return values as SVG coordinates."""
     top = max(*values, 1e-9)
     step = width / (len(values) - 1)
     room = height - 4
@@ -177,20 +179,20 @@ def _points(values: Sequence[float], width: int, height: int) -> list[str]:
 
 @register.simple_tag
 def sparkline(values: Sequence[float], label: str = "") -> SafeString:
-    """Return a small line, oldest value first; a label makes it an image with words."""
+    """Return a sparkline, oldest value first; with a label it is an image with text."""
     if not values:
         return format_html('<span class="quiet">{}</span>', "no data yet")
     line = _points([*values] if len(values) > 1 else [values[0]] * 2, 120, 32)
     return format_html(
         '<svg class="spark" viewBox="0 0 120 32" preserveAspectRatio="none" {}>'
         '<path class="line" d="M{}"/><path class="dot" d="M{}h.01"/></svg>',
-        _spoken(label),
+        _screen_reader_text(label),
         "L".join(line),
         line[-1],
     )
 
 
-def _spoken(label: str) -> SafeString:
+def _screen_reader_text(label: str) -> SafeString:
     if label:
         return format_html('role="img" aria-label="{}"', label)
     return format_html('aria-hidden="{}"', "true")
@@ -200,35 +202,35 @@ def _spoken(label: str) -> SafeString:
 def gauge(value: float | None, colour: str = "") -> SafeString:
     """Return a bar from 0 to 100 with notches at the limits of the bands."""
     width = 0 if value is None else min(100.0, max(0.0, value))
-    known = colour if colour in BANDS else ""
+    css_class = colour if colour in BANDS else ""
     return format_html(
         '<svg class="{}" viewBox="0 0 100 10" preserveAspectRatio="none" '
         'aria-hidden="true"><rect class="track" y="2" width="100" height="6"/>'
         '<rect class="fill" y="2" width="{}" height="6"/>'
         '<path class="notch" d="M50 0v10M75 0v10"/></svg>',
-        f"gauge {known}".strip(),
+        f"gauge {css_class}".strip(),
         f"{width:.1f}",
     )
 
 
 @register.simple_tag
 def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
-    """Return parts of a whole side by side, in the order of the series.
+    """Return the parts of a total side by side.
 
     ``failed`` is the last part and red; a whole of nothing is an empty track.
     """
     parts = [*zip(SERIES, values, strict=False), ("fill red", failed)]
-    whole = sum(value for _, value in parts)
+    total = sum(value for _, value in parts)
     rects, at = [], 0.0
     for kind, value in parts:
-        wide = 100 * value / whole if whole else 0.0
+        wide = 100 * value / total if total else 0.0
         if wide:
             rects.append((kind, f"{at:.2f}", f"{max(wide, 0.6):.2f}"))
         at += wide
     return format_html(
         '<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" {}>'
         '<rect class="track" width="100" height="8"/>{}</svg>',
-        _spoken(label),
+        _screen_reader_text(label),
         format_html_join("", '<rect class="{}" x="{}" width="{}" height="8"/>', rects),
     )
 
@@ -236,12 +238,12 @@ def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
 # ── The frame ────────────────────────────────────────────────────────────────
 @register.simple_tag(takes_context=True)
 def place(context: dict[str, Any], url: str, name: str) -> str | SafeString:
-    """Return a link of the rail, marked when the page lies at or below it."""
+    """Return a navigation link, marked when the page is at or below it."""
     if not url:
         return ""
     request = context.get("request")
     path = request.path if request else ""
-    here = path == url or (url != "/" and path.startswith(url))
-    if here:
+    is_current = path == url or (url != "/" and path.startswith(url))
+    if is_current:
         return format_html('<a href="{}" aria-current="page">{}</a>', url, name)
     return format_html('<a href="{}">{}</a>', url, name)

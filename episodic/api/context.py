@@ -11,7 +11,7 @@ from pydantic import Field
 from episodic.api import schemas
 from episodic.recall import neighbors
 from episodic.recall import prompt_context as recall_prompt_context
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.shapes import NO_NUL
@@ -21,7 +21,7 @@ MOST_CHARS = 100_000
 
 
 class ContextIn(schemas.RecallIn):
-    """A question, and how much of a prompt its answer may fill."""
+    """A question, and the budget of its prompt block."""
 
     max_chars: Annotated[int, Field(strict=True, le=MOST_CHARS)] = Field(
         2_000, description="Characters, wrapper included; too few give an empty text."
@@ -37,7 +37,7 @@ class ContextIn(schemas.RecallIn):
 
 
 class NudgeOut(Schema):
-    """Something to tell the agent; the kind is entries or cost."""
+    """A hint for the agent; the kind is entries or cost."""
 
     kind: str
     text: str
@@ -85,20 +85,20 @@ class RelationsOut(Schema):
 
 @router.post("/context", response=ContextOut, operation_id="context")
 def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
-    """Ask for the block of hints that an agent's prompt may carry."""
-    made = recall_prompt_context.ask(
+    """Get a recall as a block of hints for an agent's prompt."""
+    context = recall_prompt_context.build(
         data.request(),
         by=request.auth,
         max_chars=data.max_chars,
         session_id=data.session_id,
     )
     return {
-        "text": made.block.text,
-        "entry_ids": list(made.block.entry_ids),
-        "chars": made.block.chars,
-        "skipped": made.block.skipped,
-        "nudges": [asdict(one) for one in made.nudges],
-        "degraded": made.answer.legs.degraded,
+        "text": context.block.text,
+        "entry_ids": list(context.block.entry_ids),
+        "chars": context.block.chars,
+        "skipped": context.block.skipped,
+        "nudges": [asdict(nudge) for nudge in context.nudges],
+        "degraded": context.answer.legs.degraded,
     }
 
 
@@ -126,8 +126,8 @@ def entry_relations(
     depth: Annotated[int, Query(ge=0, le=neighbors.DEPTH_MOST)] = 1,
 ) -> dict[str, Any]:
     """List what an entry is related to."""
-    found = neighbors.around(entry_id, depth, by=request.auth)
+    neighborhood = neighbors.around(entry_id, depth, by=request.auth)
     return {
-        "nodes": [_node(row, steps) for row, steps in found.nodes],
-        "edges": [asdict(edge) for edge in found.edges],
+        "nodes": [_node(row, steps) for row, steps in neighborhood.nodes],
+        "edges": [asdict(edge) for edge in neighborhood.edges],
     }

@@ -1,23 +1,22 @@
-"""Health over JSON: parse, call, present."""
+"""JSON API of memory health."""
 
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from ninja import Query, Router, Schema
-from pydantic import Field
+from pydantic import Field, create_model
 
-from episodic.health import bands, causes
+from episodic.health import bands, causes, fixes
 from episodic.health import snapshots as health
+from episodic.health.metrics import table as metrics
 from episodic.models import HealthSnapshot
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules.shapes import Id, Strict
 
 router = Router(tags=["health"])
-# Where a program does what a button of the page does for a person.
-FOR_PROGRAMS: Final = {"index": "/api/v1/episodic/index"}
 
 
 class HealthQuery(Strict):
@@ -38,14 +37,16 @@ class RecomputeIn(Strict):
     crew_id: Id | None = None
 
 
-class MetricsOut(Schema):
-    """0 to 100 each; null where there is nothing to measure."""
-
-    freshness: float | None
-    coverage: float | None
-    coherence: float | None
-    efficiency: float | None
-    reachability: float | None
+_METRIC_FIELDS: dict[str, Any] = {
+    metric.name: (float | None, Field(description=metric.explanation))
+    for metric in metrics.METRICS
+}
+MetricsOut = create_model(
+    "MetricsOut",
+    __base__=Schema,
+    __doc__="0 to 100 each; null where there is nothing to measure.",
+    **_METRIC_FIELDS,
+)
 
 
 class ActionOut(Schema):
@@ -100,13 +101,14 @@ def _snapshot(row: HealthSnapshot) -> dict[str, Any]:
         "computed_at": journal.stamp(row.computed_at),
         "score": row.score,
         "band": bands.band(row.score).value,
-        "metrics": {name: getattr(row, name) for name in bands.METRICS},
+        "metrics": metrics.values(row),
         "details": row.details,
     }
 
 
 def _cause(cause: causes.Cause) -> dict[str, Any]:
     action = cause.action
+    fix = fixes.FIXES.get(action.kind)
     return {
         "metric": cause.metric,
         "points": cause.points,
@@ -115,26 +117,26 @@ def _cause(cause: causes.Cause) -> dict[str, Any]:
         "action": {
             "kind": action.kind,
             "label": action.label,
-            "url": FOR_PROGRAMS.get(action.kind, action.url),
+            "url": (fix and fix.program_url) or action.url,
             "method": action.method,
         },
     }
 
 
-def _whole(row: HealthSnapshot) -> dict[str, Any]:
-    return _snapshot(row) | {"causes": [_cause(one) for one in causes.of(row)]}
+def _with_causes(row: HealthSnapshot) -> dict[str, Any]:
+    return _snapshot(row) | {"causes": [_cause(cause) for cause in causes.of(row)]}
 
 
 @router.get("/health", response=HealthOut, operation_id="memory_health")
 def latest(request: ApiRequest, query: Query[HealthQuery]) -> dict[str, Any]:
-    """Tell how healthy memory is, why not, and what helps."""
-    return _whole(health.latest(request.auth, query.crew_id))
+    """Get the newest health of memory with its causes and what helps."""
+    return _with_causes(health.latest(request.auth, query.crew_id))
 
 
 @router.post("/health/recompute", response=HealthOut, operation_id="recompute_health")
 def recompute(request: ApiRequest, data: RecomputeIn) -> dict[str, Any]:
-    """Measure now and keep the result as today's."""
-    return _whole(health.recompute(request.auth, data.crew_id))
+    """Measure now and store the result as today's."""
+    return _with_causes(health.recompute(request.auth, data.crew_id))
 
 
 @router.get("/health/history", response=HistoryOut, operation_id="health_history")

@@ -90,7 +90,7 @@ class ProposalLineOut(Schema):
 
 
 class EvidenceOut(Schema):
-    """An entry that stands behind a rule."""
+    """An entry that supports a rule."""
 
     id: str
     ts: str

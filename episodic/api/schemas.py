@@ -1,4 +1,4 @@
-"""Request and response shapes of the first floor's JSON API."""
+"""Request and response schemas of recall and the index."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RecallIn(Strict):
     mark: Annotated[bool, Field(strict=True)] = True
 
     def request(self) -> Request:
-        """Return the service's own form."""
+        """Return the request of the service."""
         fields = {name: getattr(self, name) for name in RecallIn.model_fields}
         fields["scope"] = self.scope.value if self.scope else None
         fields["entry_types"] = tuple(self.entry_types)
@@ -58,7 +58,7 @@ class WhyIn(RecallIn):
 
 
 class RanksOut(Schema):
-    """Rank in each leg, from 1; null when the leg did not find it."""
+    """Rank in each ranking, from 1; null when the ranking did not find it."""
 
     dense: int | None
     sparse: int | None
@@ -96,7 +96,7 @@ class TimingsOut(Schema):
 
 
 class LegEntryOut(Schema):
-    """One entry of one leg."""
+    """One entry of one ranking."""
 
     entry_id: str
     rank: int
@@ -164,14 +164,14 @@ class IndexOut(Schema):
 
 
 class IndexIn(Strict):
-    """What to embed now: named entries, or whatever waits."""
+    """What to embed now: the named entries, or the pending ones."""
 
     entry_ids: list[Id] | None = Field(None, max_length=1_000)
     limit: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 256
 
 
 class IndexedOut(Schema):
-    """What was done."""
+    """How many entries were indexed, skipped and failed."""
 
     indexed: int
     skipped: int

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from episodic.recall.explain import Why
+from episodic.recall.explain import Explanation
 from episodic.recall.search import Answer, Hit
 from memory import fulltext
 from memory.journal import append as journal
@@ -15,17 +15,17 @@ from memory.models import JournalEntry
 LEG_SHOWN = 20
 
 
-def hit(one: Hit) -> dict[str, Any]:
+def hit(row_hit: Hit) -> dict[str, Any]:
     """Return one hit."""
-    row = one.entry
+    row = row_hit.entry
     return {
         "entry_id": row.id,
-        "score": round(one.score, 6),
-        "cosine": round(one.cosine, 6) if one.cosine is not None else None,
-        "importance": round(one.importance, 4),
-        "ranks": {"dense": one.dense_rank, "sparse": one.sparse_rank},
-        "rrf": round(one.rrf, 6),
-        "age_seconds": round(one.age_seconds, 1),
+        "score": round(row_hit.score, 6),
+        "cosine": round(row_hit.cosine, 6) if row_hit.cosine is not None else None,
+        "importance": round(row_hit.importance, 4),
+        "ranks": {"dense": row_hit.dense_rank, "sparse": row_hit.sparse_rank},
+        "rrf": round(row_hit.rrf, 6),
+        "age_seconds": round(row_hit.age_seconds, 1),
         "ts": journal.stamp(row.ts),
         "summary": row.summary,
         "entry_type": row.entry_type,
@@ -33,42 +33,42 @@ def hit(one: Hit) -> dict[str, Any]:
         "agent_id": row.agent_id,
         "crew_id": row.crew_id,
         "payload": row.payload,
-        "via": one.via,
+        "via": row_hit.via,
     }
 
 
-def legs(answer: Answer, shown: int = LEG_SHOWN) -> dict[str, list[dict[str, Any]]]:
-    """Return the head of each leg, with words that hit, never with word scores."""
-    near = answer.legs.dense.hits[:shown]
-    said = answer.legs.word_ids[:shown]
-    ids = {one.entry_id for one in near} | set(said)
+def legs(answer: Answer, limit: int = LEG_SHOWN) -> dict[str, list[dict[str, Any]]]:
+    """Return the head of each ranking, with words that hit, never with word scores."""
+    dense = answer.legs.dense.hits[:limit]
+    word_ids = answer.legs.word_ids[:limit]
+    ids = {dense_hit.entry_id for dense_hit in dense} | set(word_ids)
     rows = answer.reach.load(list(ids))
-    found = fulltext.words_that_hit(
+    words = fulltext.matching_terms(
         answer.reach.workspace_id,
-        answer.legs.asked.terms,
-        {e: rows[e].docid for e in said if e in rows},
+        answer.legs.word_query.terms,
+        {e: rows[e].docid for e in word_ids if e in rows},
     )
     return {
         "dense": [
             {
-                "entry_id": one.entry_id,
+                "entry_id": dense_hit.entry_id,
                 "rank": rank,
-                "summary": rows[one.entry_id].summary,
-                "cosine": round(one.cosine, 4),
-                "importance": round(one.importance, 4),
-                "product": round(one.score, 4),
+                "summary": rows[dense_hit.entry_id].summary,
+                "cosine": round(dense_hit.cosine, 4),
+                "importance": round(dense_hit.importance, 4),
+                "product": round(dense_hit.score, 4),
             }
-            for rank, one in enumerate(near, 1)
-            if one.entry_id in rows
+            for rank, dense_hit in enumerate(dense, 1)
+            if dense_hit.entry_id in rows
         ],
         "sparse": [
             {
                 "entry_id": entry_id,
                 "rank": rank,
                 "summary": rows[entry_id].summary,
-                "words": found[entry_id],
+                "words": words[entry_id],
             }
-            for rank, entry_id in enumerate(said, 1)
+            for rank, entry_id in enumerate(word_ids, 1)
             if entry_id in rows
         ],
     }
@@ -79,38 +79,38 @@ def explain(answer: Answer) -> dict[str, Any]:
     return {
         "scope": answer.reach.scope,
         "considered": answer.legs.dense.considered,
-        "terms": list(answer.legs.asked.terms),
-        "dropped": list(answer.legs.asked.dropped),
-        "below": [hit(one) for one in answer.below],
+        "terms": list(answer.legs.word_query.terms),
+        "dropped": list(answer.legs.word_query.dropped),
+        "below": [hit(below_hit) for below_hit in answer.below],
         **legs(answer),
     }
 
 
-def answer(given: Answer) -> dict[str, Any]:
+def answer(result: Answer) -> dict[str, Any]:
     """Return an answer."""
-    request = given.request
+    request = result.request
     return {
         "query": request.query,
         "mode": request.mode.value,
         "fusion": request.fused_by.value,
-        "degraded": given.legs.degraded,
-        "hits": [hit(one) for one in given.hits],
-        "timings_ms": asdict(given.timings),
-        "model": given.model,
-        "explain": explain(given) if request.explain else None,
+        "degraded": result.legs.degraded,
+        "hits": [hit(returned_hit) for returned_hit in result.hits],
+        "timings_ms": asdict(result.timings),
+        "model": result.model,
+        "explain": explain(result) if request.explain else None,
     }
 
 
-def why(found: Why) -> dict[str, Any]:
+def explanation(result: Explanation) -> dict[str, Any]:
     """Return an explanation."""
     return {
-        "entry_id": found.entry.id,
-        "returned": found.returned,
-        "rank": found.rank,
-        "finding": found.finding,
-        "would_need_k": found.would_need_k,
-        "checks": [asdict(check) for check in found.checks],
-        "degraded": found.answer.legs.degraded,
+        "entry_id": result.entry.id,
+        "returned": result.returned,
+        "rank": result.rank,
+        "finding": result.finding,
+        "would_need_k": result.would_need_k,
+        "checks": [asdict(check) for check in result.checks],
+        "degraded": result.answer.legs.degraded,
     }
 
 

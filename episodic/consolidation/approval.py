@@ -1,7 +1,7 @@
-"""What a person decides about a proposed rule.
+"""Approving and rejecting a proposed rule.
 
-A decision is made on the version that was seen. Of two at once one wins, and the file
-is written in the winner's transaction, so that a rule is learned once or not at all.
+A decision is made on the version that was read. Of two concurrent decisions one wins,
+and the file is written in its transaction: a rule is learned once or not at all.
 """
 
 from __future__ import annotations
@@ -30,113 +30,116 @@ TEXT_CHARS: Final = 4_000
 REASON_CHARS: Final = 2_000
 
 
-class Decided(errors.HouseError):
-    """Somebody decided first, or the proposal is not the one that was looked at."""
+class Decided(errors.AppError):
+    """The proposal was decided already, or changed since it was read."""
 
     code, status, title = "already_decided", 409, "Already decided"
     sentence = "{decided_by} was faster: the proposal is {state}."
 
 
 def approve(
-    found: ConsolidationProposal, *, version: int, by: Actor, text: str | None = None
+    proposal: ConsolidationProposal, *, version: int, by: Actor, text: str | None = None
 ) -> ConsolidationProposal:
     """Learn a rule, as proposed or as edited: the state first, then the file.
 
-    Raises Decided, Invalid for a text that cannot be learned, or what the scribe says.
+    Raises Decided, Invalid for a text that cannot be learned, or the file writer's
+    errors.
     """
-    by.require("proposals.decide", found.workspace_id)
-    final, edited = _final(found, text)
-    refuse_held(found, final, by)
-    owner, place = proposals.today(found)
-    before = writer.current(owner, place)
+    by.require("proposals.decide", proposal.workspace_id)
+    final, edited = _final(proposal, text)
+    require_allowed(proposal, final, by)
+    owner, place = proposals.today(proposal)
+    before = writer.current_text(owner, place)
     request = proposals.request_of(owner, place, before, final)
     writing = False
     try:
         with transaction.atomic():
-            _settle(found, version, ProposalState.APPROVED, by)
-            rows = _witnesses(found)
-            _link(found, _tell(found, final, rows, place, by), rows)
+            _set_state(proposal, version, ProposalState.APPROVED, by)
+            rows = _evidence(proposal)
+            _link(proposal, _tell(proposal, final, rows, place, by), rows)
             writing = True
-            written = writer.write(request, by=by)
-            ConsolidationProposal.objects.filter(pk=found.pk).update(
+            result = writer.write(request, by=by)
+            ConsolidationProposal.objects.filter(pk=proposal.pk).update(
                 text=final,
                 content_hash=proposals.digest(final),
                 was_edited=edited,
-                learned_label=written.label,
-                learned_version=written.version,
+                learned_label=result.label,
+                learned_version=result.version,
             )
     except BaseException as error:
         if writing:
-            _put_back(found, request, before)
-        if isinstance(error, quarantine.Held):
+            _restore_file(proposal, request, before)
+        if isinstance(error, quarantine.HeldForReview):
             detail = f"The scanner held the text: {error.fields.get('why', '')}"
             raise errors.Conflict(detail, code="held_text") from None
         raise
-    return proposals.proposal(by, found.pk)
+    return proposals.proposal(by, proposal.pk)
 
 
-def _final(found: ConsolidationProposal, text: str | None) -> tuple[str, bool]:
+def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool]:
     """Return what will be learned, and whether a person changed it."""
-    if proposals.digest(found.text) != found.content_hash:
+    if proposals.digest(proposal.text) != proposal.content_hash:
         detail = "The stored text is not the one that was proposed."
         raise errors.Conflict(detail, code="text_changed")
     if text is None:
-        return found.text, False
+        return proposal.text, False
     final = text.replace("\r\n", "\n").strip() + "\n"
     if not final.strip() or not entries.is_storable(final):
         detail = "The edited rule is empty, or is not text."
         raise errors.Invalid(detail, code="bad_text")
     if len(final) > TEXT_CHARS:
         raise errors.TooLarge(what="text", limit=TEXT_CHARS, size=len(final))
-    return final, final != found.text
+    return final, final != proposal.text
 
 
-def why_held(owner: Owner, text: str, by: Actor) -> str:
+def hold_reason(owner: Owner, text: str, by: Actor) -> str:
     """Return why the scanner would hold a rule, empty when it would not."""
     place = Place(Tier.LEARNED, timezone.now().date().isoformat())
     incoming = quarantine.Incoming(owner, place, text, "append", SOURCE, by.label)
-    judged = quarantine.judge(incoming, text)
-    return "" if judged.action == "allow" else judged.why or "it looks like an attack."
+    verdict = quarantine.judge(incoming, text)
+    if verdict.action == "allow":
+        return ""
+    return verdict.why or "it looks like an attack."
 
 
-def refuse_held(found: ConsolidationProposal, text: str, by: Actor) -> None:
-    """Refuse a text that the scanner would hold, before anything is changed."""
-    why = why_held(Owner(found.crew), text, by)
-    if why:
-        detail = f"The scanner would hold this text: {why} Nothing was learned."
+def require_allowed(proposal: ConsolidationProposal, text: str, by: Actor) -> None:
+    """Raise Invalid for a text that the scanner would hold."""
+    reason = hold_reason(Owner(proposal.crew), text, by)
+    if reason:
+        detail = f"The scanner would hold this text: {reason} Nothing was learned."
         raise errors.Invalid(detail, code="held_text")
 
 
-def _settle(
-    found: ConsolidationProposal,
+def _set_state(
+    proposal: ConsolidationProposal,
     version: int,
     state: ProposalState,
     by: Actor,
     reason: str = "",
 ) -> None:
-    """Set the state if nobody did; of two at once the UPDATE lets one win."""
+    """Set the state of a pending proposal; of two concurrent UPDATEs one succeeds."""
     rows = ConsolidationProposal.objects.filter(
-        pk=found.pk, version=version, state=ProposalState.PENDING
+        pk=proposal.pk, version=version, state=ProposalState.PENDING
     )
-    won = rows.update(
+    updated = rows.update(
         state=state,
         version=F("version") + 1,
         decided_by=by.label,
         decided_at=timezone.now(),
         reason=reason,
     )
-    if won:
+    if updated:
         return
-    live = ConsolidationProposal.objects.get(pk=found.pk)
+    live = ConsolidationProposal.objects.get(pk=proposal.pk)
     if live.is_pending:
         detail = "The proposal changed since you looked at it."
         raise Decided(detail, code="stale_version", version=live.version)
     raise Decided(decided_by=live.decided_by, state=live.state, version=live.version)
 
 
-def _witnesses(found: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence, or refuse when too little of it is left."""
-    rows = proposals.living(found)
+def _evidence(proposal: ConsolidationProposal) -> list[JournalEntry]:
+    """Return the evidence, or raise Conflict when too little of it is left."""
+    rows = proposals.living(proposal)
     if len(rows) < 2:
         detail = "Too little of the evidence is left: less than two entries."
         raise errors.Conflict(detail, code="evidence_gone")
@@ -144,13 +147,13 @@ def _witnesses(found: ConsolidationProposal) -> list[JournalEntry]:
 
 
 def _tell(
-    found: ConsolidationProposal,
+    proposal: ConsolidationProposal,
     final: str,
     rows: Sequence[JournalEntry],
     place: Place,
     by: Actor,
 ) -> JournalEntry:
-    pattern = next(iter(proposals.headings([final])), found.pattern)
+    pattern = next(iter(proposals.headings([final])), proposal.pattern)
     new = NewEntry(
         entry_type="memory.consolidated",
         severity=Severity.NOTICE,
@@ -158,26 +161,26 @@ def _tell(
         payload={
             "rules_count": 1,
             "content": final,
-            "confidence": found.confidence,
+            "confidence": proposal.confidence,
             "label": place.label,
-            "summariser": found.summariser,
+            "summariser": proposal.summariser,
             "approved_by": by.label,
         },
         refs={
-            "proposal_id": found.id,
+            "proposal_id": proposal.id,
             "source_entry_ids": [row.id for row in rows],
         },
-        crew_id=found.crew_id,
+        crew_id=proposal.crew_id,
     )
     return journal.write([new], by=by)[0]
 
 
 def _link(
-    found: ConsolidationProposal, entry: JournalEntry, rows: Sequence[JournalEntry]
+    proposal: ConsolidationProposal, entry: JournalEntry, rows: Sequence[JournalEntry]
 ) -> None:
     MemoryRelation.objects.bulk_create(
         MemoryRelation(
-            workspace_id=found.workspace_id,
+            workspace_id=proposal.workspace_id,
             src=entry,
             dst=row,
             relation=MemoryRelation.Kind.SUPPORTS,
@@ -186,39 +189,41 @@ def _link(
     )
 
 
-def _put_back(found: ConsolidationProposal, request: Request, before: str) -> None:
-    """Take a rule out of the file again when its transaction came to nothing."""
+def _restore_file(
+    proposal: ConsolidationProposal, request: Request, before: str
+) -> None:
+    """Restore the file when the transaction of the write was rolled back."""
     owner, place = request.owner, request.place
-    with paths.vault().locked(owner.path(place)):
-        now_there = writer.current(owner, place)
-        theirs = ConsolidationProposal.objects.get(pk=found.pk)
-        if not theirs.is_pending or now_there != writer.joined(before, request):
+    with paths.file_store().locked(owner.path(place)):
+        current = writer.current_text(owner, place)
+        live = ConsolidationProposal.objects.get(pk=proposal.pk)
+        if not live.is_pending or current != writer.resulting_text(before, request):
             return
         if before:
-            paths.vault().write(owner.parts(place), before.encode())
+            paths.file_store().write(owner.parts(place), before.encode())
         else:
-            paths.vault().remove(owner.parts(place))
+            paths.file_store().remove(owner.parts(place))
 
 
 def reject(
-    found: ConsolidationProposal, *, version: int, reason: str, by: Actor
+    proposal: ConsolidationProposal, *, version: int, reason: str, by: Actor
 ) -> ConsolidationProposal:
-    """Turn a rule down, with the reason kept; it is not proposed again."""
-    by.require("proposals.decide", found.workspace_id)
-    why = reason.strip()
-    if not why or not entries.is_storable(why):
+    """Reject a rule with a reason; it is not proposed again."""
+    by.require("proposals.decide", proposal.workspace_id)
+    text = reason.strip()
+    if not text or not entries.is_storable(text):
         raise errors.Invalid("A rejection needs a reason.", code="reason_required")
-    if len(why) > REASON_CHARS:
-        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(why))
+    if len(text) > REASON_CHARS:
+        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(text))
     with transaction.atomic():
-        _settle(found, version, ProposalState.REJECTED, by, why)
+        _set_state(proposal, version, ProposalState.REJECTED, by, text)
         new = NewEntry(
             entry_type="memory.consolidation_rejected",
             severity=Severity.NOTICE,
-            summary=f"Rejected as a rule: {found.pattern}"[:1_000],
-            payload={"reason": why, "rejected_by": by.label},
-            refs={"proposal_id": found.id},
-            crew_id=found.crew_id,
+            summary=f"Rejected as a rule: {proposal.pattern}"[:1_000],
+            payload={"reason": text, "rejected_by": by.label},
+            refs={"proposal_id": proposal.id},
+            crew_id=proposal.crew_id,
         )
         journal.write([new], by=by)
-    return proposals.proposal(by, found.pk)
+    return proposals.proposal(by, proposal.pk)

@@ -1,7 +1,7 @@
-"""What a consolidation looks at: candidates since the watermark, and what is marked.
+"""The entries a consolidation reads: candidates since the watermark, and marked ones.
 
 A mark is found by its own entry in the chain, so that an old entry that is pinned today
-is seen today. All of it goes to the summariser, the marked ones too.
+is read today. All of them go to the summariser.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Window:
 
 
 def is_denial(payload: Mapping[str, Any]) -> bool:
-    """Whether a decision said no."""
-    said = (payload.get(key) for key in ("decision", "outcome", "result"))
-    refused = any(isinstance(one, str) and one.casefold() in _DENIALS for one in said)
-    return refused or payload.get("allowed") is False
+    """Whether a decision was a denial."""
+    values = (payload.get(key) for key in ("decision", "outcome", "result"))
+    words = {value.casefold() for value in values if isinstance(value, str)}
+    return bool(words & _DENIALS) or payload.get("allowed") is False
 
 
 def _is_candidate(row: JournalEntry) -> bool:
@@ -65,9 +65,9 @@ def _is_candidate(row: JournalEntry) -> bool:
 
 def _candidates(crew: Crew, after: int, upto: int) -> QuerySet[JournalEntry]:
     status = Q(entry_type="mission.status_change", severity__in=LOUD)
-    wanted = Q(entry_type__in=ALWAYS) | Q(entry_type="keeper.decision") | status
+    condition = Q(entry_type__in=ALWAYS) | Q(entry_type="keeper.decision") | status
     return JournalEntry.objects.filter(
-        wanted,
+        condition,
         workspace_id=crew.workspace_id,
         crew_id=crew.id,
         seq__gt=after,
@@ -88,19 +88,19 @@ def _marked(crew: Crew, mark: ConsolidationMark, upto: int) -> list[JournalEntry
         seq__lte=upto,
         erased_at__isnull=True,
     )
-    named = {str(row.payload.get("target_entry_id", "")) for row in ledger}
-    wanted = sorted(named | {str(one) for one in mark.waiting_pins})
-    found: list[JournalEntry] = []
-    for at in range(0, len(wanted), IDS_AT_ONCE):
-        found += JournalEntry.objects.filter(
+    target_ids = {str(row.payload.get("target_entry_id", "")) for row in ledger}
+    entry_ids = sorted(target_ids | {str(pin_id) for pin_id in mark.waiting_pins})
+    rows: list[JournalEntry] = []
+    for at in range(0, len(entry_ids), IDS_AT_ONCE):
+        rows += JournalEntry.objects.filter(
             workspace_id=crew.workspace_id,
             crew_id=crew.id,
-            pk__in=wanted[at : at + IDS_AT_ONCE],
+            pk__in=entry_ids[at : at + IDS_AT_ONCE],
             priority__in=MARKED,
             erased_at__isnull=True,
             restricted_at__isnull=True,
         )
-    return sorted(found, key=lambda row: row.seq)
+    return sorted(rows, key=lambda row: row.seq)
 
 
 def window(crew: Crew, mark: ConsolidationMark, batch: int) -> Window:
@@ -108,60 +108,60 @@ def window(crew: Crew, mark: ConsolidationMark, batch: int) -> Window:
     head = ChainHead.objects.filter(pk=crew.workspace_id).first()
     upto = head.seq if head else 0
     rows = _candidates(crew, mark.seq, upto).order_by("seq")
-    found: list[JournalEntry] = []
+    batch_rows: list[JournalEntry] = []
     has_more = False
     for row in rows.iterator(chunk_size=IDS_AT_ONCE):
         if not _is_candidate(row):
             continue
-        if len(found) == batch:
-            upto, has_more = found[-1].seq, True
+        if len(batch_rows) == batch:
+            upto, has_more = batch_rows[-1].seq, True
             break
-        found.append(row)
+        batch_rows.append(row)
     marked = _marked(crew, mark, upto)
-    merged = {row.id: row for row in (*found, *marked)}
+    merged = {row.id: row for row in (*batch_rows, *marked)}
     entries = sorted(merged.values(), key=lambda row: row.seq)
     return Window(entries, marked, upto, has_more)
 
 
 def _vectors(rows: Sequence[JournalEntry]) -> dict[str, Any]:
     """Return the stored vectors of the model in use, by entry id."""
-    model, found = engine.embedder().model, {}
+    model, vectors = engine.embedder().model, {}
     for at in range(0, len(rows), IDS_AT_ONCE):
         ids = [row.id for row in rows[at : at + IDS_AT_ONCE]]
         stored = Embedding.objects.filter(
             pk__in=ids, state=State.INDEXED, model=model
         ).values_list("entry_id", "vector")
         for entry_id, vector in stored:
-            found[entry_id] = np.frombuffer(bytes(vector), dtype="<f4")
-    return found
+            vectors[entry_id] = np.frombuffer(bytes(vector), dtype="<f4")
+    return vectors
 
 
-def material(found: Window) -> list[Material]:
+def material(window: Window) -> list[Material]:
     """Return the entries as a summariser sees them."""
-    vectors, marked = _vectors(found.entries), {row.id for row in found.marked}
-    made = []
-    for row in found.entries:
+    vectors, marked = _vectors(window.entries), {row.id for row in window.marked}
+    items = []
+    for row in window.entries:
         payload = row.payload
         tells = row.entry_type != "summary.generated" or row.severity in LOUD
-        said = policy.text("", payload)[:TEXT_CHARS]
-        made.append(
+        text = policy.text("", payload)[:TEXT_CHARS]
+        items.append(
             Material(
                 id=row.id,
                 entry_type=row.entry_type,
                 severity=row.severity,
                 summary=row.summary,
-                text=said,
+                text=text,
                 outcome=outcome_of(payload),
                 ts=row.ts,
                 tells=tells or row.id in marked,
                 vector=vectors.get(row.id),
             )
         )
-    return made
+    return items
 
 
 def is_index_behind(workspace_id: str) -> bool:
-    """Whether entries still wait for their first try at a vector."""
+    """Whether entries still wait for their first embedding attempt."""
     if engine.embedder().name == "none":
         return False
     head = ChainHead.objects.filter(pk=workspace_id).first()

@@ -1,8 +1,8 @@
-"""What a conversation leaves behind, drawn by a chat model behind an Ollama server.
+"""Memories extracted from a conversation by a chat model on an Ollama server.
 
-The model numbers nothing and names nobody: it returns statements, and only those are
-kept whose words the user said. Whatever goes wrong, the fixed patterns stand in, so a
-turn never waits for a model longer than its time-out and never loses what is plain.
+The model returns statements, and only those are kept whose words the user said. On any
+fault the fixed patterns are used, so a turn never waits for a model longer than its
+time-out and never loses what the patterns find.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from episodic.summarisers.ollama import OllamaSummariser
 from memory import scanner
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.extracting import (
-    MOST,
+    MAX_MEMORIES,
     SENTENCE_CHARS,
     PatternExtractor,
 )
@@ -62,7 +62,7 @@ def _words(text: str) -> set[str]:
 
 
 class OllamaExtractor(OllamaSummariser):
-    """A chat model that draws statements from a conversation."""
+    """A chat model that extracts statements from a conversation."""
 
     def __init__(
         self,
@@ -76,51 +76,54 @@ class OllamaExtractor(OllamaSummariser):
         self._plain = PatternExtractor()
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> list[Memory]:
-        """Return what the model found and the user said; else what patterns find."""
-        said = "\n".join(one.content for one in messages if one.role == "user")[:CHARS]
-        if not said.strip():
+        """Return the model's statements; on a fault, what the patterns find."""
+        contents = [item.content for item in messages if item.role == "user"]
+        text = "\n".join(contents)[:CHARS]
+        if not text.strip():
             return []
         try:
-            found = self._statements(said)
+            statements = self._statements(text)
         except SummariserError as error:
             log.warning("extraction_by_patterns", reason=error.reason)
             return self._plain.extract(scope, messages)
-        return [self._memory(scope, one) for one in found][:MOST]
+        return [self._memory(scope, item) for item in statements][:MAX_MEMORIES]
 
-    def _memory(self, scope: Scope, one: dict[str, str]) -> Memory:
+    def _memory(self, scope: Scope, statement: dict[str, str]) -> Memory:
         return Memory(
-            content=one["content"],
-            type=one["type"],
+            content=statement["content"],
+            type=statement["type"],
             scope=dict(scope),
             confidence=SURE,
         )
 
-    def _statements(self, said: str) -> list[dict[str, str]]:
-        """Return statements whose every longer word stands in what was said."""
-        safe = scanner.redact_for_prompt(said).replace("<", "‹").replace(">", "›")
+    def _statements(self, text: str) -> list[dict[str, str]]:
+        """Return statements whose every longer word is in the user's text."""
+        safe = scanner.redact_for_prompt(text).replace("<", "‹").replace(">", "›")
         answer = self.chat(PROMPT, f"<said>\n{safe}\n</said>", SCHEMA)
         try:
             rows = json.loads(answer)["statements"]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise SummariserError("bad_answer", "The answer is not JSON.") from None
-        known, kept = _words(said), []
+        words, statements = _words(text), []
         for row in rows if isinstance(rows, list) else []:
             content = row.get("content") if isinstance(row, dict) else None
             if not isinstance(content, str) or not 0 < len(content) <= SENTENCE_CHARS:
                 continue
-            if {word for word in _words(content) if len(word) > 3} <= known:
+            if {word for word in _words(content) if len(word) > 3} <= words:
                 kind = row.get("type")
                 fits = kind in ("fact", "preference", "decision")
-                kept.append({"content": content, "type": kind if fits else "fact"})
-        return kept
+                statements.append(
+                    {"content": content, "type": kind if fits else "fact"}
+                )
+        return statements
 
 
 def install() -> None:
-    """Put it in place when a chat model is configured."""
+    """Register it when a chat model is configured."""
     if settings.CONSOLIDATE_MODEL:
-        made = OllamaExtractor(
+        extractor = OllamaExtractor(
             settings.OLLAMA_HOST,
             settings.CONSOLIDATE_MODEL,
             timeout=settings.OLLAMA_TIMEOUT,
         )
-        extracting.register(made)
+        extracting.register(extractor)

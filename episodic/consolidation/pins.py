@@ -1,8 +1,8 @@
-"""What an operator pinned, written into the memory files that agents start from.
+"""Pinned entries, written into the memory files that agents start with.
 
 A pinned entry of an agent goes into that agent's own pins.md. One of the crew, or of an
-agent that is gone, goes into CREW.md: the shared file that everybody in the crew has in
-front of them. The entry's id stands in the line, so that a pin is written once.
+agent that was deleted, goes into CREW.md: the file that every agent of the crew reads.
+The line contains the entry's id, so that a pin is written once.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ SOURCE = "consolidate"
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinReport:
     """How many pins were written, and which entries could not be."""
 
-    written: int
-    waiting: tuple[str, ...]
+    count: int
+    pending_ids: tuple[str, ...]
 
 
 def line(entry: JournalEntry) -> str:
@@ -38,38 +38,38 @@ def line(entry: JournalEntry) -> str:
     return f"- {one_line(entry.summary, LINE_CHARS)} ({entry.id}, {day})"
 
 
-def _homes(
+def _by_file(
     crew: Crew, entries: Iterable[JournalEntry]
 ) -> dict[tuple[Owner, Place], list[JournalEntry]]:
     agents = {a.id: a for a in Agent.objects.filter(crew=crew).select_related("crew")}
-    found: dict[tuple[Owner, Place], list[JournalEntry]] = defaultdict(list)
+    files: dict[tuple[Owner, Place], list[JournalEntry]] = defaultdict(list)
     for entry in entries:
         agent = agents.get(entry.agent_id or "")
         if agent is None:
-            found[Owner(crew), Place(Tier.CREW)].append(entry)
+            files[Owner(crew), Place(Tier.CREW)].append(entry)
         else:
-            found[paths.owner_of_agent(agent), Place(Tier.PINS)].append(entry)
-    return found
+            files[paths.owner_of_agent(agent), Place(Tier.PINS)].append(entry)
+    return files
 
 
-def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> Pinned:
-    """Append what is not there yet; the pins of a file that is full keep waiting.
+def write(crew: Crew, entries: Iterable[JournalEntry], *, by: Actor) -> PinReport:
+    """Append the missing pins; those of a file that is full stay pending.
 
-    A pin that the scanner holds is not waiting here: its case is in the quarantine.
+    A pin that the scanner holds is not pending: it is in the quarantine.
     """
-    written, waiting = 0, []
-    for (owner, place), mine in _homes(crew, entries).items():
-        there = writer.current(owner, place)
-        for entry in mine:
-            if entry.id in there:
+    count, pending_ids = 0, []
+    for (owner, place), rows in _by_file(crew, entries).items():
+        body = writer.current_text(owner, place)
+        for entry in rows:
+            if entry.id in body:
                 continue
             text = f"{line(entry)}\n"
             request = Request(owner, place, text, WriteMode.APPEND, SOURCE)
             try:
-                there = writer.write(request, by=by).body
-                written += 1
-            except quarantine.Held:
+                body = writer.write(request, by=by).body
+                count += 1
+            except quarantine.HeldForReview:
                 continue
-            except errors.HouseError:
-                waiting.append(entry.id)
-    return Pinned(written, tuple(waiting))
+            except errors.AppError:
+                pending_ids.append(entry.id)
+    return PinReport(count, tuple(pending_ids))

@@ -1,4 +1,4 @@
-"""How much stands behind a rule: six signals, each in 0..1, and their weighted sum.
+"""Support of a rule: six signals, each in 0..1, and their weighted sum.
 
     relevance        0.30   confidence of the summariser; NaN counts as 0
     frequency        0.24   ln(1 + recalls) / ln(31), 1 from 30 recalls on
@@ -73,9 +73,9 @@ def _recency(age_days: float | None) -> float:
 
 
 def _richness(evidence: int, types: int) -> float:
-    many = _unit(evidence / FULL_EVIDENCE)
-    varied = _unit(types / FULL_TYPES)
-    return 0.3 * many + 0.7 * varied
+    amount = _unit(evidence / FULL_EVIDENCE)
+    variety = _unit(types / FULL_TYPES)
+    return 0.3 * amount + 0.7 * variety
 
 
 def score(support: Support) -> Score:

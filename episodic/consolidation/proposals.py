@@ -1,4 +1,4 @@
-"""Rules that wait for a person: their text, what they would change, what backs them."""
+"""Proposed rules: their text, what approving would change, and their support."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from episodic.consolidation import promotion
 from episodic.consolidation.pins import SOURCE
 from episodic.consolidation.promotion import Score, Support
 from episodic.models import ConsolidationProposal, Embedding, ProposalState
-from memory import pagination
+from memory import pagination, workspace_tree
 from memory.files import paths, versions, writer
 from memory.files.paths import Owner
 from memory.files.versions import DiffLine
 from memory.files.writer import Request
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import JournalEntry, MemoryFile
 from memory.rules import errors, tokenizer
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier, WriteMode
 
 SHOWN_IDS: Final = 8
-ALIKE: Final = 0.75
+MIN_SIMILARITY: Final = 0.75
 _HEADING: Final = re.compile(r"^##\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -54,10 +53,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stands behind a proposal: entries, how often they were used, the score."""
+    """The evidence of a proposal, how often it was recalled, and the score."""
 
     evidence: list[JournalEntry]
-    gone: int
+    missing_count: int
     support: Support
     score: Score
 
@@ -74,37 +73,40 @@ def key(pattern: str) -> str:
 
 
 def block(pattern: str, action: str, confidence: float, evidence: Sequence[str]) -> str:
-    """Return a rule as it stands in a learned file."""
-    told = ", ".join(evidence[:SHOWN_IDS])
+    """Return a rule as text of a learned file."""
+    ids = ", ".join(evidence[:SHOWN_IDS])
     if len(evidence) > SHOWN_IDS:
-        told += f" and {len(evidence) - SHOWN_IDS} more"
-    parts = [f"## {pattern}", action, f"Evidence: {told} (confidence {confidence:.2f})"]
+        ids += f" and {len(evidence) - SHOWN_IDS} more"
+    parts = [f"## {pattern}", action, f"Evidence: {ids} (confidence {confidence:.2f})"]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def headings(crew_files: Sequence[str]) -> list[str]:
-    """Return the patterns that stand in learned files."""
-    return [found for text in crew_files for found in _HEADING.findall(text)]
+    """Return the patterns of the rules in learned files."""
+    return [heading for text in crew_files for heading in _HEADING.findall(text)]
 
 
 def learned(owner: Owner) -> list[str]:
     """Return the texts of a crew's learned files."""
     rows = MemoryFile.objects.filter(crew=owner.crew, tier=Tier.LEARNED.value)
-    found = rows.exclude(sha256="").select_related("crew__workspace", "agent")
-    return [writer.current(owner, paths.place_of(row)) for row in found]
+    files = rows.exclude(sha256="").select_related("crew__workspace", "agent")
+    return [writer.current_text(owner, paths.place_of(row)) for row in files]
 
 
 def is_alike(pattern: str, other: str) -> bool:
     """Whether two patterns say the same in nearly the same words."""
-    mine, theirs = (
-        set(tokenizer.telling(tokenizer.split(text))) for text in (pattern, other)
+    left_words, right_words = (
+        set(tokenizer.without_stop_words(tokenizer.split(text)))
+        for text in (pattern, other)
     )
-    return len(mine & theirs) >= ALIKE * max(1, len(mine | theirs))
+    return len(left_words & right_words) >= MIN_SIMILARITY * max(
+        1, len(left_words | right_words)
+    )
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def pending_count(actor: Actor) -> int:
-    """Return how many proposals wait, 0 for whoever may not see them."""
+    """Return how many proposals are pending, 0 for an actor who may not see them."""
     if not actor.can("proposals.read"):
         return 0
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
@@ -117,10 +119,10 @@ def proposal(actor: Actor, proposal_id: str) -> ConsolidationProposal:
     rows = ConsolidationProposal.objects.select_related(
         "crew__workspace", "learned_version"
     )
-    found = rows.filter(pk=proposal_id, workspace_id=actor.workspace_id).first()
-    if found is None:
+    row = rows.filter(pk=proposal_id, workspace_id=actor.workspace_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def page(
@@ -136,62 +138,65 @@ def page(
         at, last = pagination.read(cursor, actor.workspace_id, question)
         edge = parse_datetime(str(at))
         rows = rows.filter(Q(created_at__lt=edge) | Q(created_at=edge, id__lt=last))
-    ordered = rows.select_related("crew").order_by("-created_at", "-id")
-    found = list(ordered[: limit + 1])
-    if len(found) <= limit:
-        return ProposalPage(found, None)
-    end = found[limit - 1]
+    newest = rows.select_related("crew").order_by("-created_at", "-id")
+    items = list(newest[: limit + 1])
+    if len(items) <= limit:
+        return ProposalPage(items, None)
+    end = items[limit - 1]
     position: list[str | int] = [end.created_at.isoformat(), end.id]
-    made = pagination.make(actor.workspace_id, question, position)
-    return ProposalPage(found[:limit], made)
+    next_cursor = pagination.make(actor.workspace_id, question, position)
+    return ProposalPage(items[:limit], next_cursor)
 
 
-def living(found: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence that is still there, of this crew, in the order given."""
+def living(rule: ConsolidationProposal) -> list[JournalEntry]:
+    """Return the evidence that still exists, of this crew, in the order given."""
     rows = JournalEntry.objects.filter(
-        workspace_id=found.workspace_id,
-        crew_id=found.crew_id,
-        pk__in=found.evidence,
+        workspace_id=rule.workspace_id,
+        crew_id=rule.crew_id,
+        pk__in=rule.evidence,
         erased_at__isnull=True,
     )
-    known = {row.id: row for row in rows}
-    return [known[one] for one in found.evidence if one in known]
+    by_id = {row.id: row for row in rows}
+    return [by_id[entry_id] for entry_id in rule.evidence if entry_id in by_id]
 
 
-def support(found: ConsolidationProposal, rows: Sequence[JournalEntry]) -> Support:
+def support(rule: ConsolidationProposal, rows: Sequence[JournalEntry]) -> Support:
     """Return what the promotion score is made of.
 
     One recall counts every entry it returned, so the most recalled entry tells how many
     recalls there were at least; recalls at different moments were different questions,
     at least as far as each entry's last recall tells. Both are lower bounds.
     """
-    used = Embedding.objects.filter(pk__in=[row.id for row in rows])
-    told = list(used.values_list("reference_count", "last_referenced_at"))
+    embeddings = Embedding.objects.filter(pk__in=[row.id for row in rows])
+    references = list(embeddings.values_list("reference_count", "last_referenced_at"))
     newest = max((row.ts for row in rows), default=None)
     age = (timezone.now() - newest).total_seconds() / 86_400 if newest else None
     return Support(
-        confidence=found.confidence,
-        recalls=max((count for count, _ in told), default=0),
-        queries=len({moment for _, moment in told if moment}),
+        confidence=rule.confidence,
+        recalls=max((count for count, _ in references), default=0),
+        queries=len({moment for _, moment in references if moment}),
         age_days=age,
-        runs=found.runs,
+        runs=rule.runs,
         evidence=len(rows),
         types=len({row.entry_type for row in rows}),
     )
 
 
-def facts(found: ConsolidationProposal) -> Facts:
-    """Return what stands behind a proposal, as of now."""
-    rows = living(found)
-    behind = support(found, rows)
-    gone = len(found.evidence) - len(rows)
-    return Facts(rows, gone, behind, promotion.score(behind))
+def facts(rule: ConsolidationProposal) -> Facts:
+    """Return the evidence and the score of a proposal, as of now."""
+    rows = living(rule)
+    backing = support(rule, rows)
+    missing_count = len(rule.evidence) - len(rows)
+    return Facts(rows, missing_count, backing, promotion.score(backing))
 
 
-def rescore(found: ConsolidationProposal) -> None:
-    """Put today's score on an unsaved or saved proposal."""
-    known = facts(found)
-    found.signals, found.score = known.score.signals, known.score.composite
+def rescore(rule: ConsolidationProposal) -> None:
+    """Set today's score on a proposal, without saving it."""
+    current = facts(rule)
+    rule.signals, rule.score = (
+        current.score.signals,
+        current.score.composite,
+    )
 
 
 def _appendix(before: str, text: str) -> str:
@@ -199,18 +204,18 @@ def _appendix(before: str, text: str) -> str:
     return f"\n{text}" if before.strip() else text
 
 
-def today(found: ConsolidationProposal) -> tuple[Owner, Place]:
+def today(rule: ConsolidationProposal) -> tuple[Owner, Place]:
     """Return the file that approving a proposal now would write."""
     day = timezone.now().date().isoformat()
-    return Owner(found.crew), Place(Tier.LEARNED, day)
+    return Owner(rule.crew), Place(Tier.LEARNED, day)
 
 
-def change(found: ConsolidationProposal, text: str | None = None) -> Change:
+def change(rule: ConsolidationProposal, text: str | None = None) -> Change:
     """Return what approving would make of today's learned file."""
-    owner, place = today(found)
-    before = writer.current(owner, place)
-    request = request_of(owner, place, before, text or found.text)
-    after = writer.joined(before, request)
+    owner, place = today(rule)
+    before = writer.current_text(owner, place)
+    request = request_of(owner, place, before, text or rule.text)
+    after = writer.resulting_text(before, request)
     lines = versions.diff(before.encode(), after.encode())
     return Change(place.label, before, after, tuple(lines))
 
@@ -223,7 +228,7 @@ def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
 def seen_by(actor: Actor, rows: Sequence[JournalEntry]) -> dict[str, str]:
     """Return agent id → slug for the agents behind the evidence."""
     actor.require("proposals.read")
-    return queries.names(rows)
+    return workspace_tree.agent_slugs(rows)
 
 
 def moment(value: datetime | None) -> str | None:

@@ -1,9 +1,9 @@
-"""Drawing rules from what happened: a crew's entries since its watermark, once each.
+"""Consolidation: rules from a crew's entries since its watermark, once each.
 
 The watermark is the number of the last entry considered, so that downtime loses
-nothing; too few entries leave it where it is, and they wait. Rules become proposals,
-the journal is told and the watermark moves in one transaction: a run that dies before
-that is simply repeated. No rule gets into a file here, whoever asks for the run.
+nothing; too few entries leave it unmoved. Proposals, their journal entry and the
+watermark are written in one transaction: a run that dies before that is repeated. No
+rule is written to a file here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from episodic.summarisers import base
 from episodic.summarisers.base import Rule, Summariser, SummariserError
 from episodic.summarisers.extractive import Extractive
 from episodic.summarisers.ollama import OllamaSummariser
+from memory import workspace_tree
 from memory.files.paths import Owner
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Crew, JournalEntry
 from memory.ports import subject_linker
 from memory.ports.subject_linker import Gate
@@ -35,17 +35,16 @@ from memory.rules import errors, permissions
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-LEAST: Final = 10
+MIN_ENTRIES: Final = 10
 LEASE: Final = timedelta(minutes=10)
 
 
 @dataclass(slots=True)
-class Done:
-    """What a run did for one crew. ``skipped`` and ``error`` are sentences or empty.
+class CrewReport:
+    """The result of a run for one crew; ``skipped`` and ``error`` are sentences or "".
 
     Of the rules found, some were proposed; others were known already, held by the
-    scanner, or refused because their evidence did not hold, or because they are about
-    a person who must not come back.
+    scanner, or refused: invalid evidence, or the name of a suppressed person.
     """
 
     crew: str
@@ -73,7 +72,7 @@ def summariser() -> Summariser:
 
 # ── One at a time ────────────────────────────────────────────────────────────
 def _lease(crew: Crew) -> None:
-    """Take the crew for this run; raise Conflict while another run has it."""
+    """Lease the crew for this run; raise Conflict while another run has it."""
     ConsolidationMark.objects.get_or_create(
         crew=crew, defaults={"workspace_id": crew.workspace_id}
     )
@@ -85,84 +84,86 @@ def _lease(crew: Crew) -> None:
         raise errors.Conflict(detail, code="already_running")
 
 
-def _let_go(crew: Crew) -> None:
+def _release(crew: Crew) -> None:
     ConsolidationMark.objects.filter(crew=crew).update(lease_until=None)
 
 
-def run(crew: Crew, *, by: Actor, using: Summariser | None = None) -> Done:
+def run(crew: Crew, *, by: Actor, using: Summariser | None = None) -> CrewReport:
     """Consolidate one crew up to now, a batch at a time."""
     by.require("consolidate.run", crew.workspace_id)
-    chosen, done = using or summariser(), Done(crew.slug)
+    model, report = using or summariser(), CrewReport(crew.slug)
     _lease(crew)
     try:
-        while _step(crew, chosen, done, by):
+        while _step(crew, model, report, by):
             until = timezone.now() + LEASE
             ConsolidationMark.objects.filter(crew=crew).update(lease_until=until)
     except SummariserError as error:
-        done.error = str(error)
+        report.error = str(error)
     finally:
-        _let_go(crew)
-    return done
+        _release(crew)
+    return report
 
 
-def _step(crew: Crew, chosen: Summariser, done: Done, by: Actor) -> bool:
+def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
     """Consider the next batch; return whether there is another one."""
     mark = ConsolidationMark.objects.get(crew=crew)
-    window = candidates.window(crew, mark, chosen.batch)
-    pinned = pins.write(crew, window.marked, by=by)
-    done.pins += pinned.written
-    done.pins_waiting = len(pinned.waiting)
-    if len(window.entries) < LEAST and not window.has_permanent:
-        waiting = list(pinned.waiting)
-        ConsolidationMark.objects.filter(crew=crew).update(waiting_pins=waiting)
-        if not done.considered:
-            done.skipped = f"{len(window.entries)} new of the {LEAST} entries it takes"
+    window = candidates.window(crew, mark, model.batch)
+    pin_report = pins.write(crew, window.marked, by=by)
+    report.pins += pin_report.count
+    report.pins_waiting = len(pin_report.pending_ids)
+    if len(window.entries) < MIN_ENTRIES and not window.has_permanent:
+        pending_ids = list(pin_report.pending_ids)
+        ConsolidationMark.objects.filter(crew=crew).update(waiting_pins=pending_ids)
+        if not report.considered:
+            report.skipped = (
+                f"{len(window.entries)} new of the {MIN_ENTRIES} entries it takes"
+            )
         return False
     material = candidates.material(window)
-    found = base.checked(chosen.rules(material), material)
-    done.refused += found.refused
-    kept, again = _news(crew, found.rules, done, by)
+    result = base.checked(model.rules(material), material)
+    report.refused += result.refused
+    new_rules, repeated = _new_rules(crew, result.rules, report, by)
     with transaction.atomic():
-        _move(mark, window, pinned.waiting)
-        _find_again(again)
+        _move_watermark(mark, window, pin_report.pending_ids)
+        _count_repeats(repeated)
         # The strongest last: lists show the newest first.
-        rows = [propose(crew, rule, chosen.name) for rule in reversed(kept)]
-        _tell(crew, rows, window, chosen.name, by)
-    done.considered += len(window.entries)
-    done.proposed += [row.id for row in rows]
+        rows = [propose(crew, rule, model.name) for rule in reversed(new_rules)]
+        _tell(crew, rows, window, model.name, by)
+    report.considered += len(window.entries)
+    report.proposed += [row.id for row in rows]
     return window.has_more
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────
-def _news(
-    crew: Crew, rules: Sequence[Rule], done: Done, by: Actor
+def _new_rules(
+    crew: Crew, rules: Sequence[Rule], report: CrewReport, by: Actor
 ) -> tuple[list[Rule], list[ConsolidationProposal]]:
-    """Return the rules that nobody has seen and that the scanner lets pass.
+    """Return the new rules that the scanner allows, and the proposals found again.
 
-    Beside them the proposals, decided or not, that were found once more.
+    Proposals found again may be decided or not.
     """
     owner = Owner(crew)
-    standing = list(ConsolidationProposal.objects.filter(crew=crew))
-    taught = proposals.headings(proposals.learned(owner))
+    existing = list(ConsolidationProposal.objects.filter(crew=crew))
+    learned = proposals.headings(proposals.learned(owner))
     gate = subject_linker.gate(crew.workspace_id)
-    kept: list[Rule] = []
-    found_again: dict[str, ConsolidationProposal] = {}
+    new: list[Rule] = []
+    repeated: dict[str, ConsolidationProposal] = {}
     for rule in rules:
-        known = [*taught, *(one.pattern for one in kept)]
-        again = [one for one in standing if _is_again(rule, one.pattern)]
-        if again or any(_is_again(rule, pattern) for pattern in known):
-            found_again |= {one.id: one for one in again}
-            done.known += 1
-        elif approval.why_held(owner, f"{rule.pattern}\n{rule.action}", by):
-            done.held += 1
-        elif gate is not None and _names_somebody_gone(gate, rule):
-            done.refused += 1
+        patterns = [*learned, *(row.pattern for row in new)]
+        repeats = [row for row in existing if _is_same(rule, row.pattern)]
+        if repeats or any(_is_same(rule, pattern) for pattern in patterns):
+            repeated |= {row.id: row for row in repeats}
+            report.known += 1
+        elif approval.hold_reason(owner, f"{rule.pattern}\n{rule.action}", by):
+            report.held += 1
+        elif gate is not None and _names_suppressed_person(gate, rule):
+            report.refused += 1
         else:
-            kept.append(rule)
-    return kept, list(found_again.values())
+            new.append(rule)
+    return new, list(repeated.values())
 
 
-def _names_somebody_gone(gate: Gate, rule: Rule) -> bool:
+def _names_suppressed_person(gate: Gate, rule: Rule) -> bool:
     """Whether a rule is about a person who was erased or opted out."""
     try:
         gate((rule.pattern, rule.action), ())
@@ -171,13 +172,13 @@ def _names_somebody_gone(gate: Gate, rule: Rule) -> bool:
     return False
 
 
-def _is_again(rule: Rule, pattern: str) -> bool:
-    same = proposals.key(rule.pattern) == proposals.key(pattern)
-    return same or proposals.is_alike(rule.pattern, pattern)
+def _is_same(rule: Rule, pattern: str) -> bool:
+    same_key = proposals.key(rule.pattern) == proposals.key(pattern)
+    return same_key or proposals.is_alike(rule.pattern, pattern)
 
 
-def _find_again(rows: Sequence[ConsolidationProposal]) -> None:
-    """Count that waiting rules were found once more, and score them anew."""
+def _count_repeats(rows: Sequence[ConsolidationProposal]) -> None:
+    """Count that pending rules were found again, and rescore them."""
     for row in rows:
         if row.is_pending:
             row.runs, row.last_found_at = row.runs + 1, timezone.now()
@@ -186,9 +187,9 @@ def _find_again(rows: Sequence[ConsolidationProposal]) -> None:
 
 
 def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
-    """Put a rule before the people who decide."""
+    """Store a rule as a proposal."""
     text = proposals.block(rule.pattern, rule.action, rule.confidence, rule.evidence)
-    made = ConsolidationProposal(
+    row = ConsolidationProposal(
         workspace_id=crew.workspace_id,
         crew=crew,
         pattern=rule.pattern,
@@ -200,24 +201,26 @@ def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
         evidence=list(rule.evidence),
         summariser=name,
     )
-    proposals.rescore(made)
-    made.save(force_insert=True)
-    told = subject_linker.Written(str(made.pk), (text, rule.pattern))
-    subject_linker.note(crew.workspace_id, "proposals", [told])
-    return made
+    proposals.rescore(row)
+    row.save(force_insert=True)
+    texts = subject_linker.TextRow(str(row.pk), (text, rule.pattern))
+    subject_linker.note(crew.workspace_id, "proposals", [texts])
+    return row
 
 
 # ── The end of a batch ───────────────────────────────────────────────────────
-def _move(mark: ConsolidationMark, window: Window, waiting: Sequence[str]) -> None:
-    """Move the watermark, unless somebody else did in the meantime."""
+def _move_watermark(
+    mark: ConsolidationMark, window: Window, pending_ids: Sequence[str]
+) -> None:
+    """Move the watermark; Conflict when another run moved it meanwhile."""
     rows = ConsolidationMark.objects.filter(crew_id=mark.crew_id, seq=mark.seq)
-    moved = rows.update(
+    updated = rows.update(
         seq=window.upto,
         runs=F("runs") + 1,
-        waiting_pins=list(waiting),
+        waiting_pins=list(pending_ids),
         last_run_at=timezone.now(),
     )
-    if not moved:
+    if not updated:
         detail = "Another run considered these entries."
         raise errors.Conflict(detail, code="already_running")
 
@@ -229,19 +232,19 @@ def _tell(
     name: str,
     by: Actor,
 ) -> JournalEntry:
-    """Leave an entry, also when nothing was found: the run happened."""
-    count, seen = len(rows), len(window.entries)
+    """Write the run to the journal, also when no rule was found."""
+    count, considered = len(rows), len(window.entries)
     rules = f"{count} rule{'' if count == 1 else 's'}"
     kind = "memory.consolidation_proposed" if rows else "memory.consolidated"
     verb = "wait for a decision" if count != 1 else "waits for a decision"
     new = NewEntry(
         entry_type=kind,
         severity=Severity.NOTICE if rows else Severity.INFO,
-        summary=f"{seen} entries of {crew.slug} considered, "
+        summary=f"{considered} entries of {crew.slug} considered, "
         + (f"{rules} {verb}" if rows else "no rule found"),
         payload={
             "rules_count": count,
-            "entries_scanned": seen,
+            "entries_scanned": considered,
             "upto_seq": window.upto,
             "model": name,
         },
@@ -252,36 +255,36 @@ def _tell(
 
 
 # ── Many crews ───────────────────────────────────────────────────────────────
-def of_workspace(*, by: Actor, crew_id: str | None = None) -> list[Done]:
-    """Consolidate a workspace's crews, or one of them; no crew stops another."""
+def of_workspace(*, by: Actor, crew_id: str | None = None) -> list[CrewReport]:
+    """Consolidate a workspace's crews, or one; one crew's error stops no other."""
     by.require("consolidate.run")
-    chosen = [queries.crew(by, crew_id)] if crew_id else queries.crews(by)
-    return [_one(crew, by) for crew in chosen]
+    crews = [workspace_tree.crew(by, crew_id)] if crew_id else workspace_tree.crews(by)
+    return [_run_or_report(crew, by) for crew in crews]
 
 
-def _one(crew: Crew, by: Actor) -> Done:
+def _run_or_report(crew: Crew, by: Actor) -> CrewReport:
     try:
         return run(crew, by=by)
-    except errors.HouseError as error:
-        return Done(crew.slug, error=error.detail)
+    except errors.AppError as error:
+        return CrewReport(crew.slug, error=error.detail)
 
 
 def _as_clock(workspace_id: str) -> Actor:
     return permissions.system(workspace_id, "consolidation")
 
 
-def of_clock(workspace_id: str) -> list[Done]:
-    """Consolidate a workspace as the clock, once its entries have their vectors."""
+def of_clock(workspace_id: str) -> list[CrewReport]:
+    """Consolidate a workspace on schedule, once its entries have their vectors."""
     if candidates.is_index_behind(workspace_id):
         return []
     return of_workspace(by=_as_clock(workspace_id))
 
 
-def begin() -> list[Done]:
-    """Consolidate crews that never were, as soon as their entries have vectors."""
+def begin() -> list[CrewReport]:
+    """Consolidate crews for the first time, once their entries have vectors."""
     new = Crew.objects.filter(consolidation__isnull=True).select_related("workspace")
     return [
-        _one(crew, _as_clock(crew.workspace_id))
+        _run_or_report(crew, _as_clock(crew.workspace_id))
         for crew in new.order_by("id")
         if not candidates.is_index_behind(crew.workspace_id)
     ]

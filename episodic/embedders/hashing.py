@@ -59,9 +59,9 @@ def hashed(text: str) -> base.Vectors:
 def features(text: str) -> dict[str, float]:
     """Weigh the words and their pieces; repetition counts by its square root."""
     words = WORD.findall(folded(text)) or text.split()
-    counted = Counter(words)
+    counts = Counter(words)
     weights: dict[str, float] = {}
-    for word, count in counted.items():
+    for word, count in counts.items():
         weights[f"w:{word}"] = count**0.5
         for gram in grams(word):
             key = f"g:{gram}"

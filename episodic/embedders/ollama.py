@@ -1,8 +1,8 @@
 """The embedder behind an Ollama server, over HTTP.
 
-It owns the two wire shapes of Ollama (batches, and the older one text at a time), the
-limits on time and size, and the translation of everything that can go wrong into the
-errors of the seam. No address and no piece of an answer gets into a message.
+It knows the two request formats of Ollama (batches, and the older one text at a time),
+the limits on time and size, and the translation of every fault into an EmbedderError.
+No address and no piece of an answer gets into a message.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Rows = list[list[float]]
 
 
 class NoSuchRoute(base.BadAnswer):
-    """The server does not know the address of one of the two wire shapes."""
+    """The server does not know the address of one of the two request formats."""
 
 
 class OllamaEmbedder:
@@ -88,7 +88,7 @@ class OllamaEmbedder:
         try:
             return self._batch(texts)
         except NoSuchRoute:
-            # An old server, or a new one without this model: only an answer tells.
+            # An old server, or a new one without this model: the answer shows which.
             rows = self._single(texts)
             self._one_by_one = True
             return rows
@@ -107,7 +107,7 @@ class OllamaEmbedder:
 
     def _post(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            content = self._sent(route, body)
+            content = self._read_answer(route, body)
         except httpx.ConnectTimeout:
             raise base.Unreachable("The embedder cannot be reached.") from None
         except httpx.TimeoutException:
@@ -120,14 +120,14 @@ class OllamaEmbedder:
             raise base.BadAnswer("The embedder's answer cannot be read.") from None
         return parsed(content)
 
-    def _sent(self, route: str, body: dict[str, Any]) -> bytes:
+    def _read_answer(self, route: str, body: dict[str, Any]) -> bytes:
         """Post once, and once more when no connection came about."""
         try:
-            return self._sent_once(route, body)
+            return self._read_once(route, body)
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            return self._sent_once(route, body)
+            return self._read_once(route, body)
 
-    def _sent_once(self, route: str, body: dict[str, Any]) -> bytes:
+    def _read_once(self, route: str, body: dict[str, Any]) -> bytes:
         deadline = time.monotonic() + CONNECT_TIMEOUT + self.timeout
         http = self._client.get()
         with http.stream("POST", f"{self._base}{route}", json=body) as response:
@@ -135,7 +135,7 @@ class OllamaEmbedder:
                 raise NoSuchRoute(refusal(response.status_code))
             if response.status_code != httpx.codes.OK:
                 raise base.BadAnswer(refusal(response.status_code))
-            return bounded(response, deadline)
+            return read_body(response, deadline)
 
 
 def address(host: str) -> str:
@@ -148,12 +148,12 @@ def address(host: str) -> str:
         raise ValueError("the Ollama server needs an address")
     if "://" in host:
         return host.strip()
-    whole = f"http://{host.strip().rstrip('/')}"
+    url = f"http://{host.strip().rstrip('/')}"
     try:
-        port = urlsplit(whole).port
+        port = urlsplit(url).port
     except ValueError:
         raise ValueError("the address of the Ollama server is not valid") from None
-    return whole if port else f"{whole}:{OLLAMA_PORT}"
+    return url if port else f"{url}:{OLLAMA_PORT}"
 
 
 def client(timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -170,7 +170,7 @@ def client(timeout: float, transport: httpx.BaseTransport | None) -> httpx.Clien
     )
 
 
-def bounded(response: httpx.Response, deadline: float) -> bytes:
+def read_body(response: httpx.Response, deadline: float) -> bytes:
     """Read a body up to MAX_ANSWER bytes and the deadline on the monotonic clock.
 
     The client's own time-out only bounds the pause between two pieces. Raises
@@ -224,8 +224,8 @@ def prepared(prefix: str, text: str) -> str:
     A blank text becomes a dash: some servers give it an empty vector, which would
     fail the whole batch it is in.
     """
-    kept = base.sendable(text[:MAX_CHARACTERS])
-    return prefix + (kept if kept.strip() else "-")
+    body = base.sendable(text[:MAX_CHARACTERS])
+    return prefix + (body if body.strip() else "-")
 
 
 def refusal(status: int) -> str:

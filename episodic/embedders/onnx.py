@@ -84,7 +84,7 @@ def load(folder: Path, threads: int) -> Loaded:
     output = next((name for name in (POOLED, *PER_TOKEN) if name in outputs), None)
     if output is None:
         raise base.Damaged("The local model does not give sentence or token vectors.")
-    inputs = frozenset(given.name for given in session.get_inputs())
+    inputs = frozenset(node.name for node in session.get_inputs())
     workers = ThreadPoolExecutor(threads, thread_name_prefix="embed")
     return Loaded(session, tokenizer, inputs, output, workers)
 
@@ -99,13 +99,13 @@ def checked(folder: Path) -> None:
         return
     try:
         lines = sums.read_text(encoding="ascii").splitlines()
-        wanted = {
+        expected = {
             name.strip(): value for value, name in (s.split(" ", 1) for s in lines)
         }
-        found = {name: digest(folder / name) for name in wanted}
+        digests = {name: digest(folder / name) for name in expected}
     except (OSError, ValueError) as error:
         raise base.Damaged("The local model's files cannot be read.") from error
-    if found != wanted or not {MODEL, TOKENIZER} <= wanted.keys():
+    if digests != expected or not {MODEL, TOKENIZER} <= expected.keys():
         raise base.Damaged("The local model's files are not the ones shipped.")
 
 
@@ -223,13 +223,13 @@ class OnnxEmbedder:
         if not texts:
             return np.zeros((0, self.dim or 0), dtype=np.float32)
         model = loaded(self._folder, self._threads)
-        whole = [self._document_prefix + text for text in texts]
-        rows = np.stack(list(model.workers.map(model.embed, whole)))
+        passages = [self._document_prefix + text for text in texts]
+        rows = np.stack(list(model.workers.map(model.embed, passages)))
         self.dim = rows.shape[1]
         return rows
 
     def embed_query(self, text: str) -> base.Vectors:
-        """See Embedder; runs in the caller's thread, never behind documents."""
+        """See Embedder; runs in the caller's thread, not queued with documents."""
         model = loaded(self._folder, self._threads)
         vector = model.embed(self._query_prefix + text)
         self.dim = len(vector)

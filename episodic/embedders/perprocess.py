@@ -1,8 +1,8 @@
-"""Things that do not survive a fork: made at the first use, once in each process.
+"""Values that do not survive a fork: built at the first use, once in each process.
 
 Threads and open connections belong to the process that made them. A forked child that
-used its parent's would wait for threads it does not have, or talk into its siblings'
-answers, so it makes its own.
+used its parent's would wait for threads it does not have, or mix up answers with its
+siblings, so it builds its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PerProcess(Generic[T]):
         process = os.getpid()
         if process not in self._made:
             # A lock for each process: a child forked in the middle of making would
-            # inherit one that nobody opens again.
+            # inherit a lock that is never released.
             with self._locks.setdefault(process, threading.Lock()):
                 if process not in self._made:
                     self._made[process] = self._make()

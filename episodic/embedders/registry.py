@@ -1,4 +1,4 @@
-"""Which embedder a setting means: the one place that knows all of them."""
+"""The registry of embedders: builds the one that a setting names."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def from_folder(folder: Path, threads: int) -> onnx.OnnxEmbedder:
     folder's name tells the family, and with it the prefixes.
     """
     digests = [onnx.digest(folder / name) for name in (onnx.MODEL, onnx.TOKENIZER)]
-    wanted = families.prefixes(folder.name)
+    prefixes = families.prefixes(folder.name)
     return onnx.OnnxEmbedder(
         folder,
         name=f"local:{folder.name}",
         model=f"{folder.name}-{digests[0][:8]}-{digests[1][:4]}",
         threads=threads,
-        query_prefix=wanted.query,
-        document_prefix=wanted.document,
+        query_prefix=prefixes.query,
+        document_prefix=prefixes.document,
     )

@@ -49,11 +49,11 @@ OTHER_CLASSES = {0x1734: "Mn", 0x166D: "Po", 0x111C9: "Po"}
 
 def classes() -> dict[int, str]:
     """Return the character classes that differ from those of Python."""
-    found = dict(OTHER_CLASSES)
+    codes = dict(OTHER_CLASSES)
     for item in LETTERS_TO_THE_MODEL.split():
         first, _, last = item.partition("-")
-        found |= dict.fromkeys(range(int(first, 16), int(last or first, 16) + 1), "Lo")
-    return found
+        codes |= dict.fromkeys(range(int(first, 16), int(last or first, 16) + 1), "Lo")
+    return codes
 
 
 CLASSES = classes()
@@ -165,21 +165,21 @@ class WordPiece:
 
     def _word(self, word: str) -> list[int]:
         """Take the longest known piece again and again; all or nothing."""
-        whole = self._vocabulary.get(word)
+        token_id = self._vocabulary.get(word)
         if len(word) > self._longest:
             return self._unknown
-        if whole is not None:
-            return [whole]
+        if token_id is not None:
+            return [token_id]
         ids, start = [], 0
         while start < len(word):
             head = self._prefix if start else ""
             for end in range(len(word), start, -1):
-                found = self._vocabulary.get(head + word[start:end])
-                if found is not None:
+                piece_id = self._vocabulary.get(head + word[start:end])
+                if piece_id is not None:
                     break
             else:
                 return self._unknown
-            ids.append(found)
+            ids.append(piece_id)
             start = end
         return ids
 
@@ -188,15 +188,15 @@ def frame(processor: dict[str, Any]) -> Frame:
     """Read what the post-processor of a tokenizer.json puts around a text."""
     if processor["type"] == "BertProcessing":
         return Frame([processor["cls"][1]], [processor["sep"][1]])
-    known = processor["special_tokens"]
-    found: list[list[int]] = [[], []]
+    special = processor["special_tokens"]
+    ids: list[list[int]] = [[], []]
     after = 0
     for item in processor["single"]:
         if "Sequence" in item:
             after = 1
         else:
-            found[after] += known[item["SpecialToken"]["id"]]["ids"]
-    return Frame(*found)
+            ids[after] += special[item["SpecialToken"]["id"]]["ids"]
+    return Frame(*ids)
 
 
 def understands(parts: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
-"""What the health page's buttons do, and what it changed.
+"""What the buttons of the health page do, and what they changed.
 
-Each fix is the act that its own page offers; health is measured again right after, so
-the answer can say what the metric was and what it is.
+Each fix is the action of another page; health is measured again right after, so the
+result can say what the metrics were and what they are.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from django.db.models import Q
 
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
+from episodic.health.metrics import table as metrics
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
@@ -27,35 +28,36 @@ LINKED_AT_ONCE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class FixResult:
     """What a fix did, in words, and whether all of it went well."""
 
     text: str
-    whole: bool
+    complete: bool
 
 
-def fix(kind: str, actor: Actor, crew_id: str | None = None) -> Changed:
-    """Carry out a fix for a scope, measure again, and tell before and after."""
+def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
+    """Carry out a fix for a scope, measure again, and report before and after."""
     if kind not in FIXES:
         raise errors.NotFound
     actor.require("health.recompute")
-    wanted = health.scope(actor, crew_id) or None
-    before = health.history(actor, 400, wanted)[-1:]
-    did, whole = FIXES[kind][1](actor, wanted)
-    after = health.recompute(actor, wanted)
-    if wanted:
-        # The workspace's score holds the crew's as well.
+    scope = health.scope(actor, crew_id) or None
+    before = health.history(actor, 400, scope)[-1:]
+    text, complete = FIXES[kind].run(actor, scope)
+    after = health.recompute(actor, scope)
+    if scope:
+        # The workspace's score contains the crew's entries as well.
         health.take(actor.workspace_id, [])
-    told = _change(FIXES[kind][0], before[0] if before else None, after)
-    return Changed(f"{did}. {told}", whole)
+    change = _change(kind, before[0] if before else None, after)
+    return FixResult(f"{text}. {change}", complete)
 
 
-def _change(metric: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
-    said = []
-    for name in dict.fromkeys((metric, "score")):
-        old = getattr(before, name) if before else None
-        said.append(f"{name} {_text(old)} → {_text(getattr(after, name))}")
-    return ", ".join(said).capitalize()
+def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
+    raised = [metric.name for metric in metrics.METRICS if kind in metric.fixes]
+    changes = []
+    for name in (*raised, "score"):
+        old = metrics.value(before, name) if before else None
+        changes.append(f"{name} {_text(old)} → {_text(metrics.value(after, name))}")
+    return ", ".join(changes).capitalize()
 
 
 def _text(value: float | None) -> str:
@@ -67,65 +69,78 @@ def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id)
     rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
     rows = rows.exclude(state=State.WITHHELD)
-    named = None
+    entry_ids = None
     if crew_id:
-        mine = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
-        named = list(mine.values_list("pk", flat=True)[:AT_ONCE])
+        crew_rows = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
+        entry_ids = list(crew_rows.values_list("pk", flat=True)[:AT_ONCE])
     report = index_status.run(
-        actor.workspace_id, by=actor, entry_ids=named, limit=AT_ONCE
+        actor.workspace_id, by=actor, entry_ids=entry_ids, limit=AT_ONCE
     )
-    said = f"{report.indexed:,} indexed"
+    text = f"{report.indexed:,} indexed"
     if report.failed:
-        return f"{said}, {report.failed:,} failed: the embedder refused them", False
-    return said, True
+        return f"{text}, {report.failed:,} failed: the embedder refused them", False
+    return text, True
 
 
 def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     """Link entries that no relation reaches to older ones near enough."""
     actor.require("index.run")
-    joined = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
+    linked = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
     rows = snapshot.current(actor.workspace_id).exclude(
-        Q(pk__in=joined.values("src")) | Q(pk__in=joined.values("dst"))
+        Q(pk__in=linked.values("src")) | Q(pk__in=linked.values("dst"))
     )
     if crew_id:
         rows = rows.filter(crew_id=crew_id)
-    chosen = list(
+    vectors = list(
         rows.order_by("-seq").values_list("entry_id", "vector")[:LINKED_AT_ONCE]
     )
     entries = JournalEntry.objects.filter(erased_at__isnull=True).in_bulk(
-        [entry_id for entry_id, _ in chosen]
+        [entry_id for entry_id, _ in vectors]
     )
     pairs = [
         (entries[entry_id], np.frombuffer(bytes(blob), dtype="<f4"))
-        for entry_id, blob in chosen
+        for entry_id, blob in vectors
         if entry_id in entries
     ]
-    made = sum(
+    count = sum(
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)
     )
-    return f"{made:,} {'relation' if made == 1 else 'relations'} written", True
+    return f"{count:,} {'relation' if count == 1 else 'relations'} written", True
 
 
 def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     """Look for rules; what is proposed changes nothing until somebody approves it."""
-    done = consolidation.of_workspace(by=actor, crew_id=crew_id)
-    made = sum(len(one.proposed) for one in done)
-    faults = [f"{one.crew}: {one.error}" for one in done if one.error]
-    said = f"{made:,} {'rule' if made == 1 else 'rules'} proposed"
-    if made:
-        said += ", linked to their evidence once somebody approves them"
-    return "; ".join([said, *faults]).rstrip("."), not faults
+    reports = consolidation.of_workspace(by=actor, crew_id=crew_id)
+    count = sum(len(report.proposed) for report in reports)
+    faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
+    text = f"{count:,} {'rule' if count == 1 else 'rules'} proposed"
+    if count:
+        text += ", linked to their evidence once somebody approves them"
+    return "; ".join([text, *faults]).rstrip("."), not faults
 
 
-def _nothing(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
+def _only_measure(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
     return "Measured again", True
 
 
-Fix = Callable[[Actor, str | None], tuple[str, bool]]
-FIXES: Final[dict[str, tuple[str, Fix]]] = {
-    "index": ("coverage", _index),
-    "link": ("reachability", _link),
-    "consolidate": ("reachability", _consolidate),
-    "recompute": ("score", _nothing),
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A button of the health page.
+
+    ``run`` returns what it did and whether all of it went well. ``at_once`` says that
+    it raises a metric by itself: proposed rules wait for somebody to approve them.
+    ``program_url`` is where a program posts to for the same; None for none.
+    """
+
+    run: Callable[[Actor, str | None], tuple[str, bool]]
+    at_once: bool = False
+    program_url: str | None = None
+
+
+FIXES: Final[dict[str, Fix]] = {
+    "index": Fix(_index, at_once=True, program_url="/api/v1/episodic/index"),
+    "link": Fix(_link, at_once=True),
+    "consolidate": Fix(_consolidate),
+    "recompute": Fix(_only_measure),
 }

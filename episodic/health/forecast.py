@@ -61,10 +61,9 @@ def line(points: Sequence[tuple[float, float]]) -> Line | None:
 
 def _limit(value: float, slope: float) -> float | None:
     """Return the next limit in the direction of the slope."""
-    limits = (bands.RED_BELOW, bands.GREEN_FROM)
     if slope < 0:
-        return max((one for one in limits if one <= value), default=None)
-    return min((one for one in limits if one > value), default=None)
+        return max((limit for limit in bands.LIMITS if limit <= value), default=None)
+    return min((limit for limit in bands.LIMITS if limit > value), default=None)
 
 
 def crossing(points: Sequence[tuple[float, float]]) -> Crossing | None:

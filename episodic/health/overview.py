@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from episodic.embedders.base import Pulse, Reason, State
+from episodic.embedders.base import Reason, State, Status
 from episodic.index import engine
 from episodic.index import status as index_status
 from memory.rules.permissions import Actor
@@ -58,16 +58,16 @@ class Card:
 
 
 def card(actor: Actor) -> Card:
-    """Return how recall by meaning stands in the actor's workspace."""
+    """Return the state of recall by meaning in the actor's workspace."""
     status = index_status.status(actor.workspace_id, by=actor)
-    pulse = engine.pulse()
+    pulse = engine.status()
     name = engine.embedder().name
     stopped = name == NONE or pulse.state is State.FAILING
     colour, word = _index_state(status, stopped=stopped)
     return Card(finding(status, pulse, name), _embedder(pulse), status, colour, word)
 
 
-def finding(status: index_status.Status, pulse: Pulse, name: str) -> str:
+def finding(status: index_status.Status, pulse: Status, name: str) -> str:
     """Return what is true now in one sentence, the worst first."""
     if name == NONE:
         return "Recall is by words alone: no embedder is configured"
@@ -93,10 +93,10 @@ def _oldest(status: index_status.Status) -> str:
     seconds = status.oldest_pending_seconds
     if seconds is None or seconds < 2:
         return ""
-    for size, one in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
         if seconds >= size:
             count = int(seconds // size)
-            return f"; the oldest for {count} {one}{'s' if count > 1 else ''}"
+            return f"; the oldest for {count} {unit}{'s' if count > 1 else ''}"
     return ""
 
 
@@ -109,7 +109,7 @@ def _index_state(status: index_status.Status, *, stopped: bool) -> tuple[str, st
     return ("green", "Complete") if status.embeddable else ("", "Nothing to index")
 
 
-def _embedder(pulse: Pulse) -> EmbedderCard:
+def _embedder(pulse: Status) -> EmbedderCard:
     embedder = engine.embedder()
     colour, word, note = _state(pulse, embedder.name)
     return EmbedderCard(
@@ -125,13 +125,13 @@ def _embedder(pulse: Pulse) -> EmbedderCard:
     )
 
 
-def _state(pulse: Pulse, name: str) -> tuple[str, str, str]:
+def _state(pulse: Status, name: str) -> tuple[str, str, str]:
     if name == NONE:
         return "", "Not configured", "set CREWSHIP_EMBEDDER to have one"
     if pulse.state is State.FAILING:
         reason = pulse.reason or Reason.UNEXPECTED
         return "red", "No answer", REASONS[reason]
-    if pulse.state is State.UNTRIED:
+    if pulse.state is State.NOT_CALLED:
         return "", "Not asked yet", "no call since this process started"
     if name == HASHING:
         return "yellow", "Answering", "a stand-in that knows words, not meaning"

@@ -15,13 +15,13 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
-from episodic.health import bands, metrics
+from episodic.health import bands
+from episodic.health.metrics import table as metrics
 from episodic.index import snapshot
-from episodic.index.snapshot import Held
+from episodic.index.snapshot import IndexArrays
 from episodic.models import Embedding, HealthSnapshot, State
-from memory import webhooks
+from memory import webhooks, workspace_tree
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Crew, JournalEntry, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -30,8 +30,7 @@ from memory.rules.permissions import Actor, system
 BACKFILL_DAYS: Final = 35
 BACKFILL_VECTORS: Final = 20_000
 HISTORY_DAYS: Final = 30
-CHANGED: Final = "memory.health_band_changed"
-RANK: Final = {bands.Band.RED: 0, bands.Band.YELLOW: 1, bands.Band.GREEN: 2}
+BAND_CHANGED: Final = "memory.health_band_changed"
 
 
 class NoSnapshot(errors.NotFound):
@@ -52,64 +51,55 @@ def take(
     workspace_id: str,
     crew_ids: Iterable[str] | None = None,
     *,
-    whole: bool = True,
+    include_workspace: bool = True,
 ) -> list[HealthSnapshot]:
-    """Measure a workspace and its crews (or the named ones) now and keep the result."""
-    held = snapshot.hold(workspace_id)
-    named = crews(workspace_id) if crew_ids is None else list(crew_ids)
-    scopes = [*([""] if whole else []), *named]
-    return [_take(workspace_id, crew_id, held) for crew_id in scopes]
+    """Measure a workspace and its crews (or the named ones) now and store it."""
+    arrays = snapshot.load(workspace_id)
+    selected = crews(workspace_id) if crew_ids is None else list(crew_ids)
+    scopes = [*([""] if include_workspace else []), *selected]
+    return [_take(workspace_id, crew_id, arrays) for crew_id in scopes]
 
 
-def _take(workspace_id: str, crew_id: str, held: Held | None) -> HealthSnapshot:
+def _take(
+    workspace_id: str, crew_id: str, arrays: IndexArrays | None
+) -> HealthSnapshot:
     now = timezone.now()
-    done = metrics.measure(workspace_id, crew_id or None, held, now)
-    values = _values(done, now)
+    values = metrics.measure(workspace_id, crew_id or None, arrays, now)
     with transaction.atomic():
         # One at a time: two that measure at once see each other's bands.
         Workspace.objects.select_for_update().get(pk=workspace_id)
         before = _newest(workspace_id, crew_id)
-        kept, _made = HealthSnapshot.objects.update_or_create(
+        after, _ = HealthSnapshot.objects.update_or_create(
             workspace_id=workspace_id,
             crew_id=crew_id,
             date=now.astimezone(UTC).date(),
-            defaults=values,
+            defaults=metrics.fields(values) | {"computed_at": now},
         )
         if before is not None:
-            _tell(before, kept)
-    return kept
+            _record_band_change(before, after)
+    return after
 
 
-def _values(done: metrics.Measured, moment: datetime) -> dict[str, object]:
-    score = bands.score(done.metrics)
-    return {
-        **done.metrics,
-        "score": score,
-        "details": done.details,
-        "computed_at": moment,
-    }
-
-
-def _tell(before: HealthSnapshot, after: HealthSnapshot) -> None:
-    """Write down that the score changed its band; no data is no band to change."""
+def _record_band_change(before: HealthSnapshot, after: HealthSnapshot) -> None:
+    """Write to the journal that the score changed its band, unless one is "no data"."""
     old, new = bands.band(before.score), bands.band(after.score)
     if old == new or bands.Band.NONE in (old, new):
         return
-    fell = RANK[new] < RANK[old]
+    fell = bands.is_worse(new, than=old)
     crew = Crew.objects.filter(pk=after.crew_id).first() if after.crew_id else None
-    whose = f"crew {crew.slug}" if crew else "the workspace"
+    owner = f"crew {crew.slug}" if crew else "the workspace"
     payload = {
         "scope": crew.slug if crew else "workspace",
         "from": old.value,
         "to": new.value,
         "score_before": before.score,
         "score": after.score,
-        "metrics": {name: getattr(after, name) for name in bands.METRICS},
+        "metrics": metrics.values(after),
     }
     new_entry = NewEntry(
-        entry_type=CHANGED,
+        entry_type=BAND_CHANGED,
         severity=Severity.WARN if fell else Severity.NOTICE,
-        summary=f"Memory health of {whose} "
+        summary=f"Memory health of {owner} "
         f"{'fell' if fell else 'rose'} from {old.value} to {new.value}: "
         f"{before.score} to {after.score}",
         payload=payload,
@@ -133,46 +123,49 @@ def begin() -> int:
     )
     if not ready:
         return 0
-    untried = rows.filter(workspace__in=ready, state=State.PENDING, attempts=0)
-    ready -= set(untried.values_list("workspace_id", flat=True).distinct())
-    return sum(_begin(shop) for shop in sorted(ready))
+    unread = rows.filter(workspace__in=ready, state=State.PENDING, attempts=0)
+    ready -= set(unread.values_list("workspace_id", flat=True).distinct())
+    return sum(_begin(workspace_id) for workspace_id in sorted(ready))
 
 
 def _begin(workspace_id: str) -> int:
-    held = snapshot.hold(workspace_id)
+    arrays = snapshot.load(workspace_id)
     past = 0
-    if held is not None and len(held.matrix) <= BACKFILL_VECTORS:
-        past = _backfill(workspace_id, held)
+    if arrays is not None and len(arrays.matrix) <= BACKFILL_VECTORS:
+        past = _backfill(workspace_id, arrays)
     return past + len(take(workspace_id))
 
 
-def _backfill(workspace_id: str, held: Held) -> int:
-    """Keep what today's index says about the memory of each past day."""
+def _backfill(workspace_id: str, arrays: IndexArrays) -> int:
+    """Store what today's index says about the memory of each past day."""
     today = timezone.now().astimezone(UTC).date()
     first = JournalEntry.objects.filter(workspace_id=workspace_id).order_by("ts")
     start = first.values_list("ts", flat=True).first()
     if start is None:
         return 0
     days = min(BACKFILL_DAYS, (today - start.astimezone(UTC).date()).days)
-    made = [
-        _past(workspace_id, crew_id, held, today - timedelta(days=back))
+    snapshots = [
+        _past(workspace_id, crew_id, arrays, today - timedelta(days=back))
         for crew_id in ["", *crews(workspace_id)]
         for back in range(days, 0, -1)
     ]
-    known = [one for one in made if one.score is not None]
-    HealthSnapshot.objects.bulk_create(known, ignore_conflicts=True)
-    return len(known)
+    measured = [row for row in snapshots if row.score is not None]
+    HealthSnapshot.objects.bulk_create(measured, ignore_conflicts=True)
+    return len(measured)
 
 
-def _past(workspace_id: str, crew_id: str, held: Held, day: date) -> HealthSnapshot:
+def _past(
+    workspace_id: str, crew_id: str, arrays: IndexArrays, day: date
+) -> HealthSnapshot:
     at = datetime.combine(day, time.max, tzinfo=UTC)
-    done = metrics.measure(workspace_id, crew_id or None, held, at, as_of=True)
-    done.details["backfilled"] = True
+    values = metrics.measure(workspace_id, crew_id or None, arrays, at, as_of=True)
+    values.details["backfilled"] = True
     return HealthSnapshot(
         workspace_id=workspace_id,
         crew_id=crew_id,
         date=day,
-        **_values(done, timezone.now()),
+        computed_at=timezone.now(),
+        **metrics.fields(values),
     )
 
 
@@ -181,7 +174,7 @@ def scope(actor: Actor, crew_id: str | None) -> str:
     """Return whose health the actor asks for; an agent's is its crew's."""
     actor.require("health.read")
     if crew_id:
-        return queries.crew(actor, crew_id).id
+        return workspace_tree.crew(actor, crew_id).id
     return (actor.crew_id or "") if actor.is_agent else ""
 
 
@@ -192,10 +185,10 @@ def _newest(workspace_id: str, crew_id: str) -> HealthSnapshot | None:
 
 def latest(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
     """Return the newest snapshot of the workspace or a crew."""
-    found = _newest(actor.workspace_id, scope(actor, crew_id))
-    if found is None:
+    row = _newest(actor.workspace_id, scope(actor, crew_id))
+    if row is None:
         raise NoSnapshot
-    return found
+    return row
 
 
 def history(
@@ -211,24 +204,27 @@ def history(
     return list(rows.order_by("date"))
 
 
-def of_all(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
+def by_scope(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
     """Return the snapshots of every scope, oldest first; the last with its details."""
     actor.require("health.read")
     since = timezone.now().astimezone(UTC).date() - timedelta(days=days)
     rows = HealthSnapshot.objects.filter(
         workspace_id=actor.workspace_id, date__gte=since
     )
-    found: dict[str, list[HealthSnapshot]] = {}
-    for row in rows.defer("details").order_by("date"):
-        found.setdefault(row.crew_id, []).append(row)
-    whole = HealthSnapshot.objects.in_bulk([kept[-1].pk for kept in found.values()])
-    return {crew: [*kept[:-1], whole[kept[-1].pk]] for crew, kept in found.items()}
+    by_crew: dict[str, list[HealthSnapshot]] = {}
+    if all(metrics.has_column(name) for name in metrics.names()):
+        rows = rows.defer("details")
+    for row in rows.order_by("date"):
+        by_crew.setdefault(row.crew_id, []).append(row)
+    last = HealthSnapshot.objects.in_bulk([rows[-1].pk for rows in by_crew.values()])
+    return {crew: [*rows[:-1], last[rows[-1].pk]] for crew, rows in by_crew.items()}
 
 
 def recompute(actor: Actor, crew_id: str | None = None) -> HealthSnapshot:
-    """Measure now, for an operator, and return what was kept."""
+    """Measure now, for an operator, and return the snapshot."""
     actor.require("health.recompute")
-    wanted = scope(actor, crew_id)
-    crew_ids = [wanted] if wanted else None
-    kept = take(actor.workspace_id, crew_ids, whole=not wanted)
-    return next(one for one in kept if one.crew_id == wanted)
+    crew = scope(actor, crew_id)
+    rows = take(
+        actor.workspace_id, [crew] if crew else None, include_workspace=not crew
+    )
+    return next(row for row in rows if row.crew_id == crew)

@@ -1,4 +1,4 @@
-"""How health moves: what moved it, and where it goes when nothing changes."""
+"""What moved health, and its forecast at the present slope."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from django.utils import timezone
 
 from episodic.health import bands
 from episodic.health.forecast import Crossing, crossing
+from episodic.health.metrics import table as metrics
 from episodic.models import HealthSnapshot
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
 
 LOOKED_BACK: Final = 14
-# What a journal tells that moves a metric, in words.
+# Journal entries that move a metric, in words.
 EVENTS: Final = {
     "memory.indexed": "Index run by hand",
     "memory.imported": "Import",
@@ -64,21 +65,21 @@ def events(actor: Actor, days: int, crew_id: str) -> list[Event]:
         .values_list("day", "entry_type")
         .annotate(count=Count("pk"), text=Max("summary"))
     )
-    found = [
+    days_events = [
         Event(day, EVENTS[kind], text if count == 1 else f"{count} times", count)
         for day, kind, count, text in grouped
     ]
-    return sorted(found, key=lambda one: (one.day, one.kind), reverse=True)
+    return sorted(days_events, key=lambda event: (event.day, event.kind), reverse=True)
 
 
 def failing_days(snapshots: Sequence[HealthSnapshot]) -> list[date]:
     """Return the days whose snapshot found entries that the embedder refused."""
     return [
-        one.date
-        for one in snapshots
+        snapshot.date
+        for snapshot in snapshots
         if any(
-            group.get("reason")
-            for group in one.details.get("coverage", {}).get("missing", [])
+            metric.embedder_failed(snapshot.details.get(metric.name, {}))
+            for metric in metrics.METRICS
         )
     ]
 
@@ -86,20 +87,20 @@ def failing_days(snapshots: Sequence[HealthSnapshot]) -> list[date]:
 def forecasts(snapshots: Sequence[HealthSnapshot]) -> list[Forecast]:
     """Return the bands that will change within two weeks at the present slope."""
     recent = list(snapshots)[-LOOKED_BACK:]
-    found = []
-    for metric in ("score", *bands.METRICS):
+    titles = {"score": "The score"} | {m.name: m.title for m in metrics.METRICS}
+    forecasts = []
+    for name, title in titles.items():
         points = [
-            (float(one.date.toordinal()), value)
-            for one in recent
-            if (value := getattr(one, metric)) is not None
+            (float(snapshot.date.toordinal()), value)
+            for snapshot in recent
+            if (value := metrics.value(snapshot, name)) is not None
         ]
         if meets := crossing(points):
-            found.append(_worded(metric, meets))
-    return found
+            forecasts.append(_forecast(name, title, meets))
+    return forecasts
 
 
-def _worded(metric: str, meets: Crossing) -> Forecast:
-    name = "The score" if metric == "score" else metric.capitalize()
+def _forecast(metric: str, title: str, meets: Crossing) -> Forecast:
     falls = meets.slope < 0
     verb = f"falls below {meets.limit:.0f}" if falls else f"reaches {meets.limit:.0f}"
     soon, late = f"{meets.soonest:.0f}", f"{meets.latest:.0f}"
@@ -107,7 +108,7 @@ def _worded(metric: str, meets: Crossing) -> Forecast:
         late = "many"
     when = "in about a day" if meets.days < 1.5 else f"in about {meets.days:.0f} days"
     text = (
-        f"{name} {verb} {when} (between {soon} and {late}) if the last "
+        f"{title} {verb} {when} (between {soon} and {late}) if the last "
         f"{meets.points} snapshots go on as they did: {meets.slope:+.1f} a day, and a "
         f"straight line explains {100 * meets.fit:.0f} % of their movement."
     )

@@ -3,7 +3,7 @@
 ``importance = base × recency × boost`` with the base of the entry's live priority, so
 that a run never builds on the last one: for one moment it may run any number of times.
 Rows are read and written in batches, each a transaction of its own, so that appends
-wait milliseconds. Rows whose value stays are left alone, and so is the change log.
+wait milliseconds. Rows whose value stays are not written, nor is the change log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory.rules import errors
 
 BATCH: Final = 2_000
 DAY_SECONDS: Final = 86_400
-# Less than this is no change: it is beyond what a ranking can tell apart.
+# A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9
 FIELDS: Final = (
     "entry_id",
@@ -39,8 +39,8 @@ FIELDS: Final = (
 Watch = Callable[[int], None]
 
 
-class RowsLost(errors.HouseError):
-    """A run would have changed how many rows there are; its batch was taken back."""
+class RowsLost(errors.AppError):
+    """A batch would have lost rows; it was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"
     sentence = "Decay stopped: {written} of {wanted} rows were written in a batch."
@@ -48,20 +48,20 @@ class RowsLost(errors.HouseError):
 
 @dataclass(slots=True)
 class Report:
-    """What a run did: rows looked at, rows whose importance moved, and the rest."""
+    """The rows a run read, and how many of them got another importance."""
 
     rows: int = 0
-    changed: int = 0
+    updated: int = 0
 
     @property
-    def kept(self) -> int:
-        """Rows whose value stayed."""
-        return self.rows - self.changed
+    def unchanged(self) -> int:
+        """Rows whose value stayed the same."""
+        return self.rows - self.updated
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An entry's importance taken apart, for now, by the live priority."""
+    """The parts of an entry's importance, as of now, by the live priority."""
 
     base: float
     recency: float
@@ -86,7 +86,7 @@ def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Parts | None:
     if row.indexed_at is None:
         return None
     days, references = days_since(row.indexed_at, at), row.reference_count
-    made = importance.explain(
+    explanation = importance.explain(
         entry.entry_type,
         entry.severity,
         entry.priority,
@@ -94,11 +94,11 @@ def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Parts | None:
         references=references,
     )
     return Parts(
-        round(made.base, 4),
-        round(made.recency, 4),
-        round(made.boost, 4),
-        made.floor,
-        round(made.value, 4),
+        round(explanation.base, 4),
+        round(explanation.recency, 4),
+        round(explanation.boost, 4),
+        explanation.floor,
+        round(explanation.value, 4),
         round(days, 2),
         references,
     )
@@ -123,12 +123,12 @@ def _rows(workspace_id: str) -> QuerySet[Embedding]:
 
 def _batch(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
     rows = Embedding.objects.filter(pk__in=entry_ids).order_by("pk")
-    named = rows.annotate(
+    annotated = rows.annotate(
         kind=F("entry__entry_type"),
         loud=F("entry__severity"),
         mark=F("entry__priority"),
     )
-    locked = named.select_for_update(of=("self",), no_key=True)
+    locked = annotated.select_for_update(of=("self",), no_key=True)
     return list(locked.values(*FIELDS))
 
 
@@ -139,9 +139,9 @@ def _write(changes: Sequence[tuple[float, str]]) -> None:
     sql = "UPDATE journal_embeddings SET importance_score = %s WHERE entry_id = %s"
     with connection.cursor() as cursor:
         cursor.executemany(sql, list(changes))
-        written = cursor.rowcount
-    if written != len(changes):
-        raise RowsLost(written=written, wanted=len(changes))
+        count = cursor.rowcount
+    if count != len(changes):
+        raise RowsLost(written=count, wanted=len(changes))
 
 
 def run(
@@ -149,15 +149,15 @@ def run(
 ) -> Report:
     """Recompute every embedding's importance of a workspace, as of ``at`` or now.
 
-    ``watch`` is told the number of rows after each batch.
+    ``watch`` is called with the number of rows after each batch.
     """
     moment = at or timezone.now()
     report = Report()
     # The ids once: SQLite would sort the whole workspace again for every batch.
-    every = list(_rows(workspace_id).order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(every), BATCH):
+    entry_ids = list(_rows(workspace_id).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(entry_ids), BATCH):
         with transaction.atomic():
-            rows = _batch(every[start : start + BATCH])
+            rows = _batch(entry_ids[start : start + BATCH])
             values = [(_value(row, moment), row) for row in rows]
             changes = [
                 (value, row["entry_id"])
@@ -166,6 +166,6 @@ def run(
             ]
             _write(changes)
         report.rows += len(rows)
-        report.changed += len(changes)
+        report.updated += len(changes)
         watch(len(rows))
     return report

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from episodic.embedders import registry
-from episodic.embedders.base import CachedQueries, Embedder, Observed, Pulse
+from episodic.embedders.base import CachedQueries, Embedder, Observed, Status
 from episodic.vectors.base import VectorIndex
 from episodic.vectors.pg import PgIndex
 from episodic.vectors.scan import ScanIndex
@@ -39,7 +39,7 @@ def _build() -> Embedder:
 
 
 def use(inner: Embedder | None) -> None:
-    """Put another embedder in place, None to build the configured one again."""
+    """Use another embedder; None builds the configured one again."""
     with _lock:
         _parts.observed = Observed(inner or _build())
         _parts.cached = CachedQueries(_parts.observed, size=settings.QUERY_CACHE)
@@ -54,11 +54,11 @@ def embedder() -> CachedQueries:
         return _parts.cached
 
 
-def pulse() -> Pulse:
+def status() -> Status:
     """Return whether the embedder really answers, from its last call."""
     embedder()
     with _lock:
-        return _parts.observed.pulse() if _parts.observed else Pulse()
+        return _parts.observed.status() if _parts.observed else Status()
 
 
 def vectors() -> VectorIndex:

@@ -30,11 +30,11 @@ def on_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> N
     elif kind == "withheld":
         rows.update(state=State.WITHHELD, lease_until=None)
     elif kind == "freed":
-        held = rows.filter(state=State.WITHHELD)
-        held.filter(dim__gt=0).update(state=State.INDEXED)
-        held.filter(dim=0).update(state=State.PENDING)
+        withheld_rows = rows.filter(state=State.WITHHELD)
+        withheld_rows.filter(dim__gt=0).update(state=State.INDEXED)
+        withheld_rows.filter(dim=0).update(state=State.PENDING)
     if kind in ("erased", "redacted"):
-        # How often a word occurs must not tell that it once did.
+        # Word statistics must not reveal that an erased word once occurred.
         fulltext.frequencies.clear()
 
 
@@ -59,8 +59,8 @@ def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:
                 " WHERE workspace_id = %s AND entry_id = ANY(%s)",
                 [workspace_id, list(entry_ids)],
             )
-    alike = MemoryRelation.Kind.SIMILAR
-    _edges(workspace_id, entry_ids).filter(relation=alike).delete()
+    similar = MemoryRelation.Kind.SIMILAR
+    _edges(workspace_id, entry_ids).filter(relation=similar).delete()
 
 
 def install() -> None:

@@ -1,4 +1,4 @@
-"""How much an entry weighs: base by type and severity, floors, decay, reinforcement.
+"""An entry's importance: base by type and severity, floors, decay, reinforcement.
 
 base       = 0.5 + type + severity, raised to the priority's floor, cut to 0..1
 recency    = max(0.1, 1 − days / 180), days since the entry was first indexed
@@ -66,12 +66,8 @@ def explain(
     entry_type: str, severity: str, priority: str, *, days: float, references: int
 ) -> Importance:
     """Return the weight of an entry and the parts it is made of."""
-    weight, left, factor = (
-        base(entry_type, severity, priority),
-        recency(days),
-        boost(references),
-    )
+    weight = base(entry_type, severity, priority)
+    decay, reinforcement = recency(days), boost(references)
     floor = FLOOR["permanent"] if priority == "permanent" else 0.0
-    return Importance(
-        weight, left, factor, floor, max(floor, _unit(weight * left * factor))
-    )
+    value = max(floor, _unit(weight * decay * reinforcement))
+    return Importance(weight, decay, reinforcement, floor, value)

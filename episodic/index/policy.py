@@ -1,6 +1,6 @@
 """Which entries deserve an embedding, and which of their words go into it.
 
-Raise VERSION when a rule here changes: the sweep then judges stored entries again.
+Raise VERSION when a rule here changes: the sweep then applies it to stored entries.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ class Judgement:
     why: str
 
 
-def _yes(why: str) -> Judgement:
-    return Judgement(embeds=True, why=why)
+def _yes(reason: str) -> Judgement:
+    return Judgement(embeds=True, why=reason)
 
 
-def _no(why: str) -> Judgement:
-    return Judgement(embeds=False, why=why)
+def _no(reason: str) -> Judgement:
+    return Judgement(embeds=False, why=reason)
 
 
 def _flagged(
@@ -111,5 +111,5 @@ def _strings(value: object) -> Iterator[str]:
 def text(summary: str, payload: Mapping[str, Any]) -> str:
     """Return what is embedded: the summary, then the payload's human words, capped."""
     parts = [summary, *_strings(payload)]
-    told = dict.fromkeys(part.strip() for part in parts if part.strip())
-    return "\n".join(told)[:TEXT_CHARS]
+    lines = dict.fromkeys(part.strip() for part in parts if part.strip())
+    return "\n".join(lines)[:TEXT_CHARS]

@@ -1,9 +1,9 @@
-"""Counting what was recalled, off the request path.
+"""Counts how often entries were recalled, off the request path.
 
-Recalls add to a buffer; a thread writes it down once a second, and once more when the
-process ends. What could not be written stays in the buffer and is tried again. One
-write goes on at a time: whoever flushes last, before the process leaves, waits for the
-write that is under way instead of finding an empty buffer and cutting it off.
+Recalls add to a buffer; a thread writes it to the database once a second, and once more
+when the process ends. What could not be written stays in the buffer and is tried again.
+One write runs at a time: the last flush before the process ends waits for the write
+that is running instead of finding an empty buffer and cutting it off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RETRY_SECONDS: Final = 0.1
 log = structlog.get_logger(__name__)
 
 
-class Marks:
+class ReferenceCounts:
     """The buffer and the thread that empties it; the first mark starts the thread."""
 
     def __init__(self) -> None:
@@ -44,40 +44,40 @@ class Marks:
                 self._thread.start()
 
     def flush(self) -> int:
-        """Write the buffer down now; return how many references were written."""
+        """Write the buffer now; return how many references were written."""
         with self._writing:
             with self._lock:
                 counts, self._counts = self._counts, Counter()
             if not counts:
                 return 0
-            written = False
+            is_stored = False
             try:
                 index.mark_referenced(dict(counts), timezone.now())
-                written = True
+                is_stored = True
             except DatabaseError as error:
                 log.warning("marks_not_written", error=type(error).__name__)
             finally:
-                if not written:
+                if not is_stored:
                     with self._lock:
                         self._counts.update(counts)
-            return counts.total() if written else 0
+            return counts.total() if is_stored else 0
 
     def drain(self, seconds: float = 3.0) -> bool:
-        """Write everything down before the process ends; False when time ran out."""
+        """Write everything before the process ends; False when time ran out."""
         until = time.monotonic() + seconds
         while True:
             self.flush()
             with self._lock:
                 if not self._counts:
                     return True
-                left = self._counts.total()
+                remaining = self._counts.total()
             if time.monotonic() >= until:
-                log.error("marks_lost", references=left)
+                log.error("marks_lost", references=remaining)
                 return False
             time.sleep(RETRY_SECONDS)
 
     def _run(self) -> None:
-        """Flush each second; leave after half a minute of quiet."""
+        """Flush each second; end after half a minute without references."""
         quiet = 0
         pause = threading.Event()
         while quiet < 30:
@@ -86,5 +86,5 @@ class Marks:
         connections.close_all()
 
 
-marks = Marks()
-atexit.register(marks.drain)
+reference_counts = ReferenceCounts()
+atexit.register(reference_counts.drain)

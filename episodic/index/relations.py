@@ -22,8 +22,8 @@ from episodic.vectors.base import VectorScope
 from memory.models import JournalEntry
 
 LEAST_COSINE: Final = 0.80
-MOST: Final = 3
-ASKED: Final = 32
+MAX_LINKS: Final = 3
+NEIGHBOURS_READ: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +39,40 @@ class Edge:
 def link(pairs: Sequence[tuple[JournalEntry, Vectors]], model: str) -> int:
     """Write similar edges of freshly indexed entries; return how many were made.
 
-    All edges go in with one commit, found before it: every commit waits for the disk,
-    and searching must not hold up an append.
+    All edges are found first and written in one commit: every commit waits for the
+    disk, and searching must not block an append.
     """
-    made: list[MemoryRelation] = []
+    edges: list[MemoryRelation] = []
     for row, vector in pairs:
-        made += _similar(row, vector, model, made)
+        edges += _similar(row, vector, model, edges)
     try:
         with transaction.atomic():
-            MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
+            MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
     except IntegrityError:
-        # An entry left in this moment; edges to it are nothing to keep.
-        made = _between_present(made)
-        MemoryRelation.objects.bulk_create(made, ignore_conflicts=True)
-    return len(made)
+        # An entry was deleted meanwhile; edges to it are dropped.
+        edges = _between_present(edges)
+        MemoryRelation.objects.bulk_create(edges, ignore_conflicts=True)
+    return len(edges)
 
 
-def _between_present(made: Sequence[MemoryRelation]) -> list[MemoryRelation]:
-    ids = {edge.src_id for edge in made} | {edge.dst_id for edge in made}
+def _between_present(edges: Sequence[MemoryRelation]) -> list[MemoryRelation]:
+    ids = {edge.src_id for edge in edges} | {edge.dst_id for edge in edges}
     rows = JournalEntry.objects.filter(pk__in=ids)
     present = set(rows.values_list("pk", flat=True))
-    return [edge for edge in made if {edge.src_id, edge.dst_id} <= present]
+    return [edge for edge in edges if {edge.src_id, edge.dst_id} <= present]
 
 
 def _similar(
-    row: JournalEntry, vector: Vectors, model: str, made: Sequence[MemoryRelation]
+    row: JournalEntry,
+    vector: Vectors,
+    model: str,
+    batch_edges: Sequence[MemoryRelation],
 ) -> list[MemoryRelation]:
     """Return edges to the nearest older entries, and from newer ones that came first.
 
     A backlog is embedded newest first: a newer entry that was indexed before this one
-    could not see it then, and gets its edge now while it has fewer than three. ``made``
-    are the edges that this batch already has.
+    could not see it then, and gets its edge now while it has fewer than three.
+    ``batch_edges`` are the edges that this batch already has.
     """
     scope = VectorScope(
         workspace_id=row.workspace_id,
@@ -77,15 +80,15 @@ def _similar(
         crew_id=row.crew_id,
         only_crewless=row.crew_id is None,
     )
-    near = engine.vectors().nearest(vector, scope, ASKED, LEAST_COSINE)
-    cosines = {one.entry_id: one.cosine for one in near if one.entry_id != row.id}
+    hits = engine.vectors().nearest(vector, scope, NEIGHBOURS_READ, LEAST_COSINE)
+    cosines = {hit.entry_id: hit.cosine for hit in hits if hit.entry_id != row.id}
     if not cosines:
         return []
-    older, own = _older(row, list(cosines)), _edges([row.id, *cosines], made)
+    older, own = _older(row, list(cosines)), _edges([row.id, *cosines], batch_edges)
     fresh = [e for e in cosines if e in older and e not in own[row.id]]
-    pairs = [(row.id, e) for e in fresh[: max(0, MOST - len(own[row.id]))]]
+    pairs = [(row.id, e) for e in fresh[: max(0, MAX_LINKS - len(own[row.id]))]]
     newer = [e for e in cosines if e not in older and row.id not in own[e]]
-    pairs += [(e, row.id) for e in newer if len(own[e]) < MOST]
+    pairs += [(e, row.id) for e in newer if len(own[e]) < MAX_LINKS]
     return [
         MemoryRelation(
             workspace_id=row.workspace_id,
@@ -98,18 +101,20 @@ def _similar(
     ]
 
 
-def _edges(ids: Sequence[str], made: Sequence[MemoryRelation]) -> dict[str, set[str]]:
-    """Return whom each entry's similar edges lead to, stored ones and this batch's."""
-    found: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
+def _edges(
+    ids: Sequence[str], batch_edges: Sequence[MemoryRelation]
+) -> dict[str, set[str]]:
+    """Return the targets of each entry's similar edges, stored and of this batch."""
+    targets: dict[str, set[str]] = {entry_id: set() for entry_id in ids}
     rows = MemoryRelation.objects.filter(
         src__in=ids, relation=MemoryRelation.Kind.SIMILAR
     )
     for src, dst in rows.values_list("src_id", "dst_id"):
-        found[src].add(dst)
-    for edge in made:
-        if edge.src_id in found:
-            found[edge.src_id].add(edge.dst_id)
-    return found
+        targets[src].add(dst)
+    for edge in batch_edges:
+        if edge.src_id in targets:
+            targets[edge.src_id].add(edge.dst_id)
+    return targets
 
 
 def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
@@ -119,7 +124,7 @@ def _older(row: JournalEntry, ids: Sequence[str]) -> set[str]:
     return set(rows.values_list("pk", flat=True))
 
 
-def of(entry_ids: Sequence[str], seen: Reach) -> dict[str, list[Edge]]:
+def of(entry_ids: Sequence[str], reach: Reach) -> dict[str, list[Edge]]:
     """Return the edges of some entries, strongest first, each neighbour once.
 
     Neighbours outside the reach, or erased, are left out.
@@ -127,21 +132,21 @@ def of(entry_ids: Sequence[str], seen: Reach) -> dict[str, list[Edge]]:
     touching = Q(src__in=entry_ids) | Q(dst__in=entry_ids)
     rows = list(
         MemoryRelation.objects.filter(
-            touching, workspace_id=seen.workspace_id
+            touching, workspace_id=reach.workspace_id
         ).order_by("-weight", "id")
     )
-    others = {row.src_id for row in rows} | {row.dst_id for row in rows}
-    known = seen.load(sorted(others))
-    found: dict[str, list[Edge]] = {entry_id: [] for entry_id in entry_ids}
+    end_ids = {row.src_id for row in rows} | {row.dst_id for row in rows}
+    visible = reach.load(sorted(end_ids))
+    edges: dict[str, list[Edge]] = {entry_id: [] for entry_id in entry_ids}
     for row in rows:
         for own, other, outward in (
             (row.src_id, row.dst_id, True),
             (row.dst_id, row.src_id, False),
         ):
-            if own in found and other in known:
-                edge = Edge(known[other], row.relation, row.weight, outward)
-                _add(found[own], edge)
-    return found
+            if own in edges and other in visible:
+                edge = Edge(visible[other], row.relation, row.weight, outward)
+                _add(edges[own], edge)
+    return edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +158,11 @@ class Step:
     via: str
 
 
-def walk(
+def neighbours(
     scores: dict[str, float],
-    seen: Reach,
+    reach: Reach,
     limit: int,
-    wanted: Callable[[JournalEntry], bool],
+    accepts: Callable[[JournalEntry], bool],
 ) -> list[Step]:
     """Return neighbours of scored entries, one step away, best first.
 
@@ -165,21 +170,21 @@ def walk(
     hits themselves, or that the question does not want, are no neighbours.
     """
     best: dict[str, Step] = {}
-    for entry_id, edges in of(list(scores), seen).items():
+    for entry_id, edges in of(list(scores), reach).items():
         for edge in edges:
             row, score = edge.neighbour, scores[entry_id] * edge.weight
-            known = best.get(row.id)
-            if row.id in scores or not wanted(row):
+            previous = best.get(row.id)
+            if row.id in scores or not accepts(row):
                 continue
-            if known is not None and known.score >= score:
+            if previous is not None and previous.score >= score:
                 continue
             best[row.id] = Step(row, score, f"{edge.relation}:{entry_id}")
-    ordered = sorted(best.values(), key=lambda step: (-step.score, step.entry.id))
-    return ordered[:limit]
+    steps = sorted(best.values(), key=lambda step: (-step.score, step.entry.id))
+    return steps[:limit]
 
 
 def _add(edges: list[Edge], edge: Edge) -> None:
     """Add an edge unless the same neighbour is there by the same relation."""
-    same = (edge.neighbour.id, edge.relation)
-    if all((other.neighbour.id, other.relation) != same for other in edges):
+    key = (edge.neighbour.id, edge.relation)
+    if all((other.neighbour.id, other.relation) != key for other in edges):
         edges.append(edge)

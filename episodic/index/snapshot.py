@@ -1,4 +1,4 @@
-"""What a workspace's index holds, as arrays: vectors, relations, and whose they are.
+"""A workspace's index as arrays: vectors, relations, crews and agents.
 
 SQLite's matrix of the process is used as it is; where the database does the searching,
 a matrix is read for one measurement and dropped after it.
@@ -20,13 +20,13 @@ from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Matrix, Row, Snapshot
 from episodic.vectors.scan import ScanIndex
 
-NAMED: Final = 24
+MAX_IDS: Final = 24
 CHUNK: Final = 2_000
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class IndexArrays:
     """What a workspace's index holds: its matrix and the relations as row numbers.
 
     An end of a relation that has no vector is −1.
@@ -45,9 +45,9 @@ class Held:
             mask &= columns.crew[:size] == self.matrix.crews.get(crew_id)
         return np.flatnonzero(mask)
 
-    def named(self, rows: Rows) -> list[str]:
-        """Return the entry ids of rows, as many as are kept."""
-        return [str(one) for one in self.view.columns.ids[rows[:NAMED]]]
+    def entry_ids(self, rows: Rows) -> list[str]:
+        """Return the entry ids of rows, at most ``MAX_IDS``."""
+        return [str(entry_id) for entry_id in self.view.columns.ids[rows[:MAX_IDS]]]
 
 
 def current(workspace_id: str) -> QuerySet[Embedding]:
@@ -59,7 +59,7 @@ def current(workspace_id: str) -> QuerySet[Embedding]:
     )
 
 
-def hold(workspace_id: str) -> Held | None:
+def load(workspace_id: str) -> IndexArrays | None:
     """Return what a workspace's index holds; None when it holds nothing."""
     dim = current(workspace_id).values_list("dim", flat=True).first()
     if not dim:
@@ -71,20 +71,20 @@ def hold(workspace_id: str) -> Held | None:
     else:
         matrix = _read(workspace_id, dim)
         view = matrix.snapshot()
-    return Held(workspace_id, matrix, view, _edges(workspace_id, matrix))
+    return IndexArrays(workspace_id, matrix, view, _edges(workspace_id, matrix))
 
 
 def _read(workspace_id: str, dim: int) -> Matrix:
-    """Return a matrix made for this measurement, where the process keeps none."""
+    """Return a matrix read for this measurement, where the process keeps none."""
     stored = current(workspace_id).filter(dim=dim)
     matrix = Matrix(dim, stored.count())
-    told = stored.values_list(
+    values = stored.values_list(
         "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
         "importance_score", "vector",
     ).order_by()  # fmt: skip
     rows: list[Row] = []
     blobs: list[bytes] = []
-    for entry, crew, agent, kind, ts, weight, blob in told.iterator(chunk_size=CHUNK):
+    for entry, crew, agent, kind, ts, weight, blob in values.iterator(chunk_size=CHUNK):
         moment = round(ts.timestamp() * 1000)
         rows.append(Row(entry, crew, agent, kind, moment, weight))
         blobs.append(bytes(blob))

@@ -1,9 +1,11 @@
-"""How complete the index is, and embedding by hand what waits."""
+"""How complete the index is, what is pending, and embedding it now."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
 from django.db.models import Count, Min, Q
 from django.utils import timezone
@@ -17,6 +19,8 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor
+
+PENDING_LISTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +46,59 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     rows = Embedding.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(state=State.WITHHELD)
     current = Q(state=State.INDEXED, model=embedder.model)
-    counted = rows.aggregate(
+    counts = rows.aggregate(
         indexed=Count("pk", filter=current),
         failed=Count("pk", filter=Q(state=State.FAILED)),
     )
     embeddable = entries.count()
-    pending = max(0, embeddable - counted["indexed"] - counted["failed"])
+    pending = max(0, embeddable - counts["indexed"] - counts["failed"])
     oldest = None
     if pending:
-        missing = entries.exclude(embedding__in=rows.filter(current))
-        oldest = missing.aggregate(oldest=Min("recorded_at"))["oldest"]
-    waited = (timezone.now() - oldest).total_seconds() if oldest else None
+        without_vector = entries.exclude(embedding__in=rows.filter(current))
+        oldest = without_vector.aggregate(oldest=Min("recorded_at"))["oldest"]
+    age = (timezone.now() - oldest).total_seconds() if oldest else None
     return Status(
         embeddable,
-        counted["indexed"],
+        counts["indexed"],
         pending,
-        counted["failed"],
+        counts["failed"],
         embedder.model or None,
         embedder.dim,
-        round(waited, 1) if waited is not None else None,
+        round(age, 1) if age is not None else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PendingEntry:
+    """An entry whose embedding is missing, and what was tried."""
+
+    entry: JournalEntry
+    has_failed: bool
+    attempts: int
+    last_error: str
+    next_attempt_at: datetime | None
+    model: str
+
+
+def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[PendingEntry]:
+    """Return entries without an embedding: failed first, then by most attempts."""
+    actor.require("index.read")
+    current = Q(state=State.INDEXED, model=engine.embedder().model)
+    rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
+    rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
+    rows = rows.exclude(state=State.WITHHELD)
+    page = rows.order_by("state", "-attempts", "entry__seq")
+    return [
+        PendingEntry(
+            entry=row.entry,
+            has_failed=row.state == State.FAILED,
+            attempts=row.attempts,
+            last_error=row.last_error,
+            next_attempt_at=row.next_attempt_at,
+            model=row.model,
+        )
+        for row in page.select_related("entry").defer("vector")[:limit]
+    ]
 
 
 def run(
@@ -71,9 +108,9 @@ def run(
     entry_ids: Iterable[str] | None = None,
     limit: int = 256,
 ) -> index.Report:
-    """Embed now what waits in one workspace, or the named entries, for an operator.
+    """Embed a workspace's pending entries now, or the named ones, for an operator.
 
-    Waiting times and leases are skipped over; named entries are embedded again.
+    Waiting times and leases are ignored; named entries are embedded again.
     """
     by.require("index.run", workspace_id)
     if engine.embedder().name == "none":
@@ -85,16 +122,18 @@ def run(
         model = engine.embedder().model
         rows = rows.exclude(state=State.INDEXED, model=model)
         rows = rows.exclude(state=State.WITHHELD)
-        chosen = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
+        selected = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
     else:
-        asked = list(dict.fromkeys(entry_ids))
-        chosen = list(rows.filter(pk__in=asked).values_list("pk", flat=True))
-        known = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=asked)
-        if known.count() != len(asked):
+        requested = list(dict.fromkeys(entry_ids))
+        selected = list(rows.filter(pk__in=requested).values_list("pk", flat=True))
+        existing = JournalEntry.objects.filter(
+            workspace_id=workspace_id, pk__in=requested
+        )
+        if existing.count() != len(requested):
             raise errors.NotFound
-        report.skipped += len(asked) - len(chosen)
-    for start in range(0, len(chosen), index.BATCH):
-        report.add(index.embed(chosen[start : start + index.BATCH]))
+        report.skipped += len(requested) - len(selected)
+    for start in range(0, len(selected), index.BATCH):
+        report.add(index.embed(selected[start : start + index.BATCH]))
     _record(report, by)
     return report
 

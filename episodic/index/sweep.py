@@ -1,4 +1,4 @@
-"""Keeping the index: find what deserves an embedding, claim it, embed it.
+"""The index sweep: find entries to embed, claim them, embed them.
 
 Work is a sweep over the database. The journal is read from where the last sweep
 stopped; what deserves an embedding becomes a pending row; pending rows are claimed by
@@ -32,8 +32,8 @@ FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
 WANTING: Final = (State.PENDING, State.FAILED)
-# Plain SQL: whoever appends waits while it runs, and for each vector the ORM would
-# build the statement anew. Re-embedding keeps the original clock.
+# Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
+# Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
     "UPDATE journal_embeddings SET state = %s, vector = %s, dim = %s, model = %s,"
     " indexed_at = COALESCE(indexed_at, %s), embedded_at = %s, attempts = 0,"
@@ -43,14 +43,14 @@ _KEEP: Final = (
 
 @dataclass(slots=True)
 class Report:
-    """What a sweep did."""
+    """How many entries a sweep indexed, skipped and failed."""
 
     indexed: int = 0
     skipped: int = 0
     failed: int = 0
 
     def add(self, other: Report) -> None:
-        """Count another report in."""
+        """Add another report's counts."""
         self.indexed += other.indexed
         self.skipped += other.skipped
         self.failed += other.failed
@@ -59,14 +59,14 @@ class Report:
 Watch = Callable[[int], None]
 
 
-def _quiet(_done: int) -> None:
+def _quiet(_count: int) -> None:
     return None
 
 
 # ── Finding ──────────────────────────────────────────────────────────────────
 def discover(workspace_id: str) -> int:
     """Make pending rows for entries the sweep has not read yet; return how many."""
-    made = 0
+    count = 0
     while True:
         with transaction.atomic():
             IndexState.objects.get_or_create(workspace_id=workspace_id)
@@ -74,12 +74,12 @@ def discover(workspace_id: str) -> int:
             if state.policy_version != policy.VERSION:
                 state.seq, state.policy_version = 0, policy.VERSION
             rows = _unread(workspace_id, state.seq)
-            made += _make_pending(rows)
+            count += _make_pending(rows)
             if rows:
                 state.seq = rows[-1].seq
             state.save(update_fields=["seq", "policy_version"])
         if len(rows) < CHUNK:
-            return made
+            return count
 
 
 def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
@@ -90,15 +90,15 @@ def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
 
 
 def _make_pending(rows: Sequence[JournalEntry]) -> int:
-    """Judge entries by today's policy, mend their flag, and queue what deserves it."""
+    """Apply today's policy: correct each entry's flag and queue what it embeds."""
     for row in rows:
-        judged = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
-        if judged.embeds != row.embeddable:
-            JournalEntry.objects.filter(pk=row.pk).update(embeddable=judged.embeds)
-            row.embeddable = judged.embeds
-    made = [_pending(row) for row in rows if row.embeddable]
-    Embedding.objects.bulk_create(made, ignore_conflicts=True)
-    return len(made)
+        verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
+        if verdict.embeds != row.embeddable:
+            JournalEntry.objects.filter(pk=row.pk).update(embeddable=verdict.embeds)
+            row.embeddable = verdict.embeds
+    pending = [_pending(row) for row in rows if row.embeddable]
+    Embedding.objects.bulk_create(pending, ignore_conflicts=True)
+    return len(pending)
 
 
 def _pending(row: JournalEntry) -> Embedding:
@@ -126,13 +126,13 @@ def _behind() -> list[str]:
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
 def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
-    """Return the rows that are due and that nobody holds."""
+    """Return the rows that are due and not leased."""
     due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     return rows.filter(due, free)
 
 
-def _waiting() -> QuerySet[Embedding]:
+def _without_vector() -> QuerySet[Embedding]:
     """Return rows that never got a vector."""
     return Embedding.objects.filter(state__in=WANTING)
 
@@ -149,36 +149,38 @@ def _candidates(now: datetime, limit: int) -> list[str]:
     What was just appended must not queue behind an import. The workspaces take turns,
     so that none starves another.
     """
-    found: list[str] = []
-    for rows in (_ready(_waiting(), now), _ready(_stale(), now)):
-        shops = list(rows.order_by().values_list("workspace_id", flat=True).distinct())
-        for turn, shop in enumerate(shops):
+    entry_ids: list[str] = []
+    for rows in (_ready(_without_vector(), now), _ready(_stale(), now)):
+        workspace_ids = list(
+            rows.order_by().values_list("workspace_id", flat=True).distinct()
+        )
+        for turn, workspace_id in enumerate(workspace_ids):
             # What one workspace leaves of its share goes to those after it.
-            share = max(1, (limit - len(found)) // (len(shops) - turn))
-            mine = rows.filter(workspace_id=shop).order_by("-seq")
-            found += list(mine.values_list("entry_id", flat=True)[:share])
-        if len(found) >= limit:
+            share = max(1, (limit - len(entry_ids)) // (len(workspace_ids) - turn))
+            newest = rows.filter(workspace_id=workspace_id).order_by("-seq")
+            entry_ids += list(newest.values_list("entry_id", flat=True)[:share])
+        if len(entry_ids) >= limit:
             break
-    return found[:limit]
+    return entry_ids[:limit]
 
 
 def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
     """Lease rows to this worker and return those it got.
 
     Two workers may read the same row; the one that locks it while it is still free
-    wins, and the other passes it by.
+    gets it, and the other skips it.
     """
     if not entry_ids:
         return []
     other = Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
-    wanted = Q(state__in=WANTING) | other
-    rows = _ready(Embedding.objects.filter(wanted, pk__in=entry_ids), now)
+    claimable = Q(state__in=WANTING) | other
+    rows = _ready(Embedding.objects.filter(claimable, pk__in=entry_ids), now)
     with transaction.atomic():
         locked = rows.order_by("pk").select_for_update(skip_locked=True)
         free = set(locked.values_list("pk", flat=True))
-        won = [entry_id for entry_id in entry_ids if entry_id in free]
-        Embedding.objects.filter(pk__in=won).update(lease_until=now + LEASE)
-    return won
+        claimed = [entry_id for entry_id in entry_ids if entry_id in free]
+        Embedding.objects.filter(pk__in=claimed).update(lease_until=now + LEASE)
+    return claimed
 
 
 # ── Embedding ────────────────────────────────────────────────────────────────
@@ -194,7 +196,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
         _embed_rows(rows)
     except EmbedderError as error:
         if len(rows) > 1 and error.reason == "bad_answer":
-            # One poisonous text must not hold back the others.
+            # One text that cannot be embedded must not fail the others.
             for row in rows:
                 report.add(embed([row.id]))
             return report
@@ -211,17 +213,17 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
     vectors = engine_now.embed_documents(texts)
     with transaction.atomic():
         alive = _alive([row.id for row in rows])
-        made = zip((row.id for row in rows), vectors, strict=True)
-        kept = [(entry_id, vector) for entry_id, vector in made if entry_id in alive]
-        _keep(kept, engine_now.model)
-        pg.store(kept)
+        pairs = zip((row.id for row in rows), vectors, strict=True)
+        usable = [(entry_id, vector) for entry_id, vector in pairs if entry_id in alive]
+        _keep(usable, engine_now.model)
+        pg.store(usable)
     # After the commit, so that entries of one batch see each other.
     by_id = {row.id: row for row in rows}
-    relations.link([(by_id[entry_id], v) for entry_id, v in kept], engine_now.model)
+    relations.link([(by_id[entry_id], v) for entry_id, v in usable], engine_now.model)
 
 
 def _alive(entry_ids: Sequence[str]) -> set[str]:
-    """Return which entries may still be used after the model has thought, locked."""
+    """Return which entries may still be used after the embedding, locked."""
     usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
     rows = usable.filter(pk__in=entry_ids)
     locked = rows.select_for_update(no_key=True).order_by("pk")
@@ -248,7 +250,7 @@ def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
 
 
 def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
-    """Set rows back with a growing wait; after five tries they count as failed."""
+    """Postpone rows with a growing wait; after five attempts they count as failed."""
     now = timezone.now()
     for row in Embedding.objects.filter(pk__in=entry_ids):
         attempts = min(row.attempts + 1, 1_000)
@@ -269,9 +271,9 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
 
 
 def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
-    """Read the journal on, then embed what waits, at most ``limit`` rows.
+    """Read new journal entries, then embed at most ``limit`` pending rows.
 
-    ``watch`` is told the number of rows done after each batch. Runs anywhere, any
+    ``watch`` is called with the number of rows after each batch. Runs anywhere, any
     number of times, also at the same time.
     """
     report = Report()
@@ -279,18 +281,18 @@ def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
         discover(workspace_id)
     if engine.embedder().name == "none":
         return report
-    done = 0
-    while done < limit:
+    count = 0
+    while count < limit:
         now = timezone.now()
-        won = claim(_candidates(now, min(BATCH, limit - done)), now)
-        if not won:
+        claimed = claim(_candidates(now, min(BATCH, limit - count)), now)
+        if not claimed:
             break
-        one = embed(won)
-        report.add(one)
-        done += len(won)
-        watch(len(won))
-        if one.failed == len(won):
-            # The embedder is down, not one text poisonous: the next tick tries again.
+        batch = embed(claimed)
+        report.add(batch)
+        count += len(claimed)
+        watch(len(claimed))
+        if batch.failed == len(claimed):
+            # The embedder is down, not one text faulty: the next sweep tries again.
             break
         for workspace_id in _behind():
             discover(workspace_id)
@@ -299,7 +301,7 @@ def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
 
 
 def _trim() -> None:
-    """Drop old rows of the change log, leaving word of it for matrices that slept."""
+    """Delete old rows of the change log, and record that for outdated matrices."""
     last = EmbeddingChange.objects.order_by("-id").values_list("id", flat=True).first()
     first = EmbeddingChange.objects.order_by("id").values_list("id", flat=True).first()
     if last is None or first is None or last - first < 2 * KEEP_CHANGES:

@@ -13,7 +13,7 @@ def snapshot_id() -> str:
 
 
 class HealthSnapshot(models.Model):
-    """The five metrics of one day; a later measurement of the day replaces them.
+    """The metrics of one day; a later measurement of the day replaces them.
 
     ``crew_id`` is empty for the whole workspace: NULL would make two rows of one day
     distinct. A metric without data is NULL, never zero.

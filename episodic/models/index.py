@@ -10,7 +10,7 @@ from memory.models import JournalEntry, Workspace
 
 
 class State(models.TextChoices):
-    """Where an embedding stands; failed rows are tried again, later and later.
+    """The state of an embedding; failed rows are tried again at growing intervals.
 
     A withheld one keeps its vector and takes part in no search.
     """
@@ -87,7 +87,7 @@ class IndexState(models.Model):
 
 
 class EmbeddingChange(models.Model):
-    """What changed in the index, for every process's matrix to catch up with.
+    """A change of the index, read by every process's matrix.
 
     Rows are written by database triggers, so nothing that touches an embedding can be
     missed. Kind ``trim`` says that changes up to number ``entry_id`` were dropped.

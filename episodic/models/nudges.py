@@ -1,4 +1,4 @@
-"""Tables of what recall remembers of its callers: nudges given, and recall checks."""
+"""The tables of nudges given and of recall checks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class ConsolidationMark(models.Model):
     """How far a crew's journal was consolidated. ``seq`` is the last entry considered.
 
     ``waiting_pins`` are entries whose pin could not be written yet. ``lease_until`` is
-    set while a run is under way; a run that dies lets go of it by running out.
+    set while a run is under way; the lease of a run that dies expires.
     """
 
     crew = models.OneToOneField(
@@ -47,7 +47,7 @@ class ConsolidationMark(models.Model):
 
 
 class ConsolidationProposal(models.Model):
-    """A rule that waits for a person, or that one decided about.
+    """A proposed rule, pending or decided.
 
     ``text`` is exactly what approving appends and ``content_hash`` its SHA-256;
     ``version`` is the optimistic lock. ``pattern_key`` is the normalised pattern, once
@@ -108,5 +108,5 @@ class ConsolidationProposal(models.Model):
 
     @property
     def is_pending(self) -> bool:
-        """Whether nobody has decided yet."""
+        """Whether it is undecided."""
         return self.state == ProposalState.PENDING

@@ -1,8 +1,9 @@
 """Recall checks: questions with the entries that their answers have to hold.
 
 A check is saved from the explorer, run by hand by an operator, run every night, and run
-once more when the model in use changed and the index is complete again. What broke is
-told per missing entry, with the finding of "why", and once per change in the journal.
+once more when the model in use changed and the index is complete again. A failure is
+reported per missing entry, with the finding of "why", and once per change in the
+journal.
 
 Saving and running go with the right to run the index (``index.run``); reading with the
 right to ask as an agent (``recall.ask_as_agent``).
@@ -33,7 +34,7 @@ from memory.rules import entries, errors, permissions
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-MOST: Final = 200
+MAX_CHECKS: Final = 200
 EXPECTED_MOST: Final = recall.K_MAX
 NAME_CHARS: Final = 120
 RUNS_KEPT: Final = 60
@@ -53,109 +54,109 @@ class Line:
 
     @property
     def query(self) -> str:
-        """What is asked."""
+        """The query of the question."""
         return str(self.check.question.get("query", ""))
 
 
 # ── The question, kept as JSON ───────────────────────────────────────────────
 def to_json(request: Request) -> dict[str, Any]:
     """Return the fields of a question that were set; times as RFC 3339."""
-    told = {k: v for k, v in asdict(request).items() if k not in _NEVER}
+    fields = {k: v for k, v in asdict(request).items() if k not in _NEVER}
     for name in MOMENTS:
-        told[name] = journal.stamp(told[name]) if told[name] else None
-    told["entry_types"] = list(request.entry_types)
-    told["mode"] = request.mode.value
-    told["fusion"] = request.fusion.value if request.fusion else None
-    return {k: v for k, v in told.items() if v not in (None, [])}
+        fields[name] = journal.stamp(fields[name]) if fields[name] else None
+    fields["entry_types"] = list(request.entry_types)
+    fields["mode"] = request.mode.value
+    fields["fusion"] = request.fusion.value if request.fusion else None
+    return {k: v for k, v in fields.items() if v not in (None, [])}
 
 
 def to_request(question: Mapping[str, Any]) -> Request:
-    """Return a kept question as it is asked: nothing of it counts as a use."""
-    told = dict(question)
+    """Return a stored question as a request that counts no reference."""
+    fields = dict(question)
     for name in MOMENTS:
-        if told.get(name):
-            told[name] = datetime.fromisoformat(told[name])
-    told["entry_types"] = tuple(told.get("entry_types", ()))
-    told["mode"] = Mode(told["mode"])
-    # A question that named no fusion follows the workspace's.
-    told["fusion"] = Fusion(told["fusion"]) if told.get("fusion") else None
-    return Request(**told, mark=False)
+        if fields.get(name):
+            fields[name] = datetime.fromisoformat(fields[name])
+    fields["entry_types"] = tuple(fields.get("entry_types", ()))
+    fields["mode"] = Mode(fields["mode"])
+    # A question without a fusion uses the workspace's.
+    fields["fusion"] = Fusion(fields["fusion"]) if fields.get("fusion") else None
+    return Request(**fields, mark=False)
 
 
 # ── Access ───────────────────────────────────────────────────────────────────
 def _line(check: RecallCheck) -> Line:
     pairs = [
-        (name, str(one))
+        (name, str(item))
         for name, value in check.question.items()
-        for one in (value if isinstance(value, list) else [value])
+        for item in (value if isinstance(value, list) else [value])
     ]
     return Line(check, pairs, check.runs.first())
 
 
-def listed(actor: Actor) -> list[Line]:
+def list_checks(actor: Actor) -> list[Line]:
     """Return the workspace's checks: broken ones first, then by name."""
     actor.require("recall.ask_as_agent")
     rows = RecallCheck.objects.filter(workspace_id=actor.workspace_id)
     order = {Result.BROKEN: 0, Result.REFUSED: 1, Result.NEW: 2, Result.HOLDS: 3}
-    ordered = sorted(rows, key=lambda c: (order[Result(c.result)], c.name))
-    return [_line(check) for check in ordered]
+    checks = sorted(rows, key=lambda c: (order[Result(c.result)], c.name))
+    return [_line(check) for check in checks]
 
 
-def named(actor: Actor, check_id: str) -> RecallCheck:
+def get(actor: Actor, check_id: str) -> RecallCheck:
     """Return a check of the actor's workspace, or NotFound."""
     actor.require("recall.ask_as_agent")
     rows = RecallCheck.objects.filter(pk=check_id, workspace_id=actor.workspace_id)
-    found = rows.first()
-    if found is None:
+    check = rows.first()
+    if check is None:
         raise errors.NotFound
-    return found
+    return check
 
 
 def _expected(ids: Sequence[str], by: Actor) -> list[str]:
     """Return the distinct ids, each of which the actor can read."""
-    wanted = list(dict.fromkeys(one for one in ids if one))
-    if not wanted:
+    entry_ids = list(dict.fromkeys(entry_id for entry_id in ids if entry_id))
+    if not entry_ids:
         raise errors.Invalid("Name at least one entry.", code="no_entries")
-    if len(wanted) > EXPECTED_MOST:
+    if len(entry_ids) > EXPECTED_MOST:
         detail = f"A check expects at most {EXPECTED_MOST} entries."
         raise errors.Invalid(detail, code="too_many_entries")
-    for entry_id in wanted:
+    for entry_id in entry_ids:
         queries.entry(by, entry_id)
-    return wanted
+    return entry_ids
 
 
 def save(
     name: str, request: Request, expected: Sequence[str], *, by: Actor
 ) -> RecallCheck:
-    """Keep a question and the entries that its answer has to hold."""
+    """Store a question and the entries that its answer has to contain."""
     by.require("index.run")
     name = " ".join(name.split())
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
         raise errors.Invalid("The check needs a name.", code="bad_name")
     recall.check(request)
     subject_linker.refuse(by.workspace_id, (name, request.query))
-    wanted = _expected(expected, by)
-    mine = RecallCheck.objects.filter(workspace_id=by.workspace_id)
+    entry_ids = _expected(expected, by)
+    existing = RecallCheck.objects.filter(workspace_id=by.workspace_id)
     with transaction.atomic():
-        if mine.filter(name=name).exists():
+        if existing.filter(name=name).exists():
             raise errors.Conflict("A check has this name.", code="name_taken")
-        if mine.count() >= MOST:
-            detail = f"A workspace keeps at most {MOST} checks."
+        if existing.count() >= MAX_CHECKS:
+            detail = f"A workspace keeps at most {MAX_CHECKS} checks."
             raise errors.Conflict(detail, code="too_many_checks")
-        made = RecallCheck.objects.create(
+        check = RecallCheck.objects.create(
             workspace_id=by.workspace_id,
             name=name,
             question=to_json(request),
-            expected=wanted,
+            expected=entry_ids,
             created_by=by.label,
         )
-        told = subject_linker.Written(str(made.pk), (name, request.query, by.label))
-        subject_linker.note(by.workspace_id, "recall_checks", [told])
-    return made
+        texts = subject_linker.TextRow(str(check.pk), (name, request.query, by.label))
+        subject_linker.note(by.workspace_id, "recall_checks", [texts])
+    return check
 
 
 def drop(check: RecallCheck, *, by: Actor) -> None:
-    """Delete a check and what its runs found."""
+    """Delete a check and its runs."""
     by.require("index.run", check.workspace_id)
     check.delete()
 
@@ -163,35 +164,41 @@ def drop(check: RecallCheck, *, by: Actor) -> None:
 # ── Running ──────────────────────────────────────────────────────────────────
 def _finding(request: Request, entry_id: str, by: Actor) -> str:
     row = JournalEntry.objects.filter(pk=entry_id, workspace_id=by.workspace_id)
-    found = row.first()
-    if found is None:
+    entry = row.first()
+    if entry is None:
         return "It is no longer in the journal."
-    if found.erased_at is not None:
+    if entry.erased_at is not None:
         return "It was erased."
-    return explain.ask(request, entry_id, by=by).finding
+    return explain.explain(request, entry_id, by=by).finding
 
 
 def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
     """Return an unsaved run: what of the expected is missing, and why."""
-    there = {hit.entry.id for hit in answer.hits}
-    gone = [entry_id for entry_id in check.expected if entry_id not in there]
-    missing = [
-        {"entry_id": one, "finding": _finding(answer.request, one, by)} for one in gone
+    returned_ids = {hit.entry.id for hit in answer.hits}
+    missing_ids = [
+        entry_id for entry_id in check.expected if entry_id not in returned_ids
     ]
-    # Without its dense leg an answer proves nothing about the check.
-    out = answer.legs.degraded if gone else None
-    result = Result.REFUSED if out else Result.BROKEN if gone else Result.HOLDS
+    missing_entries = [
+        {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
+        for entry_id in missing_ids
+    ]
+    # An answer without its dense ranking cannot decide the check.
+    out = answer.legs.degraded if missing_ids else None
+    result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
     return RecallCheckRun(
-        result=result, returned=len(there), missing=missing, note=(out or "")[:300]
+        result=result,
+        returned=len(returned_ids),
+        missing=missing_entries,
+        note=(out or "")[:300],
     )
 
 
 def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         request = replace(to_request(check.question), explain=True)
-        return _judge(check, recall.ask(request, by=by), by)
-    except errors.HouseError as error:
-        # The agent or crew it asks as is gone, or its conditions no longer hold.
+        return _judge(check, recall.search(request, by=by), by)
+    except errors.AppError as error:
+        # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
 
 
@@ -217,7 +224,7 @@ def _tell(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
 
 
 def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
-    """Whether a broken run says something that the one before did not."""
+    """Whether a broken run reports something that the previous one did not."""
     before = check.runs.first()
     if before is None or before.result != Result.BROKEN:
         return True
@@ -247,7 +254,7 @@ def run(check: RecallCheck, *, by: Actor) -> RecallCheckRun:
 
 
 def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckRun]:
-    """Run a workspace's checks for the clock.
+    """Run a workspace's checks on schedule.
 
     ``stale_only`` takes those whose last run was with another model, once the index
     has caught up with the one in use: before, everything would seem broken.
@@ -262,11 +269,11 @@ def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckR
     return [_run(check, by) for check in checks.order_by("name")]
 
 
-# ── The clock ────────────────────────────────────────────────────────────────
+# ── Schedule ────────────────────────────────────────────────────────────────
 def _outcome(runs: Sequence[RecallCheckRun]) -> Outcome:
-    broken = [one.recall_check.name for one in runs if one.result == Result.BROKEN]
-    told = f"broken: {', '.join(broken)}"[:400] if broken else ""
-    return Outcome({"checks": len(runs), "broken": len(broken)}, told)
+    broken = [run.recall_check.name for run in runs if run.result == Result.BROKEN]
+    note = f"broken: {', '.join(broken)}"[:400] if broken else ""
+    return Outcome({"checks": len(runs), "broken": len(broken)}, note)
 
 
 def _nightly(home: str) -> Outcome:
@@ -278,7 +285,7 @@ def _after_a_change(home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the checks on the timetable."""
+    """Schedule the checks."""
     jobs.register(
         Job(
             name="recall_checks",
@@ -294,6 +301,6 @@ def install() -> None:
             title="Recall checks after a model change",
             schedule="every 15 min, when the model changed",
             act=_after_a_change,
-            every=timedelta(minutes=15),
+            interval=timedelta(minutes=15),
         )
     )

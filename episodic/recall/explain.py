@@ -9,7 +9,7 @@ from django.utils import timezone
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Hit, Legs, Request
+from episodic.recall.search import Answer, Hit, Rankings, Request
 from memory import fulltext
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -26,7 +26,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Explanation:
     """The finding in one sentence, and the checks it rests on, in order."""
 
     entry: JournalEntry
@@ -43,8 +43,8 @@ def _verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
 
 
 def _policy(entry: JournalEntry) -> Check:
-    judged = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
-    return Check("policy", _verdict(judged.embeds), judged.why)
+    verdict = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
+    return Check("policy", _verdict(verdict.embeds), verdict.why)
 
 
 def _state(entry: JournalEntry) -> Check:
@@ -54,11 +54,11 @@ def _state(entry: JournalEntry) -> Check:
         text = "waiting for the sweep" if entry.embeddable else "has no embedding"
         return Check("state", "fail", text)
     if row.state != State.INDEXED:
-        waited = round((timezone.now() - entry.recorded_at).total_seconds())
+        seconds = round((timezone.now() - entry.recorded_at).total_seconds())
         tries = (
             f", tried {row.attempts} times: {row.last_error}" if row.attempts else ""
         )
-        return Check("state", "fail", f"{row.state} for {waited} s{tries}")
+        return Check("state", "fail", f"{row.state} for {seconds} s{tries}")
     if row.model != model:
         text = f"embedded with {row.model}; recall now uses {model or 'none'}"
         return Check("state", "fail", text)
@@ -68,9 +68,11 @@ def _state(entry: JournalEntry) -> Check:
 
 
 def _scope(entry: JournalEntry, answer: Answer) -> Check:
-    seen = answer.reach.sees(entry)
-    whose = "visible to" if seen else "outside"
-    return Check("scope", _verdict(seen), f"{whose} the scope {answer.reach.scope}")
+    is_visible = answer.reach.sees(entry)
+    relation = "visible to" if is_visible else "outside"
+    return Check(
+        "scope", _verdict(is_visible), f"{relation} the scope {answer.reach.scope}"
+    )
 
 
 def _filters(entry: JournalEntry, request: Request) -> Check:
@@ -92,42 +94,42 @@ def _filters(entry: JournalEntry, request: Request) -> Check:
 def _dense(entry: JournalEntry, answer: Answer) -> Check:
     vector = answer.legs.vector
     if vector is None:
-        text = answer.legs.degraded or "the mode does not ask the dense leg"
+        text = answer.legs.degraded or "the mode does not ask the dense ranking"
         return Check("dense", "none", text)
     scope = recall.vector_scope(answer.request, answer.reach)
     rank = engine.vectors().rank(vector, scope, entry.id)
     if rank is None:
         return Check("dense", "none", "has no vector in scope")
-    near = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
-    told = (
-        f", cosine {near.cosine:.3f}, importance {near.importance:.2f}" if near else ""
+    hit = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
+    numbers = (
+        f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}" if hit else ""
     )
     inside = entry.id in answer.legs.dense_ids
-    deep = "" if inside else f"; the leg ends at {len(answer.legs.dense.hits)}"
-    return Check("dense", _verdict(inside), f"rank {rank}{told}{deep}")
+    deep = "" if inside else f"; the ranking ends at {len(answer.legs.dense.hits)}"
+    return Check("dense", _verdict(inside), f"rank {rank}{numbers}{deep}")
 
 
 def _words(entry: JournalEntry, answer: Answer) -> Check:
-    asked = answer.legs.asked
-    if asked.is_empty:
+    word_query = answer.legs.word_query
+    if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
-    found = fulltext.words_that_hit(
-        entry.workspace_id, asked.terms, {entry.id: entry.docid}
+    words = fulltext.matching_terms(
+        entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
-    if not found:
+    if not words:
         return Check("words", "none", "no word of the question is in it")
     ids = answer.legs.word_ids
-    said = ", ".join(found)
+    text = ", ".join(words)
     if entry.id in ids:
-        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {said}")
+        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
     return Check(
-        "words", "fail", f"{said} found, but below rank {len(ids)} or filtered"
+        "words", "fail", f"{text} found, but below rank {len(ids)} or filtered"
     )
 
 
-def _cut(rank: int | None, hit: Hit | None, answer: Answer) -> Check:
+def _limit(rank: int | None, hit: Hit | None, answer: Answer) -> Check:
     if hit is None or rank is None:
-        return Check("cut", "fail", "no leg put it on the list")
+        return Check("cut", "fail", "no ranking put it on the list")
     if rank <= answer.request.k:
         return Check("cut", "pass", f"rank {rank} of the {answer.request.k} returned")
     last = answer.hits[-1].score if answer.hits else 0.0
@@ -144,19 +146,21 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     for check in checks:
         if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
             return f"It cannot be in the answer: {check.text}."
-    failed = next((c.text for c in checks if c.verdict == "fail"), "no leg found it")
-    return f"No leg put it on the list: {failed}."
+    failed = next(
+        (c.text for c in checks if c.verdict == "fail"), "no ranking found it"
+    )
+    return f"No ranking put it on the list: {failed}."
 
 
-def ask(request: Request, entry_id: str, *, by: Actor) -> Why:
+def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
-    answer = recall.ask(replace(request, explain=True, mark=False), by=by)
-    legs: Legs = answer.legs
+    answer = recall.search(replace(request, explain=True, mark=False), by=by)
+    legs: Rankings = answer.legs
     scores = recall.fuse(answer.request, legs)
-    listed = recall.hits(answer.request, answer.reach, legs, scores, len(scores))
-    found = next((h for h in listed if h.entry.id == entry.id), None)
-    rank = listed.index(found) + 1 if found else None
+    hits = recall.hits(answer.request, answer.reach, legs, scores, len(scores))
+    hit = next((h for h in hits if h.entry.id == entry.id), None)
+    rank = hits.index(hit) + 1 if hit else None
     checks = [
         _policy(entry),
         _state(entry),
@@ -164,14 +168,14 @@ def ask(request: Request, entry_id: str, *, by: Actor) -> Why:
         _filters(entry, answer.request),
         _dense(entry, answer),
         _words(entry, answer),
-        _cut(rank, found, answer),
+        _limit(rank, hit, answer),
     ]
     k = answer.request.k
-    return Why(
+    return Explanation(
         entry=entry,
         returned=rank is not None and rank <= k,
         rank=rank,
-        finding=_finding(rank, len(listed), k, checks),
+        finding=_finding(rank, len(hits), k, checks),
         checks=checks,
         answer=answer,
         would_need_k=rank if rank and k < rank <= recall.K_MAX else None,

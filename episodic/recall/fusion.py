@@ -1,9 +1,9 @@
-"""Two ranked lists made one.
+"""Fusion of two ranked lists into one.
 
-rrf     score(d) = Σ over legs of 1 / (60 + rank of d in the leg), rank from 1
+rrf     score(d) = Σ over rankings of 1 / (60 + rank of d in the ranking), rank from 1
         (Cormack, Clarke and Büttcher 2009, with their k = 60)
 convex  score(d) = ½ · dense + ½ · words, each min-max-normalised to 0..1 over the
-        candidates; a leg that did not find d gives 0
+        candidates; a ranking that did not find d gives 0
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SHARE: Final = 0.5
 
 
 def reciprocal(rank: int) -> float:
-    """Return what one leg adds for a rank counted from 1."""
+    """Return what one ranking adds for a rank counted from 1."""
     return 1.0 / (K + rank)
 
 
 def rrf(legs: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the fused score of every id; each leg lists ids best first."""
+    """Return the fused score of every id; each ranking lists ids best first."""
     scores: dict[str, float] = {}
     for leg in legs:
         for rank, entry_id in enumerate(leg, start=1):
@@ -45,16 +45,16 @@ def convex(
     lowest: float,
     highest: float,
 ) -> dict[str, float]:
-    """Return the fused score of every id from raw scores of both legs.
+    """Return the fused score of every id from raw scores of both rankings.
 
-    ``lowest`` and ``highest`` are the dense leg's extremes over everything in scope:
+    ``lowest`` and ``highest`` are the dense ranking's extremes over all in scope:
     normalising over the cut alone would push its tail to zero. A word score of zero
-    is the natural lower end of the word leg.
+    is the natural lower end of the word ranking.
     """
-    near = _normalised(dense, lowest, highest)
-    said = _normalised(words, 0.0, max(words.values(), default=0.0))
+    dense_scores = _normalised(dense, lowest, highest)
+    word_scores = _normalised(words, 0.0, max(words.values(), default=0.0))
     return {
-        entry_id: SHARE * near.get(entry_id, 0.0)
-        + (1 - SHARE) * said.get(entry_id, 0.0)
-        for entry_id in {**near, **said}
+        entry_id: SHARE * dense_scores.get(entry_id, 0.0)
+        + (1 - SHARE) * word_scores.get(entry_id, 0.0)
+        for entry_id in {**dense_scores, **word_scores}
     }

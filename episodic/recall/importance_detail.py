@@ -1,4 +1,4 @@
-"""One entry's importance taken apart, and what it is related to, for its page."""
+"""One entry's importance by its parts, and its relations, for its page."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Weight:
     @property
     def is_held_up(self) -> bool:
         """Whether the floor of a permanent entry decides."""
-        made = self.parts
-        return made is not None and made.value <= made.floor
+        parts = self.parts
+        return parts is not None and parts.value <= parts.floor
 
     @property
     def has_moved(self) -> bool:
@@ -43,10 +43,10 @@ class Weight:
 
 
 def of(actor: Actor, entry_id: str) -> Weight:
-    """Return what an entry weighs and why; relations stay inside the caller's reach."""
+    """Return an entry's importance, and its relations inside the caller's reach."""
     entry = queries.entry(actor, entry_id)
     row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
-    made = decay.parts(entry, row, timezone.now()) if row else None
-    seen = scopes.reach(None, None, None, by=actor)
-    edges = relations.of([entry.id], seen)[entry.id]
-    return Weight(entry, row.importance_score if row else None, made, edges)
+    parts = decay.parts(entry, row, timezone.now()) if row else None
+    reach = scopes.reach(None, None, None, by=actor)
+    edges = relations.of([entry.id], reach)[entry.id]
+    return Weight(entry, row.importance_score if row else None, parts, edges)

@@ -1,7 +1,7 @@
 """The neighbourhood of one entry: what it is related to, step by step.
 
 The caller's reach is applied to every neighbour: an edge may lead to an entry that the
-caller must not know of, and then neither it nor the edge is there.
+caller may not see, and then both it and the edge are left out.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ def _links(entry_id: str, edges: list[relations.Edge]) -> Iterator[Link]:
 
 
 def _step(
-    ring: list[str], known: dict[str, tuple[JournalEntry, int]], far: int, seen: Reach
+    ring: list[str], nodes: dict[str, tuple[JournalEntry, int]], far: int, scope: Reach
 ) -> list[Link]:
     """Add what is one step from a ring of entries, and return the edges there."""
     links: list[Link] = []
-    for entry_id, edges in relations.of(ring, seen).items():
+    for entry_id, edges in relations.of(ring, scope).items():
         for edge in edges:
-            if len(known) < NODES_MOST:
-                known.setdefault(edge.neighbour.id, (edge.neighbour, far))
+            if len(nodes) < NODES_MOST:
+                nodes.setdefault(edge.neighbour.id, (edge.neighbour, far))
         links += _links(entry_id, edges)
-    return [one for one in links if one.src in known and one.dst in known]
+    return [link for link in links if link.src in nodes and link.dst in nodes]
 
 
 def around(entry_id: str, depth: int = 1, *, by: Actor) -> Neighbourhood:
@@ -64,12 +64,12 @@ def around(entry_id: str, depth: int = 1, *, by: Actor) -> Neighbourhood:
     An edge counts once, whichever of its ends it was read from.
     """
     root = queries.entry(by, entry_id)
-    seen = reach(Scope.CREW_SHARED if by.is_agent else None, None, None, by=by)
-    known: dict[str, tuple[JournalEntry, int]] = {root.id: (root, 0)}
+    own_reach = reach(Scope.CREW_SHARED if by.is_agent else None, None, None, by=by)
+    nodes: dict[str, tuple[JournalEntry, int]] = {root.id: (root, 0)}
     edges: dict[tuple[frozenset[str], str], Link] = {}
     ring = [root.id]
     for far in range(1, min(depth, DEPTH_MOST) + 1):
-        for link in _step(ring, known, far, seen):
+        for link in _step(ring, nodes, far, own_reach):
             edges.setdefault((frozenset((link.src, link.dst)), link.relation), link)
-        ring = [node for node, (_, steps) in known.items() if steps == far]
-    return Neighbourhood(list(known.values()), list(edges.values()))
+        ring = [node for node, (_, steps) in nodes.items() if steps == far]
+    return Neighbourhood(list(nodes.values()), list(edges.values()))

@@ -1,4 +1,4 @@
-"""Nudges: what an agent is told beside the prompt block, at most once per session.
+"""Nudges: hints for an agent next to the prompt block, at most once per session.
 
 entries   ENTRIES or more entries of the agent since its last memory.updated or
           summary.generated: time to write down what is worth keeping. Only what that
@@ -36,9 +36,9 @@ from memory.rules import hashing
 from memory.workspace_settings import Kind, Setting
 
 ENTRIES: Final = 30
-COUNTED: Final = 1_000
+MAX_ROWS: Final = 1_000
 RESETS: Final = ("memory.updated", "summary.generated")
-CALL, SPENT = "llm.call", "cost.incurred"
+CALL, COST_INCURRED = "llm.call", "cost.incurred"
 DOLLARS: Final = ("cost_usd", "usd", "cost")
 TOKENS: Final = ("tokens", "total_tokens")
 TOKEN_PARTS: Final = (
@@ -62,7 +62,7 @@ COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
     )
 )
 MOST_ROWS: Final = 20_000
-KEPT: Final = timedelta(days=30)
+RETENTION: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Nudge:
 
 @dataclass(slots=True)
 class Cost:
-    """What an agent's calls of a day came to."""
+    """The sums of an agent's calls of a day."""
 
     calls: int = 0
     tokens: int = 0
@@ -96,85 +96,85 @@ def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
         value = payload.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
-        # An integer of any length may stand in a payload.
+        # A payload may contain an integer of any length.
         if 0 < value < 1e15 and math.isfinite(value):
             return float(value)
     return 0.0
 
 
 def _tokens(payload: Mapping[str, Any]) -> float:
-    whole = _number(payload, TOKENS)
-    return whole or sum(_number(payload, keys) for keys in TOKEN_PARTS)
+    total = _number(payload, TOKENS)
+    return total or sum(_number(payload, keys) for keys in TOKEN_PARTS)
 
 
 def since_reset(workspace_id: str, agent_id: str) -> int:
     """Return how many entries the agent wrote since it last wrote down what it knows.
 
-    Counted in the order of the chain, and no further than COUNTED.
+    Counted in the order of the chain, and no further than MAX_ROWS.
     """
     own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
     reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
-    return own.filter(seq__gt=reset)[:COUNTED].count()
+    return own.filter(seq__gt=reset)[:MAX_ROWS].count()
 
 
 def cost(workspace_id: str, agent_id: str) -> Cost:
-    """Return what the agent's calls of the last 24 hours came to."""
+    """Return the sums of the agent's calls of the last 24 hours."""
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
         agent_id=agent_id,
-        entry_type__in=(CALL, SPENT),
+        entry_type__in=(CALL, COST_INCURRED),
         ts__gte=timezone.now() - DAY,
         erased_at__isnull=True,
     )
-    told = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
+    values = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
     traces: dict[str | None, _Trace] = defaultdict(_Trace)
-    found = Cost()
-    for kind, trace_id, text in told[:MOST_ROWS]:
+    total = Cost()
+    for kind, trace_id, text in values[:MOST_ROWS]:
         payload = json.loads(text)
-        found.calls += kind == CALL
+        total.calls += kind == CALL
         traces[trace_id].tokens[kind] += _tokens(payload)
         traces[trace_id].dollars[kind] += _number(payload, DOLLARS)
     for trace in traces.values():
-        found.tokens += round(max(trace.tokens.values()))
-        found.dollars += max(trace.dollars.values())
-    return found
+        total.tokens += round(max(trace.tokens.values()))
+        total.dollars += max(trace.dollars.values())
+    return total
 
 
 def _entries(agent: Agent) -> str:
     count = since_reset(agent.workspace_id, agent.id)
     if count < ENTRIES:
         return ""
-    told = f"{count:,} or more" if count == COUNTED else f"{count}"
+    number = f"{count:,} or more" if count == MAX_ROWS else f"{count}"
     return (
-        f"{told} entries since your last memory.updated or summary.generated."
+        f"{number} entries since your last memory.updated or summary.generated."
         " Write down what is worth keeping: append a summary.generated, or write a"
         " memory file."
     )
 
 
-def _spent(agent: Agent) -> str:
-    most = workspace_settings.value(agent.workspace_id, COST_LIMIT)
-    if most <= 0:
+def _cost_nudge(agent: Agent) -> str:
+    limit = workspace_settings.value(agent.workspace_id, COST_LIMIT)
+    if limit <= 0:
         return ""
-    found = cost(agent.workspace_id, agent.id)
-    if found.dollars <= most:
+    total = cost(agent.workspace_id, agent.id)
+    if total.dollars <= limit:
         return ""
-    calls = "1 call" if found.calls == 1 else f"{found.calls:,} calls"
+    calls = "1 call" if total.calls == 1 else f"{total.calls:,} calls"
     return (
-        f"{calls}, {found.tokens:,} tokens, ${found.dollars:,.2f} in the last 24 hours;"
-        f" the limit of this workspace is ${most:,.2f} a day."
+        f"{calls}, {total.tokens:,} tokens, ${total.dollars:,.2f} in the last 24 hours;"
+        f" the limit of this workspace is ${limit:,.2f} a day."
     )
 
 
-KINDS: Final = {"entries": _entries, "cost": _spent}
+KINDS: Final = {"entries": _entries, "cost": _cost_nudge}
 
 
 def digest(workspace_id: str, session_id: str) -> str:
-    """Return what is kept of a session's id."""
+    """Return the keyed digest of a session's id."""
     return hashing.keyed_digest(journal.key(), f"session\0{workspace_id}\0{session_id}")
 
 
-def _told(agent: Agent, session: str) -> set[str]:
+def _sent_kinds(agent: Agent, session: str) -> set[str]:
     rows = NudgeSent.objects.filter(
         workspace_id=agent.workspace_id, agent=agent, session_digest=session
     )
@@ -182,7 +182,7 @@ def _told(agent: Agent, session: str) -> set[str]:
 
 
 def _claim(agent: Agent, session: str, kind: str) -> bool:
-    """Write down that a session was told; of two at once, one is the first."""
+    """Record that a nudge was given; False when another caller was first."""
     _, is_first = NudgeSent.objects.get_or_create(
         workspace_id=agent.workspace_id, agent=agent, session_digest=session, kind=kind
     )
@@ -190,23 +190,23 @@ def _claim(agent: Agent, session: str, kind: str) -> bool:
 
 
 def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
-    """Return what the agent has to be told in this session and was not told yet.
+    """Return the nudges that the agent did not get in this session yet.
 
-    With ``keep`` it is written down as told; without, this is only a look.
+    With ``keep`` they are recorded as given.
     """
     session = digest(agent.workspace_id, session_id) if session_id else ""
-    told = _told(agent, session) if session else set()
-    found = []
+    sent_kinds = _sent_kinds(agent, session) if session else set()
+    nudges = []
     for kind, say in KINDS.items():
-        text = "" if kind in told else say(agent)
+        text = "" if kind in sent_kinds else say(agent)
         if text and (not session or not keep or _claim(agent, session, kind)):
-            found.append(Nudge(kind, text))
-    return found
+            nudges.append(Nudge(kind, text))
+    return nudges
 
 
 def forget() -> int:
-    """Drop what was told more than thirty days ago; return how much."""
-    old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - KEPT)
+    """Delete records older than thirty days; return how many."""
+    old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - RETENTION)
     return old.delete()[0]
 
 
@@ -215,7 +215,7 @@ def _forget(_home: str) -> Outcome:
 
 
 def install() -> None:
-    """Put the forgetting on the timetable."""
+    """Schedule the deletion of old records."""
     jobs.register(
         Job(
             name="nudges_forgotten",

@@ -28,11 +28,11 @@ from episodic.recall import prompt_escaping
 from memory import scanner
 from memory.rules import prompt_fence
 
-NEAR: Final = 0.02
+TIE: Final = 0.02
 BUDGET: Final = 2_000
 PREAMBLE: Final = prompt_fence.PREAMBLE
 CLOSING: Final = prompt_fence.CLOSING
-NOTHING: Final = "(no summary)"
+NO_SUMMARY: Final = "(no summary)"
 _CITABLE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _UNITS: Final = (
     ("month", 2_592_000),
@@ -44,7 +44,7 @@ _UNITS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One hit, as far as the block tells of it."""
+    """The fields of a hit that the block shows."""
 
     entry_id: str
     entry_type: str
@@ -81,26 +81,28 @@ def age(seconds: float) -> str:
     return f"{count} {unit}{'' if count == 1 else 's'} ago"
 
 
-def ordered(hints: Sequence[Hint]) -> list[Hint]:
+def sort_hints(hints: Sequence[Hint]) -> list[Hint]:
     """Return hints best first, the newer first among near-equals."""
-    left = sorted(hints, key=lambda h: -h.score)
+    remaining = sorted(hints, key=lambda h: -h.score)
     out: list[Hint] = []
-    while left:
-        edge = left[0].score - NEAR * abs(left[0].score)
-        size = next((n for n, h in enumerate(left) if h.score < edge), len(left))
-        out += sorted(left[:size], key=lambda h: h.age_seconds)
-        left = left[size:]
+    while remaining:
+        edge = remaining[0].score - TIE * abs(remaining[0].score)
+        size = next(
+            (n for n, h in enumerate(remaining) if h.score < edge), len(remaining)
+        )
+        out += sorted(remaining[:size], key=lambda h: h.age_seconds)
+        remaining = remaining[size:]
     return out
 
 
 def line(hint: Hint) -> str:
     """Return the one line of a hint; the scanner sees the text as it was written."""
-    # Half a surrogate pair is no character, and the scanner reads characters.
-    said = hint.summary.encode("utf-8", "replace").decode()
-    shown = prompt_escaping.line(scanner.redact_for_prompt(said)) or NOTHING
+    # A lone surrogate is not a character, and the scanner reads characters.
+    summary = hint.summary.encode("utf-8", "replace").decode()
+    text = prompt_escaping.line(scanner.redact_for_prompt(summary)) or NO_SUMMARY
     kind = prompt_escaping.line(hint.entry_type).replace(" ", "")
     old = age(hint.age_seconds)
-    return f"[{hint.entry_id}] {kind} · {old} · {hint.score:.4f} · {shown}"
+    return f"[{hint.entry_id}] {kind} · {old} · {hint.score:.4f} · {text}"
 
 
 def _opening(count: int, boundary: str) -> str:
@@ -113,18 +115,18 @@ def render(
     *,
     boundary: Callable[[], str] = prompt_fence.random_boundary,
 ) -> Block:
-    """Return the block of some hits within a budget, see the module's own words."""
+    """Return the block of some hits within a budget, see the module's docstring."""
     mark = boundary()
     lines: list[str] = []
-    told: list[str] = []
+    entry_ids: list[str] = []
     left_out: list[str] = []
     used = len(CLOSING)
-    for hint in ordered(hints):
+    for hint in sort_hints(hints):
         text = line(hint) if _CITABLE.fullmatch(hint.entry_id) else ""
         size = len(_opening(len(lines) + 1, mark)) + used + len(text) + 1
         if text and size <= max_chars:
             lines.append(text + "\n")
-            told.append(hint.entry_id)
+            entry_ids.append(hint.entry_id)
             used += len(text) + 1
         else:
             left_out.append(hint.entry_id)
@@ -132,4 +134,4 @@ def render(
     while mark in body:
         mark = boundary()
     text = _opening(len(lines), mark) + body + CLOSING if lines else ""
-    return Block(text, tuple(told), tuple(left_out))
+    return Block(text, tuple(entry_ids), tuple(left_out))

@@ -1,24 +1,24 @@
-"""What goes into an agent's prompt: the block of a recall, and the nudges beside it."""
+"""What goes into an agent's prompt: the block of a recall, and the nudges."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from episodic.recall import nudges, prompt_block
 from episodic.recall import search as recall
 from episodic.recall.nudges import Nudge
 from episodic.recall.prompt_block import Block
 from episodic.recall.search import Answer, Hit, Request
-from memory.journal import queries
+from memory import workspace_tree
 from memory.models import Agent
 from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt block, the answer it was made of, and what else the agent is told."""
+    """A prompt block, the answer it was made from, and the nudges."""
 
     block: Block
     nudges: list[Nudge]
@@ -27,7 +27,7 @@ class Context:
 
 def block(hits: Sequence[Hit], max_chars: int) -> Block:
     """Return the prompt block of some hits."""
-    told = [
+    hints = [
         prompt_block.Hint(
             entry_id=hit.entry.id,
             entry_type=hit.entry.entry_type,
@@ -37,23 +37,23 @@ def block(hits: Sequence[Hit], max_chars: int) -> Block:
         )
         for hit in hits
     ]
-    return prompt_block.render(told, max_chars)
+    return prompt_block.render(hints, max_chars)
 
 
 def agent_of(request: Request, by: Actor) -> Agent | None:
-    """Return the agent whose prompt it is, None when a person names nobody."""
+    """Return the agent whose prompt it is, None when a person names no agent."""
     agent_id = by.id if by.is_agent else request.agent_id
-    return queries.agent(by, agent_id) if agent_id else None
+    return workspace_tree.agent(by, agent_id) if agent_id else None
 
 
 def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:
     """Return what an agent would get for an answer; nothing counts as given or used."""
     agent = agent_of(answer.request, by)
-    beside = nudges.give(agent, None, keep=False) if agent else []
-    return Context(block(answer.hits, max_chars), beside, answer)
+    agent_nudges = nudges.give(agent, None, keep=False) if agent else []
+    return Context(block(answer.hits, max_chars), agent_nudges, answer)
 
 
-def ask(
+def build(
     request: Request,
     *,
     by: Actor,
@@ -65,10 +65,10 @@ def ask(
     Exactly the entries in the text are counted as referenced, unless ``mark`` is false;
     then a nudge given here does not count as given either.
     """
-    answer = recall.ask(replace(request, mark=False), by=by)
-    made = block(answer.hits, max_chars)
-    if request.mark and made.entry_ids:
-        marks.add(made.entry_ids)
+    answer = recall.search(replace(request, mark=False), by=by)
+    prompt = block(answer.hits, max_chars)
+    if request.mark and prompt.entry_ids:
+        reference_counts.add(prompt.entry_ids)
     agent = agent_of(request, by)
-    beside = nudges.give(agent, session_id, keep=request.mark) if agent else []
-    return Context(made, beside, answer)
+    agent_nudges = nudges.give(agent, session_id, keep=request.mark) if agent else []
+    return Context(prompt, agent_nudges, answer)

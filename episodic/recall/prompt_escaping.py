@@ -15,7 +15,7 @@ from typing import Final
 from memory.rules import prompt_fence
 
 NAME: Final = "recalledmemory"
-REMOVED: Final = "[tag]"
+REPLACEMENT: Final = "[tag]"
 BREAK: Final = " ⏎ "
 # Marks on one letter beyond this many only smear over the lines around it.
 MOST_MARKS: Final = 3
@@ -23,7 +23,7 @@ _SPACES: Final = "\t\u2800"
 _FILLERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # Letters and signs of other scripts that pass for those of NAME, by code point, so
-# that this file stays free of look-alikes. ``i`` stands for ``l`` after folding.
+# that this file has no look-alikes in it. ``i`` becomes ``l`` after folding.
 _PASSES: Final = {
     "r": (0x0433, 0x1D26, 0x13A1, 0x13D2, 0x2C85, 0xAB47, 0xAB48, 0xAB81),
     "e": (0x0435, 0x0454, 0x04BD, 0x03B5, 0x212E, 0x0258, 0x025B, 0x1D07, 0x13AC,
@@ -42,32 +42,32 @@ _PASSES: Final = {
           0x213D, 0x2CA9, 0x13A9, 0x13BD, 0xAB5A),
 }  # fmt: skip
 _LOOKS: Final = {chr(code): name for name, codes in _PASSES.items() for code in codes}
-_NAMED: Final = re.compile(
+_LETTER_NAME: Final = re.compile(
     r"(?:LATIN|REGIONAL INDICATOR|TAG|SQUARED|CIRCLED)\b.*?"
     r"(?:LETTER|SYMBOL LETTER)(?: SMALL CAPITAL)? ([A-Z])\b"
 )
-# The two words as they come in a sentence of their own: no tag is spelled so.
+# The two words as an ordinary sentence spells them; a tag is not spelled so.
 _PLAIN: Final = re.compile(r"recalled[ .,;:!?)]* memory", re.IGNORECASE)
 
 
 @lru_cache(maxsize=1 << 14)
 def _letters(char: str) -> str:
     """Return the letters a character may be taken for, "" for anything else."""
-    found = []
-    for one in unicodedata.normalize("NFKD", char).casefold():
-        known = _LOOKS.get(one)
-        if known is None and not one.isascii():
-            named = _NAMED.match(unicodedata.name(one, ""))
-            known = named[1].lower() if named else None
-            known = _LOOKS.get(known, known) if known else None
-        if known is None and one.isalnum():
-            known = one
-        found.append(known or "")
-    return "".join(found)
+    letters = []
+    for part in unicodedata.normalize("NFKD", char).casefold():
+        letter = _LOOKS.get(part)
+        if letter is None and not part.isascii():
+            match = _LETTER_NAME.match(unicodedata.name(part, ""))
+            letter = match[1].lower() if match else None
+            letter = _LOOKS.get(letter, letter) if letter else None
+        if letter is None and part.isalnum():
+            letter = part
+        letters.append(letter or "")
+    return "".join(letters)
 
 
 def _skeleton(text: str) -> tuple[str, list[int]]:
-    """Return the letters of a text as they look, and where each stands in it."""
+    """Return the letters of a text as they look, and the position of each in it."""
     letters, at = [], []
     for place, char in enumerate(text):
         for letter in _letters(char):
@@ -82,7 +82,7 @@ _TAG: Final = re.compile(
 
 
 def _is_sentence(text: str, first: int, last: int) -> bool:
-    """Whether the two words stand in a sentence: spaced, behind no sign of a tag."""
+    """Whether the two words are part of a sentence: spaced, no tag before them."""
     before = text[:first].rstrip()[-1:]
     honest = not before or before.isalnum() or before in ".,;:!?'\"()"
     return honest and _PLAIN.fullmatch(text[first:last]) is not None
@@ -92,17 +92,17 @@ def nameless(text: str) -> str:
     """Return a text in which the block's name is not spelled as a tag spells it."""
     skeleton, at = _skeleton(text)
     out, end = [], 0
-    for found in _TAG.finditer(skeleton):
-        first, last = at[found.start()], at[found.end() - 1] + 1
+    for match in _TAG.finditer(skeleton):
+        first, last = at[match.start()], at[match.end() - 1] + 1
         if first < end or _is_sentence(text, first, last):
             continue
-        out += [text[end:first], REMOVED]
+        out += [text[end:first], REPLACEMENT]
         end = last
     return "".join((*out, text[end:]))
 
 
 def _visible(char: str) -> str:
-    """Return what stands for one character: itself, a sign, a space or nothing."""
+    """Return the replacement of one character: itself, a sign, a space or nothing."""
     category = unicodedata.category(char)
     if char in "\n\r\v\f\x1c\x1d\x1e\x85" or category in ("Zl", "Zp"):
         return BREAK
@@ -130,8 +130,8 @@ def _thin(text: str) -> str:
 
 def visible(text: str) -> str:
     """Return a text on one line, with nothing in it that cannot be seen."""
-    shown = "".join(_visible(char) for char in text.replace("\r\n", "\n"))
-    return " ".join(_thin(shown).split())
+    characters = "".join(_visible(char) for char in text.replace("\r\n", "\n"))
+    return " ".join(_thin(characters).split())
 
 
 def _escaped(text: str) -> str:
@@ -139,9 +139,9 @@ def _escaped(text: str) -> str:
     # An angle bracket with a mark over it composes into another sign; both go.
     for char in text.replace("&", "&amp;"):
         base = unicodedata.normalize("NFKD", char)
-        if any(one in prompt_fence.LESS for one in (char, *base)):
+        if any(sign in prompt_fence.LESS for sign in (char, *base)):
             out.append("&lt;")
-        elif any(one in prompt_fence.MORE for one in (char, *base)):
+        elif any(sign in prompt_fence.GREATER for sign in (char, *base)):
             out.append("&gt;")
         else:
             out.append(char)
@@ -149,5 +149,5 @@ def _escaped(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """Return a stranger's text as it may stand in one line of the block."""
+    """Return untrusted text escaped for one line of the block."""
     return _escaped(nameless(visible(text)))

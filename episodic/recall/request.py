@@ -1,4 +1,4 @@
-"""A question to recall: what it may ask, what its legs found, how long it took."""
+"""The parameters of a recall, its rankings, and its timings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from episodic.index import engine
 from episodic.scopes import Reach
-from episodic.vectors.base import Found, VectorScope
+from episodic.vectors.base import SearchResult, VectorScope
 from memory import workspace_settings
 from memory.fulltext import WordHit, WordQuery
 from memory.models import JournalEntry
@@ -25,12 +25,12 @@ from memory.workspace_settings import declarations
 
 K_MAX: Final = 50
 K_DEFAULT: Final = 5
-LEG_LEAST: Final = 50
+MIN_RANKING: Final = 50
 QUERY_CHARS: Final = 4_000
 
 
 class Mode(StrEnum):
-    """Which legs answer."""
+    """Which rankings are used."""
 
     HYBRID = "hybrid"
     DENSE = "dense"
@@ -55,7 +55,7 @@ class Request:
     since: datetime | None = None
     until: datetime | None = None
     # Only what the journal held by then. Weights, edges and word statistics are
-    # today's: nobody keeps what they were.
+    # today's: their past values are not stored.
     as_of: datetime | None = None
     min_score: float | None = None
     walk_depth: int | None = None
@@ -99,28 +99,28 @@ class Timings:
         try:
             yield
         finally:
-            spent = (time.perf_counter() - start) * 1000
-            setattr(self, name, round(getattr(self, name) + spent, 3))
+            milliseconds = (time.perf_counter() - start) * 1000
+            setattr(self, name, round(getattr(self, name) + milliseconds, 3))
 
 
 @dataclass(slots=True)
-class Legs:
-    """What both legs found before fusion."""
+class Rankings:
+    """What both rankings found before fusion."""
 
-    dense: Found = field(default_factory=lambda: Found([], 0))
+    dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))
     words: list[WordHit] = field(default_factory=list)
-    asked: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
+    word_query: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
     degraded: str | None = None
     vector: NDArray[np.float32] | None = None
 
     @property
     def dense_ids(self) -> list[str]:
-        """The dense leg, best first."""
-        return [near.entry_id for near in self.dense.hits]
+        """The dense ranking, best first."""
+        return [hit.entry_id for hit in self.dense.hits]
 
     @property
     def word_ids(self) -> list[str]:
-        """The word leg, best first."""
+        """The word ranking, best first."""
         return [hit.entry_id for hit in self.words]
 
 
@@ -148,14 +148,14 @@ def default_fusion(workspace_id: str) -> Fusion:
     return Fusion(workspace_settings.value(workspace_id, declarations.FUSION))
 
 
-def vector_scope(request: Request, seen: Reach) -> VectorScope:
-    """Return what the dense leg may search."""
+def vector_scope(request: Request, reach: Reach) -> VectorScope:
+    """Return what the dense ranking may search."""
     return VectorScope(
-        workspace_id=seen.workspace_id,
+        workspace_id=reach.workspace_id,
         model=engine.embedder().model,
-        crew_id=seen.crew_id,
-        agent_id=seen.agent_id,
-        rules_crew_id=seen.rules_crew_id,
+        crew_id=reach.crew_id,
+        agent_id=reach.agent_id,
+        rules_crew_id=reach.rules_crew_id,
         entry_types=request.entry_types,
         since=request.since,
         until=request.until,

@@ -1,4 +1,4 @@
-"""Hits: the chosen entries with everything that is known of each."""
+"""Hits: the best entries with their ranks, cosine and importance."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.utils import timezone
 from episodic.index import engine, importance, relations
 from episodic.models import Embedding
 from episodic.recall import fusion
-from episodic.recall.request import Legs, Request, vector_scope
+from episodic.recall.request import Rankings, Request, vector_scope
 from episodic.scopes import Reach
-from episodic.vectors.base import Near
+from episodic.vectors.base import VectorHit
 from memory.models import JournalEntry
 
 
@@ -38,17 +38,17 @@ def _via(dense: int | None, sparse: int | None) -> str:
 
 
 def _load(
-    request: Request, seen: Reach, legs: Legs, ids: Sequence[str]
-) -> tuple[dict[str, JournalEntry], dict[str, Near], dict[str, float]]:
-    """Return rows, nearness and stored weights of the chosen entries."""
-    rows = seen.load(ids)
-    near = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
-    missing = [entry_id for entry_id in rows if entry_id not in near]
-    if legs.vector is not None and missing:
-        scope = vector_scope(request, seen)
-        near |= engine.vectors().of(legs.vector, scope, missing)
-    weights = Embedding.objects.filter(pk__in=missing)
-    return rows, near, dict(weights.values_list("entry_id", "importance_score"))
+    request: Request, reach: Reach, legs: Rankings, ids: Sequence[str]
+) -> tuple[dict[str, JournalEntry], dict[str, VectorHit], dict[str, float]]:
+    """Return rows, cosines and stored importance of entries."""
+    rows = reach.load(ids)
+    vectors = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
+    without_vector = [entry_id for entry_id in rows if entry_id not in vectors]
+    if legs.vector is not None and without_vector:
+        scope = vector_scope(request, reach)
+        vectors |= engine.vectors().of(legs.vector, scope, without_vector)
+    weights = Embedding.objects.filter(pk__in=without_vector)
+    return rows, vectors, dict(weights.values_list("entry_id", "importance_score"))
 
 
 def _leading(scores: dict[str, float], take: int) -> list[str]:
@@ -56,37 +56,41 @@ def _leading(scores: dict[str, float], take: int) -> list[str]:
 
     Equal scores are common in rank fusion; which of them is newer shows when loaded.
     """
-    ordered = sorted(scores, key=lambda e: (-scores[e], e))
-    edge = scores[ordered[take - 1]] if len(ordered) > take else float("-inf")
-    return [entry_id for entry_id in ordered if scores[entry_id] >= edge]
+    ids = sorted(scores, key=lambda e: (-scores[e], e))
+    edge = scores[ids[take - 1]] if len(ids) > take else float("-inf")
+    return [entry_id for entry_id in ids if scores[entry_id] >= edge]
 
 
 def _ranks(ids: Sequence[str]) -> dict[str, int]:
     return {entry_id: rank for rank, entry_id in enumerate(ids, 1)}
 
 
-class Maker:
-    """Makes hits out of rows, with what is known of each."""
+class HitBuilder:
+    """Builds hits from rows, with ranks, cosine and importance."""
 
-    def __init__(self, request: Request, seen: Reach, legs: Legs) -> None:
-        self._request, self._seen, self._legs = request, seen, legs
+    def __init__(self, request: Request, reach: Reach, legs: Rankings) -> None:
+        self._request, self._seen, self._legs = request, reach, legs
         self._dense, self._words = _ranks(legs.dense_ids), _ranks(legs.word_ids)
         self._now = timezone.now()
 
     def of(self, scores: dict[str, float], take: int) -> list[Hit]:
         """Return the best entries: by score, then newer first, then by id."""
-        chosen = _leading(scores, take)
-        rows, near, weights = _load(self._request, self._seen, self._legs, chosen)
-        made = [
-            self._hit(row, scores[row.id], near.get(row.id), weights.get(row.id))
+        ids = _leading(scores, take)
+        rows, vectors, weights = _load(self._request, self._seen, self._legs, ids)
+        hits = [
+            self._hit(row, scores[row.id], vectors.get(row.id), weights.get(row.id))
             for row in rows.values()
-            if not _too_far(self._request, near.get(row.id))
+            if not _too_far(self._request, vectors.get(row.id))
         ]
-        made.sort(key=lambda h: (-h.score, -h.entry.ts.timestamp(), h.entry.id))
-        return made
+        hits.sort(key=lambda h: (-h.score, -h.entry.ts.timestamp(), h.entry.id))
+        return hits
 
     def _hit(
-        self, row: JournalEntry, score: float, close: Near | None, weight: float | None
+        self,
+        row: JournalEntry,
+        score: float,
+        close: VectorHit | None,
+        weight: float | None,
     ) -> Hit:
         dense, sparse = self._dense.get(row.id), self._words.get(row.id)
         if close is not None:
@@ -105,18 +109,18 @@ class Maker:
             via=_via(dense, sparse),
         )
 
-    def beside(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
+    def neighbours(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
         """Return neighbours of the hits, one step along the relations."""
         scores = {hit.entry.id: hit.score for hit in hits}
-        steps = relations.walk(scores, self._seen, limit, self._request.wants)
+        steps = relations.neighbours(scores, self._seen, limit, self._request.wants)
         ids = [step.entry.id for step in steps]
-        _, near, weights = _load(self._request, self._seen, self._legs, ids)
+        _, vectors, weights = _load(self._request, self._seen, self._legs, ids)
         return [
             replace(
                 self._hit(
                     step.entry,
                     step.score,
-                    near.get(step.entry.id),
+                    vectors.get(step.entry.id),
                     weights.get(step.entry.id),
                 ),
                 via=step.via,
@@ -125,6 +129,6 @@ class Maker:
         ]
 
 
-def _too_far(request: Request, close: Near | None) -> bool:
-    least = request.min_score
-    return least is not None and close is not None and close.cosine < least
+def _too_far(request: Request, close: VectorHit | None) -> bool:
+    min_cosine = request.min_score
+    return min_cosine is not None and close is not None and close.cosine < min_cosine

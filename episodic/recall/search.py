@@ -1,6 +1,6 @@
-"""Recall: the dense leg, the word leg, and the two fused.
+"""Recall: the dense ranking, the word ranking, and the two fused.
 
-An embedder that does not answer costs the dense leg and nothing else; the answer says
+When the embedder does not answer, only the dense ranking is missing; the answer says
 so in ``degraded``. The caller's scope is part of every query that reads entries.
 """
 
@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from episodic import scopes
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from episodic.recall import fusion
 from episodic.recall import results as hits_of
 from episodic.recall.request import (
     K_DEFAULT,
     K_MAX,
-    LEG_LEAST,
+    MIN_RANKING,
     QUERY_CHARS,
-    Legs,
     Mode,
+    Rankings,
     Request,
     Timings,
     check,
@@ -30,8 +31,8 @@ from episodic.recall.request import (
     vector_scope,
 )
 from episodic.recall.results import Hit
-from episodic.scopes import Reach, reach
-from episodic.vectors.base import Near
+from episodic.scopes import Reach
+from episodic.vectors.base import VectorHit
 from memory import fulltext
 from memory.fulltext import WordHit, WordScope
 from memory.models import JournalEntry
@@ -41,20 +42,20 @@ from memory.rules.permissions import Actor
 __all__ = [
     "K_DEFAULT",
     "K_MAX",
-    "LEG_LEAST",
+    "MIN_RANKING",
     "QUERY_CHARS",
     "Answer",
     "Fusion",
     "Hit",
-    "Legs",
     "Mode",
+    "Rankings",
     "Request",
     "Timings",
-    "ask",
-    "ask_legs",
     "check",
     "fuse",
     "hits",
+    "rank",
+    "search",
     "vector_scope",
     "word_scope",
 ]
@@ -68,18 +69,18 @@ class Answer:
     reach: Reach
     hits: list[Hit]
     below: list[Hit]
-    legs: Legs
+    legs: Rankings
     timings: Timings
     model: str | None
 
 
-def word_scope(request: Request, seen: Reach) -> WordScope:
-    """Return what the word leg may search: what embeds, unless types are named."""
+def word_scope(request: Request, reach: Reach) -> WordScope:
+    """Return what the word ranking may search: what embeds, unless types are named."""
     return WordScope(
-        workspace_id=seen.workspace_id,
-        crew_id=seen.crew_id,
-        agent_id=seen.agent_id,
-        rules_crew_id=seen.rules_crew_id,
+        workspace_id=reach.workspace_id,
+        crew_id=reach.crew_id,
+        agent_id=reach.agent_id,
+        rules_crew_id=reach.rules_crew_id,
         entry_types=request.entry_types,
         since=request.since,
         until=request.until,
@@ -87,81 +88,81 @@ def word_scope(request: Request, seen: Reach) -> WordScope:
     )
 
 
-One = TypeVar("One", Near, WordHit)
+Ranked = TypeVar("Ranked", VectorHit, WordHit)
 
 
 def _recorded_by(
-    moment: datetime | None, size: int, search: Callable[[int], Sequence[One]]
-) -> list[One]:
+    moment: datetime | None, size: int, search: Callable[[int], Sequence[Ranked]]
+) -> list[Ranked]:
     """Return the best ``size`` of what was recorded by a moment, None for any.
 
-    Neither index knows when an entry was recorded: ever more is fetched until enough
-    of it is old enough, or there is no more.
+    Neither index knows when an entry was recorded: the search is widened until enough
+    entries are old enough, or there are no more.
     """
     wide = size
     while True:
-        found = list(search(wide))
+        ranking = list(search(wide))
         if moment is None:
-            return found
-        ids = [one.entry_id for one in found]
+            return ranking
+        ids = [item.entry_id for item in ranking]
         rows = JournalEntry.objects.filter(pk__in=ids, recorded_at__lte=moment)
-        known = set(rows.values_list("pk", flat=True))
-        kept = [one for one in found if one.entry_id in known]
-        if len(kept) >= size or len(found) < wide:
-            return kept[:size]
+        recorded = set(rows.values_list("pk", flat=True))
+        old_enough = [item for item in ranking if item.entry_id in recorded]
+        if len(old_enough) >= size or len(ranking) < wide:
+            return old_enough[:size]
         wide *= 4
 
 
 def _ask_dense(
-    request: Request, seen: Reach, size: int, legs: Legs, t: Timings
+    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     try:
         with t.stage("embed"):
             legs.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
-        legs.degraded = f"dense leg unavailable ({error.reason}): words only"
+        legs.degraded = f"dense ranking unavailable ({error.reason}): words only"
         return
     with t.stage("dense"):
-        scope = vector_scope(request, seen)
-        legs.dense = found = engine.vectors().search(legs.vector, scope, size)
+        scope = vector_scope(request, reach)
+        legs.dense = result = engine.vectors().search(legs.vector, scope, size)
         if request.as_of is not None:
             vector, vectors = legs.vector, engine.vectors()
-            near = _recorded_by(
+            hits = _recorded_by(
                 request.as_of, size, lambda n: vectors.search(vector, scope, n).hits
             )
-            legs.dense = replace(found, hits=near)
+            legs.dense = replace(result, hits=hits)
 
 
 def _ask_words(
-    request: Request, seen: Reach, size: int, legs: Legs, t: Timings
+    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     with t.stage("sparse"):
-        legs.asked = fulltext.ask(seen.workspace_id, request.query)
-        scope = word_scope(request, seen)
+        legs.word_query = fulltext.word_query(reach.workspace_id, request.query)
+        scope = word_scope(request, reach)
         legs.words = _recorded_by(
-            request.as_of, size, lambda n: fulltext.rank(legs.asked, scope, n)
+            request.as_of, size, lambda n: fulltext.rank(legs.word_query, scope, n)
         )
 
 
-def ask_legs(request: Request, seen: Reach, timings: Timings) -> Legs:
-    """Ask the legs that the mode wants; words stand in for a dense leg that is out."""
-    legs = Legs()
-    size = max(LEG_LEAST, 3 * request.k)
+def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
+    """Return the rankings of the mode; words replace a dense ranking that failed."""
+    legs = Rankings()
+    size = max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
-        _ask_dense(request, seen, size, legs, timings)
+        _ask_dense(request, reach, size, legs, timings)
     if request.mode is not Mode.DENSE or legs.degraded:
-        _ask_words(request, seen, size, legs, timings)
+        _ask_words(request, reach, size, legs, timings)
     return legs
 
 
-def fuse(request: Request, legs: Legs) -> dict[str, float]:
-    """Return the score of every entry that a leg found, for a settled request."""
+def fuse(request: Request, legs: Rankings) -> dict[str, float]:
+    """Return the score of every entry that a ranking found, for a settled request."""
     fused_by = request.fused_by
     if request.mode is Mode.DENSE and not legs.degraded:
-        return {near.entry_id: near.score for near in legs.dense.hits}
+        return {hit.entry_id: hit.score for hit in legs.dense.hits}
     if fused_by is Fusion.CONVEX and request.mode is Mode.HYBRID:
         return fusion.convex(
-            {near.entry_id: near.score for near in legs.dense.hits},
+            {hit.entry_id: hit.score for hit in legs.dense.hits},
             {hit.entry_id: hit.score for hit in legs.words},
             lowest=legs.dense.lowest,
             highest=legs.dense.highest,
@@ -170,42 +171,42 @@ def fuse(request: Request, legs: Legs) -> dict[str, float]:
 
 
 def hits(
-    request: Request, seen: Reach, legs: Legs, scores: dict[str, float], take: int
+    request: Request, reach: Reach, legs: Rankings, scores: dict[str, float], take: int
 ) -> list[Hit]:
     """Return the best ``take`` entries, and those that tie with the last."""
-    return hits_of.Maker(request, seen, legs).of(scores, take)
+    return hits_of.HitBuilder(request, reach, legs).of(scores, take)
 
 
-def _depth(request: Request, seen: Reach) -> int:
-    return seen.walk_depth if request.walk_depth is None else request.walk_depth
+def _depth(request: Request, reach: Reach) -> int:
+    return reach.walk_depth if request.walk_depth is None else request.walk_depth
 
 
-def ask(request: Request, *, by: Actor) -> Answer:
+def search(request: Request, *, by: Actor) -> Answer:
     """Answer a recall in the caller's scope.
 
-    With a walk depth of 1, at most ``k`` neighbours of the hits follow them.
+    With a ``walk_depth`` of 1, at most ``k`` neighbours of the hits follow them.
 
     Exactly the hits returned are counted as referenced, unless ``mark`` is false.
     With ``explain`` the entries just below the cut come along in ``below``.
     """
     by.require("recall.ask")
     request = settled(request, by.workspace_id)
-    seen = reach(request.scope, request.crew_id, request.agent_id, by=by)
+    reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):
-        legs = ask_legs(request, seen, timings)
+        legs = rank(request, reach, timings)
         with timings.stage("fuse"):
             scores = fuse(request, legs)
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
-            maker = hits_of.Maker(request, seen, legs)
-            found = maker.of(scores, take)
-            chosen, below = found[: request.k], found[request.k : take]
-            if _depth(request, seen):
-                chosen += maker.beside(chosen, request.k)
-                walked = {hit.entry.id for hit in chosen}
-                below = [hit for hit in below if hit.entry.id not in walked]
-    if request.mark and chosen:
-        marks.add(hit.entry.id for hit in chosen)
+            maker = hits_of.HitBuilder(request, reach, legs)
+            ranking = maker.of(scores, take)
+            returned, below = ranking[: request.k], ranking[request.k : take]
+            if _depth(request, reach):
+                returned += maker.neighbours(returned, request.k)
+                returned_ids = {hit.entry.id for hit in returned}
+                below = [hit for hit in below if hit.entry.id not in returned_ids]
+    if request.mark and returned:
+        reference_counts.add(hit.entry.id for hit in returned)
     model = engine.embedder().model or None
-    return Answer(request, seen, chosen, below, legs, timings, model)
+    return Answer(request, reach, returned, below, legs, timings, model)

@@ -1,7 +1,7 @@
 """Answers by a chat model: a reflection on a question, a profile of a scope.
 
-Each has a prompt of its own. The question, the scope and the memories go in behind
-fences that their words cannot end, each memory with its id, and what the scanner would
+Each has a prompt of its own. The question, the scope and the memories are put between
+tags that their words cannot close, each memory with its id, and what the scanner would
 hold is a notice instead of words. An answer that names an id it was not given, or that
 is anything but the asked shape, is no answer: the caller says it without a model.
 """
@@ -25,8 +25,8 @@ CHARS: Final = 24_000
 LINE_CHARS: Final = 400
 QUESTION_CHARS: Final = 1_000
 SAID_CHARS: Final = 600
-MOST: Final = 10
-_FENCED: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
+MAX_STATEMENTS: Final = 10
+_CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
 _UNTRUSTED: Final = (
     " Between the lines <memories> and </memories> stand memories, one a line, each"
     " with its id in square brackets; between <question> and </question> stands what is"
@@ -67,7 +67,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """One statement of a model, and the ids of the memories it rests on."""
 
     content: str
@@ -80,8 +80,8 @@ def _bad(reason: str, detail: str) -> SummariserError:
 
 
 # ── The question ─────────────────────────────────────────────────────────────
-def fenced(text: str, limit: int) -> str:
-    """Return a text on one line that ends no fence; what is poisoned is a notice."""
+def quote(text: str, limit: int) -> str:
+    """Return a text on one line that closes no tag; held text becomes a notice."""
     safe = scanner.redact_for_prompt(one_line(text, limit))
     return safe.replace("<", "‹").replace(">", "›")
 
@@ -94,39 +94,41 @@ def prompt(
     The first memories that fit; the caller puts the best first.
     """
     lines, size = list[str](), 0
-    given = set[str]()
+    ids = set[str]()
     for name, text in memories[:MEMORIES]:
-        line = f"[{name}] {fenced(text, LINE_CHARS)}"
+        line = f"[{name}] {quote(text, LINE_CHARS)}"
         size += len(line)
         if size > CHARS:
             break
         lines.append(line)
-        given.add(name)
-    whose = ", ".join(f"{name}={fenced(value, 320)}" for name, value in scope.items())
-    told = [
-        "<question>", fenced(question, QUESTION_CHARS), "</question>",
-        "<scope>", whose, "</scope>",
+        ids.add(name)
+    scope_line = ", ".join(
+        f"{name}={quote(value, 320)}" for name, value in scope.items()
+    )
+    prompt_lines = [
+        "<question>", quote(question, QUESTION_CHARS), "</question>",
+        "<scope>", scope_line, "</scope>",
         "<memories>", *lines, "</memories>",
     ]  # fmt: skip
-    return "\n".join(told), frozenset(given)
+    return "\n".join(prompt_lines), frozenset(ids)
 
 
 # ── The answer ───────────────────────────────────────────────────────────────
-def parsed(text: str, given: frozenset[str]) -> list[Said]:
+def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
     """Return the statements of an answer. Raises SummariserError for any fault."""
     try:
-        found = json.loads(_FENCED.sub("", text.strip()))
+        document = json.loads(_CODE_FENCE.sub("", text.strip()))
     except (ValueError, RecursionError):
         raise _bad("bad_answer", "The model's answer is not JSON.") from None
-    rows = found.get("statements") if isinstance(found, dict) else None
+    rows = document.get("statements") if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise _bad("bad_answer", "The model's answer holds no list of statements.")
     if not rows:
         raise _bad("empty_answer", "The model found nothing to say.")
-    return [_said(row, given) for row in rows[:MOST]]
+    return [_reply(row, known_ids) for row in rows[:MAX_STATEMENTS]]
 
 
-def _said(row: object, given: frozenset[str]) -> Said:
+def _reply(row: object, known_ids: frozenset[str]) -> Reply:
     if not isinstance(row, dict):
         raise _bad("bad_answer", "A statement is no object.")
     content, sure, ids = (row.get(n) for n in ("content", "confidence", "memory_ids"))
@@ -136,7 +138,9 @@ def _said(row: object, given: frozenset[str]) -> Said:
         raise _bad("bad_answer", "A statement does not say how sure it is.")
     if not isinstance(ids, list) or not ids:
         raise _bad("bad_answer", "A statement rests on no memory.")
-    if not all(isinstance(one, str) and one in given for one in ids):
+    if not all(
+        isinstance(memory_id, str) and memory_id in known_ids for memory_id in ids
+    ):
         raise _bad("unknown_ids", "A statement names a memory that was not given.")
     if not entries.is_storable(content):
         raise _bad("bad_answer", "A statement holds what is no text.")
@@ -146,7 +150,7 @@ def _said(row: object, given: frozenset[str]) -> Said:
     # An integer can be too large for a float.
     is_number = isinstance(sure, int) or not math.isnan(sure)
     level = float(min(1, max(0, sure))) if is_number else 0.0
-    return Said(text, level, tuple(dict.fromkeys(ids)))
+    return Reply(text, level, tuple(dict.fromkeys(ids)))
 
 
 def ask(
@@ -155,7 +159,7 @@ def ask(
     question: str,
     scope: Mapping[str, str],
     memories: Sequence[tuple[str, str]],
-) -> list[Said]:
+) -> list[Reply]:
     """Ask a model once, ``reflect`` or ``profile``. Raises SummariserError."""
-    text, given = prompt(question, scope, memories)
-    return parsed(model.chat(PROMPTS[kind], text, SCHEMA), given)
+    text, known_ids = prompt(question, scope, memories)
+    return parsed(model.chat(PROMPTS[kind], text, SCHEMA), known_ids)

@@ -1,8 +1,7 @@
-"""The seam between consolidation and whatever finds the rules.
+"""The interface between consolidation and the summarisers.
 
-A summariser gets entries and returns rules. It is trusted with nothing: ``checked``
-keeps a rule only when at least two different entries that were really shown stand
-behind it.
+A summariser gets entries and returns rules. It is not trusted: ``checked`` keeps a
+rule only when at least two different entries that were given to it support it.
 """
 
 from __future__ import annotations
@@ -79,12 +78,14 @@ def one_line(text: str, limit: int) -> str:
     flat = " ".join(text.split())
     if len(flat) <= limit:
         return flat
-    cut = flat[: limit - 1]
-    return f"{cut[: cut.rfind(' ') if ' ' in cut[limit // 2 :] else limit - 1]}…"
+    head = flat[: limit - 1]
+    return f"{head[: head.rfind(' ') if ' ' in head[limit // 2 :] else limit - 1]}…"
 
 
-def _clean(rule: Rule, known: frozenset[str]) -> Rule | None:
-    evidence = tuple(dict.fromkeys(one for one in rule.evidence if one in known))
+def _clean(rule: Rule, known_ids: frozenset[str]) -> Rule | None:
+    evidence = tuple(
+        dict.fromkeys(entry_id for entry_id in rule.evidence if entry_id in known_ids)
+    )
     pattern = one_line(rule.pattern, PATTERN_CHARS)
     if len(evidence) < LEAST_EVIDENCE or not pattern:
         return None
@@ -98,7 +99,7 @@ def _clean(rule: Rule, known: frozenset[str]) -> Rule | None:
 
 def checked(rules: Sequence[Rule], material: Sequence[Material]) -> Checked:
     """Return the rules that hold: known ids, two different ones, a pattern, 0..1."""
-    known = frozenset(one.id for one in material)
-    cleaned = [_clean(rule, known) for rule in rules]
-    kept = [rule for rule in cleaned if rule is not None]
-    return Checked(kept, len(cleaned) - len(kept))
+    known_ids = frozenset(item.id for item in material)
+    cleaned = [_clean(rule, known_ids) for rule in rules]
+    valid = [rule for rule in cleaned if rule is not None]
+    return Checked(valid, len(cleaned) - len(valid))

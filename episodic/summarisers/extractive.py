@@ -1,8 +1,8 @@
 """Rules without a model: entries that say nearly the same, and what was done then.
 
 Entries are compared by the vectors they already have, or by their words where some have
-none. The entry with the most close neighbours becomes the middle of a cluster, they
-leave together, and so on. Nothing here is random: the same entries give the same rules.
+none. The entry with the most close neighbours becomes the middle of a cluster, the
+cluster is taken out, and so on. Nothing is random: the same entries give equal rules.
 """
 
 from __future__ import annotations
@@ -42,30 +42,33 @@ _DECISIONS: Final = {
 }
 
 
-def _terms(one: Material) -> frozenset[str]:
+def _terms(item: Material) -> frozenset[str]:
     return frozenset(
-        tokenizer.telling(tokenizer.split(f"{one.summary}\n{one.text[:600]}"))
+        tokenizer.without_stop_words(
+            tokenizer.split(f"{item.summary}\n{item.text[:600]}")
+        )
     )
 
 
 # ── How alike entries are ────────────────────────────────────────────────────
 def _by_words(material: Sequence[Material]) -> Matrix:
     """Return the share of words that entries have in common."""
-    found = [_terms(one) for one in material]
+    term_sets = [_terms(item) for item in material]
     column = {
-        term: n for n, term in enumerate(sorted({t for terms in found for t in terms}))
+        term: n
+        for n, term in enumerate(sorted({t for terms in term_sets for t in terms}))
     }
-    table = np.zeros((len(found), max(1, len(column))), dtype=np.float32)
-    for row, terms in enumerate(found):
+    table = np.zeros((len(term_sets), max(1, len(column))), dtype=np.float32)
+    for row, terms in enumerate(term_sets):
         table[row, [column[term] for term in terms]] = 1.0
-    both = table @ table.T
+    common = table @ table.T
     size = table.sum(axis=1)
-    either = size[:, None] + size[None, :] - both
-    likeness: Matrix = (both / np.maximum(either, 1.0)).astype(np.float32)
+    union = size[:, None] + size[None, :] - common
+    likeness: Matrix = (common / np.maximum(union, 1.0)).astype(np.float32)
     return likeness
 
 
-def _least(likeness: Matrix) -> float:
+def _threshold(likeness: Matrix) -> float:
     """Return the cosine from which entries of this set count as alike."""
     if len(likeness) < ENOUGH:
         return LEAST_COSINE
@@ -79,36 +82,38 @@ def _likeness(material: Sequence[Material]) -> tuple[Matrix, float]:
 
     Where an entry has no vector its words are compared, on the scale of the vectors.
     """
-    shared = _by_words(material)
-    seen = [n for n, one in enumerate(material) if one.vector is not None]
-    vectors = [one.vector for one in material if one.vector is not None]
-    if len(seen) < 2 or len({len(vector) for vector in vectors}) > 1:
-        return shared, LEAST_OVERLAP
+    overlap = _by_words(material)
+    with_vector = [n for n, item in enumerate(material) if item.vector is not None]
+    vectors = [item.vector for item in material if item.vector is not None]
+    if len(with_vector) < 2 or len({len(vector) for vector in vectors}) > 1:
+        return overlap, LEAST_OVERLAP
     table = np.stack(vectors)
     cosines: Matrix = (table @ table.T).astype(np.float32)
-    least = _least(cosines)
-    likeness: Matrix = np.minimum(shared * np.float32(least / LEAST_OVERLAP), 1.0)
-    likeness[np.ix_(seen, seen)] = cosines
-    return likeness, least
+    threshold = _threshold(cosines)
+    likeness: Matrix = np.minimum(overlap * np.float32(threshold / LEAST_OVERLAP), 1.0)
+    likeness[np.ix_(with_vector, with_vector)] = cosines
+    return likeness, threshold
 
 
-def clusters(likeness: Matrix, least: float) -> list[list[int]]:
+def clusters(likeness: Matrix, threshold: float) -> list[list[int]]:
     """Return groups of two or more, each with its middle first, best groups first."""
-    near = likeness >= least
-    np.fill_diagonal(near, val=False)
+    is_alike = likeness >= threshold
+    np.fill_diagonal(is_alike, val=False)
     free = np.ones(len(likeness), dtype=bool)
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     while True:
-        links = near & free[None, :] & free[:, None]
-        # Rounded, so that the order does not hang on the last bit of a float.
+        links = is_alike & free[None, :] & free[:, None]
+        # Rounded, so that the order does not depend on the last bit of a float.
         pull = np.round((likeness * links).sum(axis=1), 4)
         if not len(pull) or pull.max() <= 0:
-            return found
+            return groups
         middle = int(pull.argmax())
-        others = np.flatnonzero(links[middle])
-        ordered = others[np.argsort(-likeness[middle, others], kind="stable")]
-        found.append([middle, *(int(n) for n in ordered)])
-        free[[middle, *others]] = False
+        neighbours = np.flatnonzero(links[middle])
+        by_likeness = neighbours[
+            np.argsort(-likeness[middle, neighbours], kind="stable")
+        ]
+        groups.append([middle, *(int(n) for n in by_likeness)])
+        free[[middle, *neighbours]] = False
 
 
 # ── What a cluster says ──────────────────────────────────────────────────────
@@ -123,37 +128,39 @@ def _general(middle: Material, members: Sequence[Material]) -> str:
     What less than half of the entries say is no part of the rule, and a name in it
     would be somebody's personal data.
     """
-    said = Counter(
-        part.strip(_EDGE) for one in members for part in set(one.summary.split())
+    counts = Counter(
+        part.strip(_EDGE) for member in members for part in set(member.summary.split())
     )
-    kept = [
+    words = [
         "…"
-        if _is_special(part) and said[part.strip(_EDGE)] * 2 <= len(members)
+        if _is_special(part) and counts[part.strip(_EDGE)] * 2 <= len(members)
         else part
         for part in middle.summary.split()
     ]
-    bare = [n for n, part in enumerate(kept) if not (n and part == kept[n - 1] == "…")]
-    return " ".join(kept[n] for n in bare)
+    bare = [
+        n for n, part in enumerate(words) if not (n and part == words[n - 1] == "…")
+    ]
+    return " ".join(words[n] for n in bare)
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text whose lines may be wrapped by hand."""
+    """Return the sentences of a text whose lines may be hard-wrapped."""
     parts = (" ".join(part.split()) for part in _PARAGRAPH.split(text))
-    told = (said for part in parts for said in _SENTENCE.split(part))
-    return [bare for said in told if (bare := said.strip(" -*•#"))]
+    sentences = (sentence for part in parts for sentence in _SENTENCE.split(part))
+    return [bare for sentence in sentences if (bare := sentence.strip(" -*•#"))]
 
 
 def _repeats(sentence: str, summaries: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says what the entries' own headlines say."""
-    mine = set(tokenizer.telling(tokenizer.split(sentence)))
-    return any(2 * len(mine & theirs) > len(mine | theirs) for theirs in summaries)
+    words = set(tokenizer.without_stop_words(tokenizer.split(sentence)))
+    return any(2 * len(words & summary) > len(words | summary) for summary in summaries)
 
 
 def _central(texts: Sequence[str], weights: Counter[str]) -> str:
     """Return the text whose words the cluster uses most, the first of equals."""
 
     def worth(text: str) -> float:
-        terms = set(tokenizer.telling(tokenizer.split(text)))
+        terms = set(tokenizer.without_stop_words(tokenizer.split(text)))
         if len(terms) < 3:
             return 0.0
         return sum(weights[term] for term in terms) / (len(terms) + 4)
@@ -163,18 +170,19 @@ def _central(texts: Sequence[str], weights: Counter[str]) -> str:
 
 def _action(members: Sequence[Material]) -> str:
     """Return what was done: a recorded outcome if there is one, else a sentence."""
-    weights = Counter(term for one in members for term in _terms(one))
-    outcomes = [one.outcome for one in members if one.outcome]
+    weights = Counter(term for member in members for term in _terms(member))
+    outcomes = [member.outcome for member in members if member.outcome]
     if outcomes:
         times = Counter(outcomes)
         often = max(times.values())
         best = [text for text in outcomes if times[text] == often]
         return one_line(_central(best, weights), OUTCOME_CHARS)
-    told = [s for one in members for s in _sentences(one.text)[:4]]
+    sentences = [s for member in members for s in _sentences(member.text)[:4]]
     heads = [
-        frozenset(tokenizer.telling(tokenizer.split(one.summary))) for one in members
+        frozenset(tokenizer.without_stop_words(tokenizer.split(member.summary)))
+        for member in members
     ]
-    fresh = [s for s in told if len(s) <= OUTCOME_CHARS and not _repeats(s, heads)]
+    fresh = [s for s in sentences if len(s) <= OUTCOME_CHARS and not _repeats(s, heads)]
     return one_line(_central(fresh, weights), OUTCOME_CHARS)
 
 
@@ -183,8 +191,10 @@ def outcome_of(payload: dict[str, object]) -> str:
     for key in ("resolution", "outcome_text", "comment", "reason"):
         value = payload.get(key)
         if isinstance(value, str) and len(value.split()) > 1:
-            said = payload.get("decision")
-            word = _DECISIONS.get(said.lower()) if isinstance(said, str) else None
+            decision = payload.get("decision")
+            word = (
+                _DECISIONS.get(decision.lower()) if isinstance(decision, str) else None
+            )
             return f"{word}: {value.strip()}" if word else value.strip()
     value = payload.get("decision")
     return value.strip() if isinstance(value, str) and " " in value.strip() else ""
@@ -198,21 +208,21 @@ def _confidence(likeness: Matrix, group: Sequence[int]) -> float:
 
 
 class Extractive:
-    """The summariser that is always there."""
+    """The built-in summariser."""
 
     name = "extractive"
     batch = 2_000
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
         """See Summariser."""
-        ordered = sorted(material, key=lambda one: (one.ts, one.id))
-        if len(ordered) < 2:
+        entries = sorted(material, key=lambda item: (item.ts, item.id))
+        if len(entries) < 2:
             return []
-        likeness, least = _likeness(ordered)
-        made = []
-        for group in clusters(likeness, least):
-            members = [ordered[n] for n in group]
-            if not any(one.tells for one in members):
+        likeness, threshold = _likeness(entries)
+        rules = []
+        for group in clusters(likeness, threshold):
+            members = [entries[n] for n in group]
+            if not any(item.tells for item in members):
                 continue
             action = _action(members)
             sure = _confidence(likeness, group) * (1.0 if action else WITHOUT_ACTION)
@@ -220,8 +230,8 @@ class Extractive:
                 pattern=_general(members[0], members),
                 action=action,
                 confidence=round(sure, 4),
-                evidence=tuple(one.id for one in members),
+                evidence=tuple(item.id for item in members),
             )
-            made.append((rule.confidence, len(group), rule))
-        made.sort(key=lambda one: (-one[0], -one[1], one[2].evidence))
-        return [rule for _, _, rule in made[:MOST_RULES]]
+            rules.append((rule.confidence, len(group), rule))
+        rules.sort(key=lambda item: (-item[0], -item[1], item[2].evidence))
+        return [rule for _, _, rule in rules[:MOST_RULES]]

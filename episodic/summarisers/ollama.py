@@ -1,7 +1,7 @@
 """Rules by a chat model behind an Ollama server.
 
-Entries go in behind a fence, numbered, and are called untrusted; what comes back is
-read as JSON, mended where that is safe (a code fence, words around it) and refused
+Entries are put between tags, numbered, and named untrusted; the answer is read as
+JSON, repaired where that is safe (a code fence, words around it) and refused
 otherwise. The model never sees an entry's id and its numbers are looked up here, so
 that it can name no entry that it was not shown.
 """
@@ -18,14 +18,14 @@ from typing import Any, Final
 import httpx
 
 from episodic.embedders.base import EmbedderError
-from episodic.embedders.ollama import address, bounded, client
+from episodic.embedders.ollama import address, client, read_body
 from episodic.summarisers.base import Material, Rule, SummariserError, one_line
 from memory import scanner
 
 BATCH: Final = 120
 LINE_CHARS: Final = 400
 MOST_RULES: Final = 20
-_FENCED: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
+_CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
 
 PROMPT: Final = (
     "You find working rules in the journal of a crew of software agents. Between the"
@@ -57,47 +57,47 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-def line(number: int, one: Material) -> str:
-    """Return an entry as a line that cannot end the fence it stands in."""
-    told = one.summary + (f" Outcome: {one.outcome}" if one.outcome else "")
-    safe = scanner.redact_for_prompt(one_line(told, LINE_CHARS))
+def line(number: int, item: Material) -> str:
+    """Return an entry as a line that cannot close the tag around it."""
+    sentence = item.summary + (f" Outcome: {item.outcome}" if item.outcome else "")
+    safe = scanner.redact_for_prompt(one_line(sentence, LINE_CHARS))
     safe = safe.replace("<", "‹").replace(">", "›")
-    return f"{number} [{one.entry_type}, {one.severity}] {safe}"
+    return f"{number} [{item.entry_type}, {item.severity}] {safe}"
 
 
 def parsed(text: str) -> list[Any]:
     """Return the list of rules in an answer. Raises SummariserError."""
-    bare = _FENCED.sub("", text.strip())
+    bare = _CODE_FENCE.sub("", text.strip())
     starts = [at for at in (bare.find("{"), bare.find("[")) if at >= 0]
     end = max(bare.rfind("}"), bare.rfind("]"))
     try:
-        found = json.loads(bare[min(starts, default=0) : end + 1])
+        document = json.loads(bare[min(starts, default=0) : end + 1])
     except (ValueError, RecursionError):
         raise _bad("The model's answer is not JSON.") from None
-    if isinstance(found, dict):
-        found = found.get("rules")
-    if not isinstance(found, list):
+    if isinstance(document, dict):
+        document = document.get("rules")
+    if not isinstance(document, list):
         raise _bad("The model's answer holds no list of rules.")
-    return found
+    return document
 
 
 def _bad(detail: str) -> SummariserError:
     return SummariserError("bad_answer", detail)
 
 
-def _rule(found: object, ids: dict[int, str]) -> Rule | None:
+def _rule(row: object, ids: dict[int, str]) -> Rule | None:
     """Return a rule when it has the right shape; its numbers become ids."""
-    if not isinstance(found, dict):
+    if not isinstance(row, dict):
         return None
-    pattern, action = found.get("pattern"), found.get("action", "")
-    sure, numbers = found.get("confidence", 0.0), found.get("evidence")
+    pattern, action = row.get("pattern"), row.get("action", "")
+    sure, numbers = row.get("confidence", 0.0), row.get("evidence")
     texts = isinstance(pattern, str) and isinstance(action, str)
     if not texts or not isinstance(numbers, list):
         return None
     if not isinstance(sure, (int, float)) or isinstance(sure, bool):
         return None
-    known = [ids[n] for n in numbers if type(n) is int and n in ids]
-    return Rule(str(pattern), str(action), float(sure), tuple(known))
+    entry_ids = [ids[n] for n in numbers if type(n) is int and n in ids]
+    return Rule(str(pattern), str(action), float(sure), tuple(entry_ids))
 
 
 class OllamaSummariser:
@@ -119,18 +119,18 @@ class OllamaSummariser:
         self._transport = transport
 
     def within(self, seconds: float) -> OllamaSummariser:
-        """Return the same model, asked with no more patience than this."""
+        """Return the same model with at most this time-out."""
         other = copy.copy(self)
         other._timeout = min(self._timeout, seconds)
         return other
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
         """See Summariser."""
-        ids = {number: one.id for number, one in enumerate(material, start=1)}
-        lines = [line(number, one) for number, one in enumerate(material, start=1)]
+        ids = {number: item.id for number, item in enumerate(material, start=1)}
+        lines = [line(number, item) for number, item in enumerate(material, start=1)]
         answer = self._ask("\n".join(["<entries>", *lines, "</entries>"]))
-        made = [_rule(found, ids) for found in parsed(answer)[:MOST_RULES]]
-        return [rule for rule in made if rule is not None]
+        rules = [_rule(row, ids) for row in parsed(answer)[:MOST_RULES]]
+        return [rule for rule in rules if rule is not None]
 
     def _ask(self, entries: str) -> str:
         return self.chat(PROMPT, entries, SCHEMA)
@@ -156,7 +156,7 @@ class OllamaSummariser:
         return content
 
     def _post(self, body: dict[str, Any]) -> bytes:
-        """Send one question; everything that can go wrong is one error of the seam."""
+        """Send one question; every fault is a SummariserError."""
         until = time.monotonic() + self._timeout
         try:
             with (
@@ -166,7 +166,7 @@ class OllamaSummariser:
                 if response.status_code != httpx.codes.OK:
                     status = response.status_code
                     raise _bad(f"The model server answered with status {status}.")
-                return bounded(response, until)
+                return read_body(response, until)
         except httpx.ConnectTimeout:
             detail = "The model server cannot be reached."
             raise SummariserError("unreachable", detail) from None

@@ -1,4 +1,4 @@
-"""The seam of the dense leg: who answers "which entries are nearest to this"."""
+"""The interface of the dense ranking: nearest-neighbour search over embeddings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VectorScope:
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class VectorHit:
     """One entry and how near it is. ``score`` is cosine × importance."""
 
     entry_id: str
@@ -41,14 +41,14 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The nearest entries, best first, out of ``considered`` in scope.
 
     ``lowest`` and ``highest`` are the extreme scores over everything in scope, for
     normalising over the candidates instead of over the cut.
     """
 
-    hits: list[Near]
+    hits: list[VectorHit]
     considered: int
     lowest: float = 0.0
     highest: float = 0.0
@@ -61,7 +61,7 @@ class VectorIndex(Protocol):
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> Found:
+    ) -> SearchResult:
         """Return the best ``limit`` entries; ``query`` is (dim,) and normalised.
 
         Order is by cosine × importance; ties go to the newer entry, then the id.
@@ -69,15 +69,19 @@ class VectorIndex(Protocol):
         ...
 
     def nearest(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
-    ) -> list[Near]:
-        """Return entries by cosine alone, at least ``least``, best first."""
+        self,
+        query: NDArray[np.float32],
+        scope: VectorScope,
+        limit: int,
+        min_cosine: float,
+    ) -> list[VectorHit]:
+        """Return entries by cosine alone, at least ``min_cosine``, best first."""
         ...
 
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
-    ) -> dict[str, Near]:
-        """Return nearness of named entries that have a vector of the scope's model."""
+    ) -> dict[str, VectorHit]:
+        """Return the hits of named entries that have a vector of the scope's model."""
         ...
 
     def cosines(

@@ -1,7 +1,7 @@
 """Nearest neighbours of many vectors at once, in bounded memory.
 
-The questions are multiplied with a few thousand rows at a time, and only the best
-cosines so far are kept: 512 questions against 100,000 rows need 16 MB beside the
+The queries are multiplied with a few thousand rows at a time, and only the best
+cosines so far are kept: 512 queries against 100,000 rows need 16 MB beside the
 matrix, where all cosines at once would need 200.
 """
 
@@ -15,35 +15,35 @@ from numpy.typing import NDArray
 ROWS_AT_ONCE: Final = 8_192
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
-NOWHERE: Final = np.float32(-2.0)
+NO_NEIGHBOUR: Final = np.float32(-2.0)
 
 
 def top(
     vectors: Floats,
     rows: Rows,
-    asking: Rows,
+    queries: Rows,
     k: int,
     groups: NDArray[np.int32] | None = None,
     times: NDArray[np.int64] | None = None,
 ) -> Floats:
-    """Return the ``k`` best cosines of each asking row to the other rows, best first.
+    """Return the ``k`` best cosines of each query row to the other rows, best first.
 
-    ``groups`` is one number per row of ``vectors``; with it, only rows of the asking
-    row's own group count. With ``times`` only older rows count. A place that nobody
-    fills is ``NOWHERE``.
+    ``groups`` is one number per row of ``vectors``; with it, only rows of the query
+    row's own group count. With ``times`` only older rows count. An unused place is
+    ``NO_NEIGHBOUR``.
     """
-    best = np.full((len(asking), k), NOWHERE, dtype=np.float32)
-    questions = vectors[asking]
+    best = np.full((len(queries), k), NO_NEIGHBOUR, dtype=np.float32)
+    query_vectors = vectors[queries]
     for start in range(0, len(rows), ROWS_AT_ONCE):
         part = rows[start : start + ROWS_AT_ONCE]
-        cosine = questions @ vectors[part].T
-        cosine[asking[:, None] == part[None, :]] = NOWHERE
+        cosine = query_vectors @ vectors[part].T
+        cosine[queries[:, None] == part[None, :]] = NO_NEIGHBOUR
         if groups is not None:
-            cosine[groups[asking][:, None] != groups[part][None, :]] = NOWHERE
+            cosine[groups[queries][:, None] != groups[part][None, :]] = NO_NEIGHBOUR
         if times is not None:
-            cosine[times[asking][:, None] <= times[part][None, :]] = NOWHERE
-        both = np.concatenate([best, cosine], axis=1)
-        best = -np.partition(-both, k - 1, axis=1)[:, :k]
+            cosine[times[queries][:, None] <= times[part][None, :]] = NO_NEIGHBOUR
+        candidates = np.concatenate([best, cosine], axis=1)
+        best = -np.partition(-candidates, k - 1, axis=1)[:, :k]
     return -np.sort(-best, axis=1)
 
 
@@ -56,6 +56,9 @@ def background(
     total = 0.0
     for start in range(0, pairs, ROWS_AT_ONCE):
         stop = start + ROWS_AT_ONCE
-        left, right = vectors[rows[first[start:stop]]], vectors[rows[other[start:stop]]]
-        total += float(np.einsum("ij,ij->", left, right))
+        first_vectors, other_vectors = (
+            vectors[rows[first[start:stop]]],
+            vectors[rows[other[start:stop]]],
+        )
+        total += float(np.einsum("ij,ij->", first_vectors, other_vectors))
     return total / pairs

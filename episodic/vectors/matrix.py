@@ -1,4 +1,4 @@
-"""One workspace's vectors as arrays that can grow and forget while being searched.
+"""One workspace's vectors as arrays that can grow and be erased while being searched.
 
 Readers take a snapshot and never wait. Rows are only ever added behind a snapshot's
 end; a changed vector is a new row and its old one is wiped; wiping zeroes the numbers
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _GROW = 1.5
-_LEAST = 256
+_MIN_CAPACITY = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Codes:
         return self._codes.get(value, -2)
 
     def names(self) -> dict[int, str]:
-        """Return number → string, for telling what a row's numbers stand for."""
+        """Return number → string, to decode a row's numbers."""
         return {code: value for value, code in list(self._codes.items())}
 
 
@@ -88,10 +88,10 @@ def _empty(capacity: int, dim: int) -> Columns:
 class Matrix:
     """The vectors of one workspace and one model. Mutations need the owner's lock."""
 
-    def __init__(self, dim: int, capacity: int = _LEAST) -> None:
+    def __init__(self, dim: int, capacity: int = _MIN_CAPACITY) -> None:
         self.dim = dim
         self.crews, self.agents, self.types = Codes(), Codes(), Codes()
-        self._columns = _empty(max(_LEAST, capacity), dim)
+        self._columns = _empty(max(_MIN_CAPACITY, capacity), dim)
         self._size = 0
         self._at: dict[str, int] = {}
 
@@ -126,22 +126,24 @@ class Matrix:
         self._size = end
 
     def drop(self, entry_id: str) -> None:
-        """Forget an entry and wipe its numbers; unknown ids are nothing to do."""
+        """Remove an entry and zero its numbers; unknown ids are ignored."""
         at = self._at.pop(entry_id, None)
         if at is None:
             return
         self._columns.alive[at] = False
         self._columns.vectors[at] = 0.0
 
-    def _reserve(self, more: int) -> None:
+    def _reserve(self, count: int) -> None:
         """Make room: compact when a quarter is dead, else grow."""
         capacity = len(self._columns.alive)
-        if self._size + more <= capacity:
+        if self._size + count <= capacity:
             return
-        wanted = max(_LEAST, int((len(self._at) + more) * _GROW))
-        fresh = _empty(wanted, self.dim)
-        kept = np.flatnonzero(self._columns.alive[: self._size])
+        new_capacity = max(_MIN_CAPACITY, int((len(self._at) + count) * _GROW))
+        fresh = _empty(new_capacity, self.dim)
+        alive_rows = np.flatnonzero(self._columns.alive[: self._size])
         for name in Columns.__slots__:
-            getattr(fresh, name)[: len(kept)] = getattr(self._columns, name)[kept]
-        self._columns, self._size = fresh, len(kept)
-        self._at = {str(fresh.ids[i]): i for i in range(len(kept))}
+            getattr(fresh, name)[: len(alive_rows)] = getattr(self._columns, name)[
+                alive_rows
+            ]
+        self._columns, self._size = fresh, len(alive_rows)
+        self._at = {str(fresh.ids[i]): i for i in range(len(alive_rows))}

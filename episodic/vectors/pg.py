@@ -1,4 +1,4 @@
-"""The dense leg on PostgreSQL: pgvector, filtered by scope in the same query.
+"""The dense ranking on PostgreSQL: pgvector, filtered by scope in the same query.
 
 Up to EXACT vectors in scope the answer is exact, by cosine × importance. Above it the
 HNSW index brings more neighbours by cosine than asked for, and those are ordered.
@@ -13,7 +13,7 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from episodic.vectors.base import Found, Near, VectorScope
+from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from memory.rules.entries import RULE_TYPE
 
 EXACT: Final = 50_000
@@ -48,17 +48,17 @@ def _comparable(dim: int) -> str:
 def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
     where = ["m.workspace_id = %s", _comparable(dim)]
     params: list[Any] = [scope.workspace_id, scope.model]
-    whose = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
-    named = {column: value for column, value in whose.items() if value is not None}
-    if named:
-        either = [f"{column} = %s" for column in named]
-        params += list(named.values())
+    owners = {"m.crew_id": scope.crew_id, "m.agent_id": scope.agent_id}
+    owner_ids = {column: value for column, value in owners.items() if value is not None}
+    if owner_ids:
+        alternatives = [f"{column} = %s" for column in owner_ids]
+        params += list(owner_ids.values())
         if scope.rules_crew_id is not None:
-            either.append(
+            alternatives.append(
                 "(m.crew_id = %s AND m.agent_id IS NULL AND e.entry_type = %s)"
             )
             params += [scope.rules_crew_id, RULE_TYPE]
-        where.append(f"({' OR '.join(either)})")
+        where.append(f"({' OR '.join(alternatives)})")
     if scope.only_crewless:
         where.append("m.crew_id IS NULL")
     if scope.entry_types:
@@ -71,7 +71,7 @@ def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
     return " AND ".join(where), params
 
 
-_NEAR = (
+_COSINES = (
     "SELECT m.entry_id, 1 - (m.vec <=> %s::vector) AS cosine,"
     " m.importance_score, e.ts FROM journal_embeddings m"
     " JOIN journal_entries e ON e.id = m.entry_id WHERE "
@@ -99,19 +99,19 @@ class PgIndex:
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> Found:
+    ) -> SearchResult:
         """Return the best ``limit`` entries in scope, see VectorIndex.search."""
         where, params = _conditions(scope, len(query))
         considered = self._count(scope, len(query))
         if not considered:
-            return Found([], 0)
-        near, args = _NEAR + where, [literal(query), *params]
+            return SearchResult([], 0)
+        cosines, args = _COSINES + where, [literal(query), *params]
         if considered > EXACT and len(query) in INDEXED_DIMS:
             dim = len(query)
-            near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
+            cosines += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
             args += [literal(query), limit * OVERFETCH]
         sql = (
-            f"WITH near AS ({near}), scored AS ({_SCORED}),"  # noqa: S608
+            f"WITH near AS ({cosines}), scored AS ({_SCORED}),"  # noqa: S608
             " ends AS (SELECT min(score) AS low, max(score) AS high FROM scored)"
             " SELECT entry_id, cosine, importance_score, score, low, high"
             " FROM scored, ends ORDER BY score DESC, ts DESC, entry_id LIMIT %s"
@@ -119,40 +119,46 @@ class PgIndex:
         with connection.cursor() as cursor:
             cursor.execute(sql, [*args, limit])
             rows = cursor.fetchall()
-        hits = [Near(r[0], float(r[1]), float(r[2]), float(r[3])) for r in rows]
+        hits = [VectorHit(r[0], float(r[1]), float(r[2]), float(r[3])) for r in rows]
         low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
-        return Found(hits, considered, low, high)
+        return SearchResult(hits, considered, low, high)
 
     def nearest(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
-    ) -> list[Near]:
+        self,
+        query: NDArray[np.float32],
+        scope: VectorScope,
+        limit: int,
+        min_cosine: float,
+    ) -> list[VectorHit]:
         """Return entries by cosine alone, see VectorIndex.nearest."""
         where, params = _conditions(scope, len(query))
         sql = (
-            f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED})"  # noqa: S608
+            f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED})"  # noqa: S608
             " SELECT entry_id, cosine, importance_score, score FROM scored"
             " WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
         )
         with connection.cursor() as cursor:
-            cursor.execute(sql, [literal(query), *params, least, limit])
+            cursor.execute(sql, [literal(query), *params, min_cosine, limit])
             return [
-                Near(r[0], float(r[1]), float(r[2]), float(r[3]))
+                VectorHit(r[0], float(r[1]), float(r[2]), float(r[3]))
                 for r in cursor.fetchall()
             ]
 
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
-    ) -> dict[str, Near]:
+    ) -> dict[str, VectorHit]:
         """Return nearness of named entries, see VectorIndex.of."""
         if not entry_ids:
             return {}
-        same = _comparable(len(query))
-        near = f"{_NEAR} m.workspace_id = %s AND {same} AND m.entry_id = ANY(%s)"
+        comparable = _comparable(len(query))
+        cosines = (
+            f"{_COSINES} m.workspace_id = %s AND {comparable} AND m.entry_id = ANY(%s)"
+        )
         args: list[Any] = [literal(query), scope.workspace_id, scope.model, entry_ids]
         with connection.cursor() as cursor:
-            cursor.execute(f"WITH near AS ({near}) {_SCORED}", args)
+            cursor.execute(f"WITH near AS ({cosines}) {_SCORED}", args)
             return {
-                r[0]: Near(r[0], float(r[1]), float(r[2]), float(r[3]))
+                r[0]: VectorHit(r[0], float(r[1]), float(r[2]), float(r[3]))
                 for r in cursor.fetchall()
             }
 
@@ -160,8 +166,8 @@ class PgIndex:
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
         """Return the cosines of named entries, see VectorIndex.cosines."""
-        found = self.of(query, scope, entry_ids)
-        return {entry_id: near.cosine for entry_id, near in found.items()}
+        hits = self.of(query, scope, entry_ids)
+        return {entry_id: hit.cosine for entry_id, hit in hits.items()}
 
     def rank(
         self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
@@ -169,7 +175,7 @@ class PgIndex:
         """Return the 1-based rank of one entry, see VectorIndex.rank."""
         where, params = _conditions(scope, len(query))
         sql = (
-            f"WITH near AS ({_NEAR + where}), scored AS ({_SCORED}),"  # noqa: S608
+            f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED}),"  # noqa: S608
             " ranked AS (SELECT entry_id, row_number() OVER"
             " (ORDER BY score DESC, ts DESC, entry_id) AS place FROM scored)"
             " SELECT place FROM ranked WHERE entry_id = %s"

@@ -31,8 +31,8 @@ def _decode(rows: Sequence[tuple[Any, ...]], dim: int) -> Batch:
     """Return rows and their vectors; a vector of the wrong length is left out."""
     good = [row for row in rows if len(row[6]) == 4 * dim]
     vectors = np.frombuffer(b"".join(row[6] for row in good), dtype="<f4")
-    named = [Row(*row[:6]) for row in good]
-    return named, vectors.reshape(len(good), dim).astype(np.float32, copy=False)
+    decoded = [Row(*row[:6]) for row in good]
+    return decoded, vectors.reshape(len(good), dim).astype(np.float32, copy=False)
 
 
 def count(workspace_id: str, model: str) -> int:
@@ -46,7 +46,7 @@ def count(workspace_id: str, model: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def every(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
+def read_all(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
     """Yield all vectors of a workspace and model, a few thousand at a time."""
     with connection.cursor() as cursor:
         cursor.execute(_SELECT, [workspace_id, model, dim])
@@ -54,7 +54,9 @@ def every(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
             yield _decode(rows, dim)
 
 
-def named(workspace_id: str, model: str, dim: int, entry_ids: Sequence[str]) -> Batch:
+def read_ids(
+    workspace_id: str, model: str, dim: int, entry_ids: Sequence[str]
+) -> Batch:
     """Return the vectors of named entries, those that have one."""
     marks = ", ".join(["%s"] * len(entry_ids))
     with connection.cursor() as cursor:

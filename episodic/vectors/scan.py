@@ -1,4 +1,4 @@
-"""The dense leg on SQLite: an exact scan over one matrix per workspace and process.
+"""The dense ranking on SQLite: an exact scan over one matrix per workspace and process.
 
 The matrix is never stale. Database triggers log every change to an embedding; before a
 query the log is read from where this process stopped (an index look-up when nothing
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from episodic.models import EmbeddingChange
 from episodic.vectors import rows
-from episodic.vectors.base import Found, Near, VectorScope
+from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from episodic.vectors.matrix import Matrix, Snapshot
 from memory.rules.entries import RULE_TYPE
 
@@ -35,7 +35,7 @@ def _milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-class _Shelf:
+class _CachedMatrix:
     """One workspace's matrix and how far it has read the log of changes."""
 
     def __init__(self, workspace_id: str, model: str) -> None:
@@ -61,14 +61,14 @@ class _Shelf:
                 self._catch_up()
 
     def _load(self, dim: int) -> None:
-        # The log is read first: a change that lands between the two is applied twice,
+        # The log is read first: a change that is written in between is applied twice,
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
         room = rows.count(self.workspace_id, self.model)
         matrix = Matrix(dim, room + room // 8)
-        for found, vectors in rows.every(self.workspace_id, self.model, dim):
-            matrix.put(found, vectors)
+        for batch, vectors in rows.read_all(self.workspace_id, self.model, dim):
+            matrix.put(batch, vectors)
         self.matrix = matrix
 
     def _catch_up(self) -> None:
@@ -81,21 +81,23 @@ class _Shelf:
         if any(kind == "trim" and int(upto) > self.seen for _, upto, kind in changes):
             self._load(self.matrix.dim)
             return
-        touched = {entry_id for _, entry_id, kind in changes if kind != "trim"}
-        self._apply(self.matrix, list(touched))
+        changed_ids = {entry_id for _, entry_id, kind in changes if kind != "trim"}
+        self._apply(self.matrix, list(changed_ids))
         self.seen = changes[-1][0]
 
     def _apply(self, matrix: Matrix, entry_ids: list[str]) -> None:
-        """Bring named entries to what the database says now; gone means dropped."""
+        """Reload named entries from the database; deleted ones are dropped."""
         for start in range(0, len(entry_ids), IDS_AT_ONCE):
             part = entry_ids[start : start + IDS_AT_ONCE]
-            found, vectors = rows.named(self.workspace_id, self.model, matrix.dim, part)
-            present = {row.entry_id for row in found}
+            batch, vectors = rows.read_ids(
+                self.workspace_id, self.model, matrix.dim, part
+            )
+            present = {row.entry_id for row in batch}
             for entry_id in part:
                 if entry_id not in present:
                     matrix.drop(entry_id)
-            if found:
-                matrix.put(found, vectors)
+            if batch:
+                matrix.put(batch, vectors)
 
 
 class ScanIndex:
@@ -104,7 +106,7 @@ class ScanIndex:
     name = "scan"
 
     def __init__(self) -> None:
-        self._shelves: OrderedDict[tuple[str, str, str], _Shelf] = OrderedDict()
+        self._shelves: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
     def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
@@ -112,7 +114,7 @@ class ScanIndex:
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
             shelf = self._shelves.setdefault(
-                name, _Shelf(scope.workspace_id, scope.model)
+                name, _CachedMatrix(scope.workspace_id, scope.model)
             )
             self._shelves.move_to_end(name)
             while len(self._shelves) > MATRICES:
@@ -136,14 +138,14 @@ class ScanIndex:
         A query does it by itself; this is for whoever may not be asked for long.
         """
         with self._lock:
-            held = [
+            caches = [
                 shelf
                 for name, shelf in self._shelves.items()
                 if name[1] == workspace_id
             ]
-        for shelf in held:
+        for shelf in caches:
             shelf.catch_up()
-        return len(held)
+        return len(caches)
 
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
@@ -152,47 +154,51 @@ class ScanIndex:
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> Found:
+    ) -> SearchResult:
         """Return the best ``limit`` entries in scope, see VectorIndex.search."""
         matrix, view = self._fresh(scope, len(query))
-        seen = _in_scope(matrix, view, scope)
-        if seen is not None and not len(seen):
-            return Found([], 0)
-        cosine, score = _scores(view, seen, query)
+        rows = _in_scope(matrix, view, scope)
+        if rows is not None and not len(rows):
+            return SearchResult([], 0)
+        cosine, score = _scores(view, rows, query)
         if not len(score):
-            return Found([], 0)
-        best = _top(view, seen, score, limit)
-        hits = [_near(view, seen, cosine, score, i) for i in best]
-        return Found(hits, len(score), float(score.min()), float(score.max()))
+            return SearchResult([], 0)
+        best = _top(view, rows, score, limit)
+        hits = [_hit(view, rows, cosine, score, i) for i in best]
+        return SearchResult(hits, len(score), float(score.min()), float(score.max()))
 
     def nearest(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int, least: float
-    ) -> list[Near]:
+        self,
+        query: NDArray[np.float32],
+        scope: VectorScope,
+        limit: int,
+        min_cosine: float,
+    ) -> list[VectorHit]:
         """Return entries by cosine alone, see VectorIndex.nearest."""
         matrix, view = self._fresh(scope, len(query))
-        seen = _in_scope(matrix, view, scope)
-        cosine, score = _scores(view, seen, query)
-        close = np.flatnonzero(cosine >= least)
+        rows = _in_scope(matrix, view, scope)
+        cosine, score = _scores(view, rows, query)
+        close = np.flatnonzero(cosine >= min_cosine)
         best = close[np.argsort(-cosine[close], kind="stable")][:limit]
-        return [_near(view, seen, cosine, score, int(i)) for i in best]
+        return [_hit(view, rows, cosine, score, int(i)) for i in best]
 
     def of(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
-    ) -> dict[str, Near]:
+    ) -> dict[str, VectorHit]:
         """Return nearness of named entries, see VectorIndex.of."""
         matrix, view = self._fresh(scope, len(query))
-        names, rows = _places(matrix, view, entry_ids)
+        names, rows = _positions(matrix, view, entry_ids)
         if not names:
             return {}
         cosine, score = _scores(view, rows, query)
-        return {e: _near(view, rows, cosine, score, i) for i, e in enumerate(names)}
+        return {e: _hit(view, rows, cosine, score, i) for i, e in enumerate(names)}
 
     def cosines(
         self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
         """Return the cosines of named entries, see VectorIndex.cosines."""
         matrix, view = self._fresh(scope, len(query))
-        names, rows = _places(matrix, view, entry_ids)
+        names, rows = _positions(matrix, view, entry_ids)
         if not names:
             return {}
         cosine, _ = _scores(view, rows, query)
@@ -203,30 +209,30 @@ class ScanIndex:
     ) -> int | None:
         """Return the 1-based rank of one entry, see VectorIndex.rank."""
         matrix, view = self._fresh(scope, len(query))
-        seen = _in_scope(matrix, view, scope)
-        _, score = _scores(view, seen, query)
-        order = _top(view, seen, score, len(score))
+        rows = _in_scope(matrix, view, scope)
+        _, score = _scores(view, rows, query)
+        order = _top(view, rows, score, len(score))
         ids = view.columns.ids[: view.size]
-        ids = ids if seen is None else ids[seen]
+        ids = ids if rows is None else ids[rows]
         place = np.flatnonzero(ids[order] == entry_id)
         return int(place[0]) + 1 if len(place) else None
 
 
-def _places(
+def _positions(
     matrix: Matrix, view: Snapshot, entry_ids: list[str]
 ) -> tuple[list[str], NDArray[np.int64]]:
     """Return the entries that a view has, and their rows in it."""
-    found = ((e, matrix.position(e)) for e in entry_ids)
-    known = [(e, i) for e, i in found if i is not None and i < view.size]
-    rows = np.array([i for _, i in known], dtype=np.int64)
+    positions = ((e, matrix.position(e)) for e in entry_ids)
+    in_view = [(e, i) for e, i in positions if i is not None and i < view.size]
+    rows = np.array([i for _, i in in_view], dtype=np.int64)
     # The matrix may have moved on since the view was taken: believe the view.
-    told = view.columns.ids[rows].tolist()
-    same = [name == e for (e, _), name in zip(known, told, strict=True)]
-    names = [e for (e, _), ok in zip(known, same, strict=True) if ok]
-    return names, rows[np.array(same, dtype=np.bool_)]
+    view_ids = view.columns.ids[rows].tolist()
+    is_same = [name == e for (e, _), name in zip(in_view, view_ids, strict=True)]
+    names = [e for (e, _), ok in zip(in_view, is_same, strict=True) if ok]
+    return names, rows[np.array(is_same, dtype=np.bool_)]
 
 
-def _whose(
+def _owner_masks(
     matrix: Matrix, view: Snapshot, scope: VectorScope
 ) -> list[NDArray[np.bool_]]:
     """Return the rows of the crew, of the agent and of the crew's rules, as masks."""
@@ -253,9 +259,9 @@ def _in_scope(
     mask = columns.alive[:size].copy()
     if scope.only_crewless:
         mask &= columns.crew[:size] == -1
-    whose = _whose(matrix, view, scope)
-    if whose:
-        mask &= np.logical_or.reduce(whose)
+    masks = _owner_masks(matrix, view, scope)
+    if masks:
+        mask &= np.logical_or.reduce(masks)
     if scope.entry_types:
         codes = [matrix.types.get(name) for name in scope.entry_types]
         mask &= np.isin(columns.type[:size], codes)
@@ -293,24 +299,24 @@ def _top(
     """Return positions of the best scores, ties by newer first, then by id."""
     if len(score) > limit:
         edge = np.partition(score, len(score) - limit)[len(score) - limit]
-        near = np.flatnonzero(score >= edge)
+        positions = np.flatnonzero(score >= edge)
     else:
-        near = np.arange(len(score))
-    at = near if rows is None else rows[near]
+        positions = np.arange(len(score))
+    at = positions if rows is None else rows[positions]
     columns = view.columns
-    order = np.lexsort((columns.ids[at], -columns.ts[at], -score[near]))
-    return near[order][:limit]
+    order = np.lexsort((columns.ids[at], -columns.ts[at], -score[positions]))
+    return positions[order][:limit]
 
 
-def _near(
+def _hit(
     view: Snapshot,
     rows: NDArray[np.int64] | None,
     cosine: NDArray[np.float32],
     score: NDArray[np.float32],
     i: int,
-) -> Near:
+) -> VectorHit:
     at = i if rows is None else int(rows[i])
-    return Near(
+    return VectorHit(
         str(view.columns.ids[at]),
         float(cosine[i]),
         float(view.columns.importance[at]),

@@ -1,4 +1,4 @@
-"""The page of recall checks: parse, call, render."""
+"""Views of the recall checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.recall import checks as recall_checks
-from episodic.web.forms import RecallForm
+from episodic.web.recall_form import RecallForm
 from memory.rules import errors
 from memory.web import pages
 
@@ -17,32 +17,32 @@ from memory.web import pages
 @require_GET
 def checks(request: HttpRequest) -> HttpResponse:
     """List the workspace's checks, broken ones first."""
-    lines = recall_checks.listed(pages.actor(request))
+    lines = recall_checks.list_checks(pages.actor(request))
     broken = sum(line.check.result == "broken" for line in lines)
     return render(request, "episodic/checks.html", {"lines": lines, "broken": broken})
 
 
 @require_POST
 def save(request: HttpRequest) -> HttpResponse:
-    """Keep the explorer's question and the entries that were ticked."""
+    """Save the question and the entries that were ticked."""
     actor = pages.actor(request)
     actor.require("index.run")
     form = RecallForm(request.POST, by=actor)
-    asked = form.request()
-    if asked is None:
-        messages.error(request, "The question is at fault; nothing was saved")
+    question = form.request()
+    if question is None:
+        messages.error(request, "The question is invalid; nothing was saved")
         return redirect(f"{reverse('episodic:recall')}?{form.address()}")
     expected = request.POST.getlist("expected")
     expected += request.POST.get("more", "").replace(",", " ").split()
     try:
-        made = recall_checks.save(
-            request.POST.get("name", ""), asked, expected, by=actor
+        check = recall_checks.save(
+            request.POST.get("name", ""), question, expected, by=actor
         )
     except (errors.Invalid, errors.Conflict) as error:
         messages.error(request, f"{error.detail} Nothing was saved.")
         return redirect(f"{reverse('episodic:recall')}?{form.address()}")
-    recall_checks.run(made, by=actor)
-    messages.success(request, f"Saved the check {made.name}")
+    recall_checks.run(check, by=actor)
+    messages.success(request, f"Saved the check {check.name}")
     return redirect("episodic:checks")
 
 
@@ -50,12 +50,12 @@ def save(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, check_id: str) -> HttpResponse:
     """Run one check now, for an operator."""
     actor = pages.actor(request)
-    found = recall_checks.named(actor, check_id)
-    done = recall_checks.run(found, by=actor)
-    if done.result == "holds":
-        messages.success(request, f"{found.name} holds")
+    check = recall_checks.get(actor, check_id)
+    outcome = recall_checks.run(check, by=actor)
+    if outcome.result == "holds":
+        messages.success(request, f"{check.name} holds")
     else:
-        messages.warning(request, f"{found.name}: {done.result}")
+        messages.warning(request, f"{check.name}: {outcome.result}")
     return redirect("episodic:checks")
 
 
@@ -63,7 +63,7 @@ def run(request: HttpRequest, check_id: str) -> HttpResponse:
 def drop(request: HttpRequest, check_id: str) -> HttpResponse:
     """Delete a check, for an operator."""
     actor = pages.actor(request)
-    found = recall_checks.named(actor, check_id)
-    recall_checks.drop(found, by=actor)
-    messages.success(request, f"Deleted the check {found.name}")
+    check = recall_checks.get(actor, check_id)
+    recall_checks.drop(check, by=actor)
+    messages.success(request, f"Deleted the check {check.name}")
     return redirect("episodic:checks")

@@ -7,20 +7,20 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from episodic.recall import importance_detail as weights
-from episodic.web import sketch
+from episodic.web import neighbor_graph
 from memory.web import pages
 
 
 @require_GET
 def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Show the part alone to htmx, else a page of its own."""
-    found = weights.of(pages.actor(request), entry_id)
-    drawn = sketch.drawn(found.edges)
-    height = sketch.height(len(drawn))
-    is_part = pages.part(request, "weight") != ""
+    detail = weights.of(pages.actor(request), entry_id)
+    neighbours = neighbor_graph.layout(detail.edges)
+    height = neighbor_graph.height(len(neighbours))
+    is_part = pages.fragment(request, "weight") != ""
     context = {
-        "weight": found,
-        "neighbours": drawn,
+        "weight": detail,
+        "neighbours": neighbours,
         "height": height,
         "middle": height // 2,
     }

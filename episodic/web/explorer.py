@@ -7,12 +7,11 @@ from typing import Any, Final
 
 from django.urls import reverse
 
-from episodic import queries as lists
 from episodic.api import serializers
-from episodic.queries import Example
-from episodic.recall import explain, fusion, prompt_context
+from episodic.recall import examples, explain, fusion, prompt_context
 from episodic.recall import search as recall
-from episodic.recall.explain import Why
+from episodic.recall.examples import Example
+from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
 from episodic.recall.search import (
     K_MAX,
@@ -23,9 +22,10 @@ from episodic.recall.search import (
     Mode,
     Request,
 )
-from episodic.web import curl, sidebyside, sketch
-from episodic.web.forms import RecallForm
-from episodic.web.sidebyside import Compared
+from episodic.web import comparison, curl_command, neighbor_graph
+from episodic.web.comparison import Comparison
+from episodic.web.recall_form import RecallForm
+from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -34,8 +34,8 @@ from memory.rules.permissions import Actor
 LEG_SHOWN: Final = 8
 LEG_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
-# The most one leg can add: first place in reciprocal rank fusion, half in convex.
-MOST: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
+# The most one ranking can add: first place in reciprocal rank fusion, half in convex.
+MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry of the fused answer. ``told`` says in words what the bars show.
+    """One entry of the fused answer. ``label`` says in words what the bars show.
 
     A neighbour of a hit has no rank; ``beside`` is the hit it was reached from and
     ``relation`` how.
@@ -59,14 +59,14 @@ class Line:
     hit: Hit
     author: str
     bars: list[Bar]
-    told: str
+    label: str
     relation: str = ""
     beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LegRow:
-    """One entry of one leg."""
+    """One entry of one ranking."""
 
     entry_id: str
     rank: int
@@ -80,36 +80,36 @@ class LegRow:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """An answer and its parts; ``fused`` is the rule by which the legs became one."""
+    """An answer and its parts; ``rule`` is how the rankings were fused."""
 
     answer: Answer
     dense: list[LegRow]
     words: list[LegRow]
     hits: list[Line]
     below: list[Line]
-    fused: str
+    rule: str
     silent: int
-    neighbours: list[sketch.Neighbour]
+    neighbours: list[neighbor_graph.Neighbour]
 
     @property
     def asks_dense(self) -> bool:
-        """Whether the mode asks the dense leg."""
+        """Whether the mode asks the dense ranking."""
         return self.answer.request.mode is not Mode.SPARSE
 
     @property
     def asks_words(self) -> bool:
-        """Whether the word leg was asked, by the mode or in place of the dense one."""
+        """Whether words were used, by the mode or instead of the dense ranking."""
         mode = self.answer.request.mode
         return mode is not Mode.DENSE or self.answer.legs.degraded is not None
 
     @property
     def height(self) -> int:
         """The height of the drawing of the neighbours."""
-        return sketch.height(len(self.neighbours))
+        return neighbor_graph.height(len(self.neighbours))
 
     @property
     def middle(self) -> int:
-        """Where the first hit stands in it."""
+        """The first hit's height in the drawing."""
         return self.height // 2
 
     @property
@@ -124,13 +124,13 @@ class RecallPage:
 
     form: RecallForm
     explored: Explored | None
-    why: Why | None
-    wondered: JournalEntry | None
+    why: Explanation | None
+    entry: JournalEntry | None
     examples: list[Example]
     curl: str
     status: int
     context: Context | None = None
-    compared: Compared | None = None
+    compared: Comparison | None = None
 
     @property
     def deeper(self) -> str:
@@ -140,13 +140,13 @@ class RecallPage:
 
     @property
     def longer(self) -> str:
-        """The address that shows the legs to their ends, "" when it does."""
+        """The address that shows the rankings to their ends, "" when it does."""
         return "" if self.form.shows_legs else _address(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
-        words = self.wondered.summary[:QUERY_CHARS] if self.wondered else ""
+        words = self.entry.summary[:QUERY_CHARS] if self.entry else ""
         return _address(self.form, query=words)
 
 
@@ -155,21 +155,21 @@ def _address(form: RecallForm, **changes: str) -> str:
 
 
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
-    """Return what the dense and the word leg add to a fused score."""
+    """Return what the dense and the word ranking add to a fused score."""
     if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
-        near = {n.entry_id: n.score for n in answer.legs.dense.hits}
-        mine = {k: v for k, v in near.items() if k == hit.entry.id}
+        scores = {n.entry_id: n.score for n in answer.legs.dense.hits}
+        own = {k: v for k, v in scores.items() if k == hit.entry.id}
         legs = answer.legs.dense
-        alone = fusion.convex(mine, {}, lowest=legs.lowest, highest=legs.highest)
-        dense = alone.get(hit.entry.id, 0.0)
+        dense_share = fusion.convex(own, {}, lowest=legs.lowest, highest=legs.highest)
+        dense = dense_share.get(hit.entry.id, 0.0)
         return dense, max(0.0, hit.score - dense)
     ranks = (hit.dense_rank, hit.sparse_rank)
-    dense, said = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
-    return dense, said
+    dense, words = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
+    return dense, words
 
 
 def _rule(answer: Answer) -> str:
-    """Return rrf, convex, or product when the dense leg alone decides."""
+    """Return rrf, convex, or product when the dense ranking alone decides."""
     if answer.request.mode is Mode.DENSE and not answer.legs.degraded:
         return "product"
     hybrid = answer.request.mode is Mode.HYBRID
@@ -180,34 +180,34 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
         return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
-    most = 2 * MOST[Fusion(rule)]
-    dense, said = _shares(hit, answer)
-    scale = (100 - GAP) / most
+    max_score = 2 * MAX_SHARE[Fusion(rule)]
+    dense, words = _shares(hit, answer)
+    scale = (100 - GAP) / max_score
     bars = []
     if dense:
         bars.append(Bar("", 0.0, round(dense * scale, 2)))
-    if said:
+    if words:
         start = dense * scale + GAP if dense else 0.0
-        bars.append(Bar("two", round(start, 2), round(said * scale, 2)))
-    return bars, f"dense {dense:.4f}, words {said:.4f}"
+        bars.append(Bar("two", round(start, 2), round(words * scale, 2)))
+    return bars, f"dense {dense:.4f}, words {words:.4f}"
 
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
-    every = [*answer.hits, *answer.below]
-    slugs = queries.names([hit.entry for hit in every])
+    hits = [*answer.hits, *answer.below]
+    slugs = workspace_tree.agent_slugs([hit.entry for hit in hits])
     lines, rank = [], 0
-    for hit in every:
-        relation, _, beside = hit.via.partition(":")
-        bars, told = ([], "a neighbour") if beside else _bars(hit, answer, rule)
-        rank += not beside
-        who = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
-        place = None if beside else rank
-        lines.append(Line(place, hit, who, bars, told, beside and relation, beside))
-    cut = len(answer.hits)
+    for hit in hits:
+        relation, _, hit_id = hit.via.partition(":")
+        bars, label = ([], "a neighbour") if hit_id else _bars(hit, answer, rule)
+        rank += not hit_id
+        author = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
+        place = None if hit_id else rank
+        lines.append(Line(place, hit, author, bars, label, hit_id and relation, hit_id))
+    count = len(answer.hits)
     # A neighbour that was returned may have been found below the cut as well.
     returned = {hit.entry.id for hit in answer.hits}
-    below = [line for line in lines[cut:] if line.hit.entry.id not in returned]
-    return lines[:cut], below
+    below = [line for line in lines[count:] if line.hit.entry.id not in returned]
+    return lines[:count], below
 
 
 def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
@@ -226,13 +226,13 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
     ]
 
 
-def explore(answer: Answer, *, whole: bool = False) -> Explored:
-    """Return an answer taken apart; ``whole`` shows the legs to their ends."""
-    legs = serializers.legs(answer, LEG_MOST if whole else LEG_SHOWN)
+def explore(answer: Answer, *, full: bool = False) -> Explored:
+    """Return an answer by its parts; ``full`` shows the whole rankings."""
+    legs = serializers.legs(answer, LEG_MOST if full else LEG_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
-    said = set(answer.legs.word_ids)
+    word_ids = set(answer.legs.word_ids)
     dense = _leg(legs["dense"], returned)
     return Explored(
         answer=answer,
@@ -240,32 +240,32 @@ def explore(answer: Answer, *, whole: bool = False) -> Explored:
         words=_leg(legs["sparse"], returned),
         hits=hits,
         below=below,
-        fused=rule,
-        silent=sum(row.entry_id not in said for row in dense),
-        neighbours=sketch.neighbours(answer),
+        rule=rule,
+        silent=sum(row.entry_id not in word_ids for row in dense),
+        neighbours=neighbor_graph.neighbours(answer),
     )
 
 
 def _ask(
     actor: Actor, form: RecallForm, request: Request
-) -> tuple[Answer | None, Why | None]:
-    """Return the answer, and the explanation when somebody wonders about an entry."""
+) -> tuple[Answer | None, Explanation | None]:
+    """Return the answer, and the explanation when an entry is asked about."""
     try:
         if form.entry_asked:
             try:
-                found = explain.ask(request, form.entry_asked, by=actor)
+                explanation = explain.explain(request, form.entry_asked, by=actor)
             except errors.NotFound:
                 form.add_error("entry_id", "There is no such entry here.")
             else:
-                return found.answer, found
-        return recall.ask(request, by=actor), None
+                return explanation.answer, explanation
+        return recall.search(request, by=actor), None
     except errors.Invalid as error:
-        form.blame(error)
+        form.attach_error(error)
         return None, None
 
 
-def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
-    """Return the entry that somebody wonders about before there is a question."""
+def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
+    """Return the entry that is asked about before there is a question."""
     if not form.entry_asked:
         return None
     try:
@@ -275,31 +275,31 @@ def _wondered(actor: Actor, form: RecallForm) -> JournalEntry | None:
         return None
 
 
-def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Compared | None:
-    """Return the answer beside the one of the question it is compared with."""
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
+    """Return the comparison with the other question's answer."""
     other = form.other(answer.request)
     if other is None:
         return None
-    return sidebyside.compare(answer, recall.ask(other, by=actor))
+    return comparison.compare(answer, recall.search(other, by=actor))
 
 
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     actor.require("recall.ask")
     request = form.request()
-    answer, found, wondered = None, None, None
+    answer, explanation, entry = None, None, None
     if request is not None:
-        answer, found = _ask(actor, form, request)
+        answer, explanation = _ask(actor, form, request)
     else:
-        wondered = _wondered(actor, form)
+        entry = _entry(actor, form)
     return RecallPage(
         context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
         compared=_compared(actor, form, answer) if answer else None,
         form=form,
-        explored=explore(answer, whole=form.shows_legs) if answer else None,
-        why=found,
-        wondered=found.entry if found else wondered,
-        examples=[] if answer else lists.examples(actor),
-        curl=curl.command(request, origin) if request and answer else "",
+        explored=explore(answer, full=form.shows_legs) if answer else None,
+        why=explanation,
+        entry=explanation.entry if explanation else entry,
+        examples=[] if answer else examples.of(actor),
+        curl=curl_command.build(request, origin) if request and answer else "",
         status=422 if form.errors else 200,
     )

@@ -1,4 +1,4 @@
-"""The context of the health page: frozen values, worded for people."""
+"""The context of the health page: immutable values, worded for people."""
 
 from __future__ import annotations
 
@@ -7,28 +7,22 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Final
 
-from episodic.health import bands, causes, trends
+from episodic.health import bands, causes, fixes, trends
 from episodic.health import snapshots as health
 from episodic.health.causes import Cause
+from episodic.health.metrics import table as metrics
+from episodic.health.metrics.base import Metric
 from episodic.models import HealthSnapshot
-from memory.journal import queries
+from memory import workspace_tree
 from memory.models import Crew
 from memory.rules.permissions import Actor
 
 SPANS: Final = (7, 30, 90)
-# What changes a metric by itself; proposed rules wait for somebody to approve them.
-AT_ONCE: Final = frozenset({"index", "link"})
-COLOURS: Final = {
-    bands.Band.RED: "red",
-    bands.Band.YELLOW: "yellow",
-    bands.Band.GREEN: "green",
-    bands.Band.NONE: "",
-}
 Points = tuple[tuple[date, float | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """A number with its band and how far it came in the span."""
 
     value: float | None
@@ -39,11 +33,12 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class MetricCard:
-    """One of the five, with its inputs in words and its line."""
+    """A metric with its inputs in words and its values over the days."""
 
     name: str
     title: str
-    judged: Judged
+    explanation: str
+    judgement: Judgement
     weight: float
     points: float | None
     note: str
@@ -56,9 +51,9 @@ class CrewLine:
 
     crew_id: str
     slug: str
-    who: str
-    judged: Judged
-    metrics: tuple[Judged, ...]
+    members: str
+    judgement: Judgement
+    metrics: tuple[Judgement, ...]
     line: Points
     cause: Cause | None
 
@@ -72,41 +67,41 @@ class Page:
     days: int
     spans: tuple[int, ...]
     snapshot: HealthSnapshot | None
-    score: Judged
+    score: Judgement
     metrics: tuple[MetricCard, ...]
     causes: tuple[Cause, ...]
-    chosen: str
-    chosen_title: str
+    selected: str
+    selected_title: str
     lines: tuple[tuple[str, Points], ...]
     failing: tuple[date, ...]
     events: tuple[trends.Event, ...]
     forecasts: tuple[trends.Forecast, ...]
     table: tuple[CrewLine, ...]
     backfilled: int
+    band_legend: tuple[bands.BandRow, ...] = bands.BANDS
+    band_explanation: str = bands.EXPLANATION
 
     @property
     def finding(self) -> str:
         """What is true now, in one sentence."""
         name = self.crew.slug if self.crew else "The workspace"
         if self.snapshot is None:
-            whose = self.crew.slug if self.crew else "this memory"
-            return f"The health of {whose} has not been measured yet"
+            owner = self.crew.slug if self.crew else "this memory"
+            return f"The health of {owner} has not been measured yet"
         if self.score.value is None:
             return f"{name} holds no memory that could be measured yet"
-        said = f"{name} is {self.score.word.lower()} at {self.score.value:.1f}"
-        worst = self.worst
-        return f"{said}: {worst} costs it the most" if worst else said
+        sentence = f"{name} is {self.score.word.lower()} at {self.score.value:.1f}"
+        return f"{sentence}: {self.worst} costs it the most" if self.worst else sentence
 
     @property
-    def lost(self) -> float:
+    def lost_points(self) -> float:
         """The points of the score that are missing to 100."""
         return 100 - self.score.value if self.score.value is not None else 0.0
 
     @property
     def remedy(self) -> Cause | None:
         """The costliest cause that a button here fixes at once."""
-        fixes = (one for one in self.causes if one.action.kind in AT_ONCE)
-        return next(fixes, None)
+        return next((c for c in self.causes if _helps_at_once(c.action.kind)), None)
 
     @property
     def event_days(self) -> tuple[date, ...]:
@@ -118,112 +113,111 @@ class Page:
         """The metric that costs the most points; empty when none costs any."""
         if self.snapshot is None:
             return ""
-        lost = {name: causes.lost(self.snapshot, name) for name in bands.METRICS}
-        worst = max(lost, key=lambda name: lost[name])
-        return worst if lost[worst] >= causes.LEAST_POINTS else ""
+        points = metrics.points_lost(self.snapshot)
+        worst = max(points, key=lambda name: points[name])
+        return worst if points[worst] >= causes.MIN_POINTS else ""
 
 
-def days(told: str) -> int:
-    """Return the span of time that was asked for, 30 when it is none of ours."""
-    return int(told) if told in {str(one) for one in SPANS} else 30
+def _helps_at_once(kind: str) -> bool:
+    return kind in fixes.FIXES and fixes.FIXES[kind].at_once
 
 
-def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judged:
+def days(text: str) -> int:
+    """Return the requested span of days, 30 when it is not one of ``SPANS``."""
+    return int(text) if text in {str(span) for span in SPANS} else 30
+
+
+def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judgement:
     """Return the newest value of a metric, its band, and its change over the rows."""
-    known = [v for row in rows if (v := getattr(row, name)) is not None]
-    value = getattr(rows[-1], name) if rows else None
-    band = bands.band(value)
-    moved = value is not None and len(known) > 1
-    change = round(value - known[0], 1) if moved else None
-    return Judged(value, COLOURS[band], band.value.capitalize(), change)
+    values = [v for row in rows if (v := metrics.value(row, name)) is not None]
+    value = metrics.value(rows[-1], name) if rows else None
+    band = bands.row(bands.band(value))
+    change = None
+    if value is not None and len(values) > 1:
+        change = round(value - values[0], 1)
+    return Judgement(value, band.colour, band.title, change)
 
 
 def line(rows: Sequence[HealthSnapshot], name: str = "score") -> Points:
     """Return the values of a metric by day."""
-    return tuple((row.date, getattr(row, name)) for row in rows)
+    return tuple((row.date, metrics.value(row, name)) for row in rows)
 
 
-def _note(name: str, details: dict[str, Any]) -> str:
+def _inputs(metric: Metric, details: dict[str, Any]) -> str:
     """Return the inputs of a metric in a few words."""
-    part = details.get(name, {})
-    told = {
-        "freshness": "median age {median_days:.1f} days",
-        "coverage": "{indexed:,} of {embeddable:,} embeddable",
-        "coherence": "{near:.2f} near, {background:.2f} background",
-        "efficiency": "mean cosine {mean_cosine:.2f}, {questions} entries replayed",
-        "reachability": "{connected:,} of {embeddings:,} have a relation",
-    }[name]
     try:
-        return told.format(**part)
+        return metric.inputs.format(**details.get(metric.name, {}))
     except KeyError:
         return "too few entries to tell"
 
 
-def _card(rows: Sequence[HealthSnapshot], name: str) -> MetricCard:
-    now = rows[-1]
-    judged = judge(rows, name)
-    known = bands.known_weight({one: getattr(now, one) for one in bands.METRICS})
-    weight = bands.WEIGHTS[name] / known if judged.value is not None else 0.0
-    points = judged.value * weight if judged.value is not None else None
+def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
+    newest = rows[-1]
+    judgement = judge(rows, metric.name)
+    weight, points = 0.0, None
+    if judgement.value is not None:
+        weight = metric.weight / metrics.known_weight(metrics.values(newest))
+        points = judgement.value * weight
     return MetricCard(
-        name, name.capitalize(), judged, weight, points,
-        _note(name, now.details), line(rows, name),
+        metric.name, metric.title, metric.explanation, judgement, weight, points,
+        _inputs(metric, newest.details), line(rows, metric.name),
     )  # fmt: skip
 
 
 def table(actor: Actor, days: int = 30) -> tuple[CrewLine, ...]:
     """Return the workspace and its crews with their scores and first causes."""
-    found = health.of_all(actor, days)
+    snapshots = health.by_scope(actor, days)
     members: dict[str, list[str]] = {}
     slugs: dict[str, str] = {}
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         slugs[agent.id] = agent.slug
         members.setdefault(agent.crew_id, []).append(agent.slug)
-    crews = queries.crews(actor)
+    crews = workspace_tree.crews(actor)
     count = f"{len(crews)} {'crew' if len(crews) == 1 else 'crews'}"
-    named = [("", "Workspace", count)]
-    named += [(c.id, c.slug, ", ".join(members.get(c.id, []))) for c in crews]
-    return tuple(_line(one, found.get(one[0], []), slugs) for one in named)
+    scopes = [("", "Workspace", count)]
+    scopes += [(c.id, c.slug, ", ".join(members.get(c.id, []))) for c in crews]
+    return tuple(_line(scope, snapshots.get(scope[0], []), slugs) for scope in scopes)
 
 
 def _line(
-    named: tuple[str, str, str],
+    scope: tuple[str, str, str],
     rows: Sequence[HealthSnapshot],
     agents: dict[str, str],
 ) -> CrewLine:
-    crew_id, slug, who = named
-    known = bool(rows) and rows[-1].score is not None
-    told = causes.of(rows[-1], agents)[:1] if known else []
+    crew_id, slug, members = scope
+    is_known = bool(rows) and rows[-1].score is not None
+    costliest = causes.of(rows[-1], agents)[:1] if is_known else []
     return CrewLine(
         crew_id,
         slug,
-        who,
+        members,
         judge(rows),
-        tuple(judge(rows, name) for name in bands.METRICS),
+        tuple(judge(rows, name) for name in metrics.names()),
         line(rows),
-        told[0] if told else None,
+        costliest[0] if costliest else None,
     )
 
 
 def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
     """Return the page of the workspace or of one crew."""
     rows = health.history(actor, days, crew_id)
-    crew = queries.crew(actor, crew_id) if crew_id else None
+    crew = workspace_tree.crew(actor, crew_id) if crew_id else None
     now = rows[-1] if rows else None
-    chosen = metric if metric in bands.METRICS else "score"
+    titles = {"score": "Score"} | {m.name: m.title for m in metrics.METRICS}
+    selected = metric if metric in titles else "score"
     lines = table(actor, days)
     return Page(
         crew=crew,
-        crews=tuple(queries.crews(actor)),
+        crews=tuple(workspace_tree.crews(actor)),
         days=days,
         spans=SPANS,
         snapshot=now,
         score=judge(rows),
-        metrics=tuple(_card(rows, name) for name in bands.METRICS) if now else (),
+        metrics=tuple(_card(rows, m) for m in metrics.METRICS) if now else (),
         causes=tuple(causes.of(now)) if now else (),
-        chosen=chosen,
-        chosen_title=chosen.capitalize(),
-        lines=((crew.slug if crew else "workspace", line(rows, chosen)),),
+        selected=selected,
+        selected_title=titles[selected],
+        lines=((crew.slug if crew else "workspace", line(rows, selected)),),
         failing=tuple(trends.failing_days(rows)),
         events=tuple(trends.events(actor, days, crew_id or ""))[:8],
         forecasts=tuple(trends.forecasts(rows)),
@@ -233,22 +227,22 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class HealthPanel:
     """What the first page shows of health."""
 
     lines: tuple[CrewLine, ...]
     measured_at: datetime | None
 
     @property
-    def drawn(self) -> tuple[tuple[str, Points], ...]:
+    def chart_lines(self) -> tuple[tuple[str, Points], ...]:
         """The lines of the first three crews, or of the workspace without any."""
-        crews = [one for one in self.lines if one.crew_id and one.line]
-        chosen = crews[:3] or [one for one in self.lines if one.line]
-        return tuple((one.slug, one.line) for one in chosen)
+        with_points = [row for row in self.lines if row.line]
+        crews = [row for row in with_points if row.crew_id]
+        return tuple((row.slug, row.line) for row in crews[:3] or with_points)
 
 
-def board(actor: Actor) -> Board:
+def panel(actor: Actor) -> HealthPanel:
     """Return the scores of the last thirty days for the first page."""
-    found = table(actor)
+    lines = table(actor)
     rows = health.history(actor, 30)
-    return Board(found, rows[-1].computed_at if rows else None)
+    return HealthPanel(lines, rows[-1].computed_at if rows else None)

@@ -1,4 +1,4 @@
-"""The health page and its buttons: parse, call, render."""
+"""Views of the health page and its buttons."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from memory.web import pages
 
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
-    """Show the five metrics, what pulls them down, and how they move."""
+    """Show the metrics, what pulls them down, and how they move."""
     actor = pages.actor(request)
     days = health_page.days(request.GET.get("days", ""))
     crew_id = request.GET.get("crew_id") or None
     metric = request.GET.get("metric", "")
-    shown = health_page.build(actor, crew_id, days, metric)
-    return render(request, "episodic/health.html", {"page": shown})
+    context = {"page": health_page.build(actor, crew_id, days, metric)}
+    return render(request, "episodic/health.html", context)
 
 
 @require_POST
 def fix(request: HttpRequest, kind: str) -> HttpResponse:
-    """Do what a button offers, for an operator, and say what it changed."""
+    """Carry out a fix for an operator and show what it changed."""
     actor = pages.actor(request)
     crew_id = request.GET.get("crew_id") or None
-    changed = fixes.fix(kind, actor, crew_id)
-    tell = messages.success if changed.whole else messages.warning
-    tell(request, changed.text)
+    result = fixes.fix(kind, actor, crew_id)
+    level = messages.SUCCESS if result.complete else messages.WARNING
+    messages.add_message(request, level, result.text)
     query = f"?{urlencode({'crew_id': crew_id})}" if crew_id else ""
     return redirect(f"{reverse('health:page')}{query}")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from episodic.consolidation import approval, promotion, proposals
 from episodic.consolidation import run as consolidation
-from episodic.consolidation.run import Done
+from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
 from memory.rules import errors
 from memory.web import pages
@@ -48,35 +48,35 @@ def listing(request: HttpRequest) -> HttpResponse:
     if state not in dict(STATES):
         raise errors.Invalid("There is no such state.", code="unknown_state")
     cursor = request.GET.get("cursor") or None
-    found = proposals.page(actor, state, cursor=cursor)
-    context = {"page": found, "state": state, "states": STATES}
+    proposals_page = proposals.page(actor, state, cursor=cursor)
+    context = {"page": proposals_page, "state": state, "states": STATES}
     return render(request, "episodic/proposals.html", context)
 
 
 # ── One rule ─────────────────────────────────────────────────────────────────
-def _shown(
+def _render(
     request: HttpRequest,
-    found: ConsolidationProposal,
+    proposal: ConsolidationProposal,
     *,
-    error: errors.HouseError | None = None,
+    error: errors.AppError | None = None,
 ) -> HttpResponse:
     """Render one proposal; a refusal keeps what was typed."""
     actor = pages.actor(request)
-    facts = proposals.facts(found)
+    facts = proposals.facts(proposal)
     score = facts.score
     signals = [
         (*SIGNALS[name], score.signals[name], weight)
         for name, weight in promotion.WEIGHTS.items()
     ]
     context = {
-        "found": found,
+        "found": proposal,
         "facts": facts,
         "signals": signals,
-        "change": proposals.change(found) if found.is_pending else None,
+        "change": proposals.change(proposal) if proposal.is_pending else None,
         "names": proposals.seen_by(actor, facts.evidence),
         "presets": PRESETS,
         "refusal": error,
-        "text": request.POST.get("text", found.text),
+        "text": request.POST.get("text", proposal.text),
         "why": request.POST.get("reason", ""),
         "preset": request.POST.get("preset", ""),
         "gate": promotion,
@@ -88,69 +88,73 @@ def _shown(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Show what approving a rule would change, and what stands behind it."""
-    return _shown(request, proposals.proposal(pages.actor(request), proposal_id))
+    """Show what approving a rule would change, and its evidence."""
+    return _render(request, proposals.proposal(pages.actor(request), proposal_id))
 
 
 def _version(request: HttpRequest) -> int:
-    told = request.POST.get("version", "")
-    return int(told) if told.isascii() and told.isdigit() and len(told) < 10 else 0
+    text = request.POST.get("version", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 @require_POST
 def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
     """Learn a rule, edited when the text of the form was sent along."""
     actor = pages.actor(request)
-    found = proposals.proposal(actor, proposal_id)
+    proposal = proposals.proposal(actor, proposal_id)
     edited = request.POST.get("text") if "edited" in request.POST else None
     try:
-        done = approval.approve(found, version=_version(request), text=edited, by=actor)
-    except errors.HouseError as error:
+        decision = approval.approve(
+            proposal, version=_version(request), text=edited, by=actor
+        )
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
-        return _shown(request, proposals.proposal(actor, proposal_id), error=error)
-    messages.success(request, f"Learned, in {done.learned_label} of {done.crew.slug}")
+        return _render(request, proposals.proposal(actor, proposal_id), error=error)
+    messages.success(
+        request, f"Learned, in {decision.learned_label} of {decision.crew.slug}"
+    )
     return redirect("proposals:detail", proposal_id)
 
 
 @require_POST
 def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Turn a rule down, for a reason from the list or one's own."""
+    """Reject a rule, with a reason from the list or of one's own."""
     actor = pages.actor(request)
-    found = proposals.proposal(actor, proposal_id)
-    told = (request.POST.get("preset", ""), request.POST.get("reason", "").strip())
-    why = ": ".join(part for part in told if part)
+    proposal = proposals.proposal(actor, proposal_id)
+    parts = (request.POST.get("preset", ""), request.POST.get("reason", "").strip())
+    reason = ": ".join(part for part in parts if part)
     try:
-        approval.reject(found, version=_version(request), reason=why, by=actor)
-    except errors.HouseError as error:
+        approval.reject(proposal, version=_version(request), reason=reason, by=actor)
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
-        return _shown(request, proposals.proposal(actor, proposal_id), error=error)
+        return _render(request, proposals.proposal(actor, proposal_id), error=error)
     messages.success(request, "Rejected; it is not proposed again")
     return redirect("proposals:list")
 
 
 # ── Running ──────────────────────────────────────────────────────────────────
-def _sentence(done: Done) -> str:
-    if done.error:
-        return f"{done.crew}: {done.error}"
-    if done.skipped:
-        return f"{done.crew}: {done.skipped}; they wait"
-    told = f"{done.crew}: {done.considered:,} entries, {len(done.proposed)} proposed"
-    if done.known:
-        told += f", {done.known} known already"
-    if done.held:
-        told += f", {done.held} held by the scanner"
-    return told + (f", {done.pins} pins written" if done.pins else "")
+def _sentence(crew: CrewReport) -> str:
+    if crew.error:
+        return f"{crew.crew}: {crew.error}"
+    if crew.skipped:
+        return f"{crew.crew}: {crew.skipped}; they wait"
+    text = f"{crew.crew}: {crew.considered:,} entries, {len(crew.proposed)} proposed"
+    if crew.known:
+        text += f", {crew.known} known already"
+    if crew.held:
+        text += f", {crew.held} held by the scanner"
+    return text + (f", {crew.pins} pins written" if crew.pins else "")
 
 
 @require_POST
 def run(request: HttpRequest) -> HttpResponse:
-    """Consolidate every crew now, and say what that did."""
+    """Consolidate every crew now, and show the report."""
     report = consolidation.of_workspace(by=pages.actor(request))
-    for done in report:
-        told = messages.warning if done.error else messages.info
-        told(request, _sentence(done))
+    for crew in report:
+        show = messages.warning if crew.error else messages.info
+        show(request, _sentence(crew))
     if not report:
         messages.info(request, "There is no crew to consolidate yet")
     return redirect("proposals:list")

@@ -19,9 +19,9 @@ from memory.rules.shapes import Id, Moment, Strict
 Short = Annotated[str, Field(strict=True, max_length=200)]
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Requests ─────────────────────────────────────────────────────────────────
 class CasesQuery(Schema):
-    """Filters of the list; what is left out means any."""
+    """Filters of the list; an omitted one matches all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,7 +35,7 @@ class CasesQuery(Schema):
 
 
 class ActionsQuery(Schema):
-    """Filters of the ledger; what is left out means any."""
+    """Filters of the ledger; an omitted one matches all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,7 +63,7 @@ class HoldsQuery(PrivacyPageQuery):
 
 
 class CaseIn(Strict):
-    """A request of a person; ``received_at`` is now unless it is told."""
+    """A request of a person; ``received_at`` is now by default."""
 
     subject_id: Id
     kind: CaseKind
@@ -130,7 +130,7 @@ class CommentIn(Strict):
 
 
 class AttachIn(Strict):
-    """A document by its hash; its bytes stay where they are."""
+    """A document by its hash; its bytes are not sent."""
 
     name: Short
     sha256: Hash
@@ -138,7 +138,7 @@ class AttachIn(Strict):
 
 
 class HoldIn(Strict):
-    """A legal reason to keep data; ``scope`` is all or one resting place."""
+    """A legal reason to keep data; ``scope`` is all, or where it is stored."""
 
     reason: Text
     review_at: Moment
@@ -154,7 +154,7 @@ class ReleaseIn(Strict):
 
 
 class PrivacyIn(Strict):
-    """What to change; what is left out stays."""
+    """The settings to change; others stay."""
 
     two_person: bool | None = None
     require_identity: bool | None = None
@@ -165,7 +165,7 @@ class PrivacyIn(Strict):
     digest: bool | None = None
 
 
-# ── Answering ────────────────────────────────────────────────────────────────
+# ── Responses ────────────────────────────────────────────────────────────────
 class CaseLineOut(Schema):
     """A case as a line of the list."""
 
@@ -212,7 +212,7 @@ class CaseListOut(Schema):
 
 
 class CasePlanOut(Schema):
-    """A dry run: what would become of what, and why.
+    """A dry run: what would be deleted, redacted or kept, and why.
 
     ``undecided`` addresses stand beside the person and are registered as nobody's.
     ``doubtful`` are rows that may be about somebody else, those that wait for a
@@ -233,7 +233,7 @@ class CasePlanOut(Schema):
 
 
 class CaseStepOut(Schema):
-    """One step of the run that counts."""
+    """A step of the latest run."""
 
     position: int
     name: str

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ninja import Query, Router, Status
 
 from gdpr import erasure
 from gdpr.api import case_schemas as schemas
+from gdpr.api.present import Answer
 from gdpr.api.row_schemas import DecideIn
 from gdpr.cases import actions, dry_run, queries, row_decisions, transitions
 from gdpr.cases import workflow as cases
@@ -16,32 +15,31 @@ from gdpr.cases.row_decisions import Decision
 from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CasePlan
 from gdpr.subjects import access_log
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.rules import errors
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 
 
-class Moved(errors.HouseError):
-    """The case is not what was read; ``version`` is what it is now."""
+class StaleVersion(errors.AppError):
+    """The case changed since it was read; ``version`` is the present one."""
 
     code, status, title = "stale_version", 409, "The case moved"
     sentence = "The case changed since it was read; it has version {version} now."
 
 
 def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case:
-    found = transitions.case(request.auth, case_id)
-    if version is not None and version != found.version:
-        raise Moved(version=found.version)
-    return found
+    case = transitions.case(request.auth, case_id)
+    if version is not None and version != case.version:
+        raise StaleVersion(version=case.version)
+    return case
 
 
-def _whole(request: ApiRequest, case: Case) -> Answer:
-    told = queries.dossier(request.auth, case)
-    if queries.has_samples(told.plan):
-        access_log.read_samples(case, by=request.auth)
-    return queries.whole(told)
+def _present(request: ApiRequest, case: Case) -> Answer:
+    dossier = queries.dossier(request.auth, case)
+    if queries.has_samples(dossier.plan):
+        access_log.record_samples_read(case, by=request.auth)
+    return queries.case_detail(dossier)
 
 
 @router.post("", response={201: schemas.CaseOut}, operation_id="open_case")
@@ -52,26 +50,26 @@ def open_case(request: ApiRequest, data: schemas.CaseIn) -> Status[Answer]:
     `correction_required`, `subject_merged`.
     """
     case = cases.open_case(NewCase(**data.model_dump()), by=request.auth)
-    return Status(201, _whole(request, case))
+    return Status(201, _present(request, case))
 
 
 @router.get("", response=schemas.CaseListOut, operation_id="list_cases")
 def list_cases(request: ApiRequest, query: Query[schemas.CasesQuery]) -> Answer:
     """List cases: open ones by deadline, then closed ones, newest first."""
-    told = {name: value or "" for name, value in query.model_dump().items()}
+    params = {name: value or "" for name, value in query.model_dump().items()}
     limit, cursor = query.limit, query.cursor
-    asked = {name: v for name, v in told.items() if name not in ("limit", "cursor")}
-    found = queries.page(request.auth, CaseQuery(**asked), limit=limit, cursor=cursor)
+    filters = {name: v for name, v in params.items() if name not in ("limit", "cursor")}
+    page = queries.page(request.auth, CaseQuery(**filters), limit=limit, cursor=cursor)
     return {
-        "items": queries.lines(request.auth, found.items),
-        "next_cursor": found.next_cursor,
+        "items": queries.cases_json(request.auth, page.items),
+        "next_cursor": page.next_cursor,
     }
 
 
 @router.get("/{case_id}", response=schemas.CaseOut, operation_id="get_case")
 def get_case(request: ApiRequest, case_id: str) -> Answer:
     """Get a case with its plan, the steps of its run and its timeline."""
-    return _whole(request, _case(request, case_id))
+    return _present(request, _case(request, case_id))
 
 
 @router.post(
@@ -80,12 +78,12 @@ def get_case(request: ApiRequest, case_id: str) -> Answer:
 def identity(request: ApiRequest, case_id: str, data: schemas.IdentityIn) -> Answer:
     """Record how the person's identity was verified. Code: `wrong_state`."""
     case = _case(request, case_id, data.version)
-    return _whole(request, cases.verify_identity(case, data.how, by=request.auth))
+    return _present(request, cases.verify_identity(case, data.how, by=request.auth))
 
 
 @router.post("/{case_id}/plan", response=schemas.CasePlanOut, operation_id="plan_case")
 def plan(request: ApiRequest, case_id: str) -> Answer:
-    """Make a dry run over every resting place; nothing is changed.
+    """Make a dry run over every place where data is stored; nothing is changed.
 
     Codes: `wrong_state`, `identity_required`, `subject_gone`.
     """
@@ -93,32 +91,32 @@ def plan(request: ApiRequest, case_id: str) -> Answer:
     return _plan(request, case, dry_run.make(case, by=request.auth))
 
 
-def _plan(request: ApiRequest, case: Case, made: CasePlan) -> Answer:
-    if queries.has_samples(made):
-        access_log.read_samples(case, by=request.auth)
-    return queries.plan_line(made, cases.phrase(case, made.plan_hash))
+def _plan(request: ApiRequest, case: Case, case_plan: CasePlan) -> Answer:
+    if queries.has_samples(case_plan):
+        access_log.record_samples_read(case, by=request.auth)
+    return queries.plan_json(case_plan, cases.phrase(case, case_plan.plan_hash))
 
 
 @router.post(
     "/{case_id}/decisions", response=schemas.CasePlanOut, operation_id="decide_rows"
 )
 def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
-    """Decide on rows of exactly this plan; the answer is the plan that follows.
+    """Decide on rows of exactly this plan; the response is the new plan.
 
     A doubtful row is the person's (`theirs`) or stays (`spared`); any row may stay.
-    An approval of the earlier plan falls. Codes: `wrong_state`, `stale_plan`,
+    An approval of the earlier plan becomes invalid. Codes: `wrong_state`, `stale_plan`,
     `unknown_row`, `row_goes`, `no_rows`, `ground_required`, `reason_required`.
     """
     case = _case(request, case_id, data.version)
-    told = Decision(
+    decision = Decision(
         verdict=data.verdict,
         rows=[(row.place, row.id) for row in data.rows],
         all_doubtful=data.all_doubtful,
         ground=data.ground or "",
         reason=data.reason,
     )
-    made = row_decisions.decide(case, data.plan_hash, told, by=request.auth)
-    return _plan(request, case, made)
+    case_plan = row_decisions.decide(case, data.plan_hash, decision, by=request.auth)
+    return _plan(request, case, case_plan)
 
 
 @router.post(
@@ -130,7 +128,7 @@ def approve(request: ApiRequest, case_id: str, data: schemas.ApproveCaseIn) -> A
     Codes: `wrong_state`, `stale_plan`, `same_person`, `doubtful_rows`.
     """
     case = _case(request, case_id, data.version)
-    return _whole(request, cases.approve(case, data.plan_hash, by=request.auth))
+    return _present(request, cases.approve(case, data.plan_hash, by=request.auth))
 
 
 @router.post(
@@ -153,10 +151,10 @@ def execute(
         by=request.auth,
         break_glass=data.break_glass,
     )
-    return Status(202, _whole(request, started))
+    return Status(202, _present(request, started))
 
 
-# ── The desk ─────────────────────────────────────────────────────────────────
+# ── Handling of a request ────────────────────────────────────────────────────
 @router.post("/{case_id}/extend", response=schemas.CaseOut, operation_id="extend_case")
 def extend(request: ApiRequest, case_id: str, data: schemas.ExtendIn) -> Answer:
     """Extend the deadline, once and before it runs out.
@@ -164,22 +162,22 @@ def extend(request: ApiRequest, case_id: str, data: schemas.ExtendIn) -> Answer:
     Codes: `already_extended`, `deadline_passed`, `wrong_state`.
     """
     case = _case(request, case_id, data.version)
-    done = actions.extend(case, data.months, data.reason, by=request.auth)
-    return _whole(request, done)
+    extended = actions.extend(case, data.months, data.reason, by=request.auth)
+    return _present(request, extended)
 
 
 @router.post("/{case_id}/refuse", response=schemas.CaseOut, operation_id="refuse_case")
 def refuse(request: ApiRequest, case_id: str, data: schemas.RefuseIn) -> Answer:
     """Refuse a request, with a reason that the person may read. Code: `wrong_state`."""
     case = _case(request, case_id, data.version)
-    return _whole(request, actions.refuse(case, data.reason, by=request.auth))
+    return _present(request, actions.refuse(case, data.reason, by=request.auth))
 
 
 @router.post("/{case_id}/assign", response=schemas.CaseOut, operation_id="assign_case")
 def assign(request: ApiRequest, case_id: str, data: schemas.AssignIn) -> Answer:
-    """Say who works on a case. Code: `wrong_state`."""
+    """Assign a case. Code: `wrong_state`."""
     case = _case(request, case_id, data.version)
-    return _whole(request, actions.assign(case, data.assignee, by=request.auth))
+    return _present(request, actions.assign(case, data.assignee, by=request.auth))
 
 
 @router.post(
@@ -191,8 +189,8 @@ def comment(
     request: ApiRequest, case_id: str, data: schemas.CommentIn
 ) -> Status[Answer]:
     """Add a remark to the timeline of an open case. Code: `wrong_state`."""
-    made = actions.comment(_case(request, case_id), data.text, by=request.auth)
-    return Status(201, queries.event_line(made))
+    event = actions.comment(_case(request, case_id), data.text, by=request.auth)
+    return Status(201, queries.event_json(event))
 
 
 @router.post(
@@ -203,5 +201,5 @@ def comment(
 def attach(request: ApiRequest, case_id: str, data: schemas.AttachIn) -> Status[Answer]:
     """Note a document by its hash. Code: `wrong_state`."""
     case = _case(request, case_id)
-    made = actions.attach(case, data.name, data.sha256, data.bytes, by=request.auth)
-    return Status(201, queries.event_line(made))
+    event = actions.attach(case, data.name, data.sha256, data.bytes, by=request.auth)
+    return Status(201, queries.event_json(event))

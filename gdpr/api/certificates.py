@@ -1,4 +1,4 @@
-"""Certificates over the API: read one's own, check anybody's, fetch the keys."""
+"""Certificates over the API: read those of a workspace, verify any, list the keys."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ninja import Query, Router, Schema
 from pydantic import ConfigDict, Field
 
 from gdpr.api import case_schemas as schemas
+from gdpr.api import present
+from gdpr.api.present import Answer
 from gdpr.cases import transitions
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import ALGORITHM, Verdict
 from gdpr.models import Certificate
-from gdpr.pagination import Ask
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 
 
 class CertificateSignatureOut(Schema):
@@ -60,7 +60,7 @@ class CertificatesOut(Schema):
 
 
 class VerdictQuery(Schema):
-    """What the certificate should be about, when the caller knows."""
+    """What the certificate should be about, if the caller knows."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,7 +69,7 @@ class VerdictQuery(Schema):
 
 
 class VerdictOut(Schema):
-    """Whether a certificate stands; ``reasons`` say what speaks against it."""
+    """Whether a certificate is valid; ``reasons`` are what makes it invalid."""
 
     valid: bool
     intact: bool
@@ -79,7 +79,7 @@ class VerdictOut(Schema):
 
 
 class PublicKeyOut(Schema):
-    """The public half of a key that signs, or signed."""
+    """The public key of a signing key, present or retired."""
 
     key_id: str
     algorithm: str
@@ -95,7 +95,7 @@ class PublicKeysOut(Schema):
 
 
 def verdict_line(verdict: Verdict) -> Answer:
-    """Return a verdict as the API tells it."""
+    """Return a verdict as JSON."""
     return {
         "valid": verdict.valid,
         "intact": verdict.intact,
@@ -106,23 +106,23 @@ def verdict_line(verdict: Verdict) -> Answer:
 
 
 def key_lines() -> list[Answer]:
-    """Return the keys as they are published."""
+    """Return the public keys as JSON, the newest first."""
     return [
         {
             "key_id": row.key_id,
             "algorithm": ALGORITHM,
             "public_key": row.public_key,
             "made_at": journal.stamp(row.made_at),
-            "retired_at": journal.stamp(row.retired_at) if row.retired_at else None,
+            "retired_at": present.stamp(row.retired_at),
         }
         for row in signing_keys.published()
     ]
 
 
-def document(made: Certificate) -> HttpResponse:
+def document(certificate: Certificate) -> HttpResponse:
     """Return a certificate byte for byte, as it was signed."""
-    answer = HttpResponse(made.document, content_type="application/json")
-    answer["Content-Disposition"] = f'inline; filename="{made.pk}.json"'
+    answer = HttpResponse(certificate.document, content_type="application/json")
+    answer["Content-Disposition"] = f'inline; filename="{certificate.pk}.json"'
     return answer
 
 
@@ -137,29 +137,30 @@ def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
     return document(certificates.of_case(request.auth, case))
 
 
+def certificate_line(row: Certificate) -> Answer:
+    """Return a certificate as a line of a list."""
+    return {
+        "id": row.pk,
+        "case_id": row.case_id,
+        "kind": row.case.kind,
+        "result": row.result,
+        "run": row.run,
+        "key_id": row.key_id,
+        "replaces": row.replaces_id,
+        "issued_at": journal.stamp(row.issued_at),
+    }
+
+
 @router.get("/certificates", response=CertificatesOut, operation_id="list_certificates")
 def list_certificates(
     request: ApiRequest, query: Query[schemas.PrivacyPageQuery]
 ) -> Answer:
     """List the workspace's certificates, the newest first."""
-    found = certificates.page(request.auth, Ask(limit=query.limit, cursor=query.cursor))
-    items = [
-        {
-            "id": row.pk,
-            "case_id": row.case_id,
-            "kind": row.case.kind,
-            "result": row.result,
-            "run": row.run,
-            "key_id": row.key_id,
-            "replaces": row.replaces_id,
-            "issued_at": journal.stamp(row.issued_at),
-        }
-        for row in found.items
-    ]
-    return {"items": items, "next_cursor": found.next_cursor}
+    page = certificates.page(request.auth, present.page_query(query))
+    return present.page_out(page, certificate_line)
 
 
-# Before what takes any name in its place: the first that fits is asked.
+# Must come before the route with a parameter in the same place.
 @router.post(
     "/certificates/verify",
     response=VerdictOut,
@@ -169,7 +170,7 @@ def list_certificates(
 def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
     """Check a certificate, without a login. The body is the certificate, as it is.
 
-    Whatever is sent gets an answer: what cannot be read is `malformed`. Other reasons:
+    Any body gets a verdict; one that cannot be read is `malformed`. Other reasons:
     `tampered`, `unknown_key`, `wrong_key`, `wrong_case`, `wrong_workspace`,
     `not_recorded`, `not_as_recorded`, `replaced`, `future_version`.
     """
@@ -185,7 +186,7 @@ def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
     operation_id="read_certificate",
 )
 def read(request: ApiRequest, certificate_id: str) -> HttpResponse:
-    """Get any certificate, byte for byte; also one that a later one replaced."""
+    """Get a certificate, byte for byte; also one that was replaced."""
     return document(certificates.get(request.auth, certificate_id))
 
 

@@ -1,4 +1,4 @@
-"""Access exports over the API: ask for a bundle, see how far it is, read it."""
+"""Access exports over the API: request a bundle, get its state, download it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
+from gdpr.api import present
 from gdpr.api.case_schemas import PrivacyPageQuery
+from gdpr.api.present import Answer
 from gdpr.export import make as export
 from gdpr.models import Export
-from gdpr.pagination import Ask
 from gdpr.subjects import registry as subjects
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules.shapes import Strict
 
@@ -45,7 +46,7 @@ class AccessExportOut(Schema):
 
 
 class AccessExportsQuery(PrivacyPageQuery):
-    """Whose bundles, and which page of them."""
+    """Filter by subject, and which page."""
 
     subject_id: str = Field("", max_length=32)
 
@@ -57,9 +58,8 @@ class AccessExportsOut(Schema):
     next_cursor: str | None
 
 
-def told(row: Export) -> dict[str, Any]:
-    """Return an export as the API tells of it."""
-    read = row.last_read_at
+def export_line(row: Export) -> Answer:
+    """Return an export as JSON."""
     return {
         "id": row.id,
         "subject_id": row.subject_ref,
@@ -72,12 +72,12 @@ def told(row: Export) -> dict[str, Any]:
         "made_at": journal.stamp(row.made_at),
         "made_by": row.made_by,
         "expires_at": journal.stamp(row.expires_at),
-        "last_read_at": journal.stamp(read) if read else None,
+        "last_read_at": present.stamp(row.last_read_at),
     }
 
 
 def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
-    """Return a bundle as a download that nothing on the way may keep."""
+    """Return a bundle as a download that must not be cached."""
     answer = StreamingHttpResponse(pieces, content_type="application/zip")
     answer["Content-Disposition"] = f'attachment; filename="{row.id}.zip"'
     answer["Content-Length"] = str(row.bytes)
@@ -86,29 +86,27 @@ def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
 
 
 @router.get("/exports", response=AccessExportsOut, operation_id="list_exports")
-def list_exports(
-    request: ApiRequest, query: Query[AccessExportsQuery]
-) -> dict[str, Any]:
+def list_exports(request: ApiRequest, query: Query[AccessExportsQuery]) -> Answer:
     """List bundles, newest first; compliance only."""
-    asked = Ask(limit=query.limit, cursor=query.cursor)
-    found = export.page(request.auth, asked, subject_ref=query.subject_id)
-    items = [told(row) for row in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
+    page = export.page(
+        request.auth, present.page_query(query), subject_ref=query.subject_id
+    )
+    return present.page_out(page, export_line)
 
 
 @router.post("/exports", response={202: AccessExportOut}, operation_id="make_export")
-def make_export(request: ApiRequest, data: AccessExportIn) -> Status[dict[str, Any]]:
-    """Ask for a bundle about a person; it is made in the background."""
+def make_export(request: ApiRequest, data: AccessExportIn) -> Status[Answer]:
+    """Request a bundle about a person; it is made in the background."""
     person = subjects.find(data.subject_id, by=request.auth)
     return Status(
-        202, told(export.request(person, reason=data.reason, by=request.auth))
+        202, export_line(export.request(person, reason=data.reason, by=request.auth))
     )
 
 
 @router.get("/exports/{export_id}", response=AccessExportOut, operation_id="get_export")
-def get_export(request: ApiRequest, export_id: str) -> dict[str, Any]:
-    """Return how far a bundle is."""
-    return told(export.get(export_id, by=request.auth))
+def get_export(request: ApiRequest, export_id: str) -> Answer:
+    """Get the state of a bundle."""
+    return export_line(export.get(export_id, by=request.auth))
 
 
 @router.get(
@@ -124,7 +122,7 @@ def get_export(request: ApiRequest, export_id: str) -> dict[str, Any]:
     },
 )
 def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
-    """Return a bundle's zip; that it was read is written into the ledger."""
+    """Download a bundle as a zip; the ledger records it."""
     row = export.get(export_id, by=request.auth)
     return bundle_response(row, export.read(row, by=request.auth))
 
@@ -133,6 +131,6 @@ def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
     "/exports/{export_id}", response={204: None}, operation_id="remove_export"
 )
 def remove_export(request: ApiRequest, export_id: str) -> Status[None]:
-    """Take a bundle away before its day."""
+    """Delete a bundle before it expires."""
     export.remove(export.get(export_id, by=request.auth), by=request.auth)
     return Status(204, None)

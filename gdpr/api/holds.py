@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import datetime
-from typing import Any
 
 from ninja import Query, Router, Status
 
 from gdpr import audit_log
 from gdpr.api import case_schemas as schemas
+from gdpr.api import present
+from gdpr.api.present import Answer
 from gdpr.audit_log import LedgerQuery
 from gdpr.cases import legal_holds, privacy_settings
 from gdpr.cases.legal_holds import NewHold
 from gdpr.cases.privacy_settings import Change, PrivacySettings
 from gdpr.data_map import registry
 from gdpr.models import Hold
-from gdpr.pagination import Ask, Page
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules import errors
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 PLACES = frozenset(holder.name for holder in registry.ALL)
 OF_SUBJECT = "/subjects/{subject_id}/holds"
 
 
-def _stamp(moment: datetime | None) -> str | None:
-    return journal.stamp(moment) if moment else None
-
-
-def told(row: Hold) -> Answer:
-    """Return a hold as the API tells it."""
+def hold_line(row: Hold) -> Answer:
+    """Return a hold as JSON."""
     return {
         "id": row.pk,
         "subject_id": row.subject_id,
@@ -43,23 +37,20 @@ def told(row: Hold) -> Answer:
         "review_at": journal.stamp(row.review_at),
         "placed_at": journal.stamp(row.placed_at),
         "placed_by": row.placed_by,
-        "released_at": _stamp(row.released_at),
+        "released_at": present.stamp(row.released_at),
         "released_by": row.released_by or None,
         "release_reason": row.release_reason or None,
     }
-
-
-def _page(found: Page[Hold]) -> Answer:
-    items = [told(row) for row in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
 @router.get("/holds", response=schemas.LegalHoldsOut, operation_id="list_holds")
 def list_holds(request: ApiRequest, query: Query[schemas.HoldsQuery]) -> Answer:
     """List the workspace's holds, the one to review next first."""
-    asked = Ask(limit=query.limit, cursor=query.cursor)
-    return _page(legal_holds.page(request.auth, asked, state=query.state or ""))
+    page = legal_holds.page(
+        request.auth, present.page_query(query), state=query.state or ""
+    )
+    return present.page_out(page, hold_line)
 
 
 @router.get(
@@ -70,8 +61,10 @@ def of_subject(
 ) -> Answer:
     """List a person's holds, those in force first."""
     person = legal_holds.person(request.auth, subject_id)
-    asked = Ask(limit=query.limit, cursor=query.cursor)
-    return _page(legal_holds.page(request.auth, asked, subject_id=person.pk))
+    page = legal_holds.page(
+        request.auth, present.page_query(query), subject_id=person.pk
+    )
+    return present.page_out(page, hold_line)
 
 
 @router.post(
@@ -85,7 +78,7 @@ def place(request: ApiRequest, subject_id: str, data: schemas.HoldIn) -> Status[
     person = legal_holds.person(request.auth, subject_id)
     new = NewHold(**data.model_dump())
     row = legal_holds.place(person, new, by=request.auth, places=PLACES)
-    return Status(201, told(row))
+    return Status(201, hold_line(row))
 
 
 @router.delete(
@@ -99,36 +92,35 @@ def release(
     hold_id: str,
     data: schemas.ReleaseIn | None = None,
 ) -> Answer:
-    """Release a hold; what only it kept goes on. Code: `hold_released`."""
+    """Release a hold; cases that only it stopped go on. Code: `hold_released`."""
     row = legal_holds.hold(request.auth, hold_id)
     if row.subject_id != subject_id:
         raise errors.NotFound
     reason = (data or schemas.ReleaseIn()).reason
-    return told(legal_holds.release(row, reason, by=request.auth))
+    return hold_line(legal_holds.release(row, reason, by=request.auth))
 
 
 # ── Ledger ───────────────────────────────────────────────────────────────────
 @router.get("/actions", response=schemas.ActionsOut, operation_id="list_gdpr_actions")
 def actions(request: ApiRequest, query: Query[schemas.ActionsQuery]) -> Answer:
     """List what was done with people's data, the newest first."""
-    asked = LedgerQuery(
+    filters = LedgerQuery(
         subject_id=query.subject_id,
         case_id=query.case_id,
         action=query.action or "",
         status=query.status or "",
     )
-    found = audit_log.listed(
-        request.auth, asked, limit=query.limit, cursor=query.cursor
+    page = audit_log.list_actions(
+        request.auth, filters, limit=query.limit, cursor=query.cursor
     )
-    items = [audit_log.stamped(row) for row in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
+    return present.page_out(page, audit_log.action_line)
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
 def _settings(rules: PrivacySettings) -> Answer:
     return {
         **{name: getattr(rules, name) for name in asdict(Change())},
-        "updated_at": journal.stamp(rules.updated_at) if rules.updated_at else None,
+        "updated_at": present.stamp(rules.updated_at),
         "updated_by": rules.updated_by or None,
     }
 

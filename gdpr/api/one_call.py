@@ -8,7 +8,7 @@ from ninja import Router, Schema, Status
 from pydantic import Field
 
 from gdpr.erasure import one_call
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.rules.shapes import Strict
 
 router = Router(tags=["personal data"])
@@ -21,7 +21,7 @@ class ErasureIn(Strict):
 
 
 class ErasureOut(Schema):
-    """What was set running; ``rows_deleted`` counts what the plan will delete."""
+    """The erasure that was started; ``rows_deleted`` is what the plan will delete."""
 
     action_id: str
     case_id: str
@@ -34,8 +34,8 @@ class ErasureOut(Schema):
     "/users/{subject}/data", response=dict[str, Any], operation_id="export_user_data"
 )
 def read(request: ApiRequest, subject: str) -> dict[str, Any]:
-    """Return everything about a person, named by id or alias; all of it or an error."""
-    return one_call.everything(subject, by=request.auth)
+    """Return all data about a person, named by id or alias; all of it or an error."""
+    return one_call.export_all(subject, by=request.auth)
 
 
 @router.delete(
@@ -44,7 +44,7 @@ def read(request: ApiRequest, subject: str) -> dict[str, Any]:
     operation_id="erase_user_data",
 )
 def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str, Any]]:
-    """Open a case, plan it and set it running; poll the case for its end.
+    """Open a case, plan it and run it; poll the case for its end.
 
     With rows that may be about somebody else nothing runs: `status` is then `planned`,
     `rows_deleted` is empty, and a person decides on the rows of the case.
@@ -52,12 +52,12 @@ def erase(request: ApiRequest, subject: str, data: ErasureIn) -> Status[dict[str
     Codes: `case_required` where a second person or an identity check is asked for,
     `on_hold`.
     """
-    begun = one_call.erase(subject, data.reason, by=request.auth)
-    told = {
-        "action_id": begun.action_id,
-        "case_id": begun.case.id,
-        "status": begun.case.state,
-        "rows_deleted": begun.rows,
-        "warnings": begun.warnings,
+    erasure = one_call.erase(subject, data.reason, by=request.auth)
+    result = {
+        "action_id": erasure.action_id,
+        "case_id": erasure.case.id,
+        "status": erasure.case.state,
+        "rows_deleted": erasure.rows,
+        "warnings": erasure.warnings,
     }
-    return Status(202, told)
+    return Status(202, result)

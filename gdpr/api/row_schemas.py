@@ -1,4 +1,4 @@
-"""Shapes of the rows of a plan on which a person decides."""
+"""Schemas of the rows of a plan on which a person decides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RowIn(Strict):
 
 
 class DoubtfulRowOut(Schema):
-    """A row that may be about somebody else, or of which a person said that it stays.
+    """A row that may be about somebody else, or that was decided to stay.
 
     `verdict` is null while nobody decided.
     """
@@ -46,7 +46,7 @@ class DoubtfulRowOut(Schema):
 
 
 class DecideIn(Strict):
-    """Whose rows of the plan are: this person's, or kept with a ground and a reason."""
+    """A decision: rows are this person's, or stay, with a ground and a reason."""
 
     plan_hash: Hash
     verdict: Verdict

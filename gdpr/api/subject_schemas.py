@@ -1,4 +1,4 @@
-"""Request and response shapes of people and of the names that must not come back."""
+"""Request and response schemas of people and of suppressed names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SubjectsQuery(Schema):
 
 
 class SuppressionsQuery(Schema):
-    """Whether what was lifted is shown too."""
+    """Whether lifted suppressions are listed too."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,20 +45,20 @@ class AliasIn(Strict):
 
 
 class SubjectIn(Strict):
-    """A person: a name to show, and what they are called in texts."""
+    """A person: a display name, and the aliases that texts use."""
 
     display_name: str = Field("", max_length=NAME_CHARS)
     aliases: list[AliasIn] = Field(default_factory=list, max_length=MOST_ALIASES)
 
 
 class MergeIn(Strict):
-    """Into whom a subject is merged."""
+    """Into which subject another is merged."""
 
     into: Id
 
 
 class ConsentIn(Strict):
-    """What a person said; ``opted_out`` left out changes nothing."""
+    """A person's consent; without ``opted_out`` opting out does not change."""
 
     consent: Consent
     note: Note = ""
@@ -66,13 +66,13 @@ class ConsentIn(Strict):
 
 
 class ReasonIn(Strict):
-    """Why."""
+    """The reason."""
 
     reason: str = Field(max_length=2_000)
 
 
 class AliasOut(Schema):
-    """One name; ``searched`` tells whether what is stored was searched for it.
+    """An alias; ``searched``: stored rows were searched for it.
 
     ``common`` names are ordinary words, very short or small numbers: they are looked
     for in links and in fields that say who, in no text. Of such a handle its
@@ -106,7 +106,7 @@ class SubjectOut(Schema):
 
 
 class PlaceOut(Schema):
-    """How much of a person one resting place holds."""
+    """How many rows of a place, such as the journal, are about a person."""
 
     name: str
     title: str
@@ -128,8 +128,8 @@ class MomentOut(Schema):
     ref: str | None
 
 
-class BesideOut(Schema):
-    """An address beside a person that is registered as nobody's; theirs or not."""
+class SuggestedAliasOut(Schema):
+    """A suggested alias: an address near the person's name, registered for nobody."""
 
     kind: str
     value: str
@@ -147,13 +147,13 @@ class LiftingOut(Schema):
     reason: str
 
 
-class PortraitOut(SubjectOut):
+class SubjectProfileOut(SubjectOut):
     """A person with everything that is stored about them."""
 
     rows: int
     links: int
     holders: list[PlaceOut]
-    beside: list[BesideOut]
+    beside: list[SuggestedAliasOut]
     restrictions_lifted: list[LiftingOut]
     timeline: list[MomentOut]
     cases: list[str]
@@ -168,7 +168,7 @@ class SubjectListOut(Schema):
 
 
 class SuppressionOut(Schema):
-    """A name that must not come back; the name itself is kept nowhere."""
+    """A suppressed name; the name itself is not stored."""
 
     id: int
     kind: str

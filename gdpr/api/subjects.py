@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ninja import Query, Router, Status
 
 from gdpr import suppression
+from gdpr.api import present
 from gdpr.api import subject_schemas as schemas
+from gdpr.api.present import Answer
 from gdpr.models import Suppression
-from gdpr.pagination import Ask
 from gdpr.subjects import (
     access_log,
     consents,
@@ -20,65 +19,68 @@ from gdpr.subjects import (
 )
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 
 router = Router(tags=["personal data"])
-Answer = dict[str, Any]
 
 
-def _whole(request: ApiRequest, subject_id: str) -> Answer:
-    """Tell everything about a person; that it was told is written down."""
-    seen = profile.of(subject_id, by=request.auth)
-    access_log.read_names(seen.subject, by=request.auth)
-    return profile.whole(seen)
+def _present(request: ApiRequest, subject_id: str) -> Answer:
+    """Return the profile of a person; the ledger records it."""
+    subject_profile = profile.of(subject_id, by=request.auth)
+    access_log.record_names_read(subject_profile.subject, by=request.auth)
+    return profile.as_json(subject_profile)
 
 
 # ── People ───────────────────────────────────────────────────────────────────
 @router.post(
-    "/subjects", response={201: schemas.PortraitOut}, operation_id="create_subject"
+    "/subjects",
+    response={201: schemas.SubjectProfileOut},
+    operation_id="create_subject",
 )
 def create_subject(request: ApiRequest, data: schemas.SubjectIn) -> Status[Answer]:
-    """Register a person; what names them already is found and linked.
+    """Register a person; stored rows that name them are found and linked.
 
     Codes: `bad_alias`, `alias_taken`, `no_name`.
     """
-    names = [NewAlias(one.kind, one.value) for one in data.aliases]
-    made = subjects.create(data.display_name, names, by=request.auth)
-    return Status(201, _whole(request, made.pk))
+    names = [NewAlias(alias.kind, alias.value) for alias in data.aliases]
+    subject = subjects.create(data.display_name, names, by=request.auth)
+    return Status(201, _present(request, subject.pk))
 
 
 @router.get("/subjects", response=schemas.SubjectListOut, operation_id="list_subjects")
 def list_subjects(request: ApiRequest, query: Query[schemas.SubjectsQuery]) -> Answer:
     """List people, newest first; `q` is an id, an alias or a part of a name."""
-    found, following = subjects.listed(
+    rows, following = subjects.list_subjects(
         request.auth, q=query.q, limit=query.limit, cursor=query.cursor
     )
-    for one in found:
-        access_log.read_names(one, by=request.auth)
-    items = [profile.summary(one) for one in found]
+    for subject in rows:
+        access_log.record_names_read(subject, by=request.auth)
+    items = [profile.summary(subject) for subject in rows]
     return {"items": items, "next_cursor": following}
 
 
 @router.get(
-    "/subjects/{subject_id}", response=schemas.PortraitOut, operation_id="get_subject"
+    "/subjects/{subject_id}",
+    response=schemas.SubjectProfileOut,
+    operation_id="get_subject",
 )
 def get_subject(request: ApiRequest, subject_id: str) -> Answer:
-    """Return a person with counts per resting place."""
-    return _whole(request, subject_id)
+    """Get a person with row counts by where data is stored."""
+    return _present(request, subject_id)
 
 
 @router.post(
     "/subjects/{subject_id}/aliases",
-    response={201: schemas.PortraitOut},
+    response={201: schemas.SubjectProfileOut},
     operation_id="add_alias",
 )
 def add_alias(
     request: ApiRequest, subject_id: str, data: schemas.AliasIn
 ) -> Status[Answer]:
-    """Add a name; what is stored is searched for it in the background."""
+    """Add an alias; stored rows are searched for it in the background."""
     subjects.add_alias(subject_id, NewAlias(data.kind, data.value), by=request.auth)
-    return Status(201, _whole(request, subject_id))
+    return Status(201, _present(request, subject_id))
 
 
 @router.delete(
@@ -87,76 +89,76 @@ def add_alias(
     operation_id="remove_alias",
 )
 def remove_alias(request: ApiRequest, subject_id: str, alias_id: int) -> Status[None]:
-    """Take a name away; rows that were linked by it stay linked."""
+    """Remove an alias; rows that were linked by it stay linked."""
     subjects.remove_alias(subject_id, alias_id, by=request.auth)
     return Status(204, None)
 
 
 @router.post(
     "/subjects/{subject_id}/not_theirs",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="dismiss_address",
 )
 def dismiss_address(
     request: ApiRequest, subject_id: str, data: schemas.AliasIn
 ) -> Answer:
-    """Say that an address beside a person is not theirs. Code: `alias_known`."""
-    what = NewAlias(data.kind, data.value)
-    suggested_aliases.dismiss(subject_id, what, by=request.auth)
-    return _whole(request, subject_id)
+    """Record that a suggested alias is not this person's. Code: `alias_known`."""
+    alias = NewAlias(data.kind, data.value)
+    suggested_aliases.dismiss(subject_id, alias, by=request.auth)
+    return _present(request, subject_id)
 
 
 @router.post(
     "/subjects/{subject_id}/merge",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="merge_subject",
 )
 def merge_subject(
     request: ApiRequest, subject_id: str, data: schemas.MergeIn
 ) -> Answer:
-    """Make two people one; the answer is who is left."""
-    left = merge.merge(subject_id, data.into, by=request.auth)
-    return _whole(request, left.pk)
+    """Merge two people; the response is the remaining one."""
+    survivor = merge.merge(subject_id, data.into, by=request.auth)
+    return _present(request, survivor.pk)
 
 
 @router.post(
     "/subjects/{subject_id}/consent",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="note_consent",
 )
 def note_consent(
     request: ApiRequest, subject_id: str, data: schemas.ConsentIn
 ) -> Answer:
-    """Keep what a person said; opting out keeps them from being written about."""
+    """Record a person's consent; opting out suppresses their names."""
     consents.note(
         subject_id, data.consent, data.note, opted_out=data.opted_out, by=request.auth
     )
-    return _whole(request, subject_id)
+    return _present(request, subject_id)
 
 
 @router.post(
     "/subjects/{subject_id}/lift_restriction",
-    response=schemas.PortraitOut,
+    response=schemas.SubjectProfileOut,
     operation_id="lift_restriction",
 )
 def lift_restriction(
     request: ApiRequest, subject_id: str, data: schemas.ReasonIn
 ) -> Answer:
     """End a restriction; it begins with a case of that kind."""
-    found = subjects.get(request.auth, subject_id)
-    restriction.lift(found, data.reason, by=request.auth)
-    return _whole(request, subject_id)
+    subject = subjects.get(request.auth, subject_id)
+    restriction.lift(subject, data.reason, by=request.auth)
+    return _present(request, subject_id)
 
 
-# ── Names that must not come back ────────────────────────────────────────────
-def _told(row: Suppression) -> Answer:
+# ── Suppressed names ─────────────────────────────────────────────────────────
+def _suppression_line(row: Suppression) -> Answer:
     return {
         "id": row.pk,
         "kind": row.kind,
         "subject_id": row.subject_ref,
         "case_id": row.case_ref or None,
         "since": journal.stamp(row.since),
-        "lifted_at": journal.stamp(row.lifted_at) if row.lifted_at else None,
+        "lifted_at": present.stamp(row.lifted_at),
         "lifted_by": row.lifted_by or None,
         "lift_reason": row.lift_reason or None,
     }
@@ -170,11 +172,11 @@ def _told(row: Suppression) -> Answer:
 def list_suppressions(
     request: ApiRequest, query: Query[schemas.SuppressionsQuery]
 ) -> Answer:
-    """List suppressed names by kind and person; the names are kept nowhere."""
-    asked = Ask(limit=query.limit, cursor=query.cursor)
-    found = suppression.page(request.auth, asked, lifted=query.lifted)
-    items = [_told(row) for row in found.items]
-    return {"items": items, "next_cursor": found.next_cursor}
+    """List suppressed names by kind and person; the names are not stored."""
+    page = suppression.page(
+        request.auth, present.page_query(query), lifted=query.lifted
+    )
+    return present.page_out(page, _suppression_line)
 
 
 @router.post(
@@ -185,5 +187,7 @@ def list_suppressions(
 def lift_suppression(
     request: ApiRequest, suppression_id: int, data: schemas.ReasonIn
 ) -> Answer:
-    """Let a name be written again; the reason is kept."""
-    return _told(suppression.lift(suppression_id, data.reason, by=request.auth))
+    """Lift a suppression; the reason is stored."""
+    return _suppression_line(
+        suppression.lift(suppression_id, data.reason, by=request.auth)
+    )

@@ -1,8 +1,8 @@
-"""When a request is due: calendar months where the controller lives.
+"""Deadlines of requests, in calendar months of the workspace's time zone.
 
 One month after receipt, until the end of that day; where the month has no such day,
-its last one (31 January → 28 or 29 February). Days left are counted by the calendar,
-not in hours: what is due at midnight is *due today* all day long.
+the month's last day (31 January → 28 or 29 February). Days left are calendar days,
+not hours: what is due at midnight is *due today* all day.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 MONTHS: Final = 1
-MOST_EXTRA: Final = 2
+MAX_EXTRA_MONTHS: Final = 2
 SOON_DAYS: Final = 7
-# The last moment a column of milliseconds can tell before midnight.
-_BEFORE: Final = timedelta(milliseconds=1)
+# The database keeps milliseconds: the end of a day is one before midnight.
+_RESOLUTION: Final = timedelta(milliseconds=1)
 
 
 def zone(name: str) -> ZoneInfo | None:
@@ -24,7 +24,7 @@ def zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        # Unknown, a path out of the folder, or a folder of zones.
+        # Unknown name, a path outside the zone folder, or a folder.
         return None
 
 
@@ -37,7 +37,6 @@ def add_months(day: date, months: int) -> date:
 
 
 def plus_days(day: date, days: int) -> date:
-    """Return a day some days later, or earlier."""
     return day + timedelta(days=days)
 
 
@@ -47,7 +46,7 @@ def end_of(day: date, where: ZoneInfo) -> datetime:
     Counted back from the next midnight, so a day of 23 or 25 hours ends where it ends.
     """
     midnight = datetime.combine(day + timedelta(days=1), time(), where)
-    return midnight.astimezone(UTC) - _BEFORE
+    return midnight.astimezone(UTC) - _RESOLUTION
 
 
 def due(received_at: datetime, where: ZoneInfo, extra: int = 0) -> datetime:
@@ -56,7 +55,7 @@ def due(received_at: datetime, where: ZoneInfo, extra: int = 0) -> datetime:
     return end_of(add_months(day, MONTHS + extra), where)
 
 
-def moved(moment: datetime, before: ZoneInfo, after: ZoneInfo) -> datetime:
+def same_day_in(moment: datetime, before: ZoneInfo, after: ZoneInfo) -> datetime:
     """Return the end of the same calendar day in another zone."""
     return end_of(moment.astimezone(before).date(), after)
 
@@ -71,7 +70,7 @@ def _days(number: int) -> str:
 
 
 def words(days: int) -> str:
-    """Return days left as people say it."""
+    """Return the days left as a phrase, such as ``3 days overdue``."""
     if days == 0:
         return "due today"
     return f"{_days(days)} left" if days > 0 else f"{_days(-days)} overdue"

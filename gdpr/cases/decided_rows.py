@@ -1,4 +1,4 @@
-"""What was decided on the rows of a case's plan, for whoever plans and runs it."""
+"""Decisions on single rows of a case's plan, as planning and runs read them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 from gdpr.data_map.base import Person
 from gdpr.models import Case, Ground, RowVerdict, Verdict
 
-# Compaction moves an entry; what was said of it goes along.
-_MOVED = {"journal": "archive", "archive": "journal"}
+# Compaction moves an entry to the archive; a decision on it holds in both places.
+_COUNTERPART = {"journal": "archive", "archive": "journal"}
 
 
 def of(case: Case) -> list[RowVerdict]:
@@ -20,13 +20,13 @@ def of(case: Case) -> list[RowVerdict]:
 
 
 def by_place(rows: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """Return place → row ids; an entry is in both places where it may lie."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return place → row ids; an entry is listed under journal and archive."""
+    ids_by_place: dict[str, set[str]] = defaultdict(set)
     for place, row_id in rows:
-        found[place].add(row_id)
-        if place in _MOVED:
-            found[_MOVED[place]].add(row_id)
-    return {place: frozenset(ids) for place, ids in found.items()}
+        ids_by_place[place].add(row_id)
+        if place in _COUNTERPART:
+            ids_by_place[_COUNTERPART[place]].add(row_id)
+    return {place: frozenset(ids) for place, ids in ids_by_place.items()}
 
 
 def _places(case: Case, verdict: Verdict) -> dict[str, frozenset[str]]:
@@ -34,32 +34,34 @@ def _places(case: Case, verdict: Verdict) -> dict[str, frozenset[str]]:
     return by_place((row.place, row.row_id) for row in rows)
 
 
-def overrule(case: Case, rows: Mapping[str, Iterable[Sequence[str]]]) -> bool:
-    """Whether a row that a plan destroys was spared since the plan was made."""
-    spared = _places(case, Verdict.SPARED)
+def spares_planned_row(case: Case, rows: Mapping[str, Iterable[Sequence[str]]]) -> bool:
+    """Whether a row that a plan erases was kept by decision since the plan was made."""
+    spared_ids = _places(case, Verdict.SPARED)
     return any(
-        fate != "keep" and row_id in spared[place]
-        for place in spared.keys() & rows.keys()
+        fate != "keep" and row_id in spared_ids[place]
+        for place in spared_ids.keys() & rows.keys()
         for row_id, fate in rows[place]
     )
 
 
-def known_to(person: Person, case: Case) -> Person:
-    """Return a person with what was decided on the rows about them."""
+def with_decisions(person: Person, case: Case) -> Person:
+    """Return a person with the decisions of a case on the rows about them."""
     return replace(
         person,
-        spared=_places(case, Verdict.SPARED),
+        spared_rows=_places(case, Verdict.SPARED),
         confirmed=_places(case, Verdict.THEIRS),
     )
 
 
 def grounds(case: Case, rows: dict[str, list[list[str]]]) -> dict[str, int]:
-    """Return ground → how many rows of a plan stay for it."""
-    kept = by_place(
+    """Return ground → how many rows of a plan are kept for it."""
+    kept_ids = by_place(
         (place, row[0]) for place in rows for row in rows[place] if row[1] == "keep"
     )
-    spared = (row for row in of(case) if row.verdict == Verdict.SPARED)
-    counted = Counter(
-        one.ground for one in spared if one.row_id in kept.get(one.place, ())
+    spared_rows = (row for row in of(case) if row.verdict == Verdict.SPARED)
+    counts = Counter(
+        decision.ground
+        for decision in spared_rows
+        if decision.row_id in kept_ids.get(decision.place, ())
     )
-    return {ground.value: counted[ground] for ground in Ground if counted[ground]}
+    return {ground.value: counts[ground] for ground in Ground if counts[ground]}

@@ -1,8 +1,8 @@
-"""The dry run: every holder is asked, nothing is touched, and the answer has a hash.
+"""The dry run: every holder is searched, nothing is changed, the result has a hash.
 
-The hash covers which rows there are, what would become of each, and under which names
-they were looked for. A run begins only while a new dry run comes to the same hash, so
-that nobody approves one thing and gets another.
+The hash covers the matching rows, the fate of each, the decisions, and the names
+that were searched for. A run starts only while a new dry run has the same hash, so
+that exactly what was approved is carried out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from gdpr.cases import decided_rows
 from gdpr.cases import workflow as cases
-from gdpr.cases.workflow import PlanMade
+from gdpr.cases.workflow import PlanDraft
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Case, CaseKind, CasePlan, RowVerdict
 from gdpr.subjects import rectification, suggested_aliases
 from memory.journal import append as journal
@@ -25,13 +25,13 @@ from memory.rules.permissions import Actor
 from memory.rules.tokenizer import fold
 
 SAMPLES: Final = 3
-# So many doubtful rows are shown with their words; those that wait come first.
-LISTED: Final = 200
-MAYBE: Final = "A word in it may mean somebody else."
-SPARED: Final = "A person looked at it and said that it stays."
-# What changes because somebody plans: the case itself, who is signed in, what we did.
-# Their rows are planned and counted; a change in them makes no plan stale.
-RESTLESS: Final = frozenset(
+# How many doubtful rows a plan shows with a sample; undecided ones come first.
+MAX_SHOWN_DOUBTS: Final = 200
+AMBIGUOUS: Final = "A word in it may mean somebody else."
+KEPT_BY_DECISION: Final = "A person looked at it and said that it stays."
+# Places that planning itself changes: the case, sessions, job runs, and so on. Their
+# rows are planned and counted; a change in them does not make a plan stale.
+VOLATILE: Final = frozenset(
     {
         "cases", "sessions", "jobs", "idempotency", "caches", "exports", "deliveries",
         "decisions",
@@ -40,26 +40,26 @@ RESTLESS: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Share:
+class HolderResult:
     """What a dry run found in one place."""
 
     name: str
     title: str
     derived: bool
-    rows: list[Found] = field(default_factory=list)
+    rows: list[RowMatch] = field(default_factory=list)
 
     def count(self, fate: Fate) -> int:
-        """Return how many rows share a fate."""
+        """Return how many rows have a fate."""
         return sum(row.fate is fate for row in self.rows)
 
-    def _shown(self) -> list[Found]:
-        """Return a few rows; a holder finds the words of some only."""
-        spoken = [row for row in self.rows if row.sample][:SAMPLES]
-        return spoken or self.rows[:SAMPLES]
+    def _sampled_rows(self) -> list[RowMatch]:
+        """Return a few rows, those with a sample first: holders sample only some."""
+        with_text = [row for row in self.rows if row.sample][:SAMPLES]
+        return with_text or self.rows[:SAMPLES]
 
-    def told(self) -> dict[str, Any]:
-        """Return the share as people read it."""
-        whys = dict.fromkeys(row.why for row in self.rows)
+    def as_json(self) -> dict[str, Any]:
+        """Return the result for the plan's body."""
+        reasons = dict.fromkeys(row.why for row in self.rows)
         return {
             "name": self.name,
             "title": self.title,
@@ -68,45 +68,45 @@ class Share:
             "redact": self.count(Fate.REDACT),
             "keep": self.count(Fate.KEEP),
             "doubtful": sum(row.doubtful for row in self.rows),
-            "why": " ".join(list(whys)[:4]),
-            "samples": [_sample(row) for row in self._shown()],
+            "why": " ".join(list(reasons)[:4]),
+            "samples": [_sample(row) for row in self._sampled_rows()],
         }
 
 
 def _doubt(
-    share: Share, row: Found, known: Mapping[tuple[str, str], RowVerdict]
+    share: HolderResult, row: RowMatch, verdicts: Mapping[tuple[str, str], RowVerdict]
 ) -> dict[str, Any]:
-    """Return a row on which a person decides, and what was said of it."""
-    said = known.get((share.name, row.row_id))
-    why = f"{MAYBE} {row.why}" if row.doubtful and said is None else row.why
+    """Return a doubtful or decided row for the plan's body, with its decision."""
+    verdict = verdicts.get((share.name, row.row_id))
+    reason = f"{AMBIGUOUS} {row.why}" if row.doubtful and verdict is None else row.why
     return {
         "place": share.name,
         "title": share.title,
-        "why": why,
+        "why": reason,
         **_sample(row),
-        "verdict": said.verdict if said else None,
-        "ground": (said.ground or None) if said else None,
-        "reason": (said.reason or None) if said else None,
-        "decided_by": said.decided_by if said else None,
+        "verdict": verdict.verdict if verdict else None,
+        "ground": (verdict.ground or None) if verdict else None,
+        "reason": (verdict.reason or None) if verdict else None,
+        "decided_by": verdict.decided_by if verdict else None,
     }
 
 
-def _waiting(told: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return place → the rows that nobody decided on."""
-    found: dict[str, list[str]] = {}
-    for one in told:
-        if one["verdict"] is None:
-            found.setdefault(one["place"], []).append(one["id"])
-    return found
+def _undecided_ids(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return place → ids of the rows without a decision."""
+    ids_by_place: dict[str, list[str]] = {}
+    for line in lines:
+        if line["verdict"] is None:
+            ids_by_place.setdefault(line["place"], []).append(line["id"])
+    return ids_by_place
 
 
 def doubts(plan: CasePlan | None) -> dict[str, Any]:
-    """Return what a plan says of the rows that a person decides on."""
+    """Return the doubtful and decided rows of a plan: total, undecided, ids, rows."""
     none = {"total": 0, "undecided": 0, "ids": {}, "rows": []}
     return {**none, **(plan.body.get("doubts", {}) if plan else {})}
 
 
-def _sample(row: Found) -> dict[str, Any]:
+def _sample(row: RowMatch) -> dict[str, Any]:
     return {
         "id": row.row_id,
         "fate": row.fate.value,
@@ -119,39 +119,41 @@ def _sample(row: Found) -> dict[str, Any]:
 class DryRun:
     """What every holder found, and its hash."""
 
-    shares: list[Share]
+    shares: list[HolderResult]
     plan_hash: str
     verdicts: Mapping[tuple[str, str], RowVerdict] = field(default_factory=dict)
 
     @property
     def rows(self) -> dict[str, list[list[str]]]:
-        """Return place → [[row id, fate], …]: what a run will do."""
+        """Return place → [[row id, fate], …] of the places that a run works on."""
         return {
             share.name: [[row.row_id, row.fate.value] for row in share.rows]
             for share in self.shares
             if share.rows and not share.derived
         }
 
-    def _judged(self) -> Iterator[tuple[Share, Found]]:
-        """Return the rows that a person decides on, or decided."""
+    def _reviewed_rows(self) -> Iterator[tuple[HolderResult, RowMatch]]:
+        """Yield the rows that need a decision or have one."""
         for share in self.shares:
             for row in share.rows if not share.derived else ():
                 if row.doubtful or (share.name, row.row_id) in self.verdicts:
                     yield share, row
 
     def body(self, phrase: str) -> dict[str, Any]:
-        """Return the plan as people read it."""
-        holders = [share.told() for share in self.shares if share.rows]
-        own = [one for one in holders if not one["derived"]]
-        total = {fate.value: sum(one[fate.value] for one in own) for fate in Fate}
-        told = [_doubt(s, row, self.verdicts) for s, row in self._judged()]
-        told.sort(key=lambda one: one["verdict"] is not None)
+        """Return the plan's body: counts, samples, doubtful rows; not all ids."""
+        holders = [share.as_json() for share in self.shares if share.rows]
+        own = [item for item in holders if not item["derived"]]
+        total = {fate.value: sum(item[fate.value] for item in own) for fate in Fate}
+        doubt_lines = [
+            _doubt(s, row, self.verdicts) for s, row in self._reviewed_rows()
+        ]
+        doubt_lines.sort(key=lambda item: item["verdict"] is not None)
         return {
             "doubts": {
-                "total": len(told),
-                "undecided": sum(one["verdict"] is None for one in told),
-                "ids": _waiting(told),
-                "rows": told[:LISTED],
+                "total": len(doubt_lines),
+                "undecided": sum(item["verdict"] is None for item in doubt_lines),
+                "ids": _undecided_ids(doubt_lines),
+                "rows": doubt_lines[:MAX_SHOWN_DOUBTS],
             },
             "plan_hash": self.plan_hash,
             "phrase": phrase,
@@ -160,67 +162,72 @@ class DryRun:
         }
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
-def whom(case: Case) -> Person:
-    """Return whom a case looks for; Conflict ``subject_gone`` when nobody is left."""
+# ── Searching ────────────────────────────────────────────────────────────────
+def person_of(case: Case) -> Person:
+    """Return the person a case is about; Conflict ``subject_gone`` after an erasure."""
     if case.subject is None or case.subject.erased_at is not None:
         detail = "Nothing is kept under this person's names any more."
         raise errors.Conflict(detail, code="subject_gone")
-    who = decided_rows.known_to(registry.person(case.subject), case)
+    person = decided_rows.with_decisions(registry.person(case.subject), case)
     if case.kind == CaseKind.RECTIFICATION:
-        return rectification.person(who, *rectification.told(case))
-    return who
+        return rectification.person(person, *rectification.correction_of(case))
+    return person
 
 
-def asked(case: Case, person: Person) -> Iterable[tuple[Holder, Iterable[Found]]]:
-    """Return every place with what it finds, as this kind of request needs it."""
+def find_in_holders(
+    case: Case, person: Person
+) -> Iterable[tuple[Holder, Iterable[RowMatch]]]:
+    """Yield every holder with its matches, for the case's kind of request."""
     for holder in registry.ALL:
-        if case.kind == CaseKind.RECTIFICATION and holder.name in UNTOUCHED:
+        if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
             continue
-        found = holder.find(person)
-        yield holder, (found if case.kind in _ACTS else map(_kept, found))
+        matches = holder.find(person)
+        yield holder, (matches if case.kind in _ACTS else map(_as_kept, matches))
 
 
-# A correction changes what was remembered, not who the person is or what was asked.
-UNTOUCHED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
+# A correction changes stored texts, not the person's own record or their requests.
+NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
-def _kept(row: Found) -> Found:
-    """Return a row as access and restriction see it: nothing becomes of it."""
+def _as_kept(row: RowMatch) -> RowMatch:
+    """Return a match of an access or restriction request: it is kept as it is."""
     return replace(row, fate=Fate.KEEP, why="It names the person.")
 
 
 def look(case: Case, person: Person | None = None) -> DryRun:
-    """Ask every holder; nothing is changed and nothing is kept."""
-    who = person or whom(case)
+    """Search every holder; nothing is changed or stored."""
+    target = person or person_of(case)
     shares = []
-    for holder, found in asked(case, who):
-        share = Share(holder.name, holder.title, holder.derived)
-        rows = (_judged(who, holder, row) for row in found)
+    for holder, matches in find_in_holders(case, target):
+        share = HolderResult(holder.name, holder.title, holder.derived)
+        rows = (_with_decision(target, holder, row) for row in matches)
         share.rows = sorted(set(rows), key=lambda row: row.row_id)
         shares.append(share)
-    known = {(one.place, one.row_id): one for one in decided_rows.of(case)}
-    return DryRun(shares, _hash(case, who, shares), known)
+    verdicts = {
+        (decision.place, decision.row_id): decision
+        for decision in decided_rows.of(case)
+    }
+    return DryRun(shares, _hash(case, target, shares), verdicts)
 
 
-def _judged(person: Person, holder: Holder, row: Found) -> Found:
-    """Return a row as a person decided: one that stays is kept."""
-    if holder.derived or not person.has_spared(holder.name, row.row_id):
+def _with_decision(person: Person, holder: Holder, row: RowMatch) -> RowMatch:
+    """Return a row with fate ``keep`` if a person decided that it stays."""
+    if holder.derived or not person.is_kept(holder.name, row.row_id):
         return row
-    return replace(row, fate=Fate.KEEP, why=SPARED)
+    return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
 
 
-def _verdict(person: Person, place: str, row: Found) -> str:
-    """Return what was decided on a row; a mark for a doubtful one that waits."""
-    if person.has_spared(place, row.row_id):
+def _verdict(person: Person, place: str, row: RowMatch) -> str:
+    """Return a row's decision for the hash, ``?`` for an undecided doubtful one."""
+    if person.is_kept(place, row.row_id):
         return "spared"
     if not row.doubtful:
         return ""
-    return "theirs" if person.has_confirmed(place, row.row_id) else "?"
+    return "theirs" if person.is_confirmed(place, row.row_id) else "?"
 
 
-def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
+def _hash(case: Case, person: Person, shares: Iterable[HolderResult]) -> str:
     key = journal.key()
     names = {
         hashing.keyed_digest(key, f"{name.kind}:{fold(name.value)}")
@@ -235,12 +242,12 @@ def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
         "rows": {
             share.name: sorted([row.row_id, row.fate.value] for row in share.rows)
             for share in shares
-            if share.rows and not share.derived and share.name not in RESTLESS
+            if share.rows and not share.derived and share.name not in VOLATILE
         },
         "decided": sorted(
             [share.name, row.row_id, verdict]
             for share in shares
-            if not share.derived and share.name not in RESTLESS
+            if not share.derived and share.name not in VOLATILE
             for row in share.rows
             if (verdict := _verdict(person, share.name, row))
         ),
@@ -248,36 +255,38 @@ def _hash(case: Case, person: Person, shares: Iterable[Share]) -> str:
     return hashlib.sha256(entries.canonical(covered).encode()).hexdigest()
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
+# ── Storing ──────────────────────────────────────────────────────────────────
 def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
-    """Make a dry run and keep it as the case's next plan."""
+    """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
-    who = person or whom(case)
-    found = look(case, who)
-    body = found.body(cases.phrase(case, found.plan_hash))
+    target = person or person_of(case)
+    result = look(case, target)
+    body = result.body(cases.phrase(case, result.plan_hash))
     if case.kind == CaseKind.ERASURE:
-        # Who decides should know what would be left, because nobody registered it.
+        # Show addresses found near the person that are nobody's alias: they would stay.
         ids = {
             share.name: [
                 row.row_id
                 for row in share.rows
-                if who.goes(share.name, row.row_id, doubtful=row.doubtful)
+                if target.is_about(share.name, row.row_id, doubtful=row.doubtful)
             ]
-            for share in found.shares
+            for share in result.shares
         }
-        body["beside"] = suggested_aliases.told(suggested_aliases.found(who, ids))
-    return cases.keep_plan(case, PlanMade(found.plan_hash, body, found.rows), by=by)
+        body["beside"] = suggested_aliases.plan_lines(
+            suggested_aliases.neighbours_of(target, ids)
+        )
+    return cases.keep_plan(case, PlanDraft(result.plan_hash, body, result.rows), by=by)
 
 
 class StalePlan(errors.Conflict):
-    """The world moved since the plan was made; ``changed`` says where, and how much."""
+    """Rows changed since the plan was made; ``changed`` is place → counts."""
 
     code, title = "stale_plan", "The plan is out of date"
     sentence = "Rows came, went or changed since this plan was made. Plan again."
 
 
-def must_fit(case: Case, plan_hash: str, person: Person | None = None) -> None:
-    """Refuse a plan that a new dry run does not come to, with what changed."""
+def require_current(case: Case, plan_hash: str, person: Person | None = None) -> None:
+    """Raise StalePlan unless a new dry run has the plan's hash."""
     fresh = look(case, person)
     if fresh.plan_hash == plan_hash:
         return
@@ -289,8 +298,8 @@ Rows = Mapping[str, Iterable[Sequence[str]]]
 
 
 def changes(before: Rows, after: Rows) -> dict[str, dict[str, int]]:
-    """Return place → how many rows came, went, or have another fate now."""
-    told = {}
+    """Return place → how many rows came, went, or changed their fate."""
+    counts_by_place = {}
     for place in sorted({*before, *after}):
         old = {row[0]: row[1] for row in before.get(place, ())}
         new = {row[0]: row[1] for row in after.get(place, ())}
@@ -300,8 +309,8 @@ def changes(before: Rows, after: Rows) -> dict[str, dict[str, int]]:
             "changed": sum(old[key] != new[key] for key in old.keys() & new.keys()),
         }
         if any(counts.values()):
-            told[place] = counts
-    return told
+            counts_by_place[place] = counts
+    return counts_by_place
 
 
 def digest(rows: Rows) -> str:

@@ -1,9 +1,9 @@
-"""The runner's side of a case: who carries it out, step by step, and how it ended.
+"""The runner's side of a case: its lease, its steps, and how the run ended.
 
-A runner claims a case with a conditional UPDATE and renews its lease; one that died is
-followed by the next when the lease is over. Steps *set* their numbers, they never add:
-whoever follows does a step again and comes to the same end. The runner is the house
-itself, so no permission is asked here: a person's ``cases.execute`` came before.
+A runner claims a case with a conditional UPDATE and renews its lease; after a crash
+the next runner takes over when the lease expires. Steps *set* numbers, never add:
+repeating a step has the same result. The runner acts as the system, so no permission
+is checked here: the user's ``cases.execute`` came before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.utils import timezone
 from gdpr.cases import transitions
 from gdpr.cases import workflow as cases
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import WIPED, Kind
+from gdpr.cases.transitions import ERASED, Kind
 from gdpr.models import (
     Case,
     CaseEvent,
@@ -38,69 +38,71 @@ LEASE: Final = timedelta(seconds=60)
 ACTIVE: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
-class LeaseLost(errors.HouseError):
-    """Another runner has the case; whoever sees this stops at once."""
+class LeaseLost(errors.AppError):
+    """Another runner has the case; the one that sees this stops at once."""
 
-    code, status, title = "lease_lost", 409, "Somebody else runs this case"
+    code, status, title = "lease_lost", 409, "Another worker runs this case"
     sentence = "The lease of this run is over and another worker took it."
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
 def due() -> list[tuple[str, str]]:
-    """Return (workspace id, case id) of what waits for a runner, the oldest first."""
+    """Return (workspace id, case id) of cases waiting for a runner, by deadline."""
     free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
     rows = Case.objects.filter(free, state__in=ACTIVE).order_by("due_at", "id")
     return list(rows.values_list("workspace_id", "pk"))
 
 
 def claim(
-    workspace_id: str, case_id: str, me: str, lease: timedelta = LEASE
+    workspace_id: str, case_id: str, runner: str, lease: timedelta = LEASE
 ) -> Case | None:
-    """Take a case that waits for a runner; of two that want it one gets it."""
+    """Claim a case that waits for a runner; None when another runner was first."""
     now = timezone.now()
     free = Q(lease_until=None) | Q(lease_until__lt=now)
     rows = Case.objects.filter(
         free, workspace_id=workspace_id, pk=case_id, state__in=ACTIVE
     )
-    if not rows.update(claimed_by=me, lease_until=now + lease):
+    if not rows.update(claimed_by=runner, lease_until=now + lease):
         return None
-    found = Case.objects.select_related("subject", "workspace")
-    return found.get(workspace_id=workspace_id, pk=case_id)
+    rows_with_subject = Case.objects.select_related("subject", "workspace")
+    return rows_with_subject.get(workspace_id=workspace_id, pk=case_id)
 
 
-def _mine(case: Case, me: str) -> Any:
+def _claimed(case: Case, runner: str) -> Any:
     return Case.objects.filter(
-        workspace_id=case.workspace_id, pk=case.pk, claimed_by=me
+        workspace_id=case.workspace_id, pk=case.pk, claimed_by=runner
     )
 
 
-def renew(case: Case, me: str, lease: timedelta = LEASE) -> bool:
-    """Hold on to a case; False says that somebody else has it: stop at once."""
-    return bool(_mine(case, me).update(lease_until=timezone.now() + lease))
+def renew(case: Case, runner: str, lease: timedelta = LEASE) -> bool:
+    """Extend the lease; False when another runner has the case: stop at once."""
+    return bool(_claimed(case, runner).update(lease_until=timezone.now() + lease))
 
 
-def release(case: Case, me: str, *, after: timedelta | None = None) -> None:
-    """Give a case back as it is; ``after`` keeps the next runner away for a while."""
+def release(case: Case, runner: str, *, after: timedelta | None = None) -> None:
+    """End the claim; ``after`` delays the next runner's claim."""
     until = timezone.now() + after if after else None
-    _mine(case, me).update(claimed_by="", lease_until=until)
+    _claimed(case, runner).update(claimed_by="", lease_until=until)
 
 
-def _held_by(case: Case, me: str) -> Case:
+def _locked_for(case: Case, runner: str) -> Case:
     live = transitions.locked(case)
-    if live.claimed_by != me:
+    if live.claimed_by != runner:
         raise LeaseLost
     return live
 
 
 # ── Steps ────────────────────────────────────────────────────────────────────
 def steps(case: Case) -> list[CaseStep]:
-    """Return the steps of the run that counts, in order."""
+    """Return the steps of the current run, in order."""
     rows = CaseStep.objects.filter(workspace_id=case.workspace_id, case=case)
     return list(rows.filter(run=case.run).order_by("position"))
 
 
-def ensure_steps(case: Case, wanted: Iterable[tuple[str, str, int]]) -> list[CaseStep]:
-    """Write the steps of a run, (name, title, total) each; those there are stay."""
+def ensure_steps(
+    case: Case, definitions: Iterable[tuple[str, str, int]]
+) -> list[CaseStep]:
+    """Create the steps of a run from (name, title, total); existing ones stay."""
     rows = [
         CaseStep(
             workspace_id=case.workspace_id,
@@ -111,7 +113,7 @@ def ensure_steps(case: Case, wanted: Iterable[tuple[str, str, int]]) -> list[Cas
             title=title,
             total=total,
         )
-        for position, (name, title, total) in enumerate(wanted, start=1)
+        for position, (name, title, total) in enumerate(definitions, start=1)
     ]
     CaseStep.objects.bulk_create(rows, ignore_conflicts=True)
     return steps(case)
@@ -126,22 +128,22 @@ def _set(step: CaseStep, **fields: Any) -> CaseStep:
 
 
 def begin(step: CaseStep) -> CaseStep:
-    """Start a step, or go on with it: the first start counts."""
+    """Start or resume a step; ``started_at`` is its first start."""
     started = step.started_at or timezone.now()
     return _set(step, state=StepState.RUNNING, started_at=started, fault="")
 
 
-def progress(step: CaseStep, done: int, **counts: int) -> CaseStep:
-    """Say how far a step is; numbers are set, not added."""
-    return _set(step, done=done, counts={**step.counts, **counts})
+def progress(step: CaseStep, rows_done: int, **counts: int) -> CaseStep:
+    """Set how many rows of a step are done, and its counts."""
+    return _set(step, done=rows_done, counts={**step.counts, **counts})
 
 
-def finish(step: CaseStep, done: int | None = None, **counts: Any) -> CaseStep:
-    """End a step; ``done`` is its total unless told."""
+def finish(step: CaseStep, rows_done: int | None = None, **counts: Any) -> CaseStep:
+    """End a step; ``rows_done`` defaults to its total."""
     return _set(
         step,
         state=StepState.DONE,
-        done=step.total if done is None else done,
+        done=step.total if rows_done is None else rows_done,
         counts={**step.counts, **counts},
         finished_at=timezone.now(),
         fault="",
@@ -149,16 +151,16 @@ def finish(step: CaseStep, done: int | None = None, **counts: Any) -> CaseStep:
 
 
 def fail(step: CaseStep, fault: str) -> CaseStep:
-    """Say why a step did not end; the next runner tries it again."""
+    """Mark a step as failed; the next runner tries it again."""
     return _set(step, state=StepState.FAILED, fault=fault[:400])
 
 
 def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
-    """Leave a step for later: a hold keeps its rows. Written once per hold."""
+    """Defer a step because of a hold on its rows; one event per hold."""
     if step.state == StepState.DEFERRED and step.counts.get("hold") == hold.pk:
         return step
     counts = {**step.counts, "hold": hold.pk}
-    told = f"{step.title}: deferred by hold {hold.pk}"
+    text = f"{step.title}: deferred by hold {hold.pk}"
     with transaction.atomic():
         _set(step, state=StepState.DEFERRED, counts=counts)
         CaseEvent.objects.create(
@@ -166,7 +168,7 @@ def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
             case_id=step.case_id,
             kind=Kind.FACT,
             state=CaseState.RUNNING,
-            text=told,
+            text=text,
             data={"step": step.name, "hold_id": hold.pk},
             by="gdpr",
         )
@@ -174,96 +176,96 @@ def defer_step(step: CaseStep, hold: Hold) -> CaseStep:
 
 
 # ── Moving ───────────────────────────────────────────────────────────────────
-def _free(case: Case) -> None:
+def _end_claim(case: Case) -> None:
     case.claimed_by, case.lease_until = "", None
 
 
-def defer(case: Case, me: str, *, by: Actor) -> Case:
-    """Put a run on hold: what is left waits until a hold is released."""
+def defer(case: Case, runner: str, *, by: Actor) -> Case:
+    """Put a run on hold: its deferred steps wait until a hold is released."""
     with transaction.atomic():
-        live = _held_by(case, me)
-        _free(live)
+        live = _locked_for(case, runner)
+        _end_claim(live)
         return cases.put_on_hold(live, by=by)
 
 
-def back(case: Case, me: str, why: str, *, by: Actor) -> Case:
-    """Bring a run back to its plan, before it touched anything."""
+def step_back(case: Case, runner: str, reason: str, *, by: Actor) -> Case:
+    """Return a run to the planned state, before it changed anything."""
     with transaction.atomic():
-        live = _held_by(case, me)
-        _free(live)
-        # What was approved is not what there is now.
+        live = _locked_for(case, runner)
+        _end_claim(live)
+        # The approval was given to rows that have changed since.
         live.approved_by = live.approved_by_id = live.approved_plan = ""
         live.approved_at = None
-        return transitions.move(live, Verb.STEP_BACK, why, by=by, run=live.run)
+        return transitions.move(live, Verb.STEP_BACK, reason, by=by, run=live.run)
 
 
-def to_verifying(case: Case, me: str, *, by: Actor) -> Case:
-    """Everything is done that was planned; now it is searched. Twice is once."""
+def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
+    """Move a run from erasing to verifying; idempotent."""
     with transaction.atomic():
-        live = _held_by(case, me)
+        live = _locked_for(case, runner)
         if live.state == CaseState.VERIFYING:
             return live
         return transitions.move(live, Verb.VERIFY, "Searching for what is left", by=by)
 
 
-def rework(case: Case, me: str, *, by: Actor) -> Case:
-    """The search found something that another pass can remove."""
+def rework(case: Case, runner: str, *, by: Actor) -> Case:
+    """Move a run back to erasing: another pass can remove what the search found."""
     with transaction.atomic():
-        live = _held_by(case, me)
+        live = _locked_for(case, runner)
         return transitions.move(live, Verb.REWORK, "Another pass", by=by, run=live.run)
 
 
 def close(
-    case: Case, me: str, result: str, facts: Mapping[str, Any], *, by: Actor
+    case: Case, runner: str, result: str, facts: Mapping[str, Any], *, by: Actor
 ) -> Case:
-    """End a run: ``complete`` only when nothing was found, else ``partial``.
+    """End a run as ``complete`` (nothing was found) or ``partial``.
 
-    Closing again with the same result changes nothing, so a runner that died behind
-    the commit is followed without harm.
+    Idempotent for the same result, so that a runner that crashed after the commit
+    can be followed by another.
     """
     verb = {"complete": Verb.COMPLETE, "partial": Verb.LEAVE_PARTIAL}[result]
     with transaction.atomic():
         live = transitions.locked(case)
         if live.state == result:
             return live
-        if live.claimed_by != me:
+        if live.claimed_by != runner:
             raise LeaseLost
-        _free(live)
+        _end_claim(live)
         live.result = dict(facts)
         if verb is Verb.COMPLETE:
             live.closed_at, live.closed_by = timezone.now(), by.label
             if live.kind in cases.HOLDABLE:
-                # What was said while the search went on is no exception.
-                _wipe_events(live)
-        told = "Complete" if verb is Verb.COMPLETE else "Partial: something is left"
-        return transitions.move(live, verb, told, by=by, run=live.run)
+                # Comments written while the search ran are erased as well.
+                _erase_event_texts(live)
+        text = "Complete" if verb is Verb.COMPLETE else "Partial: something is left"
+        return transitions.move(live, verb, text, by=by, run=live.run)
 
 
-def trouble(case: Case, fault: str, *, by: Actor) -> None:
-    """Tell of a fault that the next try may mend; never a foreign message."""
+def report_fault(case: Case, fault: str, *, by: Actor) -> None:
+    """Record a fault that a retry may mend; never a foreign error's message."""
     with transaction.atomic():
         transitions.event(case, Kind.ALARM, fault[:400], by=by)
-        transitions.tell(case, "case_trouble", by=by, severity=Severity.WARN)
+        transitions.record(case, "case_trouble", by=by, severity=Severity.WARN)
 
 
-# ── Wiping ───────────────────────────────────────────────────────────────────
+# ── Erasing texts ────────────────────────────────────────────────────────────
 def _without_samples(body: Mapping[str, Any]) -> dict[str, Any]:
-    holders = [{**one, "samples": []} for one in body.get("holders", ())]
-    # What was seen beside the person is told by digests, and would outlast them.
+    holders = [{**holder, "samples": []} for holder in body.get("holders", ())]
+    # Suggested aliases and doubtful rows hold the person's data or digests of it.
     doubts = {**body.get("doubts", {}), "rows": []} if "doubts" in body else {}
     return {**body, "holders": holders, "beside": [], "doubts": doubts}
 
 
-def _wipe_events(case: Case) -> None:
+def _erase_event_texts(case: Case) -> None:
     events = CaseEvent.objects.filter(workspace_id=case.workspace_id, case=case)
-    spoken = (Kind.NOTE, Kind.ATTACHMENT, Kind.ALARM)
-    events.filter(kind__in=spoken).update(text=WIPED)
+    kinds = (Kind.NOTE, Kind.ATTACHMENT, Kind.ALARM)
+    events.filter(kind__in=kinds).update(text=ERASED)
 
 
-def wipe(case: Case) -> None:
-    """Take a person's words out of a case: plans' samples, reasons, comments.
+def erase_texts(case: Case) -> None:
+    """Erase the person's data in a case: samples of plans, reasons, comments.
 
-    What stays says what was done and when, by whom of ours, with which numbers.
+    What was done, when, by which user and with which counts is kept.
     """
     with transaction.atomic():
         live = transitions.locked(case)
@@ -271,24 +273,24 @@ def wipe(case: Case) -> None:
         for plan in plans.defer("rows"):
             plan.body = _without_samples(plan.body)
             plan.save(update_fields=["body"])
-        _wipe_events(live)
+        _erase_event_texts(live)
         verdicts = RowVerdict.objects.filter(workspace_id=live.workspace_id, case=live)
-        verdicts.exclude(reason="").update(reason=WIPED)
-        live.reason = WIPED
+        verdicts.exclude(reason="").update(reason=ERASED)
+        live.reason = ERASED
         for name in (
             "requester", "ticket", "identity_how", "extension_reason",
             "break_glass_reason", "refusal_reason",
         ):  # fmt: skip
             if getattr(live, name):
-                setattr(live, name, WIPED)
+                setattr(live, name, ERASED)
         live.correction = {}
         live.save()
 
 
-def wipe_all(workspace_id: str, subject_ref: str) -> int:
-    """Wipe every case of a person; return how many."""
+def erase_texts_of(workspace_id: str, subject_ref: str) -> int:
+    """Erase the texts of every case of a person; return how many cases."""
     rows = Case.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
-    found = list(rows)
-    for case in found:
-        wipe(case)
-    return len(found)
+    subject_cases = list(rows)
+    for case in subject_cases:
+        erase_texts(case)
+    return len(subject_cases)

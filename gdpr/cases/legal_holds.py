@@ -1,8 +1,8 @@
-"""Legal holds: a reason to keep a person's data, whoever asks to erase it.
+"""Legal holds: a reason to keep a person's data despite a request to erase it.
 
-A hold on everything puts the person's open cases on hold at once; one that runs is put
-there by its runner, which asks before every batch. The last release brings a case back
-to where it stood, and what was deferred waits for its turn again.
+A hold on everything puts the person's open cases on hold at once; a running case is
+put on hold by its runner, which checks before every batch. The last release returns
+a case to its earlier state, and deferred steps wait again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gdpr import linking, pagination
 from gdpr.cases import state_machine, transitions
 from gdpr.cases import workflow as cases
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import words
+from gdpr.cases.transitions import clean_text
 from gdpr.models import (
     Case,
     CaseState,
@@ -30,7 +30,7 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -38,13 +38,13 @@ from memory.rules.permissions import Actor
 
 ALL: Final = "all"
 SCOPE_CHARS: Final = 24
-# Ids in one question: a database takes only so many parameters.
-AT_ONCE: Final = 1_000
+# Ids in one query: databases limit the number of parameters.
+MAX_QUERY_IDS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewHold:
-    """A hold as it is asked for; ``scope`` is ``all`` or the name of one holder."""
+    """A hold to place; ``scope`` is ``all`` or the name of one holder."""
 
     reason: str
     review_at: datetime
@@ -53,59 +53,61 @@ class NewHold:
     owner: str = ""
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
-def _standing(workspace_id: str) -> QuerySet[Hold]:
+# ── Reading ──────────────────────────────────────────────────────────────────
+def _active(workspace_id: str) -> QuerySet[Hold]:
     return Hold.objects.filter(workspace_id=workspace_id, released_at=None)
 
 
 def in_force(workspace_id: str, subject_id: str, place: str = "") -> Hold | None:
-    """Return a hold that covers a place of a person; without a place, any hold."""
-    rows = _standing(workspace_id).filter(subject_id=subject_id)
+    """Return an active hold that covers a place of a person; without a place, any."""
+    rows = _active(workspace_id).filter(subject_id=subject_id)
     if place:
         rows = rows.filter(scope__in=(ALL, place))
     return rows.order_by("-placed_at", "id").first()
 
 
-def kept(workspace_id: str, place: str, entry_ids: Sequence[str]) -> frozenset[str]:
-    """Return the entries about people whose hold covers the journal or a place."""
-    rows = _standing(workspace_id).filter(scope__in=(ALL, linking.JOURNAL, place))
+def held_entries(
+    workspace_id: str, place: str, entry_ids: Sequence[str]
+) -> frozenset[str]:
+    """Return the entries linked to people whose hold covers the journal or a place."""
+    rows = _active(workspace_id).filter(scope__in=(ALL, linking.JOURNAL, place))
     people = list(rows.values_list("subject_id", flat=True).distinct())
     if not people:
         return frozenset()
-    found = SubjectLink.objects.filter(
+    links = SubjectLink.objects.filter(
         workspace_id=workspace_id, place=linking.JOURNAL, subject_id__in=people
     )
-    held: set[str] = set()
-    for start in range(0, len(entry_ids), AT_ONCE):
-        part = entry_ids[start : start + AT_ONCE]
-        held |= set(found.filter(row_id__in=part).values_list("row_id", flat=True))
-    return frozenset(held)
+    held_ids: set[str] = set()
+    for start in range(0, len(entry_ids), MAX_QUERY_IDS):
+        part = entry_ids[start : start + MAX_QUERY_IDS]
+        held_ids |= set(links.filter(row_id__in=part).values_list("row_id", flat=True))
+    return frozenset(held_ids)
 
 
 def hold(actor: Actor, hold_id: str) -> Hold:
     """Return a hold of the actor's workspace."""
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
-    found = rows.filter(workspace_id=actor.workspace_id, pk=hold_id).first()
-    if found is None:
+    match = rows.filter(workspace_id=actor.workspace_id, pk=hold_id).first()
+    if match is None:
         raise errors.NotFound
-    return found
+    return match
 
 
 def person(actor: Actor, subject_id: str) -> Subject:
-    """Return whose holds are meant, in the actor's workspace."""
+    """Return a subject of the actor's workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, pk=subject_id)
-    found = rows.first()
-    if found is None:
+    subject = rows.first()
+    if subject is None:
         raise errors.NotFound
-    return found
+    return subject
 
 
-def listed(
+def list_holds(
     actor: Actor, *, subject_id: str = "", state: str = "", limit: int = 500
 ) -> list[Hold]:
-    """Return holds, the one to review next first; ``state`` is standing or released."""
+    """Return holds, next review first; ``state`` is ``standing`` or ``released``."""
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
     rows = rows.filter(workspace_id=actor.workspace_id)
@@ -117,36 +119,36 @@ def listed(
 
 
 def page(
-    actor: Actor, asked: Ask, *, subject_id: str = "", state: str = ""
+    actor: Actor, ask: PageQuery, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
-    """Return a page: those in force by their review, then the last released first."""
+    """Return a page: active holds by review date, then released ones, newest first."""
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
     rows = rows.filter(workspace_id=actor.workspace_id)
     if subject_id:
         rows = rows.filter(subject_id=subject_id)
-    standing = (rows.filter(released_at=None), "review_at")
+    active = (rows.filter(released_at=None), "review_at")
     released = (rows.exclude(released_at=None), "-released_at")
-    parts = {"standing": [standing], "released": [released]}
+    parts = {"standing": [active], "released": [released]}
     question = ["holds", subject_id, state]
-    return pagination.part(
-        parts.get(state, [standing, released]), asked, question, actor.workspace_id
+    return pagination.page_of_lists(
+        parts.get(state, [active, released]), ask, question, actor.workspace_id
     )
 
 
 def counts(actor: Actor) -> tuple[int, int]:
-    """Return how many holds stand, and how many of them are past their review."""
+    """Return how many holds are active, and how many of these are past review."""
     actor.require("gdpr.read")
-    rows = _standing(actor.workspace_id)
+    rows = _active(actor.workspace_id)
     return rows.count(), rows.filter(review_at__lte=timezone.now()).count()
 
 
 # ── Placing and releasing ────────────────────────────────────────────────────
-def _record(what: str, row: Hold, by: Actor) -> None:
+def _record(action: str, row: Hold, by: Actor) -> None:
     new = NewEntry(
-        entry_type=f"gdpr.hold_{what}",
+        entry_type=f"gdpr.hold_{action}",
         severity=Severity.NOTICE,
-        summary=f"Hold {row.pk} {what}",
+        summary=f"Hold {row.pk} {action}",
         payload={
             "hold_id": row.pk,
             "subject_id": row.subject_id,
@@ -162,15 +164,15 @@ def _check(new: NewHold, places: frozenset[str]) -> None:
         detail = "review_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_review_at")
     if new.review_at <= timezone.now():
-        detail = "A hold is reviewed on a day to come."
+        detail = "review_at has to be in the future."
         raise errors.Invalid(detail, code="review_in_past")
     if new.scope != ALL and new.scope not in places:
-        detail = "scope is all, or the name of a resting place."
+        detail = "scope is all, or the name of a place where data is stored."
         raise errors.Invalid(detail, code="bad_scope", scopes=[ALL, *sorted(places)])
 
 
 def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) -> Hold:
-    """Place a hold; ``places`` are the names of the holders there are."""
+    """Place a hold; ``places`` are the valid names of holders."""
     by.require(cases.MAY, subject.workspace_id)
     _check(new, places)
     with transaction.atomic():
@@ -178,24 +180,24 @@ def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) 
             workspace_id=by.workspace_id,
             subject=subject,
             scope=new.scope,
-            ground=words(new.ground, "ground", 200, need=False),
-            reason=words(new.reason, "reason"),
-            owner=words(new.owner, "owner", 254, need=False) or by.label,
+            ground=clean_text(new.ground, "ground", 200, need=False),
+            reason=clean_text(new.reason, "reason"),
+            owner=clean_text(new.owner, "owner", 254, need=False) or by.label,
             review_at=new.review_at,
             placed_by=by.label,
         )
         _record("placed", row, by)
         if row.scope == ALL:
             for case in _cases(subject, ~Q(state=CaseState.ON_HOLD)):
-                # A run in progress is stopped by its runner, between two batches.
+                # A running case is stopped by its runner, between two batches.
                 if case.state != CaseState.RUNNING:
                     _hold_case(case, by)
     return row
 
 
-def _cases(subject: Subject, which: Q) -> list[Case]:
+def _cases(subject: Subject, condition: Q) -> list[Case]:
     rows = Case.objects.select_for_update(of=("self",)).filter(
-        which,
+        condition,
         workspace_id=subject.workspace_id,
         subject_id=subject.pk,
         kind__in=cases.HOLDABLE,
@@ -209,9 +211,9 @@ def _hold_case(case: Case, by: Actor) -> None:
 
 
 def release(row: Hold, reason: str, *, by: Actor) -> Hold:
-    """End a hold and bring back what only it kept; releasing twice is Conflict."""
+    """Release a hold and resume cases it alone held; Conflict when released before."""
     by.require(cases.MAY, row.workspace_id)
-    told = words(reason, "reason")
+    reason_text = clean_text(reason, "reason")
     with transaction.atomic():
         live = Hold.objects.select_for_update(of=("self",)).get(
             workspace_id=by.workspace_id, pk=row.pk
@@ -220,7 +222,7 @@ def release(row: Hold, reason: str, *, by: Actor) -> Hold:
             detail = "This hold was released already."
             raise errors.Conflict(detail, code="hold_released")
         live.released_at, live.released_by = timezone.now(), by.label
-        live.release_reason = told
+        live.release_reason = reason_text
         live.save()
         _record("released", live, by)
         subject = Subject.objects.get(workspace_id=by.workspace_id, pk=row.subject_id)
@@ -230,15 +232,15 @@ def release(row: Hold, reason: str, *, by: Actor) -> Hold:
 
 
 def _resume(case: Case, by: Actor) -> None:
-    """Bring a case back unless everything, or all that is left of it, stays held."""
-    if cases.holding(case):
+    """Resume a case unless another hold covers everything, or all deferred steps."""
+    if cases.active_hold(case):
         return
-    left = CaseStep.objects.filter(
+    deferred_rows = CaseStep.objects.filter(
         workspace_id=case.workspace_id, case=case, run=case.run,
         state=StepState.DEFERRED,
     )  # fmt: skip
     running = case.held_from == CaseState.RUNNING
-    deferred = list(left) if running else []
+    deferred = list(deferred_rows) if running else []
     free = [step for step in deferred if not _still_held(case, step.name)]
     if deferred and not free:
         return

@@ -1,4 +1,4 @@
-"""Three numbers for the home page and the menu."""
+"""Counts of open, overdue and due cases for the home page and the menu."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
-    """How many cases are open, how many of them are late, and how many due soon.
+class CaseCounts:
+    """How many cases are open, overdue and due soon.
 
-    ``soon`` counts what is due today or within a week, and is not late.
+    ``soon`` counts cases due today or within a week that are not overdue.
     """
 
     open: int = 0
@@ -23,18 +23,18 @@ class Numbers:
     soon: int = 0
 
 
-def numbers(actor: Actor) -> Numbers | None:
-    """Return the numbers for those who may read cases, None for everybody else."""
+def case_counts(actor: Actor) -> CaseCounts | None:
+    """Return the counts, None for an actor who may not read cases."""
     if not actor.can("gdpr.read"):
         return None
     rules, now = privacy_settings.of(actor.workspace_id), timezone.now()
     rows = Case.objects.filter(workspace_id=actor.workspace_id, state__in=OPEN)
     slim = rows.only("due_at", "extended_until", "closed_at")
-    told = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
-    return Numbers(
-        open=len(told),
-        late=told.count("overdue"),
-        soon=told.count("today") + told.count("soon"),
+    urgencies = [queries.deadline(case, rules, now).urgency for case in slim.iterator()]
+    return CaseCounts(
+        open=len(urgencies),
+        late=urgencies.count("overdue"),
+        soon=urgencies.count("today") + urgencies.count("soon"),
     )
 
 
@@ -43,6 +43,6 @@ def urgent(actor: Actor, limit: int = 5) -> list[tuple[Case, queries.Deadline]]:
     if not actor.can("gdpr.read"):
         return []
     rules = privacy_settings.of(actor.workspace_id)
-    asked = queries.CaseQuery(state="open")
-    found = queries.page(actor, asked, limit=limit).items
-    return [(case, queries.deadline(case, rules)) for case in found]
+    query = queries.CaseQuery(state="open")
+    rows = queries.page(actor, query, limit=limit).items
+    return [(case, queries.deadline(case, rules)) for case in rows]

@@ -1,4 +1,4 @@
-"""How a workspace handles requests: two people, identity, its calendar."""
+"""Privacy settings of a workspace: second person, identity, time zone, retention."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.workspace_settings import BadValue, Kind, Setting
-from memory.workspace_settings import Change as Changed
+from memory.workspace_settings import Change as SettingChange
 
 MAY: Final = "gdpr.settings"
 GROUP: Final = "Personal data"
 PAGE: Final = "privacy:settings"
-READERS: Final = "Cases, from opening to the certificate."
+USED_BY: Final = "Cases, from opening to the certificate."
 LONGEST_EXPORT_DAYS: Final = 90
 LONGEST_BACKUP_DAYS: Final = 3_650
 
@@ -40,15 +40,17 @@ class Change:
     backup_days: int | None = None
     digest: bool | None = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the settings that are named, by name."""
-        named = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value for name, value in named.items() if value is not None}
+    def values(self) -> dict[str, Any]:
+        """Return the settings to change, by name."""
+        values_by_name = {name: getattr(self, name) for name in self.__slots__}
+        return {
+            name: value for name, value in values_by_name.items() if value is not None
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacySettings:
-    """A workspace's settings; ``updated_by`` is empty where nobody changed one."""
+    """A workspace's settings; ``updated_by`` is empty when all are defaults."""
 
     two_person: bool
     require_identity: bool
@@ -62,18 +64,20 @@ class PrivacySettings:
 
 
 # ── The settings ─────────────────────────────────────────────────────────────
-def _entries(changes: Sequence[Changed]) -> Sequence[NewEntry]:
-    """Return the journal entry of changed settings, with what was before."""
-    changed = {change.setting.name: change.after for change in changes}
-    # Fewer checks on who may erase is what an auditor looks for first.
-    weaker = changed.get("two_person") is False or changed.get("allow_break_glass")
+def _entries(changes: Sequence[SettingChange]) -> Sequence[NewEntry]:
+    """Return the journal entry of changed settings, with their old values."""
+    new_values = {change.setting.name: change.after for change in changes}
+    # Auditors look first for weaker checks on who may erase.
+    weaker = new_values.get("two_person") is False or new_values.get(
+        "allow_break_glass"
+    )
     return [
         NewEntry(
             entry_type="gdpr.settings_changed",
             severity=Severity.WARN if weaker else Severity.NOTICE,
-            summary=f"Privacy settings changed: {', '.join(sorted(changed))}",
+            summary=f"Privacy settings changed: {', '.join(sorted(new_values))}",
             payload={
-                "changed": changed,
+                "changed": new_values,
                 "was": {change.setting.name: change.before for change in changes},
             },
         )
@@ -87,19 +91,19 @@ def _known_zone(name: str) -> str:
 
 
 def _move_deadlines(before: str, after: str, by: Actor) -> None:
-    """Keep each deadline on the calendar day that people were told."""
+    """Keep each deadline on the same calendar day in the new time zone."""
     old, new = _zone(before), _zone(after)
     rows = Case.objects.select_for_update(of=("self",))
-    moved = list(rows.filter(workspace_id=by.workspace_id, state__in=OPEN))
-    for case in moved:
-        case.due_at = deadlines.moved(case.due_at, old, new)
+    open_cases = list(rows.filter(workspace_id=by.workspace_id, state__in=OPEN))
+    for case in open_cases:
+        case.due_at = deadlines.same_day_in(case.due_at, old, new)
         if case.extended_until:
-            case.extended_until = deadlines.moved(case.extended_until, old, new)
-    Case.objects.bulk_update(moved, ["due_at", "extended_until"], batch_size=200)
+            case.extended_until = deadlines.same_day_in(case.extended_until, old, new)
+    Case.objects.bulk_update(open_cases, ["due_at", "extended_until"], batch_size=200)
 
 
 def _declare(
-    name: str, label: str, help_: str, kind: Kind, **more: Any
+    name: str, label: str, help_: str, kind: Kind, **options: Any
 ) -> Setting[Any]:
     return workspace_settings.declare(
         Setting(
@@ -107,12 +111,12 @@ def _declare(
             group=GROUP,
             label=label,
             help=help_,
-            readers=more.pop("readers", READERS),
+            readers=options.pop("readers", USED_BY),
             kind=kind,
             may=MAY,
             page=PAGE,
             journal=_entries,
-            **more,
+            **options,
         )
     )
 
@@ -145,23 +149,25 @@ SETTINGS: Final = (
     _declare(
         "export_days", "Days an export is kept",
         "A bundle made for an access request is deleted after them.",
-        Kind.WHOLE, default=14, least=1, most=LONGEST_EXPORT_DAYS, unit="days",
+        Kind.INTEGER, default=14, least=1, most=LONGEST_EXPORT_DAYS, unit="days",
         readers="Access requests.",
     ),
     _declare(
         "backup_days", "Days until the last backup expires",
         "Certificates name the day on which it does.",
-        Kind.WHOLE, default=90, least=1, most=LONGEST_BACKUP_DAYS, unit="days",
+        Kind.INTEGER, default=90, least=1, most=LONGEST_BACKUP_DAYS, unit="days",
         readers="Certificates.",
     ),
 )  # fmt: skip
 
 
 def of(workspace_id: str) -> PrivacySettings:
-    """Return a workspace's settings; the defaults where nobody chose."""
+    """Return a workspace's settings; defaults where none is set."""
     states = workspace_settings.states(workspace_id, SETTINGS)
-    changed = [state for state in states.values() if state.changed_at is not None]
-    last = max(changed, key=lambda state: state.changed_at or 0, default=None)
+    changed_states = [
+        state for state in states.values() if state.changed_at is not None
+    ]
+    last = max(changed_states, key=lambda state: state.changed_at or 0, default=None)
     return PrivacySettings(
         **{name: state.value for name, state in states.items()},
         updated_at=last.changed_at if last else None,
@@ -174,38 +180,38 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def zone(rules: PrivacySettings) -> ZoneInfo:
-    """Return the zone whose calendar counts; UTC when its name is no longer known."""
+    """Return the workspace's time zone; UTC when its name is no longer known."""
     return _zone(rules.time_zone)
 
 
-def _check(wanted: dict[str, Any]) -> None:
-    if "time_zone" in wanted and deadlines.zone(wanted["time_zone"]) is None:
-        detail = "There is no such time zone; say it like Europe/Berlin."
+def _check(values: dict[str, Any]) -> None:
+    if "time_zone" in values and deadlines.zone(values["time_zone"]) is None:
+        detail = "There is no such time zone; use a name like Europe/Berlin."
         raise errors.Invalid(detail, code="bad_time_zone")
-    for name, most in (
+    for name, limit in (
         ("export_days", LONGEST_EXPORT_DAYS),
         ("backup_days", LONGEST_BACKUP_DAYS),
     ):
-        if not 1 <= wanted.get(name, 1) <= most:
-            raise errors.Invalid(f"{name} is 1 to {most}.", code=f"bad_{name}")
+        if not 1 <= values.get(name, 1) <= limit:
+            raise errors.Invalid(f"{name} is 1 to {limit}.", code=f"bad_{name}")
 
 
-def change(asked: Change, *, by: Actor) -> PrivacySettings:
-    """Change settings and say so in the journal, with what was before.
+def change(request: Change, *, by: Actor) -> PrivacySettings:
+    """Change settings and record them in the journal with their old values.
 
-    In another time zone a deadline stays on the calendar day that people were told.
+    When the time zone changes, deadlines stay on the same calendar day.
     """
     by.require(MAY)
-    wanted = asked.given()
-    _check(wanted)
+    requested = request.values()
+    _check(requested)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         rules = of(by.workspace_id)
-        changed = {
+        new_values = {
             name: value
-            for name, value in wanted.items()
+            for name, value in requested.items()
             if getattr(rules, name) != value
         }
-        if changed:
-            workspace_settings.change(changed, by=by)
+        if new_values:
+            workspace_settings.change(new_values, by=by)
     return of(by.workspace_id)

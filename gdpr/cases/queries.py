@@ -1,4 +1,4 @@
-"""Cases as people read them: the list by urgency, and one case with all of it."""
+"""Reading cases: the list by urgency, one case in detail, and both as JSON."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memory import pagination
 from memory.journal import append as journal
 from memory.rules.permissions import Actor
 
-MOST: Final = 200
+MAX_LIMIT: Final = 200
 EVENTS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuery:
-    """Filters of the list; what is left out means any.
+    """Filters of the list; an empty one means any.
 
     ``state`` is a state, ``open`` or ``closed``; ``due`` is overdue, today or soon.
     """
@@ -47,7 +47,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a case is due, as words and for the eye."""
+    """When a case is due, with a phrase and an urgency for display."""
 
     due_at: datetime
     days_left: int
@@ -55,24 +55,26 @@ class Deadline:
     urgency: str
 
 
-def effective(case: Case) -> datetime:
-    """Return the moment that counts: the extended one where there is one."""
+def effective_deadline(case: Case) -> datetime:
+    """Return the deadline in force: the extended one where there is one."""
     return case.extended_until or case.due_at
 
 
 def deadline(
     case: Case, rules: PrivacySettings, now: datetime | None = None
 ) -> Deadline:
-    """Return a case's deadline in the calendar of its workspace.
+    """Return a case's deadline in its workspace's time zone.
 
-    A case that is closed is measured at its end: it was in time, or it was not.
+    A closed case is measured at its closing: in time, or overdue.
     """
     moment = case.closed_at or now or timezone.now()
-    days = deadlines.days_left(effective(case), moment, privacy_settings.zone(rules))
-    told, urgency = deadlines.words(days), deadlines.urgency(days)
+    days = deadlines.days_left(
+        effective_deadline(case), moment, privacy_settings.zone(rules)
+    )
+    text, urgency = deadlines.words(days), deadlines.urgency(days)
     if case.closed_at:
-        told, urgency = ("in time" if days >= 0 else told), "closed"
-    return Deadline(effective(case), days, told, urgency)
+        text, urgency = ("in time" if days >= 0 else text), "closed"
+    return Deadline(effective_deadline(case), days, text, urgency)
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
@@ -100,7 +102,7 @@ def _filtered(
 
 
 def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetime]:
-    """Return after when, and until when, what is overdue, due today or soon is due."""
+    """Return the (exclusive start, inclusive end) of overdue, today or soon."""
     zone, now = privacy_settings.zone(rules), timezone.now()
     today = now.astimezone(zone).date()
     yesterday = deadlines.end_of(deadlines.plus_days(today, -1), zone)
@@ -134,15 +136,15 @@ def page(
         edge = None
     if len(items) <= limit:
         items += _closed(rows, edge, limit + 1 - len(items))
-    more, items = len(items) > limit, items[:limit]
-    if not more:
+    has_more, items = len(items) > limit, items[:limit]
+    if not has_more:
         return Page(items, None)
     return Page(items, pagination.make(actor.workspace_id, question, _edge(items[-1])))
 
 
 def _edge(case: Case) -> list[str | int]:
     if state_machine.is_open(case.state):
-        return ["open", effective(case).isoformat(), case.pk]
+        return ["open", effective_deadline(case).isoformat(), case.pk]
     return ["closed", cast("datetime", case.closed_at).isoformat(), case.pk]
 
 
@@ -166,8 +168,8 @@ def _closed(
 
 # ── One case ─────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
-class Dossier:
-    """A case with everything a page or a program shows of it."""
+class CaseDetail:
+    """A case with everything that its page and the API show."""
 
     case: Case
     deadline: Deadline
@@ -181,16 +183,16 @@ class Dossier:
     verbs: list[str]
 
 
-def dossier(actor: Actor, case: Case) -> Dossier:
-    """Return all of a case of the actor's workspace."""
+def dossier(actor: Actor, case: Case) -> CaseDetail:
+    """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
     events = CaseEvent.objects.filter(workspace_id=case.workspace_id, case=case)
-    standing = legal_holds.listed(
+    active_holds = legal_holds.list_holds(
         actor, subject_id=case.subject_id or "-", state="standing", limit=20
     )
-    return Dossier(
+    return CaseDetail(
         case=case,
         deadline=deadline(case, rules),
         rules=rules,
@@ -199,7 +201,7 @@ def dossier(actor: Actor, case: Case) -> Dossier:
         approval_missing=cases.approval_missing(case, rules),
         steps=leases.steps(case),
         events=list(events.order_by("-id")[:EVENTS]),
-        hold_ids=[hold.pk for hold in standing],
+        hold_ids=[hold.pk for hold in active_holds],
         verbs=[verb.value for verb in state_machine.verbs(case.state, case.held_from)],
     )
 
@@ -210,7 +212,7 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 PLAIN: Final = ("id", "kind", "state", "reason", "run", "version", "opened_by")
-MAYBE: Final = (
+OPTIONAL: Final = (
     "requester", "ticket", "assignee", "held_from", "extension_reason",
     "identity_how", "identity_by", "approved_by", "approved_plan", "executed_by",
     "break_glass_reason", "refusal_reason", "closed_by", "correction", "result",
@@ -221,12 +223,12 @@ TIMES: Final = (
 )  # fmt: skip
 
 
-def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
-    """Return a case as a line of the list."""
+def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
+    """Return a case as JSON, as in the list."""
     due = deadline(case, rules)
     return (
         {name: getattr(case, name) for name in PLAIN}
-        | {name: getattr(case, name) or None for name in MAYBE}
+        | {name: getattr(case, name) or None for name in OPTIONAL}
         | {name: _stamp(getattr(case, name)) for name in TIMES}
         | {
             "subject_id": case.subject_ref,
@@ -238,10 +240,9 @@ def line(case: Case, rules: PrivacySettings) -> dict[str, Any]:
     )
 
 
-def lines(actor: Actor, found: list[Case]) -> list[dict[str, Any]]:
-    """Return cases of the actor's workspace as lines of the list."""
+def cases_json(actor: Actor, rows: list[Case]) -> list[dict[str, Any]]:
     rules = privacy_settings.of(actor.workspace_id)
-    return [line(case, rules) for case in found]
+    return [case_json(case, rules) for case in rows]
 
 
 def _step(step: CaseStep) -> dict[str, Any]:
@@ -253,8 +254,8 @@ def _step(step: CaseStep) -> dict[str, Any]:
     }
 
 
-def event_line(event: CaseEvent) -> dict[str, Any]:
-    """Return a line of the timeline."""
+def event_json(event: CaseEvent) -> dict[str, Any]:
+    """Return an event of the timeline as JSON."""
     plain = ("id", "kind", "state", "text", "data", "by")
     return {name: getattr(event, name) for name in plain} | {
         "at": journal.stamp(event.at)
@@ -262,29 +263,29 @@ def event_line(event: CaseEvent) -> dict[str, Any]:
 
 
 def has_samples(plan: CasePlan | None) -> bool:
-    """Whether a plan still holds words of the person."""
+    """Whether a plan still holds samples of the person's data."""
     holders = plan.body.get("holders", ()) if plan else ()
-    listed = plan.body.get("doubts", {}).get("rows") if plan else ()
-    return bool(listed) or any(one.get("samples") for one in holders)
+    doubt_rows = plan.body.get("doubts", {}).get("rows") if plan else ()
+    return bool(doubt_rows) or any(holder.get("samples") for holder in holders)
 
 
 def _doubts(plan: CasePlan) -> dict[str, Any]:
-    """Return the rows that a person decides on, those that wait first."""
-    told = plan.body.get("doubts", {})
+    """Return the rows that need a decision, undecided ones first."""
+    doubts = plan.body.get("doubts", {})
     return {
-        "doubtful": told.get("rows", []),
-        "doubtful_total": told.get("total", 0),
-        "doubtful_undecided": told.get("undecided", 0),
+        "doubtful": doubts.get("rows", []),
+        "doubtful_total": doubts.get("total", 0),
+        "doubtful_undecided": doubts.get("undecided", 0),
     }
 
 
-def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
-    """Return a plan as the API tells it; its row ids stay inside."""
+def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
+    """Return a plan as JSON, without its row ids."""
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
         **_doubts(plan),
-        "undecided": suggested_aliases.undecided(plan.case.subject, plan.body),
+        "undecided": suggested_aliases.count_undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,
         "phrase": phrase,
@@ -293,14 +294,14 @@ def plan_line(plan: CasePlan, phrase: str) -> dict[str, Any]:
     }
 
 
-def whole(told: Dossier) -> dict[str, Any]:
-    """Return a case with its plan, steps and timeline."""
-    plan = plan_line(told.plan, told.phrase or "") if told.plan else None
-    return line(told.case, told.rules) | {
+def case_detail(detail: CaseDetail) -> dict[str, Any]:
+    """Return a case with its plan, steps and timeline as JSON."""
+    plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
+    return case_json(detail.case, detail.rules) | {
         "plan": plan,
-        "steps": [_step(step) for step in told.steps],
-        "events": [event_line(event) for event in told.events],
-        "holds": told.hold_ids,
-        "allowed": told.verbs,
-        "approval_missing": told.approval_missing,
+        "steps": [_step(step) for step in detail.steps],
+        "events": [event_json(event) for event in detail.events],
+        "holds": detail.hold_ids,
+        "allowed": detail.verbs,
+        "approval_missing": detail.approval_missing,
     }

@@ -1,7 +1,7 @@
 """The daily digest: an e-mail about cases that are due within a week, or overdue.
 
-It goes to the workspace's compliance officers and admins, once a day per case, and
-names no person: whoever reads mail over a shoulder learns ids and days.
+It goes to the workspace's compliance officers and admins, once a day per case. It
+names no person, because e-mail is not confidential: only ids and days are in it.
 """
 
 from __future__ import annotations
@@ -26,57 +26,59 @@ from memory.rules import permissions
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Role
 
-READERS: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
+RECIPIENT_ROLES: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
 log = structlog.get_logger(__name__)
 
 
-def readers(workspace_id: str) -> list[str]:
-    """Return the addresses of those who answer for requests."""
+def recipients(workspace_id: str) -> list[str]:
+    """Return the e-mail addresses of compliance officers and admins."""
     rows = Membership.objects.filter(
-        workspace_id=workspace_id, role__in=READERS, user__is_active=True
+        workspace_id=workspace_id, role__in=RECIPIENT_ROLES, user__is_active=True
     )
     return list(rows.order_by("user__email").values_list("user__email", flat=True))
 
 
-def pressing(workspace_id: str, now: datetime) -> list[tuple[Case, queries.Deadline]]:
+def urgent_cases(
+    workspace_id: str, now: datetime
+) -> list[tuple[Case, queries.Deadline]]:
     """Return open cases due within a week or overdue, the most urgent first."""
     rules = privacy_settings.of(workspace_id)
     rows = Case.objects.filter(workspace_id=workspace_id, state__in=OPEN)
-    told = [(case, queries.deadline(case, rules, now)) for case in rows]
-    near = [(case, due) for case, due in told if due.urgency != "later"]
-    return sorted(near, key=lambda pair: (pair[1].due_at, pair[0].pk))
+    cases_by_deadline = [(case, queries.deadline(case, rules, now)) for case in rows]
+    urgent = [(case, due) for case, due in cases_by_deadline if due.urgency != "later"]
+    return sorted(urgent, key=lambda pair: (pair[1].due_at, pair[0].pk))
 
 
-def _claim(told: list[tuple[Case, queries.Deadline]], today: date) -> list[str]:
-    """Take what was not told today; of two senders one gets each case."""
-    mine = []
-    for case, _ in told:
+def _claim(items: list[tuple[Case, queries.Deadline]], today: date) -> list[str]:
+    """Claim the cases not sent today: of two senders one gets each case."""
+    claimed_ids = []
+    for case, _ in items:
         rows = Case.objects.filter(workspace_id=case.workspace_id, pk=case.pk)
         fresh = rows.filter(Q(digest_sent_on=None) | Q(digest_sent_on__lt=today))
         if fresh.update(digest_sent_on=today):
-            mine.append(case.pk)
-    return mine
+            claimed_ids.append(case.pk)
+    return claimed_ids
 
 
-def _give_back(workspace_id: str, case_ids: list[str], today: date) -> None:
+def _release(workspace_id: str, case_ids: list[str], today: date) -> None:
     rows = Case.objects.filter(workspace_id=workspace_id, pk__in=case_ids)
     rows.update(digest_sent_on=today - timedelta(days=1))
 
 
 def text(
-    workspace: Workspace, told: list[tuple[Case, queries.Deadline]]
+    workspace: Workspace, items: list[tuple[Case, queries.Deadline]]
 ) -> tuple[str, str]:
-    """Return subject and body of the mail: ids, kinds, states and days."""
-    late = sum(due.urgency == "overdue" for _, due in told)
-    subject = f"{len(told)} cases need attention in {workspace.slug}"
-    if len(told) == 1:
+    """Return subject and body of the e-mail: ids, kinds, states and days."""
+    late = sum(due.urgency == "overdue" for _, due in items)
+    subject = f"{len(items)} cases need attention in {workspace.slug}"
+    if len(items) == 1:
         subject = f"1 case needs attention in {workspace.slug}"
     if late:
         subject += f", {late} overdue"
     lines = [
         f"{due.words:<16} {case.id}  {CaseKind(case.kind).label}, "
         f"{CaseState(case.state).label.lower()}"
-        for case, due in told
+        for case, due in items
     ]
     body = "Requests of people about their data, the most urgent first:\n\n"
     end = "\n\nOpen Crewship Memory, Cases, to go on with them.\n"
@@ -84,36 +86,38 @@ def text(
 
 
 def send(workspace_id: str, now: datetime | None = None) -> Outcome:
-    """Send today's digest of a workspace; nothing is sent when nothing presses."""
+    """Send today's digest of a workspace, unless no case is urgent."""
     moment, rules = now or timezone.now(), privacy_settings.of(workspace_id)
     if not rules.digest:
         return Outcome()
-    near, to = pressing(workspace_id, moment), readers(workspace_id)
-    if not near or not to:
-        return Outcome(fault="Nobody is there to be told" if near else "")
+    urgent, to = urgent_cases(workspace_id, moment), recipients(workspace_id)
+    if not urgent or not to:
+        return Outcome(
+            fault="No compliance officer or admin has an address" if urgent else ""
+        )
     today = moment.astimezone(privacy_settings.zone(rules)).date()
     if not mail.server_set():
-        return _not_sent(workspace_id, today, len(near), len(to))
-    mine = _claim(near, today)
-    told = [(case, due) for case, due in near if case.pk in mine]
-    if not told:
+        return _not_sent(workspace_id, today, len(urgent), len(to))
+    claimed_ids = _claim(urgent, today)
+    items = [(case, due) for case, due in urgent if case.pk in claimed_ids]
+    if not items:
         return Outcome()
-    subject, body = text(Workspace.objects.get(pk=workspace_id), told)
+    subject, body = text(Workspace.objects.get(pk=workspace_id), items)
     try:
-        # One message each: nobody sees who else is told.
-        messages = [EmailMessage(subject, body, None, [who]) for who in to]
+        # One message each, so that no recipient sees the others.
+        messages = [EmailMessage(subject, body, None, [address]) for address in to]
         mail.send("case digest", messages)
     except OSError as error:
-        # Nobody was told, so the next run of the clock tries again.
-        _give_back(workspace_id, mine, today)
+        # Nothing was sent, so the next scheduled run tries again.
+        _release(workspace_id, claimed_ids, today)
         log.warning("digest_not_sent", workspace=workspace_id)
         return Outcome(fault=f"The mail did not go out: {type(error).__name__}")
-    _record(workspace_id, mine, len(to))
-    return Outcome({"cases": len(told), "mails": len(to)})
+    _record(workspace_id, claimed_ids, len(to))
+    return Outcome({"cases": len(items), "mails": len(to)})
 
 
 def _not_sent(workspace_id: str, today: date, cases: int, mails: int) -> Outcome:
-    """Say once a day that no server takes the digest; no case counts as told."""
+    """Log once a day that no mail server is set; no case counts as sent."""
     if cache.add(f"digest-not-sent:{workspace_id}:{today}", 1, timeout=86_400):
         mail.not_sent("case digest", mails)
     return Outcome({"cases": cases, "mails": 0})
@@ -129,13 +133,13 @@ def _record(workspace_id: str, case_ids: list[str], mails: int) -> None:
 
 
 def install() -> None:
-    """Put the digest on the timetable: asked hourly, it is sent once a day per case."""
+    """Schedule the digest hourly; each case is sent once a day."""
     jobs.register(
         Job(
             name="gdpr_digest",
             title="Digest of cases",
             schedule="daily, asked every hour",
             act=send,
-            every=timedelta(hours=1),
+            interval=timedelta(hours=1),
         )
     )

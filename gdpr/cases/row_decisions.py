@@ -1,7 +1,7 @@
-"""Deciding on rows of a plan: a doubtful one is the person's or stays, any may stay.
+"""Decisions on rows of a plan: a doubtful one is the person's or stays, any may stay.
 
-A decision makes a new plan, and an approval of the earlier one falls. The ledger says
-who decided on how many rows; why a row stays is told by a ground, which names nobody.
+A decision makes a new plan, which drops the approval of the old one. The audit log
+records who decided on how many rows, and the ground, which names nobody.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from gdpr.models import (
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-MOST: Final = 10_000
+MAX_ROWS: Final = 10_000
 Row = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is decided of which rows; ``all_doubtful`` means every undecided one.
+    """A verdict on rows; ``all_doubtful`` means every undecided one.
 
-    A row that stays needs a ground, which the certificate counts, and a reason, which
-    stays in the case while it is open.
+    A row that is kept needs a ground, which the certificate counts, and a reason, which
+    is stored in the case while it is open.
     """
 
     verdict: Verdict
@@ -50,56 +50,62 @@ class Decision:
     reason: str = ""
 
 
-def _reason(told: Decision) -> str:
-    spares = told.verdict == Verdict.SPARED
-    if spares and told.ground not in Ground.values:
-        known = ", ".join(Ground.values)
-        raise errors.Invalid(f"ground is one of {known}.", code="ground_required")
-    return transitions.words(told.reason, "reason", need=spares)
+def _reason(decision: Decision) -> str:
+    spares = decision.verdict == Verdict.SPARED
+    if spares and decision.ground not in Ground.values:
+        ground_names = ", ".join(Ground.values)
+        raise errors.Invalid(
+            f"ground is one of {ground_names}.", code="ground_required"
+        )
+    return transitions.clean_text(decision.reason, "reason", need=spares)
 
 
-def _wiped(case: Case, rows: Iterable[Row]) -> list[Row]:
-    """Return which rows are about this person's own request; they go with the names.
+def _rows_of_own_request(case: Case, rows: Iterable[Row]) -> list[Row]:
+    """Return the rows about this person's own request; they are erased with the names.
 
-    The cases of other people are rows like any others.
+    Cases of other people are ordinary rows.
     """
-    about = [row for row in rows if row[0] in dry_run.UNTOUCHED]
-    if not about:
+    request_rows = [row for row in rows if row[0] in dry_run.NOT_RECTIFIED]
+    if not request_rows:
         return []
-    who = dry_run.whom(case)
-    written = (requests.CASES, requests.DECISIONS)
-    own = {(place.name, row_id) for place in written for row_id in place.own(who)}
-    names = {place.name for place in written}
-    return [row for row in about if row[0] not in names or row in own]
+    person = dry_run.person_of(case)
+    holders = (requests.CASES, requests.DECISIONS)
+    own = {(place.name, row_id) for place in holders for row_id in place.own(person)}
+    names = {place.name for place in holders}
+    return [row for row in request_rows if row[0] not in names or row in own]
 
 
-def _rows(case: Case, plan: CasePlan, told: Decision) -> list[Row]:
-    """Return the rows that are meant, each once; Invalid for one not in the plan."""
-    chosen = dict.fromkeys(told.rows)
-    if told.all_doubtful:
-        waiting = dry_run.doubts(plan)["ids"]
-        chosen |= dict.fromkeys((p, one) for p, ids in waiting.items() for one in ids)
-    if not chosen:
+def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
+    """Return the selected rows, each once; Invalid for one not in the plan."""
+    selected = dict.fromkeys(decision.rows)
+    if decision.all_doubtful:
+        ids_by_place = dry_run.doubts(plan)["ids"]
+        selected |= dict.fromkeys(
+            (p, row_id) for p, ids in ids_by_place.items() for row_id in ids
+        )
+    if not selected:
         raise errors.Invalid("No row was chosen.", code="no_rows")
-    if len(chosen) > MOST and not told.all_doubtful:
-        raise errors.TooLarge(what="rows", limit=MOST, size=len(chosen))
-    known = {(place, row[0]) for place, rows in plan.rows.items() for row in rows}
-    foreign = [row for row in chosen if row not in known]
+    if len(selected) > MAX_ROWS and not decision.all_doubtful:
+        raise errors.TooLarge(what="rows", limit=MAX_ROWS, size=len(selected))
+    planned = {(place, row[0]) for place, rows in plan.rows.items() for row in rows}
+    foreign = [row for row in selected if row not in planned]
     if foreign:
         detail = "The plan has no such row; read the newest one."
         raise errors.Invalid(detail, code="unknown_row", rows=len(foreign))
-    if told.verdict == Verdict.SPARED:
-        wiped = _wiped(case, chosen)
-        if wiped:
-            detail = "What was written about the request itself goes with it."
-            raise errors.Invalid(detail, code="row_goes", rows=len(wiped))
-    return list(chosen)
+    if decision.verdict == Verdict.SPARED:
+        own_rows = _rows_of_own_request(case, selected)
+        if own_rows:
+            detail = (
+                "Texts about the request itself are erased with it and cannot be kept."
+            )
+            raise errors.Invalid(detail, code="row_goes", rows=len(own_rows))
+    return list(selected)
 
 
 def _keep(
-    case: Case, rows: Iterable[Row], told: Decision, reason: str, by: Actor
+    case: Case, rows: Iterable[Row], decision: Decision, reason: str, by: Actor
 ) -> None:
-    spares = told.verdict == Verdict.SPARED
+    spares = decision.verdict == Verdict.SPARED
     RowVerdict.objects.bulk_create(
         [
             RowVerdict(
@@ -107,8 +113,8 @@ def _keep(
                 case=case,
                 place=place,
                 row_id=row_id,
-                verdict=told.verdict,
-                ground=told.ground if spares else "",
+                verdict=decision.verdict,
+                ground=decision.ground if spares else "",
                 reason=reason,
                 decided_by=by.label,
                 decided_at=timezone.now(),
@@ -122,34 +128,38 @@ def _keep(
     )
 
 
-def decide(case: Case, plan_hash: str, told: Decision, *, by: Actor) -> CasePlan:
-    """Decide on rows of exactly this plan; return the plan that follows from it."""
+def decide(case: Case, plan_hash: str, decision: Decision, *, by: Actor) -> CasePlan:
+    """Decide on rows of exactly this plan; return the new plan."""
     by.require(cases.MAY, case.workspace_id)
-    reason = _reason(told)
+    reason = _reason(decision)
     with transaction.atomic():
         live = transitions.locked(case)
-        transitions.goal(live, Verb.PLAN)
+        transitions.target_state(live, Verb.PLAN)
         plan = cases.latest_plan(live)
         if plan is None or plan.plan_hash != plan_hash:
             detail = "There is a newer plan; read that one."
             raise errors.Conflict(detail, code="stale_plan")
-        rows = _rows(live, plan, told)
-        _keep(live, rows, told, reason, by)
-        _tell(live, len(rows), told, by)
+        rows = _rows(live, plan, decision)
+        _keep(live, rows, decision, reason, by)
+        _record(live, len(rows), decision, by)
     return dry_run.make(transitions.case(by, case.pk), by=by)
 
 
-def _tell(case: Case, count: int, told: Decision, by: Actor) -> None:
-    """Leave the decision in the ledger, the timeline and the journal, in numbers."""
-    scope = {"verdict": str(told.verdict), "rows": count, "ground": told.ground or None}
+def _record(case: Case, count: int, decision: Decision, by: Actor) -> None:
+    """Record the decision in audit log, timeline and journal, as counts."""
+    scope = {
+        "verdict": str(decision.verdict),
+        "rows": count,
+        "ground": decision.ground or None,
+    }
     row = audit_log.begin(
         case.subject_ref, ActionKind.DECIDE, by=by, case_ref=case.id, scope=scope
     )
     audit_log.finish(row, ActionStatus.COMPLETED)
     rows = "1 row" if count == 1 else f"{count:,} rows"
-    if told.verdict == Verdict.SPARED:
-        text = f"{rows} kept by decision: {Ground(told.ground).label.lower()}"
+    if decision.verdict == Verdict.SPARED:
+        text = f"{rows} kept by decision: {Ground(decision.ground).label.lower()}"
     else:
         text = f"{rows} decided to be this person’s"
     transitions.event(case, CaseEvent.Kind.FACT, text, by=by, data=scope)
-    transitions.tell(case, "rows_decided", by=by, told=scope)
+    transitions.record(case, "rows_decided", by=by, details=scope)

@@ -1,10 +1,9 @@
-"""What a search at the end of a run looks for, sealed, until the case is over.
+"""The search terms of a run's final search, encrypted on disk until the case closes.
 
-No table may hold a name while it goes on, and rows that went cannot be asked for their
-words again; the search has to know both, also after a crash. So the names, the links to
-rows that stayed and the rare words of rows that went rest in files that only this
-installation can read: the names until they are back or gone for good, the words until
-the case is closed.
+During the search no table may hold a name, and erased rows have no words to read; the
+search needs both, also after a crash. So the names, the links to rows that stayed and
+the rare words of erased rows are kept in files encrypted with this installation's key:
+the names until they are restored or finally erased, the words until the case is closed.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ from gdpr.models import Case
 from memory.journal import append as journal
 
 FOLDER: Final = "erasures"
-# More words prove no more, and a large erasure must not fill the disk with them.
-MOST_BYTES: Final = 16 * 1024 * 1024
+# More words prove no more; a large erasure must not fill the disk with them.
+MAX_BYTES: Final = 16 * 1024 * 1024
 _NONCE: Final = 12
 _LENGTH: Final = 4
 
-# A link as it is kept: its place, the row there, and how it came about.
+# A link as it is stored: place, row id, and how it was made (``Via``).
 Link = tuple[str, str, str]
 
 
@@ -47,18 +46,18 @@ def _key(case: Case) -> bytes:
 
 # ── Names, and links to what stayed ──────────────────────────────────────────
 def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
-    """Seal names and links, durably; an envelope that is there already stays."""
+    """Write names and links to the file, synced; an existing file is kept."""
     path = _path(case)
     if path.exists():
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = io.BytesIO()
     sealer = encrypted_file.Sealer(target, _key(case))
-    told = {
+    content = {
         "names": [[name.subject_id, name.kind, name.value] for name in names],
         "links": [list(link) for link in links],
     }
-    sealer.write(json.dumps(told).encode())
+    sealer.write(json.dumps(content).encode())
     sealer.close()
     fresh = path.with_suffix(".tmp")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -70,34 +69,38 @@ def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
     _sync(path.parent)
 
 
-def _told(case: Case) -> dict[str, Any] | None:
+def _content(case: Case) -> dict[str, Any] | None:
     try:
         data = _path(case).read_bytes()
     except FileNotFoundError:
         return None
-    told = b"".join(encrypted_file.opened(io.BytesIO(data), _key(case)))
-    return dict(json.loads(told))
+    content = b"".join(encrypted_file.decrypted_pieces(io.BytesIO(data), _key(case)))
+    return dict(json.loads(content))
 
 
 def get(case: Case) -> list[Name] | None:
-    """Return the sealed names, None when there is no envelope."""
-    told = _told(case)
-    return None if told is None else [Name(*one) for one in told["names"]]
+    """Return the sealed names, None when there is no file."""
+    content = _content(case)
+    return None if content is None else [Name(*row) for row in content["names"]]
 
 
 def links(case: Case) -> list[Link]:
-    """Return the sealed links, none when there is no envelope."""
-    told = _told(case)
-    return [] if told is None else [(one[0], one[1], one[2]) for one in told["links"]]
+    """Return the sealed links, empty when there is no file."""
+    content = _content(case)
+    return (
+        []
+        if content is None
+        else [(row[0], row[1], row[2]) for row in content["links"]]
+    )
 
 
-def give_back(case: Case) -> None:
-    """Take the names' envelope away: they are in their tables again."""
+def drop_names(case: Case) -> None:
+    """Delete the file of names: they are in their tables again."""
     _remove(_path(case))
 
 
 def drop(case: Case) -> None:
-    """Take everything away, names and words; nothing to do when there is nothing."""
+    """Delete the files of names and words, if any."""
     for ending in ("names", "tmp", "words"):
         _remove(_path(case, ending))
 
@@ -108,18 +111,18 @@ def _remove(path: Path) -> None:
         _sync(path.parent)
 
 
-# ── Words of rows that went ──────────────────────────────────────────────────
+# ── Words of erased rows ─────────────────────────────────────────────────────
 @dataclass(slots=True)
 class Words:
-    """What was kept: the strings, how many runners wrote, whether it is all there."""
+    """The kept strings, how many runners wrote them, and whether all were readable."""
 
     strings: set[bytes] = field(default_factory=set)
     runners: int = 0
-    whole: bool = True
+    complete: bool = True
 
-    def told(self) -> str:
-        """Return on what a search rests, for its report."""
-        if not self.whole:
+    def note(self) -> str:
+        """Return a limitation of the search for its report, or an empty text."""
+        if not self.complete:
             return (
                 "the file of the erased rows' own words was damaged: after a crash the"
                 " search rests on names and on words of rows that went since"
@@ -136,26 +139,26 @@ def _cipher(case: Case) -> AESGCM:
     return AESGCM(encrypted_file.key_for(journal.key(), f"words of {case.id}"))
 
 
-def keep(case: Case, strings: Iterable[bytes]) -> None:
-    """Seal strings of rows that are about to go, behind those kept before.
+def append_words(case: Case, strings: Iterable[bytes]) -> None:
+    """Append strings of rows about to be erased, encrypted.
 
-    Not synced: the end of a process loses nothing, a power cut perhaps the last rows'.
+    Not synced: a killed process loses nothing, a power cut may lose the last rows.
     """
     path = _path(case, "words")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     handle = os.open(path, flags, 0o600)
     with os.fdopen(handle, "ab") as file:
-        if os.fstat(file.fileno()).st_size > MOST_BYTES:
+        if os.fstat(file.fileno()).st_size > MAX_BYTES:
             return
-        told = json.dumps([one.hex() for one in strings]).encode()
+        content = json.dumps([string.hex() for string in strings]).encode()
         nonce = secrets.token_bytes(_NONCE)
-        box = _cipher(case).encrypt(nonce, told, None)
+        box = _cipher(case).encrypt(nonce, content, None)
         file.write(len(box).to_bytes(_LENGTH, "big") + nonce + box)
 
 
 def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Return (nonce, box) of each whole record; what a crash cut off is left out."""
+    """Yield (nonce, ciphertext) of each complete record; a torn last one is skipped."""
     at = 0
     while at + _LENGTH + _NONCE <= len(data):
         size = int.from_bytes(data[at : at + _LENGTH], "big")
@@ -167,39 +170,39 @@ def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def words(case: Case) -> Words:
-    """Return what was kept of the rows that went."""
-    found = Words()
+    """Return the kept words of erased rows."""
+    result = Words()
     try:
         data = _path(case, "words").read_bytes()
     except FileNotFoundError:
-        return found
+        return result
     cipher = _cipher(case)
     for nonce, box in _boxes(data):
         try:
             strings: Sequence[str] = json.loads(cipher.decrypt(nonce, box, None))
         except (InvalidTag, ValueError):
-            found.whole = False
+            result.complete = False
             continue
-        found.runners += not strings
-        found.strings.update(bytes.fromhex(one) for one in strings)
-    return found
+        result.runners += not strings
+        result.strings.update(bytes.fromhex(text) for text in strings)
+    return result
 
 
-def taken_up(case: Case) -> Words:
-    """Note that a runner begins or goes on; return what those before it kept."""
-    _cut(_path(case, "words"))
-    keep(case, ())
+def resume_words(case: Case) -> Words:
+    """Record that a runner starts or resumes; return the words kept before."""
+    _drop_torn_record(_path(case, "words"))
+    append_words(case, ())
     return words(case)
 
 
-def _cut(path: Path) -> None:
-    """Take away what a crash cut off: behind it nothing could be read."""
+def _drop_torn_record(path: Path) -> None:
+    """Truncate a record torn by a crash: nothing behind it could be read."""
     if not path.exists():
         return
     data = path.read_bytes()
-    whole = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
-    if whole < len(data):
-        os.truncate(path, whole)
+    length = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
+    if length < len(data):
+        os.truncate(path, length)
 
 
 def _sync(folder: Path) -> None:

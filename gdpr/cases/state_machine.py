@@ -1,4 +1,4 @@
-"""What may become of a case: one table, verb by verb."""
+"""The states of a case and its allowed transitions, in one table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 class State(StrEnum):
-    """Where a case stands; the values of ``gdpr.models.CaseState``."""
+    """The values of ``gdpr.models.CaseState``."""
 
     RECEIVED = "received"
     IDENTIFIED = "identified"
@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class Verb(StrEnum):
-    """What people and runners do with a case."""
+    """The actions of people and runners on a case."""
 
     IDENTIFY = "identify"
     PLAN = "plan"
@@ -41,12 +41,12 @@ class Verb(StrEnum):
     NOTE = "note"
 
 
-R, I, P, A = State.RECEIVED, State.IDENTIFIED, State.PLANNED, State.APPROVED  # noqa: E741
-RUN, VER = State.RUNNING, State.VERIFYING
-HELD, PART = State.ON_HOLD, State.PARTIAL
-DONE, NO = State.COMPLETE, State.REFUSED
-
-_OPEN: Final = (R, I, P, A, RUN, VER, HELD, PART)
+_OPEN: Final = tuple(
+    state for state in State if state not in (State.COMPLETE, State.REFUSED)
+)
+_BEFORE_RUN: Final = (
+    State.RECEIVED, State.IDENTIFIED, State.PLANNED, State.APPROVED,
+)  # fmt: skip
 
 
 def _stays(*states: State) -> dict[State, State]:
@@ -57,23 +57,26 @@ def _to(goal: State, *states: State) -> dict[State, State]:
     return dict.fromkeys(states, goal)
 
 
-# verb → where it is allowed → where it leads. A pair that is missing is refused.
+# verb → allowed state → next state. A pair that is missing is refused.
 TABLE: Final[dict[Verb, dict[State, State]]] = {
-    Verb.IDENTIFY: {R: I, **_stays(I, P, A)},
-    # A new plan drops an approval: it was given to another plan.
-    Verb.PLAN: _to(P, R, I, P, A, PART),
-    Verb.APPROVE: _to(A, P),
-    Verb.EXECUTE: _to(RUN, P, A),
-    # The runner found that the world had moved, before it touched anything.
-    Verb.STEP_BACK: _to(P, RUN),
-    Verb.VERIFY: _to(VER, RUN),
-    Verb.REWORK: _to(RUN, VER),
-    Verb.COMPLETE: _to(DONE, VER),
-    Verb.LEAVE_PARTIAL: _to(PART, RUN, VER),
-    Verb.HOLD: _to(HELD, R, I, P, A, RUN, PART),
-    # Where it leads is where the case was held.
-    Verb.RESUME: _stays(HELD),
-    Verb.REFUSE: _to(NO, R, I, P, A, HELD),
+    Verb.IDENTIFY: {
+        **_to(State.IDENTIFIED, State.RECEIVED),
+        **_stays(State.IDENTIFIED, State.PLANNED, State.APPROVED),
+    },
+    # A new plan drops the approval, which was given to another plan.
+    Verb.PLAN: _to(State.PLANNED, *_BEFORE_RUN, State.PARTIAL),
+    Verb.APPROVE: _to(State.APPROVED, State.PLANNED),
+    Verb.EXECUTE: _to(State.RUNNING, State.PLANNED, State.APPROVED),
+    # The runner found changed rows before it changed anything itself.
+    Verb.STEP_BACK: _to(State.PLANNED, State.RUNNING),
+    Verb.VERIFY: _to(State.VERIFYING, State.RUNNING),
+    Verb.REWORK: _to(State.RUNNING, State.VERIFYING),
+    Verb.COMPLETE: _to(State.COMPLETE, State.VERIFYING),
+    Verb.LEAVE_PARTIAL: _to(State.PARTIAL, State.RUNNING, State.VERIFYING),
+    Verb.HOLD: _to(State.ON_HOLD, *_BEFORE_RUN, State.RUNNING, State.PARTIAL),
+    # The next state is the one in which the case was put on hold.
+    Verb.RESUME: _stays(State.ON_HOLD),
+    Verb.REFUSE: _to(State.REFUSED, *_BEFORE_RUN, State.ON_HOLD),
     Verb.EXTEND: _stays(*_OPEN),
     Verb.ASSIGN: _stays(*_OPEN),
     Verb.NOTE: _stays(*_OPEN),
@@ -81,17 +84,18 @@ TABLE: Final[dict[Verb, dict[State, State]]] = {
 
 
 def target(verb: Verb, state: str, held_from: str = "") -> State | None:
-    """Return where a verb leads from a state, None where it is not allowed.
+    """Return the next state of a verb, None where it is not allowed.
 
-    A case that was held while it ran, or before, goes back to exactly there; a hold
-    without a past is no hold.
+    A case on hold resumes in exactly the state ``held_from``; without a valid one it
+    cannot resume.
     """
     goal = TABLE[verb].get(State(state))
     if verb is Verb.RESUME and goal is not None:
         past = State(held_from) if held_from else None
         return past if past in TABLE[Verb.HOLD] else None
-    if verb is Verb.REFUSE and state == HELD and held_from in (RUN, PART):
-        # Part of it is done already: there is nothing left to refuse.
+    has_run = held_from in (State.RUNNING, State.PARTIAL)
+    if verb is Verb.REFUSE and state == State.ON_HOLD and has_run:
+        # Part of it is carried out already: it cannot be refused any more.
         return None
     return goal
 
@@ -102,5 +106,5 @@ def verbs(state: str, held_from: str = "") -> list[Verb]:
 
 
 def is_open(state: str) -> bool:
-    """Whether a case still waits for something."""
+    """Whether a case is neither complete nor refused."""
     return State(state) in _OPEN

@@ -1,6 +1,6 @@
-"""The book of cases: finding and locking one, moving it, and what its timeline says.
+"""Loading and locking a case, changing its state, and recording what happened.
 
-Nothing of a person's words leaves a case: the journal hears of ids, states and counts.
+No text about a person leaves a case: the journal gets ids, states and counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 TEXT_CHARS: Final = 4_000
-WIPED: Final = "[erased]"
+ERASED: Final = "[erased]"
 Kind = CaseEvent.Kind
 
 
@@ -25,27 +25,29 @@ def case(actor: Actor, case_id: str) -> Case:
     """Return a case of the actor's workspace."""
     actor.require("gdpr.read")
     rows = Case.objects.select_related("subject", "workspace")
-    found = rows.filter(workspace_id=actor.workspace_id, pk=case_id).first()
-    if found is None:
+    match = rows.filter(workspace_id=actor.workspace_id, pk=case_id).first()
+    if match is None:
         raise errors.NotFound
-    return found
+    return match
 
 
 def locked(case: Case) -> Case:
     """Return a case as it is now, locked until the transaction ends."""
     rows = Case.objects.select_for_update(of=("self",)).select_related("subject")
-    found = rows.filter(workspace_id=case.workspace_id, pk=case.pk).first()
-    if found is None:
+    match = rows.filter(workspace_id=case.workspace_id, pk=case.pk).first()
+    if match is None:
         raise errors.NotFound
-    return found
+    return match
 
 
-def words(value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True) -> str:
-    """Return a person's text without its edges; Invalid when it is none."""
+def clean_text(
+    value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True
+) -> str:
+    """Return a user's text stripped; raise Invalid or TooLarge when it is unfit."""
     text = value.strip()
     if need and not text:
         code = f"{field}_required"
-        raise errors.Invalid(f"Say something in {field}.", code=code)
+        raise errors.Invalid(f"{field} must not be empty.", code=code)
     if len(text) > limit:
         raise errors.TooLarge(what=field, limit=limit, size=len(text))
     if not entries.is_storable(text):
@@ -54,17 +56,18 @@ def words(value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True)
     return text
 
 
-def goal(case: Case, verb: Verb) -> CaseState:
-    """Return where a verb leads; Conflict ``wrong_state`` when it leads nowhere."""
+def target_state(case: Case, verb: Verb) -> CaseState:
+    """Return a verb's next state; Conflict ``wrong_state`` where it is not allowed."""
     state = state_machine.target(verb, case.state, case.held_from)
     if state is None:
         label = CaseState(case.state).label.lower()
         raise errors.Conflict(
-            f"The case is {label}; this does not go from there.",
+            f"The case is {label}; this action is not allowed in that state.",
             code="wrong_state",
             state=case.state,
             allowed=[
-                one.value for one in state_machine.verbs(case.state, case.held_from)
+                verb_allowed.value
+                for verb_allowed in state_machine.verbs(case.state, case.held_from)
             ],
         )
     return CaseState(state.value)
@@ -78,7 +81,7 @@ def event(
     by: Actor,
     data: Mapping[str, Any] | None = None,
 ) -> CaseEvent:
-    """Add a line to the timeline."""
+    """Add an event to the timeline."""
     return CaseEvent.objects.create(
         workspace_id=case.workspace_id,
         case=case,
@@ -90,43 +93,43 @@ def event(
     )
 
 
-def tell(
+def record(
     case: Case,
-    what: str,
+    event_name: str,
     *,
     by: Actor,
     severity: Severity = Severity.NOTICE,
-    told: Mapping[str, Any] | None = None,
+    details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say in the journal what happened to a case: ids and states, never a name."""
+    """Write a journal entry about a case: ids and states, never a name."""
     payload = {
         "case_id": case.id,
         "subject_id": case.subject_ref,
         "kind": case.kind,
         "state": case.state,
-        **(told or {}),
+        **(details or {}),
     }
     new = NewEntry(
-        entry_type=f"gdpr.{what}",
+        entry_type=f"gdpr.{event_name}",
         severity=severity,
-        summary=f"Case {case.id}: {what.replace('_', ' ')}",
+        summary=f"Case {case.id}: {event_name.replace('_', ' ')}",
         payload=payload,
     )
     journal.write([new], by=by)
 
 
-def move(case: Case, verb: Verb, text: str, *, by: Actor, **told: Any) -> Case:
-    """Carry a locked case to where a verb leads, with its event and its entry.
+def move(case: Case, verb: Verb, text: str, *, by: Actor, **details: Any) -> Case:
+    """Move a locked case to a verb's next state, with an event and a journal entry.
 
-    The caller has set the other fields; everything is saved here. ``told`` goes into
-    the event's data and the journal.
+    The caller has set the other fields; everything is saved here. ``details`` go into
+    the event's data and the journal payload.
     """
-    before, case.state = case.state, goal(case, verb)
+    before, case.state = case.state, target_state(case, verb)
     case.version += 1
     case.save()
     kind = Kind.FACT if case.state == before else Kind.MOVED
-    event(case, kind, text, by=by, data={"verb": verb.value, **told})
-    tell(case, f"case_{ENTRY[verb]}", by=by, told=told)
+    event(case, kind, text, by=by, data={"verb": verb.value, **details})
+    record(case, f"case_{ENTRY[verb]}", by=by, details=details)
     return case
 
 

@@ -1,8 +1,8 @@
-"""The way of a case until it runs: open, identify, plan, approve, execute, hold.
+"""The workflow of a case until it runs: open, identify, plan, approve, execute, hold.
 
-Each verb locks the case, asks ``state_machine``, and writes the case, its event and a
-journal entry in one transaction. Of two people who do the same at once one finds the
-case moved: Conflict ``wrong_state``.
+Each verb locks the case, checks ``state_machine``, and writes the case, its event and a
+journal entry in one transaction. Of two concurrent callers the second finds the
+state changed: Conflict ``wrong_state``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.utils import timezone
 from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
 from gdpr.cases.privacy_settings import PrivacySettings
 from gdpr.cases.state_machine import Verb
-from gdpr.cases.transitions import Kind, locked, move, words
+from gdpr.cases.transitions import Kind, clean_text, locked, move
 from gdpr.models import (
     Case,
     CaseKind,
@@ -31,9 +31,9 @@ from memory.rules.entries import Severity
 from memory.rules.permissions import Actor
 
 MAY: Final = "gdpr.manage"
-# What a hold keeps from being destroyed; access and restriction destroy nothing.
+# Kinds that a hold stops; access and restriction erase nothing.
 HOLDABLE: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
-WORDS: Final = {
+PHRASE_VERBS: Final = {
     CaseKind.ERASURE: "erase",
     CaseKind.ACCESS: "export",
     CaseKind.RECTIFICATION: "rectify",
@@ -44,7 +44,7 @@ EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCase:
-    """A request as it came in; ``received_at`` is now unless it is told."""
+    """A request to open; ``received_at`` defaults to now."""
 
     subject_id: str
     kind: CaseKind
@@ -56,8 +56,8 @@ class NewCase:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanMade:
-    """A dry run: its hash, what people read, and place → [[row id, fate], …]."""
+class PlanDraft:
+    """A dry run: its hash, its body for display, and place → [[row id, fate], …]."""
 
     plan_hash: str
     body: Mapping[str, Any]
@@ -65,44 +65,44 @@ class PlanMade:
 
 
 # ── Opening ──────────────────────────────────────────────────────────────────
-def _received(told: datetime | None, now: datetime) -> datetime:
-    if told is None:
+def _received(received_at: datetime | None, now: datetime) -> datetime:
+    if received_at is None:
         return now
-    if told.tzinfo is None:
+    if received_at.tzinfo is None:
         detail = "received_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_received_at")
-    if told > now:
+    if received_at > now:
         detail = "A request cannot have been received in the future."
         raise errors.Invalid(detail, code="received_in_future")
-    if told < EARLIEST:
+    if received_at < EARLIEST:
         detail = f"received_at lies before {EARLIEST:%Y}."
         raise errors.Invalid(detail, code="received_too_early")
-    return told
+    return received_at
 
 
 def _subject(workspace_id: str, subject_id: str) -> Subject:
     rows = Subject.objects.filter(workspace_id=workspace_id, pk=subject_id)
-    found = rows.first()
-    if found is None:
+    subject = rows.first()
+    if subject is None:
         raise errors.NotFound
-    if found.merged_into_id:
+    if subject.merged_into_id:
         detail = "This person was merged into another; open the case for that one."
         code = "subject_merged"
-        raise errors.Conflict(detail, code=code, merged_into=found.merged_into_id)
-    return found
+        raise errors.Conflict(detail, code=code, merged_into=subject.merged_into_id)
+    return subject
 
 
 def open_case(new: NewCase, *, by: Actor) -> Case:
     """Open a case, due one calendar month after its receipt.
 
-    A hold on everything of the person puts it on hold at once.
+    A legal hold on everything of the person puts it on hold at once.
     """
     by.require(MAY)
     now = timezone.now()
     received = _received(new.received_at, now)
-    reason = words(new.reason, "reason")
+    reason = clean_text(new.reason, "reason")
     if new.kind is CaseKind.RECTIFICATION and not new.correction:
-        detail = "A rectification says what was wrong and what is right."
+        detail = "A rectification needs the wrong text and the right one."
         raise errors.Invalid(detail, code="correction_required")
     zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
     with transaction.atomic():
@@ -113,8 +113,8 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
             subject_ref=subject.id,
             kind=new.kind,
             reason=reason,
-            requester=words(new.requester, "requester", 200, need=False),
-            ticket=words(new.ticket, "ticket", 120, need=False),
+            requester=clean_text(new.requester, "requester", 200, need=False),
+            ticket=clean_text(new.ticket, "ticket", 120, need=False),
             received_at=received,
             due_at=deadlines.due(received, zone),
             opened_by=by.label,
@@ -122,51 +122,51 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
             correction=dict(new.correction),
         )
         transitions.event(case, Kind.MOVED, "Received", by=by)
-        transitions.tell(case, "case_opened", by=by)
-        if case.kind in HOLDABLE and holding(case):
+        transitions.record(case, "case_opened", by=by)
+        if case.kind in HOLDABLE and active_hold(case):
             put_on_hold(case, by=by)
     return case
 
 
-def verify_identity(case: Case, how: str, *, by: Actor) -> Case:
-    """Record how somebody made sure that the person is who they say."""
+def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
+    """Record how the requester's identity was verified."""
     by.require(MAY, case.workspace_id)
-    told = words(how, "how", 400)
+    method_text = clean_text(method, "how", 400)
     with transaction.atomic():
         live = locked(case)
-        live.identity_how, live.identity_by = told, by.label
+        live.identity_how, live.identity_by = method_text, by.label
         live.identity_at = timezone.now()
         return move(live, Verb.IDENTIFY, "Identity verified", by=by)
 
 
 # ── Plan, approval, execution ────────────────────────────────────────────────
 def latest_plan(case: Case) -> CasePlan | None:
-    """Return the plan that counts, None before the first."""
+    """Return the newest plan, None before the first."""
     rows = CasePlan.objects.filter(workspace_id=case.workspace_id, case=case)
     return rows.order_by("-number").first()
 
 
 def phrase(case: Case, plan_hash: str) -> str:
-    """Return what a person types to confirm; it changes with the plan."""
-    word = WORDS[CaseKind(case.kind)]
+    """Return the phrase to type as confirmation; it changes with the plan."""
+    word = PHRASE_VERBS[CaseKind(case.kind)]
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
-def _must_be_identified(case: Case, rules: PrivacySettings) -> None:
+def _require_identity(case: Case, rules: PrivacySettings) -> None:
     if rules.require_identity and case.identity_at is None:
-        detail = "This workspace asks to verify the person's identity first."
+        detail = "This workspace requires that the person's identity is verified first."
         raise errors.Conflict(detail, code="identity_required")
 
 
 def may_plan(case: Case, *, by: Actor) -> None:
-    """Refuse what ``keep_plan`` would refuse, before a long dry run is made."""
+    """Make the checks of ``keep_plan``, before a long dry run starts."""
     by.require(MAY, case.workspace_id)
-    transitions.goal(case, Verb.PLAN)
-    _must_be_identified(case, privacy_settings.of(case.workspace_id))
+    transitions.target_state(case, Verb.PLAN)
+    _require_identity(case, privacy_settings.of(case.workspace_id))
 
 
-def keep_plan(case: Case, made: PlanMade, *, by: Actor) -> CasePlan:
-    """Keep a dry run as the case's next plan; an earlier approval falls with it."""
+def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
+    """Store a dry run as the case's next plan, which drops an earlier approval."""
     with transaction.atomic():
         live = locked(case)
         may_plan(live, by=by)
@@ -175,20 +175,20 @@ def keep_plan(case: Case, made: PlanMade, *, by: Actor) -> CasePlan:
             workspace_id=live.workspace_id,
             case=live,
             number=last.number + 1 if last else 1,
-            plan_hash=made.plan_hash,
-            body=dict(made.body),
-            rows=dict(made.rows),
+            plan_hash=draft.plan_hash,
+            body=dict(draft.body),
+            rows=dict(draft.rows),
             made_by=by.label,
             made_by_id=by.id,
         )
         live.approved_by = live.approved_by_id = live.approved_plan = ""
         live.approved_at = None
-        told = f"Plan {plan.number} made"
-        move(live, Verb.PLAN, told, by=by, plan_hash=plan.plan_hash, plan=plan.number)
+        text = f"Plan {plan.number} made"
+        move(live, Verb.PLAN, text, by=by, plan_hash=plan.plan_hash, plan=plan.number)
     return plan
 
 
-def _must_be_the_plan(case: Case, plan_hash: str) -> CasePlan:
+def _require_newest_plan(case: Case, plan_hash: str) -> CasePlan:
     plan = latest_plan(case)
     if plan is None or plan.plan_hash != plan_hash:
         detail = "There is a newer plan; read that one."
@@ -197,34 +197,34 @@ def _must_be_the_plan(case: Case, plan_hash: str) -> CasePlan:
 
 
 def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
-    """Approve exactly this plan; who opened the case or made the plan may not."""
+    """Approve exactly this plan; not by who opened the case or made the plan."""
     by.require(MAY, case.workspace_id)
     with transaction.atomic():
         live = locked(case)
-        transitions.goal(live, Verb.APPROVE)
-        plan = _must_be_the_plan(live, plan_hash)
+        transitions.target_state(live, Verb.APPROVE)
+        plan = _require_newest_plan(live, plan_hash)
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
             raise errors.Conflict(detail, code="same_person")
-        _must_be_decided(live, plan)
+        _require_decisions(live, plan)
         live.approved_by, live.approved_by_id = by.label, by.id
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
-        told = f"Plan {plan.number} approved"
-        return move(live, Verb.APPROVE, told, by=by, plan_hash=plan.plan_hash)
+        text = f"Plan {plan.number} approved"
+        return move(live, Verb.APPROVE, text, by=by, plan_hash=plan.plan_hash)
 
 
-def undecided(plan: CasePlan | None) -> int:
-    """Return how many doubtful rows of a plan nobody decided on."""
+def undecided_count(plan: CasePlan | None) -> int:
+    """Return how many doubtful rows of a plan have no decision."""
     return int(plan.body.get("doubts", {}).get("undecided", 0)) if plan else 0
 
 
-def _must_be_decided(case: Case, plan: CasePlan) -> None:
-    """Refuse a plan in which somebody else's rows may stand, or one spared since."""
-    # The dry run came before the lock; a row may have been spared between them.
-    if decided_rows.overrule(case, plan.rows):
-        detail = "A row of this plan was spared; a newer plan follows."
+def _require_decisions(case: Case, plan: CasePlan) -> None:
+    """Refuse a plan with undecided doubtful rows, or with a row kept since."""
+    # The dry run came before the lock; a row may have been decided between them.
+    if decided_rows.spares_planned_row(case, plan.rows):
+        detail = "A row of this plan is kept by decision; read the newer plan."
         raise errors.Conflict(detail, code="stale_plan")
-    count = undecided(plan)
+    count = undecided_count(plan)
     if count:
         raise errors.Conflict(
             "Rows of this plan may be about somebody else; decide on each of them.",
@@ -234,21 +234,21 @@ def _must_be_decided(case: Case, plan: CasePlan) -> None:
 
 
 def approval_missing(case: Case, rules: PrivacySettings) -> bool:
-    """Whether a second person still has to approve the plan that counts."""
+    """Whether a second person still has to approve the newest plan."""
     if not rules.two_person:
         return False
     plan = latest_plan(case)
     return plan is None or case.approved_plan != plan.plan_hash
 
 
-def _must_be_two(
+def _require_second_person(
     case: Case, rules: PrivacySettings, break_glass: str, by: Actor
 ) -> None:
-    """Ask for the second person; a reason breaks the glass where that is allowed."""
+    """Require a second person, or a break-glass reason where that is allowed."""
     if not rules.two_person:
         return
     if case.approved_by_id and case.approved_by_id == by.id:
-        detail = "Who approved a plan does not carry it out as well."
+        detail = "Whoever approved a plan cannot carry it out as well."
         raise errors.Conflict(detail, code="same_person")
     if not approval_missing(case, rules):
         return
@@ -261,8 +261,8 @@ def _must_be_two(
     raise errors.Conflict(detail, code="approval_required")
 
 
-def _must_be_free(case: Case) -> None:
-    hold = holding(case)
+def _require_no_hold(case: Case) -> None:
+    hold = active_hold(case)
     if hold and case.kind in HOLDABLE:
         detail = "Everything of this person is under a legal hold."
         raise errors.Conflict(detail, code="on_hold", hold_id=hold.id)
@@ -271,59 +271,66 @@ def _must_be_free(case: Case) -> None:
 def execute(
     case: Case, plan_hash: str, typed: str, *, by: Actor, break_glass: str = ""
 ) -> Case:
-    """Set a case running; the clock's worker does the work.
+    """Set a case running; the worker carries it out.
 
-    The caller has made sure that the plan still fits the world. ``break_glass`` is the
+    The caller has checked that the plan is still current. ``break_glass`` is the
     reason for going on without the second person: it raises an alarm.
     """
     by.require(MAY, case.workspace_id)
-    reason = words(break_glass, "break_glass", need=False)
+    reason = clean_text(break_glass, "break_glass", need=False)
     with transaction.atomic():
         live = locked(case)
-        transitions.goal(live, Verb.EXECUTE)
+        transitions.target_state(live, Verb.EXECUTE)
         rules = privacy_settings.of(live.workspace_id)
-        _must_be_identified(live, rules)
-        plan = _must_be_the_plan(live, plan_hash)
-        _must_be_decided(live, plan)
-        _must_be_two(live, rules, reason, by)
-        _must_be_free(live)
+        _require_identity(live, rules)
+        plan = _require_newest_plan(live, plan_hash)
+        _require_decisions(live, plan)
+        _require_second_person(live, rules, reason, by)
+        _require_no_hold(live)
         if typed.strip() != phrase(live, plan.plan_hash):
             detail = "Type the phrase exactly as the plan shows it."
             raise errors.Invalid(detail, code="wrong_phrase")
-        alone = bool(reason) and approval_missing(live, rules)
+        without_second_person = bool(reason) and approval_missing(live, rules)
         live.run += 1
         live.executed_by, live.executed_by_id = by.label, by.id
-        live.break_glass_reason = reason if alone else ""
+        live.break_glass_reason = reason if without_second_person else ""
         live.claimed_by, live.lease_until, live.held_from = "", None, ""
-        if alone:
+        if without_second_person:
             _alarm(live, reason, by)
-        told = f"Run {live.run} started"
-        return move(live, Verb.EXECUTE, told, by=by, run=live.run, break_glass=alone)
+        text = f"Run {live.run} started"
+        return move(
+            live,
+            Verb.EXECUTE,
+            text,
+            by=by,
+            run=live.run,
+            break_glass=without_second_person,
+        )
 
 
 def _alarm(case: Case, reason: str, by: Actor) -> None:
-    """Tell everybody who reads the journal; the reason stays in the case."""
+    """Raise an alarm in the journal; the reason stays in the case."""
     transitions.event(case, Kind.ALARM, f"Without a second person: {reason}", by=by)
-    transitions.tell(case, "break_glass", by=by, severity=Severity.ERROR)
+    transitions.record(case, "break_glass", by=by, severity=Severity.ERROR)
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
-def holding(case: Case) -> Hold | None:
-    """Return a hold on everything of the case's person, None when there is none."""
+def active_hold(case: Case) -> Hold | None:
+    """Return an active hold on everything of the case's person, if any."""
     rows = Hold.objects.filter(workspace_id=case.workspace_id, released_at=None)
     return rows.filter(subject_id=case.subject_id, scope="all").first()
 
 
 def put_on_hold(case: Case, *, by: Actor) -> Case:
-    """Put a locked case on hold and note where it stood."""
-    transitions.goal(case, Verb.HOLD)
+    """Put a locked case on hold and store its state."""
+    transitions.target_state(case, Verb.HOLD)
     case.held_from = case.state
     return move(case, Verb.HOLD, "On hold", by=by)
 
 
 def take_off_hold(case: Case, *, by: Actor) -> Case:
-    """Bring a locked case back to where it stood."""
-    goal = transitions.goal(case, Verb.RESUME)
+    """Resume a locked case in the state it had before the hold."""
+    goal = transitions.target_state(case, Verb.RESUME)
     resumed = move(case, Verb.RESUME, f"Resumed: {goal.label.lower()}", by=by)
     resumed.held_from = ""
     resumed.save(update_fields=["held_from"])

@@ -1,8 +1,8 @@
-"""Certificates as documents: one canonical form, a signature, and what is wrong.
+"""Certificates as documents: canonical form, signature, and reasons for rejection.
 
 A certificate is ``{"content": …, "signature": …}``. The signature is Ed25519 (RFC 8032)
-over the content in the canonical form of RFC 8785, so anybody can check it with any
-two libraries that know these two standards. Nothing here needs a database.
+over the content in the canonical form of RFC 8785, so it can be verified with any
+two libraries for these standards. Nothing here needs a database.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from memory.rules.json_structure import is_within
 VERSION: Final = 1
 ALGORITHM: Final = "Ed25519"
 CANONICAL: Final = "RFC 8785"
-MOST_BYTES: Final = 256 * 1024
-# One that names every place it could hold has some hundred.
-MOST_VALUES: Final = 10_000
+MAX_BYTES: Final = 256 * 1024
+# A certificate that names every place has a few hundred values.
+MAX_VALUES: Final = 10_000
 PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 CONTENT_NEEDS: Final = {
@@ -44,7 +44,7 @@ CONTENT_NEEDS: Final = {
 }
 SIGNATURE_NEEDS: Final = ("algorithm", "canonical", "key_id", "public_key", "value")
 
-# Every way a certificate can be wrong, in words for somebody who has never seen one.
+# Every reason for rejection, in words for a reader who has never seen a certificate.
 SENTENCES: Final = {
     "malformed": "This is not a certificate, or a part of it is missing.",
     "future_version": "It was made by a newer version; this one cannot judge it.",
@@ -61,7 +61,7 @@ SENTENCES: Final = {
 
 @dataclass(slots=True)
 class Verdict:
-    """What a check found. ``intact`` is the signature alone; ``valid`` is everything.
+    """The result of a check. ``intact``: the signature alone; ``valid``: everything.
 
     ``reasons`` are keys of ``SENTENCES``.
     """
@@ -73,22 +73,22 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Nothing speaks against it."""
+        """Intact, and without a reason for rejection."""
         return self.intact and not self.reasons
 
     def add(self, reason: str) -> None:
-        """Note something that speaks against the certificate, once."""
+        """Add a reason for rejection, once."""
         if reason not in self.reasons:
             self.reasons.append(reason)
 
     @property
     def sentences(self) -> list[str]:
-        """The reasons in plain words."""
+        """The reasons as sentences."""
         return [SENTENCES[reason] for reason in self.reasons]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The reasons with their words."""
+        """The reasons with their sentences."""
         return [(reason, SENTENCES[reason]) for reason in self.reasons]
 
 
@@ -103,7 +103,7 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str, size: int) -> bytes:
-    """Return the bytes of base64; one spelling only, or a flipped bit went unseen."""
+    """Decode base64; only the canonical spelling, so that every change shows."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -119,20 +119,20 @@ def public_of(private: Ed25519PrivateKey) -> str:
 
 
 def key_id(public_key: str) -> str:
-    """Return the name of a key: it follows from the key itself."""
+    """Return the id of a key: a prefix of the SHA-256 of its 32 bytes."""
     raw = decode(public_key, PUBLIC_BYTES)
     return f"ed25519-{hashlib.sha256(raw).hexdigest()[:16]}"
 
 
 def digest_name(secret: str) -> str:
-    """Return a name that follows from a secret and tells nothing about it."""
+    """Return an id derived from a secret, which cannot be read out of it."""
     digest = hashlib.sha256(b"crewship installation v1\x00" + secret.encode())
     return f"in-{digest.hexdigest()[:16]}"
 
 
 # ── Making ───────────────────────────────────────────────────────────────────
 def canonical(value: Any) -> bytes:
-    """Return the one form of a JSON value that is signed."""
+    """Return the RFC 8785 form of a JSON value: what is signed."""
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError):
@@ -140,27 +140,27 @@ def canonical(value: Any) -> bytes:
 
 
 def sign(content: Mapping[str, Any], private: Ed25519PrivateKey) -> str:
-    """Return a signed certificate as text; its key's id is put into the content."""
+    """Return a signed certificate as text; the key's id is added to the content."""
     public = public_of(private)
     name = key_id(public)
-    whole = {**content, "key_id": name}
+    signed_content = {**content, "key_id": name}
     signature = {
         "algorithm": ALGORITHM,
         "canonical": CANONICAL,
         "key_id": name,
         "public_key": public,
-        "value": encode(private.sign(canonical(whole))),
+        "value": encode(private.sign(canonical(signed_content))),
     }
-    return canonical({"content": whole, "signature": signature}).decode()
+    return canonical({"content": signed_content, "signature": signature}).decode()
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
-def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that appears twice: two readers would see two documents."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a duplicate key: two parsers could read two documents."""
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise Malformed
-    return found
+    return mapping
 
 
 def _no_constant(_: str) -> Any:
@@ -171,22 +171,22 @@ def parse(document: str | bytes) -> dict[str, Any]:
     """Return a certificate's JSON; raise Malformed for anything else."""
     try:
         raw = document if isinstance(document, bytes) else document.encode()
-        if len(raw) > MOST_BYTES or not is_within(raw, values=MOST_VALUES):
+        if len(raw) > MAX_BYTES or not is_within(raw, values=MAX_VALUES):
             raise Malformed
-        found = json.loads(
+        parsed = json.loads(
             raw.decode("utf-8-sig"),
-            object_pairs_hook=_no_twins,
+            object_pairs_hook=_refuse_duplicates,
             parse_constant=_no_constant,
         )
     except (ValueError, RecursionError):
         raise Malformed from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise Malformed
-    return found
+    return parsed
 
 
 def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return content and signature; whatever stands beside them would be unsigned."""
+    """Return content and signature; any other member would be unsigned."""
     content, signature = document.get("content"), document.get("signature")
     if set(document) != {"content", "signature"}:
         raise Malformed
@@ -201,15 +201,15 @@ def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]
     return content, signature
 
 
-def _is_whole(content: Mapping[str, Any]) -> bool:
+def _has_required_fields(content: Mapping[str, Any]) -> bool:
     return all(
         isinstance(content.get(name), kind) and not isinstance(content[name], bool)
         for name, kind in CONTENT_NEEDS.items()
     )
 
 
-def _holds(public_key: str, content: Any, value: str) -> bool:
-    """Whether a signature over a content was made with a key."""
+def _verifies(public_key: str, content: Any, value: str) -> bool:
+    """Whether a key made a signature over a content."""
     try:
         key = Ed25519PublicKey.from_public_bytes(decode(public_key, PUBLIC_BYTES))
         key.verify(decode(value, SIGNATURE_BYTES), canonical(content))
@@ -218,26 +218,26 @@ def _holds(public_key: str, content: Any, value: str) -> bool:
     return True
 
 
-def _judge_key(
+def _check_key(
     verdict: Verdict, signature: Mapping[str, str], keys: Mapping[str, str]
 ) -> None:
-    """Say whether the signature holds, and whose it is."""
+    """Set ``intact``, and add the reasons about the signature and its key."""
     content, value = verdict.content, signature["value"]
-    named = keys.get(signature["key_id"])
-    carried = _holds(signature["public_key"], content, value)
-    if named is None:
-        verdict.intact = carried
+    registered_key = keys.get(signature["key_id"])
+    signed_by_given_key = _verifies(signature["public_key"], content, value)
+    if registered_key is None:
+        verdict.intact = signed_by_given_key
         verdict.add("unknown_key")
-        if not carried:
+        if not signed_by_given_key:
             verdict.add("tampered")
         return
-    verdict.intact = _holds(named, content, value)
-    if named != signature["public_key"]:
+    verdict.intact = _verifies(registered_key, content, value)
+    if registered_key != signature["public_key"]:
         verdict.add("wrong_key")
     if verdict.intact:
         return
-    others = any(_holds(one, content, value) for one in keys.values())
-    verdict.add("wrong_key" if carried or others else "tampered")
+    signed_by_another = any(_verifies(key, content, value) for key in keys.values())
+    verdict.add("wrong_key" if signed_by_given_key or signed_by_another else "tampered")
 
 
 def verify(
@@ -246,7 +246,7 @@ def verify(
     *,
     case_id: str = "",
 ) -> Verdict:
-    """Check a certificate against the keys one trusts (id → public key, base64).
+    """Check a certificate against trusted keys (id → public key, base64).
 
     ``case_id`` is the case it should be about, when the caller knows.
     """
@@ -259,13 +259,13 @@ def verify(
         verdict.add("malformed")
         return verdict
     verdict.key_id, verdict.content = signature["key_id"], content
-    _judge_key(verdict, signature, keys)
+    _check_key(verdict, signature, keys)
     if content.get("key_id") != signature["key_id"]:
         verdict.add("wrong_key")
     version = content.get("version")
     if isinstance(version, int) and version > VERSION:
         verdict.add("future_version")
-    elif not _is_whole(content):
+    elif not _has_required_fields(content):
         verdict.add("malformed")
     if case_id and content.get("case_id") != case_id:
         verdict.add("wrong_case")

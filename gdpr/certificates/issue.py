@@ -1,7 +1,7 @@
-"""Certificates: what a run proved, signed, without a word about whom.
+"""Certificates: what a run proved, signed, without the person's data.
 
 A certificate is issued once per run and never changed; the next run's certificate names
-the one it replaces. What is inside was counted by whoever ran the case; here it is put
+the one it replaces. The runner counted what is inside; here it is put
 together, signed, kept and checked.
 """
 
@@ -26,13 +26,13 @@ from gdpr.certificates import document as certificate_document
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
 from gdpr.models import Case, CaseKind, Certificate
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.models import ids
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# What no run can prove, in words for somebody who decides whether it is enough.
+# What no run can prove, for the reader who decides whether the rest is enough.
 MEDIUM: Final = (
     "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
     "on the medium until something else is written there. Encryption at rest answers "
@@ -50,15 +50,15 @@ REPLICAS: Final = (
     "Anything about replicas, archived write-ahead logs and base backups of "
     "PostgreSQL: they follow their own retention."
 )
-RAN: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a run counted. Ids, numbers and digests only: never a word of a person.
+    """What a run counted: ids, numbers and digests only, never a person's data.
 
-    ``spared`` is ground → rows that a person said stay. ``rows_digest`` is the SHA-256,
-    in hex, of the ids of the rows that were acted on.
+    ``spared_grounds`` is ground → rows kept by decision. ``rows_digest`` is the hex
+    SHA-256 of the ids of the rows that were acted on.
     """
 
     result: str
@@ -70,7 +70,7 @@ class Facts:
     residue: Mapping[str, Any]
     journal: Mapping[str, Any]
     ledger_action: str
-    spared: Mapping[str, int] = field(default_factory=dict)
+    spared_grounds: Mapping[str, int] = field(default_factory=dict)
     does_not_prove: Sequence[str] = ()
     software: Mapping[str, str] = field(default_factory=dict)
 
@@ -81,18 +81,18 @@ def _stamp(moment: datetime | None) -> str | None:
 
 
 def _software() -> dict[str, str]:
-    told = {"python": platform.python_version(), "django": django.get_version()}
+    versions = {"python": platform.python_version(), "django": django.get_version()}
     if connection.vendor == "sqlite":
-        return told | {"sqlite": sqlite3.sqlite_version}
+        return versions | {"sqlite": sqlite3.sqlite_version}
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         row = cursor.fetchone()
-    return told | {"postgresql": str(row[0])}
+    return versions | {"postgresql": str(row[0])}
 
 
 def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
-    """Return what a certificate of this case does not prove, in plain words."""
-    if case.kind not in RAN:
+    """Return what a certificate of this case does not prove, as sentences."""
+    if case.kind not in ERASING_KINDS:
         return [*extra, COPIES]
     days = privacy_settings.of(case.workspace_id).backup_days
     last = (now + timedelta(days=days)).date()
@@ -103,46 +103,47 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
         f"That backups made before this run are gone: the last of them expires on "
         f"{last:%Y-%m-%d} at the latest, and {after}"
     )
-    told = [MEDIUM, backups, MACHINES, COPIES, *extra]
-    return told if connection.vendor == "sqlite" else [*told, REPLICAS]
+    texts = [MEDIUM, backups, MACHINES, COPIES, *extra]
+    return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
 
 
 def _installation() -> str:
-    """Return a name of this installation that tells nothing else about it."""
+    """Return an id of this installation that reveals nothing else about it."""
     return certificate_document.digest_name(settings.SECRET_KEY)
 
 
-def _in_fields(facts: Facts) -> str:
-    """Return which identifiers were sought in no text, as a sentence behind others."""
-    sought = facts.residue.get("identifiers", {})
-    count = sought.get("sought_in_links_and_fields", 0)
+def _fields_note(facts: Facts) -> str:
+    """Return a sentence on identifiers not searched for in texts, or empty."""
+    identifiers = facts.residue.get("identifiers", {})
+    count = identifiers.get("sought_in_links_and_fields", 0)
     if not count:
         return ""
-    those = "1 identifier, an ordinary word or a number, was"
+    phrase = "1 identifier, an ordinary word or a number, was"
     if count > 1:
-        those = f"{count} identifiers, ordinary words or numbers, were"
+        phrase = f"{count} identifiers, ordinary words or numbers, were"
     return (
-        f" {those} sought only in links and in fields that say who, because in a text"
+        f" {phrase} sought only in links and in fields that say who, because in a text"
         " such a word means somebody else."
     )
 
 
 def statement(case: Case, facts: Facts) -> str:
-    """Return what the certificate says, as a sentence."""
+    """Return the certificate's statement."""
     kind = CaseKind(case.kind).label.lower()
     if facts.result != "complete":
         return (
             f"The {kind} of subject {case.subject_ref} was carried out in part. What "
             "is left is counted under residue; the case stays open."
         )
-    if case.kind in RAN:
-        count = sum(facts.spared.values())
+    if case.kind in ERASING_KINDS:
+        count = sum(facts.spared_grounds.values())
         rows = "a row" if count == 1 else f"{count} rows"
-        kept = f" but in {rows} that a person decided to keep" if count else ""
+        exception = f" but in {rows} that a person decided to keep" if count else ""
         return (
             f"The {kind} of subject {case.subject_ref} was carried out for the "
             "registered identifiers. Afterwards every retrieval path and the bytes of "
-            f"every file were searched, and nothing was found{kept}.{_in_fields(facts)}"
+            f"every file were searched, and nothing was found{exception}."
+            f"{_fields_note(facts)}"
         )
     return f"The {kind} of subject {case.subject_ref} was carried out."
 
@@ -181,8 +182,8 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "plan_hash": facts.plan_hash,
         "rows_digest": facts.rows_digest,
         "rows_spared": {
-            "total": sum(facts.spared.values()),
-            "grounds": dict(facts.spared),
+            "total": sum(facts.spared_grounds.values()),
+            "grounds": dict(facts.spared_grounds),
         },
         "residue": dict(facts.residue),
         "journal": dict(facts.journal),
@@ -199,7 +200,7 @@ def _last(case: Case) -> Certificate | None:
 
 
 def issue(case: Case, facts: Facts) -> Certificate:
-    """Sign what a run proved and keep it; the same run gets its first one again."""
+    """Sign and store what a run proved; idempotent per run."""
     if facts.result not in ("complete", "partial"):
         raise errors.Invalid("A certificate is complete or partial.", code="bad_result")
     _, private = signing_keys.current()
@@ -207,10 +208,12 @@ def issue(case: Case, facts: Facts) -> Certificate:
         live = Case.objects.select_for_update(of=("self",)).get(
             workspace_id=case.workspace_id, pk=case.pk
         )
-        mine = Certificate.objects.filter(workspace_id=live.workspace_id, case=live)
-        made = mine.filter(run=live.run).first()
-        if made is not None:
-            return made
+        certificates = Certificate.objects.filter(
+            workspace_id=live.workspace_id, case=live
+        )
+        existing = certificates.filter(run=live.run).first()
+        if existing is not None:
+            return existing
         now, name = timezone.now(), ids.make("cert")
         content = _content(live, facts, name, now)
         document = certificate_document.sign(content, private)
@@ -227,47 +230,52 @@ def issue(case: Case, facts: Facts) -> Certificate:
         )
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Reading ──────────────────────────────────────────────────────────────────
 def of_case(actor: Actor, case: Case) -> Certificate:
     """Return a case's newest certificate; NotFound before the first."""
     actor.require("gdpr.read", case.workspace_id)
-    found = _last(case)
-    if found is None:
+    certificate = _last(case)
+    if certificate is None:
         detail = "This case has no certificate yet."
         raise errors.NotFound(detail, code="no_certificate")
-    return found
+    return certificate
 
 
-def _mine(actor: Actor) -> QuerySet[Certificate]:
+def _in_workspace(actor: Actor) -> QuerySet[Certificate]:
     actor.require("gdpr.read")
     rows = Certificate.objects.filter(workspace_id=actor.workspace_id)
     return rows.select_related("case")
 
 
 def get(actor: Actor, certificate_id: str) -> Certificate:
-    """Return any certificate of the workspace, replaced ones too."""
-    found = _mine(actor).filter(pk=certificate_id).first()
-    if found is None:
+    """Return a certificate of the workspace, also a replaced one."""
+    certificate = _in_workspace(actor).filter(pk=certificate_id).first()
+    if certificate is None:
         raise errors.NotFound
-    return found
+    return certificate
 
 
-def page(actor: Actor, asked: Ask) -> Page[Certificate]:
-    """Return a page of the workspace's certificates, the newest first."""
+def page(actor: Actor, ask: PageQuery) -> Page[Certificate]:
+    """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
-    return pagination.newest(_mine(actor), "issued_at", asked, "certificates", home)
+    return pagination.newest(
+        _in_workspace(actor), "issued_at", ask, "certificates", home
+    )
 
 
 def count(actor: Actor) -> int:
     """Return how many certificates the workspace has."""
-    return _mine(actor).count()
+    return _in_workspace(actor).count()
 
 
 def replaced(rows: Iterable[Certificate]) -> frozenset[str]:
-    """Return the ids of those that a later one replaced."""
+    """Return the ids of the certificates that a later one replaced."""
     ids = [row.pk for row in rows]
     later = Certificate.objects.filter(replaces_id__in=ids)
-    return frozenset(str(one) for one in later.values_list("replaces_id", flat=True))
+    return frozenset(
+        str(certificate_id)
+        for certificate_id in later.values_list("replaces_id", flat=True)
+    )
 
 
 def verify(
@@ -275,7 +283,7 @@ def verify(
 ) -> Verdict:
     """Check a certificate with this installation's keys and its records.
 
-    Open to anybody: it answers about the document that was shown, and nothing else.
+    Needs no permission: it reveals nothing beyond the document that was passed in.
     """
     verdict = certificate_document.verify(
         document, signing_keys.trusted(), case_id=case_id
@@ -290,16 +298,20 @@ def verify(
 
 
 def _compare(verdict: Verdict, content: Mapping[str, Any]) -> None:
-    """Say whether it is recorded here, word for word, and the last of its case."""
-    named = str(content.get("id", ""))[:64]
-    kept = Certificate.objects.filter(pk=named).first() if named.isprintable() else None
-    if kept is None:
+    """Add reasons unless it is recorded here, unchanged, and the newest of its case."""
+    certificate_id = str(content.get("id", ""))[:64]
+    row = (
+        Certificate.objects.filter(pk=certificate_id).first()
+        if certificate_id.isprintable()
+        else None
+    )
+    if row is None:
         verdict.add("not_recorded")
         return
-    recorded = certificate_document.parse(kept.document)["content"]
+    recorded = certificate_document.parse(row.document)["content"]
     if certificate_document.canonical(recorded) != certificate_document.canonical(
         content
     ):
         verdict.add("not_as_recorded")
-    if Certificate.objects.filter(replaces=kept).exists():
+    if Certificate.objects.filter(replaces=row).exists():
         verdict.add("replaced")

@@ -1,8 +1,8 @@
-"""The keys that sign certificates: made at first use, kept apart from the database.
+"""The keys that sign certificates: made at first use, stored outside the database.
 
-The private half is a PEM file of mode 0600 in ``DATA_DIR/keys``; the database knows
-the public half only, so its copy signs nothing. A key that was retired stays published:
-what it signed stays true.
+The private key is a PEM file of mode 0600 in ``DATA_DIR/keys``; the database holds
+only the public key, so a copy of it cannot sign. A retired key stays published, so
+that what it signed can still be verified.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def _path(key_id: str) -> Path:
     return _folder() / f"certificates-{key_id}{SUFFIX}"
 
 
-def _keep(private: Ed25519PrivateKey, path: Path) -> None:
-    """Write a private key so that it is there whole, for us alone, or not at all."""
+def _write(private: Ed25519PrivateKey, path: Path) -> None:
+    """Write a private key atomically, with mode 0600, synced."""
     pem = private.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -65,25 +65,25 @@ def _sync(folder: Path) -> None:
 
 
 def _load(path: Path) -> Ed25519PrivateKey:
-    found = serialization.load_pem_private_key(path.read_bytes(), None)
-    if not isinstance(found, Ed25519PrivateKey):
+    key = serialization.load_pem_private_key(path.read_bytes(), None)
+    if not isinstance(key, Ed25519PrivateKey):
         raise errors.Unavailable(reason="the signing key's file holds another key")
-    return found
+    return key
 
 
 def _make() -> SigningKey:
-    """Make a key: its file first, so that the row never names what nobody has."""
+    """Make a key: the file before the row, so that no row lacks its file."""
     private = Ed25519PrivateKey.generate()
     public = document.public_of(private)
     name = document.key_id(public)
-    _keep(private, _path(name))
+    _write(private, _path(name))
     return SigningKey.objects.create(key_id=name, public_key=public)
 
 
 def problem() -> str | None:
-    """Return what is wrong with the key that signs, None when it is there or not made.
+    """Return what is wrong with the signing key, None when it is fine or not yet made.
 
-    Only ``rotate`` makes one in place of a key that was lost.
+    Only ``rotate`` replaces a lost key.
     """
     row = SigningKey.objects.filter(retired_at=None).order_by("-made_at").first()
     if row is None:
@@ -93,7 +93,7 @@ def problem() -> str | None:
         private = _load(_path(row.key_id))
     except FileNotFoundError:
         return f"keys/{_path(row.key_id).name} is missing and signs certificates: {way}"
-    except (OSError, ValueError, errors.HouseError):
+    except (OSError, ValueError, errors.AppError):
         return f"keys/{_path(row.key_id).name} cannot be read as a key: {way}"
     if document.public_of(private) != row.public_key:
         return f"keys/{_path(row.key_id).name} is not the key on record: {way}"
@@ -101,10 +101,10 @@ def problem() -> str | None:
 
 
 def current() -> tuple[SigningKey, Ed25519PrivateKey]:
-    """Return the key that signs now, made when there never was one.
+    """Return the signing key, made when there never was one.
 
-    Raises Unavailable when the key on record is not here: a new one beside it would
-    hide that it was lost.
+    Raises Unavailable when the key on record is missing: silently making a new one
+    would hide the loss.
     """
     reason = problem()
     if reason is not None:
@@ -115,39 +115,39 @@ def current() -> tuple[SigningKey, Ed25519PrivateKey]:
 
 
 def rotate() -> tuple[SigningKey, list[SigningKey]]:
-    """Make a new key and retire those before it, whose files are destroyed.
+    """Make a new key and retire the earlier ones, whose files are deleted.
 
-    Every workspace's journal is told: whoever checks a certificate asks why.
+    Recorded in every workspace's journal, for those who verify certificates.
     """
     with transaction.atomic():
         rows = SigningKey.objects.select_for_update().filter(retired_at=None)
         old = list(rows)
         rows.update(retired_at=timezone.now())
-        made = _make()
+        new_key = _make()
         installation.forget()
         for workspace_id in Workspace.objects.values_list("pk", flat=True):
-            _tell(workspace_id, made, old)
+            _record(workspace_id, new_key, old)
     for row in old:
         _path(row.key_id).unlink(missing_ok=True)
-    return made, old
+    return new_key, old
 
 
-def _tell(workspace_id: str, made: SigningKey, old: list[SigningKey]) -> None:
+def _record(workspace_id: str, new_key: SigningKey, old: list[SigningKey]) -> None:
     new = NewEntry(
         entry_type="gdpr.key_rotated",
         severity=Severity.NOTICE,
-        summary=f"Certificates are signed with {made.key_id} from now on",
-        payload={"key_id": made.key_id, "retired": [row.key_id for row in old]},
+        summary=f"Certificates are signed with {new_key.key_id} from now on",
+        payload={"key_id": new_key.key_id, "retired": [row.key_id for row in old]},
     )
     journal.write([new], by=permissions.system(workspace_id, "gdpr"))
 
 
 def published() -> list[SigningKey]:
-    """Return every key there was, the newest first; they are no secret."""
+    """Return every public key ever used, newest first."""
     return list(SigningKey.objects.order_by("-made_at", "key_id"))
 
 
 def trusted() -> dict[str, str]:
-    """Return key id → public key of every key of this installation."""
+    """Return key id → public key of all keys of this installation."""
     rows = SigningKey.objects.order_by("made_at", "key_id")
     return dict(rows.values_list("key_id", "public_key"))

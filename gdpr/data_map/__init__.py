@@ -1,1 +1,1 @@
-"""Every resting place of personal data, one class each."""
+"""Every place where personal data is stored, one class (holder) each."""

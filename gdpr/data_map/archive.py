@@ -1,4 +1,4 @@
-"""Entries that compaction took out of the journal, cut short and still with words."""
+"""Archived entries: moved out of the journal by compaction, shortened, still text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import archive_erasure
@@ -15,19 +15,19 @@ from memory.models import ArchivedEntry
 PLACE: Final = "archive"
 
 
-def _named(row: ArchivedEntry) -> list[str]:
+def _subject_aliases(row: ArchivedEntry) -> list[str]:
     return [alias for alias in row.subjects.split("\n") if alias]
 
 
 def _is_named(person: Person) -> Callable[[str], bool]:
-    return lambda alias: person.matcher.who(alias) is Sign.SURE
+    return lambda alias: person.matcher.sign_of_value(alias) is Sign.SURE
 
 
 def _text(row: ArchivedEntry) -> str:
-    named = _named(row)
-    beside = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
+    aliases = _subject_aliases(row)
+    context_ids = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
     payload = row_text.from_json(row.payload_text)
-    return row_text.joined([row.summary, payload, *named, *beside])
+    return row_text.join_texts([row.summary, payload, *aliases, *context_ids])
 
 
 def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
@@ -43,55 +43,58 @@ def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
 
 
 class Archive:
-    """Archived entries; a link to an entry leads here once compaction moved it."""
+    """Archived entries; links to a journal entry stay valid after compaction."""
 
     name, title, derived = PLACE, "Archived entries", False
     tables = ("memory.ArchivedEntry",)
     files: tuple[str, ...] = ()
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Return every archived entry that is linked or names the person."""
         for row in _rows(person.workspace_id):
             text = _text(row)
             sign = self._sign(person, row, text)
             if sign is Sign.NONE:
                 continue
-            fate, why = Fate.DELETE, "It names nobody else: its words go."
+            fate, reason = Fate.DELETE, "It names nobody else: its text is erased."
             if self._is_shared(person, row, text):
-                fate, why = Fate.REDACT, "It names somebody else too."
-            sample, doubtful = row_text.sample(person, text), sign is not Sign.SURE
-            yield Found(row.id, fate, why, sample, row.ts, doubtful)
+                fate, reason = Fate.REDACT, "It names somebody else too."
+            sample, is_doubtful = row_text.sample(person, text), sign is not Sign.SURE
+            yield RowMatch(row.id, fate, reason, sample, row.ts, is_doubtful)
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
-        """Return how surely an entry is about the person: links may lead here."""
-        if any(map(_is_named(person), _named(row))):
+        """Return how surely an entry is about the person, by text or any link."""
+        if any(map(_is_named(person), _subject_aliases(row))):
             return person.matcher.judge(text, linked=True)
         return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
 
     def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
-        if not all(map(_is_named(person), _named(row))):
+        if not all(map(_is_named(person), _subject_aliases(row))):
             return True
         fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
         return Fate.REDACT in fates
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return archived entries; other people are masked."""
-        for part in row_text.batches([found.row_id for found in rows]):
+        for part in row_text.batches([match.row_id for match in rows]):
             for row in ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part
             ).order_by("seq"):
-                told = {"summary": row.summary, "payload": row.payload}
+                texts = {"summary": row.summary, "payload": row.payload}
                 yield {
                     "place": PLACE,
                     "id": row.id,
                     "ts": journal.stamp(row.ts),
                     "entry_type": row.entry_type,
                     "archived_at": journal.stamp(row.archived_at),
-                    **row_text.masked(person.others, told, row_text.OTHERS),
+                    **row_text.masked(
+                        person.others_matcher, texts, row_text.OTHERS_MARK
+                    ),
                 }
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of archived entries."""
         for part in row_text.batches(row_ids):
             for row in ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part
@@ -106,23 +109,23 @@ class Archive:
         """Mask the person in archived entries."""
 
         def mask(value: Any) -> Any:
-            # A line of its subjects is a whole name.
+            # Each line of ``subjects`` is a complete name.
             finder = person.matcher.for_redaction()
             return row_text.masked(finder, value, column="subject")
 
         return archive_erasure.mask_archived(person.workspace_id, row_ids, mask)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read the archive again."""
+        """Search the whole archive again."""
         for row in _rows(person.workspace_id):
             if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")
 
-    def stays(self, person: Person) -> Iterator[str]:
-        """Return the ids by which the person acted: the audit trail keeps them."""
+    def kept_texts(self, person: Person) -> Iterator[str]:
+        """Return user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
-            acted = ArchivedEntry.objects.filter(
+            own_entries = ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, actor_id=name.value
             )
-            if name.kind == "user_id" and acted.exists():
+            if name.kind == "user_id" and own_entries.exists():
                 yield name.value

@@ -1,4 +1,4 @@
-"""The places that are plain tables: what is in which column, and what becomes of it."""
+"""Holders of plain tables, declared by their columns and what happens to a row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from episodic.models import (
     RecallCheckRun,
 )
 from gdpr.data_map import row_text
-from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory import records
 from memory.files.storage import digest
 from memory.models import (
@@ -39,10 +39,10 @@ from memory.models import (
     WorkspaceSetting,
 )
 
-MADE_FROM: Final = "It was made from an entry that names the person, or names them."
+FROM_ENTRY: Final = "It was made from an entry that names the person, or names them."
 
 
-# ── What is computed from words ──────────────────────────────────────────────
+# ── Columns computed from text ───────────────────────────────────────────────
 def _mend_record(row: Any) -> None:
     row.sha256 = digest(row.content.encode()) if row.content else ""
     if row.scope_key is not None:
@@ -60,21 +60,21 @@ def _mend_webhook(row: Any) -> None:
     row.active = row.active and row_text.ERASED not in row.url
 
 
-# ── Where rows are that carry no workspace ───────────────────────────────────
-def _checked(workspace_id: str) -> Q:
+# ── Workspace conditions of tables without one ───────────────────────────────
+def _of_recall_check(workspace_id: str) -> Q:
     return Q(recall_check__workspace_id=workspace_id)
 
 
-def _itself(workspace_id: str) -> Q:
+def _own_row(workspace_id: str) -> Q:
     return Q(pk=workspace_id)
 
 
 def _by_staff(workspace_id: str) -> Q:
-    mine = Q(memberships__workspace_id=workspace_id)
-    return Q(user__in=User.objects.filter(mine | Q(is_superuser=True)))
+    in_workspace = Q(memberships__workspace_id=workspace_id)
+    return Q(user__in=User.objects.filter(in_workspace | Q(is_superuser=True)))
 
 
-RECORDS: Final = Family(
+RECORDS: Final = TableHolder(
     "records",
     "Records",
     Table(
@@ -90,7 +90,7 @@ RECORDS: Final = Family(
         mend=_mend_record,
     ),
 )  # fmt: skip
-PRIORITIES: Final = Family(
+PRIORITIES: Final = TableHolder(
     "priorities",
     "Reasons of priorities",
     Table(
@@ -102,7 +102,7 @@ PRIORITIES: Final = Family(
         why="The reason names the person; the step of the ledger has to stay.",
     ),
 )
-IDEMPOTENCY: Final = Family(
+IDEMPOTENCY: Final = TableHolder(
     "idempotency",
     "Answers kept for repeated requests",
     Table(
@@ -115,7 +115,7 @@ IDEMPOTENCY: Final = Family(
         why="The answer tells of an entry that names the person.",
     ),
 )
-PROPOSALS: Final = Family(
+PROPOSALS: Final = TableHolder(
     "proposals",
     "Proposed rules",
     Table(
@@ -127,7 +127,7 @@ PROPOSALS: Final = Family(
         mend=_mend_proposal,
     ),
 )
-RECALL_CHECKS: Final = Family(
+RECALL_CHECKS: Final = TableHolder(
     "recall_checks",
     "Recall checks and their runs",
     Table(
@@ -142,11 +142,11 @@ RECALL_CHECKS: Final = Family(
         model=RecallCheckRun,
         words=("missing", "note"),
         rule=Rule.MASKED,
-        within=_checked,
+        within=_of_recall_check,
         at="ran_at",
     ),
 )
-HEALTH: Final = Family(
+HEALTH: Final = TableHolder(
     "health",
     "Health measurements",
     Table(
@@ -157,7 +157,7 @@ HEALTH: Final = Family(
         why="The details of a measurement name the person; the numbers stay.",
     ),
 )
-JOBS: Final = Family(
+JOBS: Final = TableHolder(
     "jobs",
     "Runs of jobs",
     Table(
@@ -168,9 +168,9 @@ JOBS: Final = Family(
         at="started_at",
     ),
 )
-PROVIDERS: Final = Family(
+PROVIDERS: Final = TableHolder(
     "providers",
-    "Runs and pulses of providers",
+    "Runs and status checks of providers",
     Table(
         model=ProviderRun,
         facts=("details",),
@@ -180,7 +180,7 @@ PROVIDERS: Final = Family(
     ),
     Table(model=ProviderPulse, facts=("message",), rule=Rule.MASKED, at="checked_at"),
 )
-FILTERS: Final = Family(
+FILTERS: Final = TableHolder(
     "filters",
     "Saved filters",
     Table(
@@ -191,7 +191,7 @@ FILTERS: Final = Family(
         why="The saved filter names the person.",
     ),
 )
-DELIVERIES: Final = Family(
+DELIVERIES: Final = TableHolder(
     "deliveries",
     "Messages to webhooks",
     Table(
@@ -201,10 +201,10 @@ DELIVERIES: Final = Family(
         jsons=("body",),
         entry="entry_id",
         at="created_at",
-        why=MADE_FROM,
+        why=FROM_ENTRY,
     ),
 )
-WEBHOOKS: Final = Family(
+WEBHOOKS: Final = TableHolder(
     "webhooks",
     "Webhooks",
     Table(
@@ -215,7 +215,7 @@ WEBHOOKS: Final = Family(
         mend=_mend_webhook,
     ),
 )
-GATEWAY: Final = Family(
+GATEWAY: Final = TableHolder(
     "gateway",
     "Memory gateway",
     Table(
@@ -223,65 +223,67 @@ GATEWAY: Final = Family(
         words=("user_id", "name", "app_id", "project_id"),
         labels=("created_by",),
         at="created_at",
-        why="The key lets the person in at the gateway.",
+        why="The key gives the person access to the gateway.",
     ),
     Table(
         model=GatewaySetup,
         labels=("updated_by",),
         keeps=("user_id", "base_url", "app_id", "project_id", "scope"),
         at="updated_at",
-        why_kept="The set-up signs in with this name; change it on its page.",
+        keep_reason="The set-up signs in with this name; change it on its page.",
     ),
 )
-KEYS: Final = Family(
+KEYS: Final = TableHolder(
     "keys",
     "Names of keys",
     Table(
         model=AgentKey,
         words=("end_user",),
         labels=("name", "created_by"),
-        # Masked, it would open the memories of nobody in particular.
+        # A masked key would still give access, to nobody's memories.
         rule=Rule.GONE,
         at="created_at",
-        why="The key opens an agent's memories of the person.",
+        why="The key gives access to an agent's memories of the person.",
     ),
     Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
 )
 _SLUG_KEPT: Final = "It is an address that agents and files use; rename it by hand."
-TENANCY: Final = Family(
+TENANCY: Final = TableHolder(
     "tenancy",
     "Names of crews, agents and the workspace",
     Table(
         model=Workspace,
         labels=("name",),
         keeps=("slug",),
-        within=_itself,
+        within=_own_row,
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
     Table(
         model=WorkspaceSetting,
         labels=("changed_by",),
         keeps=("value",),
         at="changed_at",
-        why_kept="A setting of the workspace names the person; change it on its page.",
+        keep_reason=(
+            "A setting of the workspace names the person; change it on its page."
+        ),
     ),
     Table(
         model=Crew,
         labels=("name",),
         keeps=("slug",),
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
     Table(
         model=Agent,
         labels=("name",),
         keeps=("slug",),
         at="created_at",
-        why_kept=_SLUG_KEPT,
+        keep_reason=_SLUG_KEPT,
     ),
 )
-ADMIN_LOG: Final = Family(
+ADMIN_LOG: Final = TableHolder(
     "admin_log",
     "Log of the raw-row admin",
     Table(

@@ -1,4 +1,4 @@
-"""The words of many entries: read together, searched together, few looked at closer."""
+"""Searching the text of many entries at once; only likely matches are read in full."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from gdpr.data_map.base import Person
 
 CHUNK: Final = 1_000
 AT_ONCE: Final = 500
-# Plain SQL: of two hundred thousand rows nearly all are looked at and forgotten.
+# Plain SQL, because nearly all of some 200,000 rows are read and discarded.
 _SQL: Final = (
     "SELECT seq, id, entry_type, summary, payload, refs, mission_id, trace_id, span_id"
     " FROM journal_entries WHERE erased_at IS NULL"
 )
 _COLUMNS: Final = 6
-# All an entry says as one text. SQLite gives the texts of many in one row: with a row
-# for each it would let go of the interpreter each time, and wait to get it back.
-_SAID: Final = f"""
+# All text of an entry as one value. SQLite returns the texts of many entries in one
+# row: one row each would release and re-acquire the interpreter lock every time.
+_TEXTS_SQL: Final = f"""
     SELECT seq, summary || %s || payload || %s || refs || %s || coalesce(mission_id, '')
         || %s || coalesce(trace_id, '') || %s || coalesce(span_id, '') AS said
     FROM journal_entries WHERE erased_at IS NULL AND workspace_id = %s AND seq > %s
     ORDER BY seq LIMIT {CHUNK}
 """  # noqa: S608  (ours)
-_TOGETHER: Final = (
-    f"SELECT group_concat(seq), group_concat(said, char(0)) FROM ({_SAID}) said"  # noqa: S608
+_GROUPED_SQL: Final = (
+    f"SELECT group_concat(seq), group_concat(said, char(0)) FROM ({_TEXTS_SQL}) said"  # noqa: S608
 )
-# See ``erasing.of`` for the detour.
-_THESE: Final = f"{_SQL} AND coalesce(workspace_id, '') = %s AND id IN"
-_THOSE: Final = f"{_SQL} AND workspace_id = %s AND seq IN"
+# See ``memory.journal.erasure.of`` for the detour.
+_BY_ID_SQL: Final = f"{_SQL} AND coalesce(workspace_id, '') = %s AND id IN"
+_BY_SEQ_SQL: Final = f"{_SQL} AND workspace_id = %s AND seq IN"
 
 
 class Row(NamedTuple):
-    """What of an entry is searched; the order is that of the columns."""
+    """The searched columns of an entry, in the order of the query."""
 
     seq: int
     id: str
@@ -49,8 +49,8 @@ class Row(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Everything the entry says."""
-        return row_text.joined(
+        """All text of the entry."""
+        return row_text.join_texts(
             (
                 self.summary,
                 row_text.from_json(self.payload_text),
@@ -62,39 +62,39 @@ class Row(NamedTuple):
         )
 
 
-def _said(workspace_id: str, after: int) -> tuple[list[int], list[str]]:
-    """Return the next entries that have words: their numbers, and what each says."""
-    asked: list[str | int] = [row_text.SEAM] * (_COLUMNS - 1)
-    asked += [workspace_id, after]
+def _next_texts(workspace_id: str, after: int) -> tuple[list[int], list[str]]:
+    """Return the ``seq`` and the joined text of the next live entries."""
+    params: list[str | int] = [row_text.SEAM] * (_COLUMNS - 1)
+    params += [workspace_id, after]
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.execute(_TOGETHER, asked)
-            numbers, said = cursor.fetchone()
-            seqs, texts = _split(numbers or "", said or "")
+            cursor.execute(_GROUPED_SQL, params)
+            numbers, grouped = cursor.fetchone()
+            seqs, texts = _split(numbers or "", grouped or "")
             if len(seqs) == len(texts):
                 return seqs, texts
-        cursor.execute(_SAID, asked)
+        cursor.execute(_TEXTS_SQL, params)
         rows = cursor.fetchall()
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def _split(numbers: str, said: str) -> tuple[list[int], list[str]]:
-    """Take apart what SQLite put together; a text with a zero in it makes too many."""
+def _split(numbers: str, grouped: str) -> tuple[list[int], list[str]]:
+    """Split SQLite's grouped values; a NUL inside a text makes the lengths differ."""
     if not numbers:
         return [], []
-    return [int(number) for number in numbers.split(",")], said.split("\x00")
+    return [int(number) for number in numbers.split(",")], grouped.split("\x00")
 
 
 def of(workspace_id: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Return those of some entries that have words, in order within each batch."""
-    return _rows(_THESE, workspace_id, ids)
+    """Yield the entries that are not erased, in order within each batch."""
+    return _rows(_BY_ID_SQL, workspace_id, ids)
 
 
 def _rows(
-    sql: str, workspace_id: str, which: Sequence[str] | Sequence[int]
+    sql: str, workspace_id: str, keys: Sequence[str] | Sequence[int]
 ) -> Iterator[Row]:
-    for start in range(0, len(which), AT_ONCE):
-        part = which[start : start + AT_ONCE]
+    for start in range(0, len(keys), AT_ONCE):
+        part = keys[start : start + AT_ONCE]
         places = ", ".join(["%s"] * len(part))
         with connection.cursor() as cursor:
             cursor.execute(f"{sql} ({places})", [workspace_id, *part])
@@ -103,24 +103,26 @@ def _rows(
 
 
 def naming(person: Person, after: int = 0) -> Iterator[tuple[int, list[Row]]]:
-    """Return, chunk by chunk, how far was read and the entries that name a person."""
+    """Yield, per chunk, the last ``seq`` read and the entries that name a person."""
     while True:
-        seqs, texts = _said(person.workspace_id, after)
+        seqs, texts = _next_texts(person.workspace_id, after)
         if not seqs:
             return
         after = max(seqs)
-        near = [seqs[at] for at in person.matcher.among(texts, _told)]
-        rows = _rows(_THOSE, person.workspace_id, near)
+        matching_seqs = [seqs[at] for at in person.matcher.among(texts, _as_row_text)]
+        rows = _rows(_BY_SEQ_SQL, person.workspace_id, matching_seqs)
         yield after, [row for row in rows if person.matcher.names(row.text)]
 
 
-def _told(said: str) -> str | None:
-    """Return a text as ``Row.text`` tells it; None when our seam stands in it.
+def _as_row_text(text: str) -> str | None:
+    """Return a joined text as ``Row.text``; None when it contains the seam itself.
 
-    Who wrote that into a text made it one that cannot be taken apart.
+    Such a text cannot be split into its columns and is read in full.
     """
-    parts = said.split(row_text.SEAM)
-    seams = said.count(row_text.SEAM.strip())
+    parts = text.split(row_text.SEAM)
+    seams = text.count(row_text.SEAM.strip())
     if len(parts) != _COLUMNS or seams != _COLUMNS - 1:
         return None
-    return row_text.joined((parts[0], *map(row_text.from_json, parts[1:3]), *parts[3:]))
+    return row_text.join_texts(
+        (parts[0], *map(row_text.from_json, parts[1:3]), *parts[3:])
+    )

@@ -1,7 +1,7 @@
-"""What is made from entries: the word index, vectors, edges. They follow the journal.
+"""Holders of data derived from entries: the word index, vectors, relations.
 
-An erasure of an entry takes them along, in the same transaction; here they are counted
-and looked at again, in the tables and in this process's memory.
+Erasing an entry erases them in the same transaction; here they are counted and
+verified, in the tables and in this process's memory.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from episodic.models import Embedding, MemoryRelation
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.journal import followed
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
 from memory.models import JournalEntry
@@ -26,8 +26,8 @@ from memory.models import JournalEntry
 VECTOR_BYTES: Final = 24
 
 
-class Following(ABC):
-    """What all places have in common that follow the journal."""
+class DerivedHolder(ABC):
+    """The common part of holders of data derived from journal entries."""
 
     derived = True
     name, title = "", ""
@@ -36,47 +36,47 @@ class Following(ABC):
 
     @abstractmethod
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
-        """Return the keys of what was made from these entries."""
+        """Return the keys of rows derived from these entries."""
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return what was made from entries that name the person."""
-        for part in row_text.batches(sorted(followed(person))):
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield rows derived from entries that name the person."""
+        for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
-                why = "It was made from an entry and goes with it."
-                yield Found(row_id, Fate.DELETE, why)
+                reason = "It was made from an entry and goes with it."
+                yield RowMatch(row_id, Fate.DELETE, reason)
 
     def export(
         self,
         person: Person,  # noqa: ARG002
-        rows: Iterable[Found],
+        rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
-        """Return that it exists; its words are the entry's."""
-        for found in rows:
-            yield {"place": self.name, "id": found.row_id}
+        """Yield ids only: the text is exported with the entry."""
+        for match in rows:
+            yield {"place": self.name, "id": match.row_id}
 
     def tokens(
         self,
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the words are the entry's."""
+        """Yield nothing: the words are taken from the entry."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do: erasing the entries did it."""
+        """Do nothing: erasing the entries did it."""
         return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do: redacting the entries did it."""
+        """Do nothing: redacting the entries did it."""
         return 0
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
-class WordIndex(Following):
-    """The journal's full-text index, asked the way a search box asks it."""
+class WordIndex(DerivedHolder):
+    """The journal's full-text index, queried as the search box does."""
 
     name, title = "word_index", "Word index"
 
@@ -85,27 +85,27 @@ class WordIndex(Following):
         return erasure.of(rows, workspace_id).values_list("pk", flat=True)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search for every alias as a phrase; another's namesake is no trace.
+        """Search for every alias as a phrase; hits whose text names the person count.
 
-        An alias that means somebody in a field only is no question for an index.
+        An alias that is matched in fields only is not searched for.
         """
         for alias in person.matcher.searched:
-            asked = fulltext.matching(
+            docids = fulltext.matching(
                 person.workspace_id, '"' + alias.value.replace('"', " ") + '"'
             )
-            if asked is None:
+            if docids is None:
                 continue
             rows = JournalEntry.objects.filter(
-                workspace_id=person.workspace_id, docid__in=asked
+                workspace_id=person.workspace_id, docid__in=docids
             )
-            found = rows.values_list("pk", "summary", "body", "erased_at")
-            for entry_id, summary, body, erased_at in found:
-                said = row_text.joined([summary, body])
-                if erased_at is not None or person.matcher.names(said):
+            values = rows.values_list("pk", "summary", "body", "erased_at")
+            for entry_id, summary, body, erased_at in values:
+                text = row_text.join_texts([summary, body])
+                if erased_at is not None or person.matcher.names(text):
                     yield Trace(self.name, entry_id, "search hit")
 
 
-class Vectors(Following):
+class Vectors(DerivedHolder):
     """Embeddings, and the matrix of this process."""
 
     name, title = "vectors", "Embeddings and matrices"
@@ -116,20 +116,20 @@ class Vectors(Following):
         return erasure.of(rows, workspace_id).values_list("pk", flat=True)
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the beginnings of vectors."""
+        """Yield the first ``VECTOR_BYTES`` of each vector."""
         for part in row_text.batches(row_ids):
             rows = Embedding.objects.filter(pk__in=part).exclude(dim=0)
-            found = erasure.of(rows, person.workspace_id)
-            for vector in found.values_list("vector", flat=True):
+            embeddings = erasure.of(rows, person.workspace_id)
+            for vector in embeddings.values_list("vector", flat=True):
                 yield bytes(vector)[:VECTOR_BYTES]
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for vectors of erased entries, stored or held in memory."""
-        gone = JournalEntry.objects.filter(
+        """Search for vectors of erased entries, stored or in memory."""
+        erased = JournalEntry.objects.filter(
             workspace_id=person.workspace_id, erased_at__isnull=False
         )
-        # Joined, every vector of the workspace would be looked up.
-        for part in row_text.batches(list(gone.values_list("pk", flat=True))):
+        # Batched, because a join would look up every vector of the workspace.
+        for part in row_text.batches(list(erased.values_list("pk", flat=True))):
             for entry_id in self._ids(person.workspace_id, part):
                 yield Trace(self.name, entry_id, "vector")
         yield from self._in_memory(person)
@@ -140,22 +140,22 @@ class Vectors(Following):
         if not isinstance(index, ScanIndex) or not index.holds(scope):
             return
         rows = Embedding.objects.filter(workspace_id=person.workspace_id, model=model)
-        # Any will do: to find the first of them by its key, all would be looked at.
+        # Any row will do; ordering by key would read them all.
         dim = next(iter(rows.exclude(dim=0).values_list("dim", flat=True)[:1]), 0)
         if not dim:
             return
         matrix, _ = index.view(scope, dim)
         for part in row_text.batches(sorted(person.linked("journal"))):
-            gone = JournalEntry.objects.filter(
+            erased = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part, erased_at__isnull=False
             )
-            for entry_id in gone.values_list("pk", flat=True):
+            for entry_id in erased.values_list("pk", flat=True):
                 if matrix.position(entry_id) is not None:
                     yield Trace(self.name, entry_id, "row of a matrix")
 
 
-class Relations(Following):
-    """Edges between entries: they say that two entries are alike."""
+class Relations(DerivedHolder):
+    """Edges between similar entries."""
 
     name, title = "relations", "Relations"
     tables = ("episodic.MemoryRelation",)
@@ -166,8 +166,8 @@ class Relations(Following):
         return [str(pk) for pk in touching.values_list("pk", flat=True)]
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for edges from or to erased entries."""
+        """Search for edges from or to erased entries."""
         rows = MemoryRelation.objects.filter(workspace_id=person.workspace_id)
-        gone = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
-        for pk in rows.filter(gone).values_list("pk", flat=True):
+        erased = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
+        for pk in rows.filter(erased).values_list("pk", flat=True):
             yield Trace(self.name, str(pk), "edge")

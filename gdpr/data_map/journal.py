@@ -1,7 +1,7 @@
-"""The journal: entries and whom their writers named.
+"""The journal: entries, and the subjects that their writers mentioned.
 
-An entry keeps its place in the chain; its words go. What is the chain's own witness of
-a priority is never emptied, only masked, or the priority would be unexplained.
+An erased entry keeps its place in the chain without its text. Entries that record a
+priority are never emptied, only masked: the chain verifies priorities against them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db import connection, transaction
 
 from gdpr import cache_version
 from gdpr.data_map import entry_text, row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import erasure
@@ -26,47 +26,49 @@ from memory.models import JournalEntry, SubjectMention
 from memory.rules import hashing
 
 PLACE: Final = "journal"
-# Emptied, the chain would miss them: the walk reads what they say.
-WITNESSES: Final = ("memory.priority_changed",)
-_BESIDE: Final = ("mission_id", "trace_id", "span_id")
+# Types that are masked, not emptied: the chain's verification reads their text.
+MASKED_TYPES: Final = ("memory.priority_changed",)
+_ID_COLUMNS: Final = ("mission_id", "trace_id", "span_id")
 _ACTOR: Final = "actor"
-# Who reads a plan is shown a few samples; finding the place of each name costs.
+# A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
-_READERS: Final = 4
+MAX_READINGS: Final = 4
 entries_of = entry_text.of
 
 
-def mentioned(person: Person) -> tuple[frozenset[str], frozenset[str]]:
-    """Return entries whose writer named the person, and those that name others too.
+def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
+    """Return ids of entries that mention the person, and of those with others too.
 
-    Each distinct alias is judged once.
+    Each distinct alias is matched once.
     """
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     aliases = rows.order_by().values_list("alias", flat=True).distinct()
-    who = person.matcher.who
-    mine = [alias for alias in aliases.iterator() if who(alias) is Sign.SURE]
-    about: set[str] = set()
-    for part in row_text.batches(mine):
-        about |= set(rows.filter(alias__in=part).values_list("entry_id", flat=True))
-    shared: set[str] = set()
-    own = set(mine)
-    for part in row_text.batches(sorted(about)):
-        beside = rows.filter(entry_id__in=part).values_list("entry_id", "alias")
-        shared |= {entry_id for entry_id, alias in beside if alias not in own}
-    return frozenset(about), frozenset(shared)
+    classify = person.matcher.sign_of_value
+    own_aliases = [
+        alias for alias in aliases.iterator() if classify(alias) is Sign.SURE
+    ]
+    entry_ids: set[str] = set()
+    for part in row_text.batches(own_aliases):
+        entry_ids |= set(rows.filter(alias__in=part).values_list("entry_id", flat=True))
+    shared_ids: set[str] = set()
+    own = set(own_aliases)
+    for part in row_text.batches(sorted(entry_ids)):
+        pairs = rows.filter(entry_id__in=part).values_list("entry_id", "alias")
+        shared_ids |= {entry_id for entry_id, alias in pairs if alias not in own}
+    return frozenset(entry_ids), frozenset(shared_ids)
 
 
-# ── What was read already ────────────────────────────────────────────────────
+# ── Cached readings ──────────────────────────────────────────────────────────
 @dataclass(slots=True)
-class _Read:
-    """How far this process read a journal for somebody, and what it found."""
+class _Reading:
+    """How far this process read a journal for a person, and the matching ids."""
 
     upto: int = 0
     last: str = ""
     ids: set[str] = field(default_factory=set)
 
     def holds(self, workspace_id: str) -> bool:
-        """Whether the journal still is the one that was read: not put back, or cut."""
+        """Whether it is still the journal that was read: not restored or truncated."""
         return bool(self.last) and _id_of(workspace_id, self.upto) == self.last
 
 
@@ -75,159 +77,170 @@ def _id_of(workspace_id: str, seq: int) -> str:
     return rows.values_list("pk", flat=True).first() or ""
 
 
-_read: OrderedDict[str, _Read] = OrderedDict()
+_readings: OrderedDict[str, _Reading] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _whom(person: Person, stamp: str | None) -> str:
-    """Return what must be the same for an earlier reading to count, as a digest."""
-    names = [(one.kind, one.value) for one in person.matcher.names_known]
-    whose = (connection.settings_dict["NAME"], person.workspace_id, person.subject_id)
-    return hashing.keyed_digest(journal.key(), repr((whose, stamp, names)))
+def _cache_key(person: Person, stamp: str | None) -> str:
+    """Return a digest of everything that an earlier reading depends on."""
+    names = [(name.kind, name.value) for name in person.matcher.names_known]
+    scope = (connection.settings_dict["NAME"], person.workspace_id, person.subject_id)
+    return hashing.keyed_digest(journal.key(), repr((scope, stamp, names)))
 
 
-def still_read(person: Person, before: str | None, after: str | None) -> None:
-    """Let an earlier reading count on: nothing it depends on changed with the stamp."""
+def keep_reading(person: Person, before: str | None, after: str | None) -> None:
+    """Keep a reading valid under a new cache stamp: its names did not change."""
     with _lock:
-        seen = _read.pop(_whom(person, before), None) if before else None
-        if seen is not None:
-            _read[_whom(person, after)] = seen
+        reading = _readings.pop(_cache_key(person, before), None) if before else None
+        if reading is not None:
+            _readings[_cache_key(person, after)] = reading
 
 
 def candidates(person: Person) -> list[str]:
-    """Return the entries whose words named the person when they were read.
+    """Return the ids of entries whose text named the person when they were read.
 
-    An entry never comes to say more than it said: only what was appended since the last
-    reading is read, and the caller judges by what an entry says now.
+    The text of an entry never grows, so only entries appended since the last reading
+    are read; the caller checks the present text.
     """
-    whom = _whom(person, cache_version.current(person.workspace_id))
+    key = _cache_key(person, cache_version.current(person.workspace_id))
     with _lock:
-        before = _read.pop(whom, None)
-    seen = _Read()
+        before = _readings.pop(key, None)
+    reading = _Reading()
     if before is not None and before.holds(person.workspace_id):
-        seen = _Read(before.upto, before.last, set(before.ids))
-    for upto, rows in entry_text.naming(person, seen.upto):
-        seen.ids.update(row.id for row in rows)
-        seen.upto = upto
-    seen.last = _id_of(person.workspace_id, seen.upto)
+        reading = _Reading(before.upto, before.last, set(before.ids))
+    for upto, rows in entry_text.naming(person, reading.upto):
+        reading.ids.update(row.id for row in rows)
+        reading.upto = upto
+    reading.last = _id_of(person.workspace_id, reading.upto)
     with _lock:
-        _read[whom] = seen
-        while len(_read) > _READERS:
-            _read.popitem(last=False)
-    return sorted(seen.ids)
+        _readings[key] = reading
+        while len(_readings) > MAX_READINGS:
+            _readings.popitem(last=False)
+    return sorted(reading.ids)
 
 
 class Journal:
-    """Journal entries, with the mentions beside them."""
+    """Journal entries with their mentions."""
 
     name, title, derived = PLACE, "Journal entries", False
     tables = ("memory.JournalEntry", "memory.SubjectMention")
     files: tuple[str, ...] = ()
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return every entry that is linked, mentions the person or names them."""
-        named, beside = mentioned(person)
-        ids = person.linked(PLACE).union(named, person.once_matched(PLACE))
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield every entry that is linked, mentions the person or names them."""
+        mentioned_ids, shared_ids = mentions(person)
+        ids = person.linked(PLACE).union(mentioned_ids, person.once_matched(PLACE))
         ids = ids.union(candidates(person))
-        seen: set[str] = set()
+        found_ids: set[str] = set()
         follow: set[str] = set()
         for part in row_text.batches(sorted(ids)):
             times = _times(person.workspace_id, part)
             for row in entries_of(person.workspace_id, part):
                 text = row.text
-                sign = self._sign(person, row, text, named=row.id in named)
+                sign = self._sign(
+                    person, row, text, is_mentioned=row.id in mentioned_ids
+                )
                 if sign is Sign.NONE:
                     continue
-                seen.add(row.id)
-                doubtful = sign is not Sign.SURE
-                shown = doubtful or len(seen) <= SAMPLES
-                sample = row_text.sample(person, text) if shown else ""
-                fate, why = self._fate(person, row, text, shared=row.id in beside)
-                if person.goes(PLACE, row.id, doubtful=doubtful):
+                found_ids.add(row.id)
+                is_doubtful = sign is not Sign.SURE
+                with_sample = is_doubtful or len(found_ids) <= SAMPLES
+                sample = row_text.sample(person, text) if with_sample else ""
+                fate, reason = self._fate(
+                    person, row, text, is_shared=row.id in shared_ids
+                )
+                if person.is_about(PLACE, row.id, doubtful=is_doubtful):
                     follow.add(row.id)
-                yield Found(row.id, fate, why, sample, times.get(row.id), doubtful)
+                yield RowMatch(
+                    row.id, fate, reason, sample, times.get(row.id), is_doubtful
+                )
         # A link may lead to an entry that compaction moved to the archive.
-        for one in person.linked(PLACE) - seen:
-            if person.goes(PLACE, one, doubtful=False):
-                follow.add(one)
+        for entry_id in person.linked(PLACE) - found_ids:
+            if person.is_about(PLACE, entry_id, doubtful=False):
+                follow.add(entry_id)
         person.memo[PLACE] = frozenset(follow)
-        if next(self.stays(person), None):
-            why = "The audit trail says who acted; it is kept to account for access."
-            yield Found(_ACTOR, Fate.KEEP, why)
+        if next(self.kept_texts(person), None):
+            reason = "The audit trail says who acted; it is kept to account for access."
+            yield RowMatch(_ACTOR, Fate.KEEP, reason)
 
     def _sign(
-        self, person: Person, row: entry_text.Row, text: str, *, named: bool
+        self, person: Person, row: entry_text.Row, text: str, *, is_mentioned: bool
     ) -> Sign:
-        if named:
+        if is_mentioned:
             return person.matcher.judge(text, linked=True)
         return person.sign(PLACE, row.id, text)
 
     def _fate(
-        self, person: Person, row: entry_text.Row, text: str, *, shared: bool
+        self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
     ) -> tuple[Fate, str]:
-        if row.entry_type in WITNESSES:
-            why = "It is the chain's witness of a priority: the name is masked."
-            return Fate.REDACT, why
-        if shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
+        if row.entry_type in MASKED_TYPES:
+            reason = "The chain verifies a priority against it: the name is masked."
+            return Fate.REDACT, reason
+        if is_shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
             return Fate.REDACT, "It names somebody else too: the person is masked."
-        why = "It names nobody else: its words go, its place in the chain stays."
-        return Fate.DELETE, why
+        reason = (
+            "It names nobody else: its text is erased, its place in the chain stays."
+        )
+        return Fate.DELETE, reason
 
-    def stays(self, person: Person) -> Iterator[str]:
-        """Return the ids by which the person acted here: the audit trail keeps them."""
+    def kept_texts(self, person: Person) -> Iterator[str]:
+        """Yield user ids under which the person acted: the audit trail keeps them."""
         for name in person.matcher.names_known:
-            acted = JournalEntry.objects.filter(
+            own_entries = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, actor_id=name.value
             )
-            if name.kind == "user_id" and acted.exists():
+            if name.kind == "user_id" and own_entries.exists():
                 yield name.value
 
     # ── Reading ──────────────────────────────────────────────────────────────
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return entries with their payload; other people are masked."""
-        for part in row_text.batches([found.row_id for found in rows]):
+        for part in row_text.batches([match.row_id for match in rows]):
             live = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part, erased_at=None
             )
             for row in live.order_by("seq"):
-                yield {"place": PLACE, **_told(row, person)}
+                yield {"place": PLACE, **_as_json(row, person)}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of entries."""
         for row in entries_of(person.workspace_id, row_ids):
             yield from row_text.rare(row.text)
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Destroy the words of entries; return how many had any."""
+        """Erase the text of entries; return how many had any."""
         ids = [row_id for row_id in row_ids if row_id != _ACTOR]
         return erasure.erase(person.workspace_id, ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take the person out of entries that name others too; return how many."""
+        """Mask the person in entries that name others too; return how many."""
         with transaction.atomic():
             live = JournalEntry.objects.select_for_update(of=("self",)).filter(
                 pk__in=row_ids, erased_at=None
             )
-            mine = erasure.of(live, person.workspace_id)
-            remains = {row.id: _remains(row, person) for row in mine}
-            done = erasure.redact(person.workspace_id, remains)
-            named = SubjectMention.objects.filter(
+            rows = erasure.of(live, person.workspace_id)
+            remains = {row.id: _remains(row, person) for row in rows}
+            count = erasure.redact(person.workspace_id, remains)
+            mentions_here = SubjectMention.objects.filter(
                 workspace_id=person.workspace_id, entry_id__in=list(remains)
             )
-            who = person.matcher.who
-            theirs = [m.pk for m in named if who(m.alias) is not Sign.NONE]
-            named.filter(pk__in=theirs).delete()
-        return done
+            classify = person.matcher.sign_of_value
+            mention_ids = [
+                m.pk for m in mentions_here if classify(m.alias) is not Sign.NONE
+            ]
+            mentions_here.filter(pk__in=mention_ids).delete()
+        return count
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read every entry and mention again, and every linked row's state."""
+        """Search every entry and mention again, and the state of every linked entry."""
         for _, rows in entry_text.naming(person):
             for row in rows:
                 yield Trace(PLACE, row.id, "entry")
-        for entry_id in sorted(mentioned(person)[0]):
+        for entry_id in sorted(mentions(person)[0]):
             yield Trace(PLACE, entry_id, "mention")
         for part in row_text.batches(sorted(person.linked(PLACE))):
             live = JournalEntry.objects.filter(
@@ -249,7 +262,7 @@ def _remains(row: JournalEntry, person: Person) -> Remains:
     matcher = person.matcher.for_redaction()
     columns: Mapping[str, str | None] = {
         name: row_text.masked(matcher, getattr(row, name) or "") or None
-        for name in _BESIDE
+        for name in _ID_COLUMNS
     }
     return Remains(
         summary=matcher.mask(row.summary, row_text.ERASED),
@@ -259,12 +272,12 @@ def _remains(row: JournalEntry, person: Person) -> Remains:
     )
 
 
-def _told(row: JournalEntry, person: Person) -> dict[str, Any]:
+def _as_json(row: JournalEntry, person: Person) -> dict[str, Any]:
     texts = {
         "summary": row.summary,
         "payload": row.payload,
         "refs": row.refs,
-        **{name: getattr(row, name) for name in _BESIDE},
+        **{name: getattr(row, name) for name in _ID_COLUMNS},
     }
     return {
         "id": row.id,
@@ -278,13 +291,13 @@ def _told(row: JournalEntry, person: Person) -> dict[str, Any]:
         "crew_id": row.crew_id,
         "agent_id": row.agent_id,
         **{
-            name: row_text.masked(person.others, value, row_text.OTHERS)
+            name: row_text.masked(person.others_matcher, value, row_text.OTHERS_MARK)
             for name, value in texts.items()
         },
     }
 
 
-def followed(person: Person) -> frozenset[str]:
+def entries_naming(person: Person) -> frozenset[str]:
     """Return the entries that name the person, reading the journal at most once."""
     if PLACE not in person.memo:
         for _ in Journal().find(person):

@@ -1,7 +1,7 @@
-"""Memory files with every version, blob and chunk, and what lies about beside them.
+"""Memory files with every version, blob and chunk, and files without a row.
 
-A card about the person goes whole. Anywhere else the line is the unit: a line that
-names only the person goes, a line that names somebody else too is masked.
+A card about the person is deleted as a whole. Elsewhere the unit is the line: a line
+that names only the person is erased, one that names others too is masked.
 """
 
 from __future__ import annotations
@@ -15,194 +15,207 @@ from typing import Any, Final
 from django.conf import settings
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.files import erasure, reconcile
-from memory.files.erasure import Pen
+from memory.files.erasure import Redactor
 from memory.journal import append as journal
 from memory.models import MemoryChunk, MemoryFile, MemoryVersion, Workspace
 from memory.rules.tiers import Tier
 
 PLACE: Final = "files"
-# Versions whose writer said in so many words whom they are about.
-NAMED: Final = "versions:named"
-# Behind a file's id: its lines that may be somebody else's.
-DOUBTED: Final = "?"
+# Key of ``links``: versions whose writer named their subject.
+NAMED_KEY: Final = "versions:named"
+# Suffix of a file's row id: its lines that may be about somebody else.
+LINES_MARK: Final = "?"
 # The same for a card that may be somebody else's.
-DOUBTED_CARD: Final = "!"
+CARD_MARK: Final = "!"
 
 
 def editor(
-    person: Person, doomed: frozenset[str], *, doubtful: bool = True
+    person: Person, named_lines: frozenset[str], *, with_doubts: bool = True
 ) -> Callable[[str], str]:
-    """Return what erasing does to a file's text; ``doomed`` are lines that go too.
+    """Return the edit of a file's text; ``named_lines`` are erased as well.
 
-    With ``doubtful`` the lines go as well that may be somebody else's.
+    With ``with_doubts``, lines that may be about somebody else are erased too.
     """
-    least = Sign.DOUBTFUL if doubtful else Sign.SURE
+    threshold = Sign.UNSURE if with_doubts else Sign.SURE
     closer = person.matcher.for_redaction()
 
     def sign(line: str) -> Sign:
-        if line.strip() in doomed:
+        if line.strip() in named_lines:
             return Sign.SURE
         return person.matcher.sign(line)
 
-    def left(line: str) -> str:
-        if sign(line) < least:
+    def edited_line(line: str) -> str:
+        if sign(line) < threshold:
             return line
-        return closer.mask(line, row_text.ERASED) if person.others.names(line) else ""
+        return (
+            closer.mask(line, row_text.ERASED)
+            if person.others_matcher.names(line)
+            else ""
+        )
 
     def edit(text: str) -> str:
         lines = text.splitlines(keepends=True)
-        kept = [left(line) for line in lines]
-        if kept == lines and person.matcher.sign(text) < least:
+        edited_lines = [edited_line(line) for line in lines]
+        if edited_lines == lines and person.matcher.sign(text) < threshold:
             return text
-        joined = "".join(kept)
-        if not doubtful:
-            return person.matcher.only_sure().mask(joined, row_text.ERASED)
-        # A name that is split over two lines is in no line alone.
-        return person.matcher.mask(joined, row_text.ERASED)
+        edited_text = "".join(edited_lines)
+        if not with_doubts:
+            return person.matcher.only_sure().mask(edited_text, row_text.ERASED)
+        # A name can be split over two lines.
+        return person.matcher.mask(edited_text, row_text.ERASED)
 
     return edit
 
 
 def pen(
-    person: Person, doomed: frozenset[str] = frozenset(), *, doubtful: bool = True
-) -> Pen:
-    """Return how a person is taken out of files and held texts."""
+    person: Person,
+    named_lines: frozenset[str] = frozenset(),
+    *,
+    with_doubts: bool = True,
+) -> Redactor:
+    """Return how a person is masked in files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
 
-    return Pen(editor(person, doomed, doubtful=doubtful), mask)
+    return Redactor(editor(person, named_lines, with_doubts=with_doubts), mask)
 
 
 def slug(workspace_id: str) -> str:
-    """Return the name of a workspace's folder."""
     return Workspace.objects.values_list("slug", flat=True).get(pk=workspace_id)
 
 
 @dataclass(slots=True)
 class _Hits:
-    """In how many versions of a file the person is named, surely or perhaps."""
+    """In how many versions of a file the person is named, surely or possibly."""
 
     versions: int = 0
     sure: int = 0
     doubtful: int = 0
     sample: str = ""
-    doubted: str = ""
+    doubtful_sample: str = ""
 
 
-def _doubted(person: Person, text: str, doomed: frozenset[str]) -> list[str]:
-    """Return the lines that may be about the person and hold nothing surer."""
+def _doubtful_lines(
+    person: Person, text: str, named_lines: frozenset[str]
+) -> list[str]:
+    """Return the lines that may be about the person, but not surely."""
     sign = person.matcher.sign
-    lines = (line for line in text.splitlines() if line.strip() not in doomed)
-    return [line for line in lines if sign(line) is Sign.DOUBTFUL]
+    lines = (line for line in text.splitlines() if line.strip() not in named_lines)
+    return [line for line in lines if sign(line) is Sign.UNSURE]
 
 
 def _file_ids(row_ids: Sequence[str]) -> list[str]:
-    return [row_id.rstrip(DOUBTED + DOUBTED_CARD) for row_id in row_ids]
+    return [row_id.rstrip(LINES_MARK + CARD_MARK) for row_id in row_ids]
 
 
 def _row(file_id: str, sign: Sign) -> str:
-    return file_id if sign is Sign.SURE else f"{file_id}{DOUBTED}"
+    return file_id if sign is Sign.SURE else f"{file_id}{LINES_MARK}"
 
 
 class MemoryFiles:
-    """Tier files: what agents, crews and people wrote down."""
+    """Tier files, written by agents, crews and people."""
 
     name, title, derived = PLACE, "Memory files and their versions", False
     tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
     files = ("files", "blobs", "locks")
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return every file that names the person in its name, text or any version.
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield every file that names the person in its name or any version.
 
-        Lines that may be somebody else's are a row of their own: a person decides.
+        Lines that may be about somebody else are a row of their own, for a decision.
         """
-        # What lies on the disk and was not looked at yet becomes a version first.
+        # Files changed on disk become versions first.
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person).order_by("path"):
             if (card := self._card(file, person)) is not Sign.NONE:
-                why = "It is a card about the person: it goes whole, with its versions."
-                doubtful, at = card is not Sign.SURE, file.updated_at
-                row_id = f"{file.id}{DOUBTED_CARD}" if doubtful else file.id
-                yield Found(row_id, Fate.DELETE, why, file.key, at, doubtful)
-                if not doubtful:
+                reason = "It is a card about the person; all versions are deleted."
+                is_doubtful, at = card is not Sign.SURE, file.updated_at
+                row_id = f"{file.id}{CARD_MARK}" if is_doubtful else file.id
+                yield RowMatch(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
+                if not is_doubtful:
                     continue
-            yield from self._found(file, person)
+            yield from self._matches(file, person)
 
-    def _found(self, file: MemoryFile, person: Person) -> Iterator[Found]:
+    def _matches(self, file: MemoryFile, person: Person) -> Iterator[RowMatch]:
         hits = self._hits(file, person)
         if hits.sure:
-            why = (
+            reason = (
                 f"{hits.sure} of {hits.versions} versions name the person: those lines"
-                " go; lines that name somebody else too are masked."
+                " are erased; lines that name somebody else too are masked."
             )
-            sample, at = hits.sample, file.updated_at
-            yield Found(file.id, Fate.REDACT, why, sample, at)
+            yield RowMatch(file.id, Fate.REDACT, reason, hits.sample, file.updated_at)
         if hits.doubtful:
-            why = (
+            reason = (
                 f"Lines in {hits.doubtful} of {hits.versions} versions hold a word that"
                 " may mean the person, and nothing else that does."
             )
-            sample, row_id = hits.doubted, f"{file.id}{DOUBTED}"
+            sample, row_id = hits.doubtful_sample, f"{file.id}{LINES_MARK}"
             at = file.updated_at
-            yield Found(row_id, Fate.REDACT, why, sample, at, doubtful=True)
+            yield RowMatch(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
 
     def _files(self, person: Person) -> Any:
         rows = MemoryFile.objects.filter(workspace_id=person.workspace_id)
         return rows.select_related("crew__workspace", "agent")
 
     def _card(self, file: MemoryFile, person: Person) -> Sign:
-        """Return how surely a file is a card about the person: its key says whose."""
+        """Return how surely a file is a card about the person, by its key."""
         if file.tier != Tier.PEERS:
             return Sign.NONE
         matcher = person.matcher
-        return max(matcher.who(file.key), matcher.sign(file.key.replace("-", " ")))
+        return max(
+            matcher.sign_of_value(file.key), matcher.sign(file.key.replace("-", " "))
+        )
 
     def _hits(self, file: MemoryFile, person: Person) -> _Hits:
         linked, hits = person.linked("versions"), _Hits()
-        whole = file.id in person.linked(PLACE)
-        doomed = self._doomed(file, person)
+        file_linked = file.id in person.linked(PLACE)
+        named_lines = self._named_lines(file, person)
         for version, text in erasure.texts(file):
             hits.versions += 1
             by = row_text.plain(version.written_by, "written_by")
-            beside = row_text.joined([text, version.note, by])
-            is_linked = whole or version.id in linked
-            sign = person.matcher.judge(beside, linked=is_linked)
+            version_text = row_text.join_texts([text, version.note, by])
+            is_linked = file_linked or version.id in linked
+            sign = person.matcher.judge(version_text, linked=is_linked)
             if sign is Sign.SURE:
                 hits.sure += 1
-                hits.sample = row_text.sample(person, beside)
-            doubted = [] if sign is Sign.NONE else _doubted(person, text, doomed)
-            if doubted:
+                hits.sample = row_text.sample(person, version_text)
+            lines = (
+                [] if sign is Sign.NONE else _doubtful_lines(person, text, named_lines)
+            )
+            if lines:
                 hits.doubtful += 1
-                hits.doubted = row_text.sample(person, doubted[0])
+                hits.doubtful_sample = row_text.sample(person, lines[0])
         return hits
 
     # ── Reading ──────────────────────────────────────────────────────────────
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return files with every version's text; other people are masked."""
-        ids = _file_ids([found.row_id for found in rows])
+        ids = _file_ids([match.row_id for match in rows])
         for part in row_text.batches(ids):
             for file in self._files(person).filter(pk__in=part).order_by("path"):
                 yield {
                     "place": PLACE,
                     "id": file.id,
-                    "path": person.others.mask(file.path, row_text.OTHERS),
+                    "path": person.others_matcher.mask(file.path, row_text.OTHERS_MARK),
                     "tier": file.tier,
                     "updated_at": journal.stamp(file.updated_at),
                     "versions": [
-                        self._told(version, text, person)
+                        self._version_json(version, text, person)
                         for version, text in erasure.texts(file)
                     ],
                 }
 
-    def _told(
+    def _version_json(
         self, version: MemoryVersion, text: str, person: Person
     ) -> dict[str, Any]:
-        told = {
+        values = {
             "number": version.number,
             "written_at": journal.stamp(version.written_at),
             "written_by": version.written_by,
@@ -210,64 +223,66 @@ class MemoryFiles:
             "note": version.note,
             "text": text,
         }
-        return dict(row_text.masked(person.others, told, row_text.OTHERS))
+        return dict(
+            row_text.masked(person.others_matcher, values, row_text.OTHERS_MARK)
+        )
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of the lines about to go, and the names of blobs."""
+        """Yield the long words of lines about to be erased, and the names of blobs."""
         for file in self._files(person).filter(pk__in=_file_ids(row_ids)):
             card = self._card(file, person) is Sign.SURE
             edit = self._pen(file, person).edit
             for version, text in erasure.texts(file):
-                left = set() if card else set(edit(text).splitlines())
-                gone = [line for line in text.splitlines() if line not in left]
-                yield from row_text.rare("\n".join(gone))
-                if version.sha256 and gone:
+                remaining = set() if card else set(edit(text).splitlines())
+                lines = [line for line in text.splitlines() if line not in remaining]
+                yield from row_text.rare("\n".join(lines))
+                if version.sha256 and lines:
                     yield version.sha256.encode()
 
-    def _pen(self, file: MemoryFile, person: Person, *, doubtful: bool = True) -> Pen:
-        return pen(person, self._doomed(file, person), doubtful=doubtful)
+    def _pen(
+        self, file: MemoryFile, person: Person, *, with_doubts: bool = True
+    ) -> Redactor:
+        return pen(person, self._named_lines(file, person), with_doubts=with_doubts)
 
-    def _doomed(self, file: MemoryFile, person: Person) -> frozenset[str]:
-        """Return the lines of versions whose writer said whom they are about."""
-        named = person.linked(NAMED)
+    def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
+        """Return the lines of versions whose writer named the person as subject."""
+        ids = person.linked(NAMED_KEY)
         lines: set[str] = set()
-        for version in file.versions.filter(pk__in=list(named)) if named else ():
+        for version in file.versions.filter(pk__in=list(ids)) if ids else ():
             lines |= erasure.added(version)
         return frozenset(lines)
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take cards away, whole."""
+        """Delete cards with all their versions."""
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
             erasure.remove(file)
         return len(rows)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Take the person's lines out of files and all their versions."""
-        doubted = {row_id for row_id in row_ids if row_id.endswith(DOUBTED)}
+        """Erase or mask the person's lines in files and all their versions."""
+        doubtful_ids = {row_id for row_id in row_ids if row_id.endswith(LINES_MARK)}
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
-            every = f"{file.id}{DOUBTED}" in doubted
-            erasure.rewrite(file, self._pen(file, person, doubtful=every))
+            with_doubts = f"{file.id}{LINES_MARK}" in doubtful_ids
+            erasure.rewrite(file, self._pen(file, person, with_doubts=with_doubts))
         return len(rows)
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Read live files, every version and every chunk again."""
+        """Search file names, every version and every chunk again."""
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person):
             card = self._card(file, person)
             if card is not Sign.NONE or person.matcher.sure(file.path):
-                row_id = (
-                    file.id if card is not Sign.DOUBTFUL else f"{file.id}{DOUBTED_CARD}"
-                )
-                yield Trace(PLACE, file.id, "file name", row_id)
+                mark = CARD_MARK if card is Sign.UNSURE else ""
+                yield Trace(PLACE, file.id, "file name", f"{file.id}{mark}")
             for version, text in erasure.texts(file):
                 by = row_text.plain(version.written_by, "written_by")
                 author = row_text.plain(version.author)
                 sign = person.matcher.sign(
-                    row_text.joined([text, version.note, author])
+                    row_text.join_texts([text, version.note, author])
                 )
                 sign = max(sign, person.matcher.sign(by))
                 if sign is not Sign.NONE:
@@ -275,20 +290,20 @@ class MemoryFiles:
         pieces = MemoryChunk.objects.filter(workspace_id=person.workspace_id)
         columns = ("pk", "heading", "text", "file_id")
         for pk, head, text, file_id in pieces.values_list(*columns).iterator():
-            sign = person.matcher.sign(row_text.joined([head, text]))
+            sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
-class Strays:
-    """Files that no row knows: torn temporaries, orphaned blobs, odd names.
+class OrphanFiles:
+    """Files without a row: torn temporary files, orphaned blobs, odd names.
 
-    Nobody reads them, and a search of the disk would find them. The id of one is a hash
-    of its path, because a path can hold a name.
+    The application does not read them, but a search of the disk would find them. The
+    row id is a hash of the path, because a path can contain a name.
     """
 
     name, title, derived = "strays", "Files that nothing points to", False
@@ -305,45 +320,45 @@ class Strays:
                 text = ""
             yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
 
-    def find(self, person: Person) -> Iterator[Found]:
+    def find(self, person: Person) -> Iterator[RowMatch]:
         """Return strays that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
-                why, doubtful = (
-                    "Nothing points to this file: it goes.",
-                    sign < Sign.SURE,
-                )
+                reason = "Nothing points to this file: it is deleted."
                 sample = row_text.sample(person, text)
-                yield Found(row_id, Fate.DELETE, why, sample, None, doubtful)
+                is_doubtful = sign < Sign.SURE
+                yield RowMatch(
+                    row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful
+                )
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
         """Return the text of strays; other people are masked."""
-        wanted = {found.row_id for found in rows}
+        ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
-            if row_id in wanted:
-                told = person.others.mask(text, row_text.OTHERS)
-                yield {"place": self.name, "id": row_id, "text": told}
+            if row_id in ids:
+                masked = person.others_matcher.mask(text, row_text.OTHERS_MARK)
+                yield {"place": self.name, "id": row_id, "text": masked}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of strays."""
         for row_id, _, text in self._rows(person):
             if row_id in row_ids:
                 yield from row_text.rare(text)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove strays."""
         rows = list(self._rows(person))
-        return sum(erasure.discard(path) for one, path, _ in rows if one in row_ids)
+        return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove them all the same: no row says whose they are."""
+        """Delete strays: they cannot be edited without a row."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look at every stray again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "file")
+        """Search every stray again."""
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "file")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())

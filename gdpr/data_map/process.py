@@ -1,6 +1,6 @@
-"""What a process holds in memory, and the logs it writes.
+"""Caches in this process's memory, and log files.
 
-Every process does this for itself; the run makes the others do it too.
+Each process flushes its own caches; ``gdpr.erasure`` orders the others to do so.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 
 from episodic.index import engine
 from gdpr import linking
-from gdpr.data_map.base import Fate, Found, Person, Trace
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
 from memory import fulltext
 
 
-def forget(person: Person) -> int:
-    """Drop the person's questions from this process's memory; return how many."""
+def drop_cached_texts(person: Person) -> int:
+    """Drop cached queries that name the person, and all names; return how many."""
     fulltext.frequencies.clear()
-    # The names themselves are held for looking out for them; they are read again.
-    linking.forget()
+    # The names of subjects are cached for linking; they are read again.
+    linking.clear_cache()
     return engine.embedder().forget(lambda text: bool(person.matcher.names(text)))
 
 
-class _Volatile:
-    """What has no rows: nothing to export, nothing to redact."""
+class _WithoutRows:
+    """The common part of holders without rows: nothing to export or redact."""
 
     name = ""
     derived = True
@@ -35,11 +35,11 @@ class _Volatile:
     def export(
         self,
         person: Person,  # noqa: ARG002
-        rows: Iterable[Found],
+        rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
-        """Return that it was there."""
-        for found in rows:
-            yield {"place": self.name, "id": found.row_id}
+        """Yield that it was there."""
+        for match in rows:
+            yield {"place": self.name, "id": match.row_id}
 
     def tokens(
         self,
@@ -49,45 +49,44 @@ class _Volatile:
         """Return nothing."""
         return iter(())
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
-class Caches(_Volatile):
-    """Questions whose vectors are kept, and counts of words, in this process.
+class Caches(_WithoutRows):
+    """Cached vectors of queries, and word counts, in this process.
 
     Django's cache holds counters under hashes, and tasks carry ids: neither can name
-    anybody, so neither is looked at.
+    anybody, so neither is searched.
     """
 
     name, title = "caches", "Questions kept in memory"
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return one line when a kept question names the person."""
-        kept = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
-        if kept:
-            why = f"{kept} questions kept in memory name the person."
-            yield Found("questions", Fate.DELETE, why)
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield one row when a cached query names the person."""
+        count = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
+        if count:
+            reason = f"{count} questions kept in memory name the person."
+            yield RowMatch("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Drop questions and counts of words."""
-        return forget(person)
+        """Drop cached queries and word counts."""
+        return drop_cached_texts(person)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Drop them all the same."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look at the kept questions again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "question")
+        """Search the cached queries again."""
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "question")
 
 
-class Logs(_Volatile):
-    """Log files. We write lines to standard error and no body into any line.
+class Logs(_WithoutRows):
+    """Log files. By default logs go to standard error, without any body.
 
-    If somebody sets up a handler that writes to a file, that file is read here.
+    The files of configured file handlers are searched here.
     """
 
     name, title = "logs", "Log files"
@@ -99,27 +98,27 @@ class Logs(_Volatile):
                 if isinstance(handler, logging.FileHandler):
                     yield Path(handler.baseFilename)
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return log files that name the person: they are not ours to rewrite."""
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield log files that name the person: they cannot be rewritten here."""
         for number, path in enumerate(sorted(set(self._files()))):
             lines = path.open(encoding="utf-8", errors="replace")
             with lines:
                 if any(person.matcher.sure(line) for line in lines):
-                    why = "A log file names the person; rotate it away by hand."
-                    yield Found(f"log:{number}", Fate.KEEP, why)
+                    reason = "A log file names the person; rotate it away by hand."
+                    yield RowMatch(f"log:{number}", Fate.KEEP, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing is done to files that a handler of somebody else's holds open."""
+        """Do nothing: a log handler holds the files open."""
         return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Nothing is done, see ``erase``."""
+        """Do nothing, see ``erase``."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Return log files that still name the person."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "log file")
+        """Yield log files that still name the person."""
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "log file")
 
 
 def _names() -> list[str]:

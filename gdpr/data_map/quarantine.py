@@ -1,4 +1,4 @@
-"""Texts that the scanner held back, with what reviews left of them."""
+"""Texts held for review by the scanner, and records of reviews."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 from gdpr.data_map.base import Person
 from gdpr.data_map.memory_files import pen
-from gdpr.data_map.table_holder import Family, Table
+from gdpr.data_map.table_holder import Table, TableHolder
 from memory.files import erasure
 from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
 
 PLACE: Final = "held"
 
 
-class Quarantine(Family):
-    """Held texts. One that a block of a writer stands on is emptied, not deleted."""
+class Quarantine(TableHolder):
+    """Held texts. One on which a block of a writer is based is emptied, not deleted."""
 
     def __init__(self) -> None:
-        held = Table(
+        held_table = Table(
             model=HeldFile,
             cards=True,
             words=("body", "findings", "label", "key", "reason", "outcome"),
@@ -26,22 +26,22 @@ class Quarantine(Family):
             at="received_at",
             why="The held text names the person; no model ever saw it.",
         )
-        super().__init__(PLACE, "Texts held for review", held, *_beside())
+        super().__init__(PLACE, "Texts held for review", held_table, *_other_tables())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete held texts, or empty those that a block stands on."""
-        held, rest = _split(row_ids)
-        done = erasure.discard_held(person.workspace_id, held)
-        return done + (super().erase(person, rest) if rest else 0)
+        """Delete held texts, or empty those on which a block is based."""
+        held_ids, rest = _split(row_ids)
+        count = erasure.discard_held(person.workspace_id, held_ids)
+        return count + (super().erase(person, rest) if rest else 0)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask the person in held texts, and judge what is left anew."""
-        held, rest = _split(row_ids)
-        done = erasure.mask_held(person.workspace_id, held, pen(person))
-        return done + (super().redact(person, rest) if rest else 0)
+        """Mask the person in held texts, and scan the result again."""
+        held_ids, rest = _split(row_ids)
+        count = erasure.mask_held(person.workspace_id, held_ids, pen(person))
+        return count + (super().redact(person, rest) if rest else 0)
 
 
-def _beside() -> tuple[Table, ...]:
+def _other_tables() -> tuple[Table, ...]:
     return (
         Table(model=HeldRecord, words=("draft",)),
         Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
@@ -51,5 +51,5 @@ def _beside() -> tuple[Table, ...]:
 
 
 def _split(row_ids: Sequence[str]) -> tuple[list[str], list[str]]:
-    held = [row_id for row_id in row_ids if ":" not in row_id]
-    return held, [row_id for row_id in row_ids if ":" in row_id]
+    held_ids = [row_id for row_id in row_ids if ":" not in row_id]
+    return held_ids, [row_id for row_id in row_ids if ":" in row_id]

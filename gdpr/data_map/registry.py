@@ -1,7 +1,7 @@
-"""All holders, in the order of erasure, and what is known to name nobody.
+"""All holders, in the order of erasure, and tables and files that name nobody.
 
-A test walks every table of every installed app and every folder below the data folder:
-each is some holder's, or is listed here with the reason why it can name nobody.
+A test lists every table of every installed app and every folder below the data folder:
+each belongs to a holder, or is listed here with the reason why it can name nobody.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
-from gdpr.data_map.memory_files import NAMED, MemoryFiles, Strays
+from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles, OrphanFiles
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import Quarantine
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
 
-# What was made from an entry goes before the entry, so that a run that is resumed still
-# finds it by the entry; the requests come last, because the run stands on them.
+# Rows made from an entry are erased before the entry, so that a resumed run still finds
+# them by it; requests come last, because the run depends on them.
 ALL: Final[tuple[Holder, ...]] = (
     requests.Exports(),
     declared_tables.IDEMPOTENCY,
@@ -44,7 +44,7 @@ ALL: Final[tuple[Holder, ...]] = (
     declared_tables.RECORDS,
     Quarantine(),
     MemoryFiles(),
-    Strays(),
+    OrphanFiles(),
     declared_tables.PRIORITIES,
     Archive(),
     Journal(),
@@ -102,7 +102,7 @@ HARMLESS_FILES: Final[dict[str, str]] = {
 OUT_OF_REACH: Final[dict[str, str]] = {
     "backups": (
         "Backups made before the erasure keep what they hold until they expire; after a"
-        " restore the erasures are applied again before the house reports itself ready."
+        " restore the erasures are applied again before the server reports ready."
     ),
     "bundles": (
         "Bundles of memory files that somebody downloaded, and bundles made for other"
@@ -115,44 +115,48 @@ OUT_OF_REACH: Final[dict[str, str]] = {
 }
 
 
-def named(name: str) -> Holder:
-    """Return a holder by its name; KeyError for one that is not there."""
+def by_name(name: str) -> Holder:
+    """Return a holder by its name; KeyError for an unknown one."""
     return {holder.name: holder for holder in ALL}[name]
 
 
-# ── Whom the holders look for ────────────────────────────────────────────────
+# ── The person to search for ─────────────────────────────────────────────────
 def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
-    """Return the person's aliases, and everybody else's in the workspace."""
-    mine: list[Name] = []
-    others: list[Name] = []
+    """Return the person's aliases, and those of all others in the workspace."""
+    own_names: list[Name] = []
+    other_names: list[Name] = []
     rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
-    for whose, kind, value in rows.values_list("subject_id", "kind", "value"):
-        (mine if whose == subject_id else others).append(Name(whose, kind, value))
-    return mine, others
+    for owner_id, kind, value in rows.values_list("subject_id", "kind", "value"):
+        (own_names if owner_id == subject_id else other_names).append(
+            Name(owner_id, kind, value)
+        )
+    return own_names, other_names
 
 
 Places = dict[str, frozenset[str]]
 
 
 def _links(workspace_id: str, subject_id: str) -> tuple[Places, Places, Places]:
-    """Return place → rows that writers linked, that were matched, that are shared.
+    """Return place → row ids: linked by writers, matched by a search, shared.
 
-    Shared is a row that its writer linked to somebody else as well.
+    A shared row was linked to somebody else as well by its writer.
     """
     rows = SubjectLink.objects.filter(workspace_id=workspace_id)
-    named: dict[str, set[str]] = defaultdict(set)
+    linked: dict[str, set[str]] = defaultdict(set)
     matched: dict[str, set[str]] = defaultdict(set)
-    mine = rows.filter(subject_id=subject_id)
-    for place, row_id, via in mine.values_list("place", "row_id", "via").iterator():
-        (named if via == Via.NAMED else matched)[place].add(row_id)
+    own_links = rows.filter(subject_id=subject_id)
+    for place, row_id, via in own_links.values_list(
+        "place", "row_id", "via"
+    ).iterator():
+        (linked if via == Via.NAMED else matched)[place].add(row_id)
         if place == "versions" and via == Via.NAMED:
-            named[NAMED].add(row_id)
-    shared: dict[str, set[str]] = defaultdict(set)
-    theirs = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
-    for place, row_id in theirs.values_list("place", "row_id").iterator():
-        if row_id in named[place] or row_id in matched[place]:
-            shared[place].add(row_id)
-    return _frozen(named), _frozen(matched), _frozen(shared)
+            linked[NAMED_KEY].add(row_id)
+    shared_rows: dict[str, set[str]] = defaultdict(set)
+    other_links = rows.exclude(subject_id=subject_id).filter(via=Via.NAMED)
+    for place, row_id in other_links.values_list("place", "row_id").iterator():
+        if row_id in linked[place] or row_id in matched[place]:
+            shared_rows[place].add(row_id)
+    return _frozen(linked), _frozen(matched), _frozen(shared_rows)
 
 
 def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
@@ -160,36 +164,40 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 
 def person(subject: Subject) -> Person:
-    """Return whom the holders look for when a subject is meant."""
-    mine, others = _names(subject.workspace_id, subject.id)
-    links, matched, shared = _links(subject.workspace_id, subject.id)
+    """Return the person to search for, built from a subject's names and links."""
+    own_names, other_names = _names(subject.workspace_id, subject.id)
+    links, matched, shared_rows = _links(subject.workspace_id, subject.id)
     return Person(
         workspace_id=subject.workspace_id,
         subject_id=subject.id,
-        matcher=matcher_of(mine, others),
-        others=Matcher(others),
+        matcher=matcher_of(own_names, other_names),
+        others_matcher=Matcher(other_names),
         links=links,
-        shared=shared,
+        shared=shared_rows,
         matched=matched,
     )
 
 
-def matcher_of(mine: Sequence[Name], others: Iterable[Name]) -> Matcher:
-    """Return what finds a person; a name that somebody else has too is in doubt."""
-    own = {patterns.folded("name", one.value) for one in mine if one.kind == "name"}
-    theirs = {
-        patterns.folded("name", one.value) for one in others if one.kind == "name"
+def matcher_of(own_names: Sequence[Name], other_names: Iterable[Name]) -> Matcher:
+    """Return the matcher of names; a name shared with somebody else is doubtful."""
+    own_folded = {
+        patterns.folded("name", name.value) for name in own_names if name.kind == "name"
     }
-    return Matcher(mine, frozenset(own & theirs))
+    other_folded = {
+        patterns.folded("name", name.value)
+        for name in other_names
+        if name.kind == "name"
+    }
+    return Matcher(own_names, frozenset(own_folded & other_folded))
 
 
-def staying(who: Person) -> Iterator[Name]:
-    """Return the aliases that legitimately remain somewhere, because a row is kept.
+def kept_names(person: Person) -> Iterator[Name]:
+    """Yield the aliases that remain somewhere, because a row is kept for a reason.
 
-    The search of the bytes cannot ask for these to be gone.
+    The byte search leaves them out.
     """
-    kept = [text for holder in ALL for text in holder.stays(who)]
-    for name in who.matcher.names_known:
-        alone = Matcher([name])
-        if any(alone.names(text) for text in kept):
+    kept_texts = [text for holder in ALL for text in holder.kept_texts(person)]
+    for name in person.matcher.names_known:
+        matcher = Matcher([name])
+        if any(matcher.names(text) for text in kept_texts):
             yield name

@@ -1,7 +1,7 @@
-"""What the handling of requests itself wrote down: cases, holds, bundles, names.
+"""Data that the handling of requests stores: cases, holds, bundles, names.
 
-The names of a person stay until the very end of an erasure, because everything else is
-found by them; the run wipes them last.
+The names of a person stay until the end of an erasure, because everything else is
+found by them; the run erases them last.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.table_holder import Family, Rule, Table
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import (
     Alias,
     Case,
@@ -36,32 +36,34 @@ from gdpr.models import (
 )
 
 
-class _Cases(Family):
-    """What is written about cases. A person's own are about them, whatever they say."""
+class _Cases(TableHolder):
+    """Texts of cases. A person's own cases are about them without doubt."""
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return what names the person; a doubt in a case of theirs is none."""
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield what names the person; rows of their own cases are never doubtful."""
         own = self.own(person)
         for row in super().find(person):
             yield replace(row, doubtful=False) if row.row_id in own else row
 
     def own(self, person: Person) -> set[str]:
         """Return the rows of the person's own cases."""
-        found: set[str] = set()
+        row_ids: set[str] = set()
         for table in self._tables:
             fields = {field.name for field in table.model._meta.get_fields()}
-            whose = {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            condition = (
+                {"case__subject_ref": person.subject_id} if "case" in fields else {}
+            )
             for name in ("subject_ref", "subject"):
-                if not whose and name in fields:
-                    whose = {name: person.subject_id}
+                if not condition and name in fields:
+                    condition = {name: person.subject_id}
             rows = table.rows(person.workspace_id)
-            found |= {
+            row_ids |= {
                 self._row_id(table, pk)
-                for pk in (rows.filter(**whose) if whose else rows.none()).values_list(
-                    "pk", flat=True
-                )
+                for pk in (
+                    rows.filter(**condition) if condition else rows.none()
+                ).values_list("pk", flat=True)
             }
-        return found
+        return row_ids
 
 
 CASES: Final = _Cases(
@@ -135,27 +137,27 @@ CASES: Final = _Cases(
         model=Certificate,
         keeps=("document",),
         at="issued_at",
-        why_kept="A certificate is signed and can only be replaced.",
+        keep_reason="A certificate is signed and can only be replaced.",
     ),
 )  # fmt: skip
 
 
-class _Decisions(Family):
-    """What was decided about the person; it goes with them."""
+class _Decisions(TableHolder):
+    """Decisions about the person, which are erased with them."""
 
     def own(self, person: Person) -> Iterator[str]:
-        """Return the rows of what was decided about the person."""
+        """Yield the rows of decisions about the person."""
         for table in self._tables:
             rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
             for pk in rows.order_by("pk").values_list("pk", flat=True):
                 yield self._row_id(table, pk)
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return what was decided about the person, and what names them elsewhere."""
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield decisions about the person, and others that name them."""
         own = dict.fromkeys(self.own(person))
         for row_id in own:
-            yield Found(row_id, Fate.DELETE, "It was decided about this person.")
-        yield from (one for one in super().find(person) if one.row_id not in own)
+            yield RowMatch(row_id, Fate.DELETE, "It was decided about this person.")
+        yield from (match for match in super().find(person) if match.row_id not in own)
 
 
 DECISIONS: Final = _Decisions(
@@ -174,7 +176,7 @@ DECISIONS: Final = _Decisions(
 
 
 class Exports:
-    """Bundles made for the person: sealed files that last until their day."""
+    """Bundles made for the person: encrypted files with an expiry date."""
 
     name, title, derived = "exports", "Bundles made for the person", False
     tables = ("gdpr.Export",)
@@ -190,16 +192,18 @@ class Exports:
         folder = Path(settings.DATA_DIR) / "exports" / export.workspace_id
         return sorted(folder.glob(f"{export.id}.*")) if folder.is_dir() else []
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return every bundle that is still there."""
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield every bundle that still exists."""
         for row in self._rows(person):
             if row.state != ExportState.GONE or self._files(row):
-                why = "It is a copy of everything about the person."
-                yield Found(row.id, Fate.DELETE, why, "", row.made_at)
+                reason = "It is a copy of everything about the person."
+                yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at)
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return when bundles were made; a bundle in a bundle says nothing new."""
-        ids = [found.row_id for found in rows]
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield when bundles were made; their content is not repeated."""
+        ids = [match.row_id for match in rows]
         for row in self._rows(person).filter(pk__in=ids):
             yield {
                 "place": self.name,
@@ -214,62 +218,72 @@ class Exports:
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the files are sealed."""
+        """Yield nothing: the files are encrypted."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove bundles; that they were made stays in the ledger."""
-        done = 0
+        """Delete bundles; the audit log still says that they were made."""
+        count = 0
         for row in self._rows(person).filter(pk__in=row_ids):
             for path in self._files(row):
                 path.unlink(missing_ok=True)
-            gone = {"state": ExportState.GONE, "sha256": "", "error": "", "counts": {}}
-            done += Export.objects.filter(pk=row.pk).update(**gone)
-        return done
+            erased_fields = {
+                "state": ExportState.GONE,
+                "sha256": "",
+                "error": "",
+                "counts": {},
+            }
+            count += Export.objects.filter(pk=row.pk).update(**erased_fields)
+        return count
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Remove them: a bundle is about one person."""
+        """Delete bundles: each is about one person."""
         return self.erase(person, row_ids)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Look for bundles again."""
-        for found in self.find(person):
-            yield Trace(self.name, found.row_id, "bundle")
+        """Search for bundles again."""
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "bundle")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())
 
 
 class Subjects:
-    """The person's own row and names: wiped by the run, when all else is done."""
+    """The person's own row and names, erased by the run at the end."""
 
     name, title, derived = "subjects", "The person's name and aliases", True
     tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
     files: tuple[str, ...] = ()
 
-    def _mine(self, person: Person) -> list[tuple[str, Model, str]]:
+    def _named_rows(self, person: Person) -> list[tuple[str, Model, str]]:
         rows = {"workspace_id": person.workspace_id}
-        whose = Subject.objects.filter(pk=person.subject_id, **rows)
+        subjects = Subject.objects.filter(pk=person.subject_id, **rows)
         aliases = Alias.objects.filter(subject_id=person.subject_id, **rows)
-        found: list[tuple[str, Model, str]] = [
-            (one.id, one, row_text.joined([one.display_name, one.consent_note]))
-            for one in whose
+        named_rows: list[tuple[str, Model, str]] = [
+            (
+                subject.id,
+                subject,
+                row_text.join_texts([subject.display_name, subject.consent_note]),
+            )
+            for subject in subjects
         ]
-        return found + [(f"alias:{a.pk}", a, a.value) for a in aliases]
+        return named_rows + [(f"alias:{a.pk}", a, a.value) for a in aliases]
 
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return the row and every alias."""
-        for row_id, _, text in self._mine(person):
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield the row and every alias."""
+        for row_id, _, text in self._named_rows(person):
             if text:
-                why = "It is wiped at the end: everything else is found by it."
-                yield Found(row_id, Fate.DELETE, why, text)
+                reason = "It is erased at the end: everything else is found by it."
+                yield RowMatch(row_id, Fate.DELETE, reason, text)
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return the names."""
-        wanted = {found.row_id for found in rows}
-        for row_id, _, text in self._mine(person):
-            if row_id in wanted:
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
+        requested_ids = {match.row_id for match in rows}
+        for row_id, _, text in self._named_rows(person):
+            if row_id in requested_ids:
                 yield {"place": self.name, "id": row_id, "text": text}
 
     def tokens(
@@ -277,26 +291,26 @@ class Subjects:
         person: Person,  # noqa: ARG002
         row_ids: Sequence[str],  # noqa: ARG002
     ) -> Iterator[bytes]:
-        """Return nothing: the search looks for aliases anyway."""
+        """Yield nothing: the search covers aliases anyway."""
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run wipes names last."""
+        """Nothing to do here: the run erases names last."""
         return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run wipes names last."""
+        """Nothing to do here: the run erases names last."""
         return 0
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Return names that outlived the end of an erasure."""
-        ended = Subject.objects.filter(
+        """Yield names that remain after a completed erasure."""
+        is_erased = Subject.objects.filter(
             pk=person.subject_id, erased_at__isnull=False
         ).exists()
-        for row_id, _, text in self._mine(person) if ended else ():
+        for row_id, _, text in self._named_rows(person) if is_erased else ():
             if text:
                 yield Trace(self.name, row_id, "alias")
 
-    def stays(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Nothing is kept."""
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
         return iter(())

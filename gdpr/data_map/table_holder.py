@@ -1,9 +1,8 @@
-"""Plain tables that can name a person, described by their columns.
+"""Holders of plain tables that can name a person, declared by their columns.
 
-Most places are a table whose texts either say something (``words``), say who did
-something (``labels``), are the program's own (``facts``), or must stay as they are
-(``keeps``). What differs between them is a few facts, so they are facts here and not
-classes.
+Most places are tables whose texts are free text (``words``), names of who did
+something (``labels``), written by the program (``facts``), or must stay unchanged
+(``keeps``). They differ in a few attributes only, so they are declared as data.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from django.db import models, transaction
 from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Found, Person, Trace
-from gdpr.data_map.journal import followed
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.journal import entries_naming
 from gdpr.matching.matcher import Sign
 from memory.rules import entries
 from memory.rules.tiers import Tier
 
 
 class Rule(StrEnum):
-    """What becomes of a row whose words name a person.
+    """What happens to a row whose words name a person.
 
-    ABOUT: gone, or masked when it names others too; GONE: always gone; MASKED: the row
-    has to stay, its words are masked.
+    BY_CONTENT: deleted, or masked when it names others too; GONE: always deleted;
+    MASKED: the row has to stay, its words are masked.
     """
 
-    ABOUT = "about"
+    BY_CONTENT = "about"
     GONE = "gone"
     MASKED = "masked"
 
@@ -45,13 +44,11 @@ def in_workspace(workspace_id: str) -> Q:
 class Table:
     """One table of a place.
 
-    ``jsons`` names the columns that hold JSON as text. ``entry`` names the column that
-    may hold ids of journal entries, so that a row made from an entry goes with it.
-    ``facts`` are columns that the program fills: their keys and numbers stay as they
-    are. ``system`` says that nobody writes sentences here: only what is sure counts,
-    and a doubtful word does not. ``cards`` says that a row
-    of that tier is about whom its key names.
-    ``mend`` brings what was computed from the words in line after masking.
+    ``jsons`` are columns with JSON as text. ``entry`` is a column that may hold ids of
+    journal entries, so that a row made from an entry is erased with it. ``facts`` are
+    columns that the program fills: their keys and numbers stay. ``system`` tables have
+    no free text: only sure matches count. ``cards``: a row of the peer tier is about
+    the person whom its ``key`` names. ``mend`` updates values computed from columns.
     """
 
     model: type[models.Model]
@@ -62,9 +59,9 @@ class Table:
     system: bool = False
     cards: bool = False
     jsons: tuple[str, ...] = ()
-    rule: Rule = Rule.ABOUT
+    rule: Rule = Rule.BY_CONTENT
     why: str = "It names the person."
-    why_kept: str = ""
+    keep_reason: str = ""
     within: Callable[[str], Q] = in_workspace
     at: str = ""
     unique: tuple[str, ...] = ()
@@ -73,24 +70,23 @@ class Table:
 
     @property
     def label(self) -> str:
-        """The table as ``app.Model``."""
+        """The model as ``app.Model``."""
         return self.model._meta.label
 
     @property
     def key(self) -> str:
-        """The table's short name, before the ids of its rows."""
+        """The model's name, the prefix of row ids."""
         return str(self.model._meta.model_name)
 
     def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
-        """Return the table's rows of a workspace."""
         return self.model._default_manager.filter(self.within(workspace_id))
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
-        """Return what the given columns of a row say, as one text."""
+        """Return the given columns of a row as one text."""
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
-        whose = [row_text.plain(row["key"], "handle")] if card else []
-        return row_text.joined(
-            whose
+        card_owner = [row_text.plain(row["key"], "handle")] if card else []
+        return row_text.join_texts(
+            card_owner
             + [
                 row_text.from_json(row[name] or "")
                 if name in self.jsons
@@ -104,10 +100,10 @@ class Table:
         sign = person.sign(place, row_id, text) if text else Sign.NONE
         return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
-    def states(self, person: Person, row: Mapping[str, Any]) -> bool:
-        """Whether what the program wrote names the person."""
+    def names_in_facts(self, person: Person, row: Mapping[str, Any]) -> bool:
+        """Whether the ``facts`` of a row name the person."""
         own, quoted = (
-            row_text.joined(
+            row_text.join_texts(
                 text
                 for name in self.facts
                 for text in row_text.facts(row[name], quoted=quoted)
@@ -118,7 +114,7 @@ class Table:
         return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
 
     def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
-        """Return every row's texts, in short queries, so that no reader stays open."""
+        """Yield the columns of every row, in short queries that keep no read open."""
         names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
         names |= {name for name in (self.at, self.entry) if name}
         names |= {"tier"} if self.cards else set()
@@ -135,11 +131,11 @@ class Table:
             last = chunk[-1]["pk"]
 
 
-class Family:
-    """A place made of one table, or of a few that belong together.
+class TableHolder:
+    """A holder of one table, or of a few that belong together.
 
-    Row ids of the first table are primary keys, those of the others begin with the
-    table's name: ``recallcheckrun:12``.
+    Row ids of the first table are primary keys, those of the others have the model's
+    name as prefix: ``recallcheckrun:12``.
     """
 
     derived = False
@@ -155,38 +151,38 @@ class Family:
         return tuple(table.label for table in self._tables)
 
     # ── Finding ──────────────────────────────────────────────────────────────
-    def find(self, person: Person) -> Iterator[Found]:
-        """Return every row that names the person."""
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield every row that names the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id):
-                found = self._judge(table, row, person)
-                if found is not None:
-                    yield found
+                match = self._judge(table, row, person)
+                if match is not None:
+                    yield match
 
     def _row_id(self, table: Table, pk: object) -> str:
         return str(pk) if table is self._tables[0] else f"{table.key}:{pk}"
 
     def _judge(
         self, table: Table, row: Mapping[str, Any], person: Person
-    ) -> Found | None:
+    ) -> RowMatch | None:
         row_id, at = self._row_id(table, row["pk"]), row.get(table.at)
-        said = table.text(row, table.words)
-        sign = self._sign(table, row, row_id, said, person)
+        text = table.text(row, table.words)
+        sign = self._sign(table, row, row_id, text, person)
         if sign is not Sign.NONE:
-            fate, doubt = self._fate(table, row_id, said, person), sign is not Sign.SURE
-            sample = row_text.sample(person, said)
-            return Found(row_id, fate, table.why, sample, at, doubt)
-        who = table.text(row, table.labels)
-        sign = table.sign(person, "", who, self.name)
+            fate, doubt = self._fate(table, row_id, text, person), sign is not Sign.SURE
+            sample = row_text.sample(person, text)
+            return RowMatch(row_id, fate, table.why, sample, at, doubt)
+        label_text = table.text(row, table.labels)
+        sign = table.sign(person, "", label_text, self.name)
         if sign is not Sign.NONE:
-            why = "It says that the person did this; the name is masked."
-            sample, doubt = row_text.sample(person, who), sign is not Sign.SURE
-            return Found(row_id, Fate.REDACT, why, sample, at, doubt)
-        if table.facts and table.states(person, row):
-            return Found(row_id, Fate.REDACT, table.why, "", at)
-        kept = table.text(row, table.keeps)
-        if table.sign(person, "", kept, self.name) is not Sign.NONE:
-            return Found(row_id, Fate.KEEP, table.why_kept, "", at)
+            reason = "It says that the person did this; the name is masked."
+            sample, doubt = row_text.sample(person, label_text), sign is not Sign.SURE
+            return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt)
+        if table.facts and table.names_in_facts(person, row):
+            return RowMatch(row_id, Fate.REDACT, table.why, "", at)
+        kept_text = table.text(row, table.keeps)
+        if table.sign(person, "", kept_text, self.name) is not Sign.NONE:
+            return RowMatch(row_id, Fate.KEEP, table.keep_reason, "", at)
         return None
 
     def _sign(
@@ -194,37 +190,40 @@ class Family:
         table: Table,
         row: Mapping[str, Any],
         row_id: str,
-        said: str,
+        row_words: str,
         person: Person,
     ) -> Sign:
         if table.entry:
             text = row_text.plain(row[table.entry])
-            if any(one in followed(person) for one in row_text.entry_ids(text)):
+            if any(
+                entry_id in entries_naming(person)
+                for entry_id in row_text.entry_ids(text)
+            ):
                 return Sign.SURE
         if row_id in person.linked(self.name):
-            return person.sign(self.name, row_id, said)
-        return table.sign(person, row_id, said, self.name)
+            return person.sign(self.name, row_id, row_words)
+        return table.sign(person, row_id, row_words, self.name)
 
-    def _fate(self, table: Table, row_id: str, said: str, person: Person) -> Fate:
+    def _fate(self, table: Table, row_id: str, row_words: str, person: Person) -> Fate:
         if table.rule is Rule.GONE:
             return Fate.DELETE
         if table.rule is Rule.MASKED:
             return Fate.REDACT
-        shared = person.shared.get("journal", frozenset())
-        if table.entry and shared.intersection(row_text.entry_ids(said)):
+        shared_ids = person.shared.get("journal", frozenset())
+        if table.entry and shared_ids.intersection(row_text.entry_ids(row_words)):
             return Fate.REDACT
-        return person.fate(self.name, row_id, said)
+        return person.fate(self.name, row_id, row_words)
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def _split(self, row_ids: Iterable[str]) -> Iterator[tuple[Table, list[Any]]]:
-        """Return each table with the primary keys of its rows among the ids."""
+        """Yield each table with the primary keys of its rows among the ids."""
         by_key = {table.key: table for table in self._tables[1:]}
-        found: dict[str, list[Any]] = {}
+        pks_by_key: dict[str, list[Any]] = {}
         for row_id in row_ids:
             key, colon, pk = row_id.partition(":")
             own = bool(colon) and key in by_key
-            found.setdefault(key if own else "", []).append(pk if own else row_id)
-        for key, pks in found.items():
+            pks_by_key.setdefault(key if own else "", []).append(pk if own else row_id)
+        for key, pks in pks_by_key.items():
             table = by_key.get(key, self._tables[0])
             field = table.model._meta.pk
             yield table, [field.to_python(pk) for pk in pks]
@@ -241,62 +240,65 @@ class Family:
                 for row in rows.order_by("pk").values(*names):
                     yield table, row
 
-    def export(self, person: Person, rows: Iterable[Found]) -> Iterator[dict[str, Any]]:
-        """Return rows with everything they say; other people are masked."""
-        for table, row in self._rows(person, [found.row_id for found in rows]):
-            told = {
-                name: row_text.masked(person.others, _readable(value), row_text.OTHERS)
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield rows with all their columns; other people are masked."""
+        for table, row in self._rows(person, [match.row_id for match in rows]):
+            values = {
+                name: row_text.masked(
+                    person.others_matcher, _readable(value), row_text.OTHERS_MARK
+                )
                 for name, value in row.items()
                 if name != "pk"
             }
-            yield {"place": self.name, "id": self._row_id(table, row["pk"]), **told}
+            yield {"place": self.name, "id": self._row_id(table, row["pk"]), **values}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        """Return the long words of rows."""
         for table, row in self._rows(person, row_ids):
             yield from row_text.rare(table.text(row, table.words))
 
-    # ── Destroying ───────────────────────────────────────────────────────────
+    # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete rows, with what hangs on them; return how many there were."""
-        done = 0
+        """Delete rows with their dependents; return how many there were."""
+        count = 0
         with transaction.atomic():
             for table, pks in self._split(row_ids):
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
-                done += rows.delete()[1].get(table.label, 0)
-        return done
+                count += rows.delete()[1].get(table.label, 0)
+        return count
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Mask the person in rows; return how many there were."""
-        done = 0
+        count = 0
         with transaction.atomic():
             for table, pks in self._split(row_ids):
                 rows = table.rows(person.workspace_id).filter(pk__in=pks)
-                # A plan's rows can be megabytes: what is not masked is neither read
+                # Rows can be megabytes: columns that are not masked are neither read
                 # nor written.
-                some = rows.only("pk", *table.words, *table.labels, *table.facts)
-                locked = some.select_for_update(of=("self",)).order_by("pk")
+                slim_rows = rows.only("pk", *table.words, *table.labels, *table.facts)
+                locked = slim_rows.select_for_update(of=("self",)).order_by("pk")
                 for row in locked:
                     _mask_row(table, row, person)
-                    done += 1
-        return done
+                    count += 1
+        return count
 
-    # ── Looking again ────────────────────────────────────────────────────────
+    # ── Verifying ────────────────────────────────────────────────────────────
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Return rows that still name the person, what is kept with a reason apart."""
+        """Yield rows that still name the person, except in ``keeps`` columns."""
         for table in self._tables:
             for row in table.read(person.workspace_id):
-                said = table.text(row, table.words)
-                who = table.text(row, table.labels)
+                word_text = table.text(row, table.words)
+                label_text = table.text(row, table.labels)
                 if (
-                    table.sign(person, "", said, self.name)
-                    or table.sign(person, "", who, self.name)
-                    or (table.facts and table.states(person, row))
+                    table.sign(person, "", word_text, self.name)
+                    or table.sign(person, "", label_text, self.name)
+                    or (table.facts and table.names_in_facts(person, row))
                 ):
                     yield Trace(self.name, self._row_id(table, row["pk"]), "row")
 
-    def stays(self, person: Person) -> Iterator[str]:
-        """Return kept texts that name the person."""
+    def kept_texts(self, person: Person) -> Iterator[str]:
+        """Yield texts of ``keeps`` columns that name the person."""
         for table in self._tables:
             for row in table.read(person.workspace_id) if table.keeps else ():
                 text = table.text(row, table.keeps)
@@ -310,25 +312,25 @@ def _readable(value: Any) -> Any:
 
 
 def _mask_row(table: Table, row: models.Model, person: Person) -> None:
-    """Mask the words and labels of a row, and what was computed from them."""
+    """Mask the words and labels of a row, and update values computed from them."""
     for name in table.facts:
-        left = row_text.masked_facts(person.matcher, getattr(row, name))
-        setattr(row, name, left)
+        value = row_text.masked_facts(person.matcher, getattr(row, name))
+        setattr(row, name, value)
     for name in (*table.words, *table.labels):
         field = table.model._meta.get_field(name)
-        left = _left(table, name, getattr(row, name), person)
-        if name in table.unique and left != getattr(row, name):
-            left = f"{left} {row.pk}"
+        value = _masked_value(table, name, getattr(row, name), person)
+        if name in table.unique and value != getattr(row, name):
+            value = f"{value} {row.pk}"
         limit = getattr(field, "max_length", None)
-        if limit and isinstance(left, str):
-            left = left[-limit:] if name in table.unique else left[:limit]
-        setattr(row, name, left)
+        if limit and isinstance(value, str):
+            value = value[-limit:] if name in table.unique else value[:limit]
+        setattr(row, name, value)
     if table.mend is not None:
         table.mend(row)
     row.save()
 
 
-def _left(table: Table, name: str, value: Any, person: Person) -> Any:
+def _masked_value(table: Table, name: str, value: Any, person: Person) -> Any:
     if value is None:
         return None
     finder = person.matcher if table.system else person.matcher.for_redaction()

@@ -1,10 +1,12 @@
-"""Carrying out a case, in the background, so that a crash anywhere changes nothing.
+"""Carrying out a case in the background, safe against a crash at any point.
 
-``starting`` is the person's side: the plan still fits, the phrase is right, the case
-runs. ``running`` claims cases and does them by their kind. ``destroying`` goes through
-the holders, ``names`` takes the person's names away and can put them back, ``proving``
-cleans the database, searches for what is left and closes the case. ``moments`` names
-the points between two steps; the crash tests end the process there.
+``start`` checks plan and phrase and sets the case running. ``runner`` claims cases and
+carries them out by kind. ``execute`` erases in every holder, ``flush_processes`` has
+every process drop its caches, ``seal_names`` erases the person's names and can restore
+them, ``finish`` cleans the database, searches for remaining matches and closes the
+case. ``failpoints`` names the points between two steps; crash tests kill the process
+there. ``tombstones`` records erasures outside the database, ``replay`` repeats them
+after a restore.
 """
 
 from gdpr.erasure.runner import run, sweep

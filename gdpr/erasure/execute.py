@@ -1,8 +1,8 @@
-"""Going through the holders: batch by batch, a look for holds before each.
+"""Erasing in every holder, in batches, with a check for legal holds before each.
 
-Every batch is done again when the process dies behind it and before it was counted;
-doing it twice changes nothing, and numbers are set and never added. What came since the
-plan was made is looked for when a place's planned rows are through.
+A batch is repeated when the process dies after erasing and before counting it; erasing
+twice changes nothing, and counts are set, never added. After a place's planned rows,
+rows that came since the plan was made are searched for and erased too.
 """
 
 from __future__ import annotations
@@ -34,13 +34,17 @@ from gdpr.models import (
 )
 
 BATCH: Final = 50
-LEAST: Final = 25
-MOST: Final = 500
-# How long a batch may hold the lock that appenders wait for, in seconds.
-HOLD: Final = 0.08
-LONGEST: Final = 0.3
+MIN_BATCH: Final = 25
+MAX_BATCH: Final = 500
+# How long a batch may hold the lock that appenders wait for.
+LOCK_SECONDS: Final = 0.08
+MAX_PAUSE_SECONDS: Final = 0.3
 ROUNDS: Final = 3
-COUNTED: Final = {Fate.DELETE: "deleted", Fate.REDACT: "redacted", Fate.KEEP: "kept"}
+COUNT_NAMES: Final = {
+    Fate.DELETE: "deleted",
+    Fate.REDACT: "redacted",
+    Fate.KEEP: "kept",
+}
 _LEDGER: Final = {
     CaseKind.ERASURE: ActionKind.DELETE,
     CaseKind.RECTIFICATION: ActionKind.RECTIFY,
@@ -57,9 +61,9 @@ class Deferred(Exception):
         self.hold = hold
 
 
-# ── Before anything is destroyed ─────────────────────────────────────────────
-def opened(run: Run) -> GdprAction:
-    """Return the run's row in the ledger, written now unless it is there."""
+# ── Before anything is erased ────────────────────────────────────────────────
+def ledger_row(run: Run) -> GdprAction:
+    """Return the run's row in the audit log, created unless it exists."""
     case = run.case
     return audit_log.begin(
         case.subject_ref,
@@ -72,7 +76,7 @@ def opened(run: Run) -> GdprAction:
 
 
 def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
-    """Write what goes into the file outside the database, synced."""
+    """Record what is about to be erased in the file outside the database, synced."""
     tombstones.announce(
         Record(
             workspace_id=run.case.workspace_id,
@@ -81,8 +85,8 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
             run=run.case.run,
             at=tombstones.now(),
             aliases=tuple(
-                Digest(*one)
-                for one in suppression.digests_of(
+                Digest(*row)
+                for row in suppression.digests_of(
                     run.case.workspace_id, run.person().matcher.names_known
                 )
             ),
@@ -91,11 +95,11 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
     )
 
 
-def close_the_door(run: Run) -> None:
-    """Keep the person from coming back while we erase: opted out, suppressed.
+def suppress_subject(run: Run) -> None:
+    """Opt the subject out and suppress their names, so that no new data comes in.
 
-    Of all that is known of people only this changes, so that a journal that was read
-    for the plan need not be read again.
+    Nothing else about subjects changes here, so the journal's cached reading of the
+    plan stays valid.
     """
     subject, home = run.case.subject, run.case.workspace_id
     assert subject is not None  # noqa: S101
@@ -104,29 +108,29 @@ def close_the_door(run: Run) -> None:
         Subject.objects.filter(pk=subject.pk, opted_out_at=None).update(
             opted_out_at=timezone.now()
         )
-        before = cache_version.held(home)
+        before = cache_version.locked_stamp(home)
         suppression.suppress(subject, case_ref=run.case.id)
         after = cache_version.current(home)
-    journal.still_read(person, before, after)
+    journal.keep_reading(person, before, after)
 
 
 def prepare(run: Run, step: CaseStep) -> None:
-    """Ledger, erasures file, suppression: in this order, before the first batch."""
+    """Audit log, erasures file, suppression: in this order, before the first batch."""
     leases.begin(step)
-    opened(run)
+    ledger_row(run)
     failpoints.step("ledgered")
-    if not run.rectifies:
+    if not run.is_rectification:
         announce(run, run.plan.rows)
         failpoints.step("announced")
-        close_the_door(run)
+        suppress_subject(run)
         failpoints.step("suppressed")
     leases.finish(step)
 
 
 # ── The places ───────────────────────────────────────────────────────────────
 def places(run: Run) -> list[Holder]:
-    """Return the holders that erase by themselves, in the order of erasure."""
-    left_out = dry_run.UNTOUCHED if run.rectifies else frozenset()
+    """Return the holders that are not derived, in the order of erasure."""
+    left_out = dry_run.NOT_RECTIFIED if run.is_rectification else frozenset()
     return [
         holder
         for holder in registry.ALL
@@ -134,8 +138,8 @@ def places(run: Run) -> list[Holder]:
     ]
 
 
-def everywhere(run: Run) -> bool:
-    """Go through every place; return whether a hold left one for later."""
+def erase_places(run: Run) -> bool:
+    """Erase in every place; return whether a legal hold deferred one."""
     deferred = False
     person, steps = run.person_now(), run.steps()
     for holder in places(run):
@@ -144,26 +148,26 @@ def everywhere(run: Run) -> bool:
             continue
         try:
             _place(run, holder, step, person)
-        except Deferred as kept:
-            leases.defer_step(step, kept.hold)
+        except Deferred as deferral:
+            leases.defer_step(step, deferral.hold)
             deferred = True
         failpoints.step("place_done")
     return deferred
 
 
 def _place(run: Run, holder: Holder, step: CaseStep, person: Person) -> None:
-    _look_for_hold(run, holder)
+    _require_no_hold(run, holder)
     leases.begin(step)
     planned = [
         (row_id, Fate(fate)) for row_id, fate in run.plan.rows.get(holder.name, ())
     ]
     _rows(run, holder, step, person, planned)
-    late = _late(run, holder, {row_id for row_id, _ in planned})
-    counts = Counter(COUNTED[fate] for _, fate in (*planned, *late))
+    late = _erase_late_rows(run, holder, {row_id for row_id, _ in planned})
+    counts = Counter(COUNT_NAMES[fate] for _, fate in (*planned, *late))
     leases.finish(step, len(planned), **counts, late=len(late))
 
 
-def _look_for_hold(run: Run, holder: Holder) -> None:
+def _require_no_hold(run: Run, holder: Holder) -> None:
     hold = legal_holds.in_force(
         run.case.workspace_id, run.case.subject_ref, holder.name
     )
@@ -172,10 +176,10 @@ def _look_for_hold(run: Run, holder: Holder) -> None:
 
 
 class Pace:
-    """How many rows a batch takes, so that nobody waits long for one.
+    """The size of batches, adapted so that no writer waits long.
 
-    After a batch the lock stays free for as long as it was held: whoever waits asks for
-    it at intervals, and must not find it taken every time.
+    After a batch the lock stays free for as long as it was held, because waiting
+    writers poll for it at intervals.
     """
 
     def __init__(self) -> None:
@@ -183,18 +187,18 @@ class Pace:
         self._free_until = 0.0
 
     def wait(self) -> None:
-        """Let others write before the next batch."""
+        """Sleep so that other writers get the lock before the next batch."""
         time.sleep(max(0.0, self._free_until - time.monotonic()))
 
-    def held(self, seconds: float) -> None:
-        """Note how long a batch held the lock, and fit the next to it."""
-        self._free_until = time.monotonic() + min(seconds, LONGEST)
-        fitting = int(self.rows * HOLD / max(seconds, 0.001))
-        self.rows = max(LEAST, min(fitting, 2 * self.rows, MOST))
+    def record(self, seconds: float) -> None:
+        """Record how long a batch held the lock, and adapt the next one's size."""
+        self._free_until = time.monotonic() + min(seconds, MAX_PAUSE_SECONDS)
+        fitting = int(self.rows * LOCK_SECONDS / max(seconds, 0.001))
+        self.rows = max(MIN_BATCH, min(fitting, 2 * self.rows, MAX_BATCH))
 
 
 def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
-    """Return rows in batches, each with how many rows are through after it."""
+    """Yield batches of rows, each with the number of rows done after it."""
     at = 0
     while at < len(rows):
         batch = rows[at : at + pace.rows]
@@ -203,43 +207,43 @@ def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
 
 
 def _rows(run: Run, holder: Holder, step: CaseStep, person: Person, rows: Rows) -> None:
-    """Do a place's planned rows, from where a runner before us stopped."""
-    begun, pace = min(step.done, len(rows)), Pace()
-    for end, batch in _batches(rows[begun:], pace):
-        run.hold_on()
-        _look_for_hold(run, holder)
+    """Erase a place's planned rows, from where an earlier runner stopped."""
+    start, pace = min(step.done, len(rows)), Pace()
+    for end, batch in _batches(rows[start:], pace):
+        run.renew_lease()
+        _require_no_hold(run, holder)
         _batch(run, holder, person, batch, pace)
         failpoints.step("batch_erased")
         with transaction.atomic():
             _unlink(run, holder, [row_id for row_id, _ in batch])
-            leases.progress(step, begun + end)
+            leases.progress(step, start + end)
         failpoints.step("batch_counted")
 
 
 def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) -> None:
-    gone = [row_id for row_id, fate in batch if fate is Fate.DELETE]
-    masked = [row_id for row_id, fate in batch if fate is Fate.REDACT]
+    delete_ids = [row_id for row_id, fate in batch if fate is Fate.DELETE]
+    mask_ids = [row_id for row_id, fate in batch if fate is Fate.REDACT]
     if run.tokens.wants(holder.name, len(batch)):
-        for one in (holder, *_followers(holder)):
-            found = list(one.tokens(person, [*gone, *masked]))
-            run.tokens.add(one.name, found)
-            # Sealed beside the ledger: whoever goes on after a crash seeks them too.
-            if found:
-                sealed_names.keep(run.case, found)
+        for source in (holder, *_followers(holder)):
+            tokens = list(source.tokens(person, [*delete_ids, *mask_ids]))
+            run.tokens.add(source.name, tokens)
+            # Stored encrypted, so that a run resumed after a crash searches them too.
+            if tokens:
+                sealed_names.append_words(run.case, tokens)
     pace.wait()
-    began = time.monotonic()
-    if gone:
-        holder.erase(person, gone)
-    if masked:
-        holder.redact(person, masked)
-    pace.held(time.monotonic() - began)
+    started = time.monotonic()
+    if delete_ids:
+        holder.erase(person, delete_ids)
+    if mask_ids:
+        holder.redact(person, mask_ids)
+    pace.record(time.monotonic() - started)
 
 
 def _followers(holder: Holder) -> list[Holder]:
-    """Return what was made from a place's rows: it knows them by the same ids."""
+    """Return the holders derived from a place, which use the same row ids."""
     if holder.name != "journal":
         return []
-    return [one for one in registry.ALL if one.derived]
+    return [follower for follower in registry.ALL if follower.derived]
 
 
 def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
@@ -251,31 +255,31 @@ def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
     ).delete()
 
 
-def _late(run: Run, holder: Holder, known: set[str]) -> Rows:
-    """Do what came to a place since the plan was made; return those rows."""
-    found: list[tuple[str, Fate]] = []
+def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
+    """Erase rows that came to a place since the plan was made; return them."""
+    late_rows: list[tuple[str, Fate]] = []
     for _ in range(ROUNDS):
-        run.beat()
+        run.check_lease()
         person = run.person_now()
         fresh = [
             (row.row_id, row.fate)
             for row in holder.find(person)
             if row.fate is not Fate.KEEP
-            and row.row_id not in known
-            # Nobody decided on a doubtful row that came late: the search tells of it.
-            and person.goes(holder.name, row.row_id, doubtful=row.doubtful)
+            and row.row_id not in planned_ids
+            # A late doubtful row has no decision: the final search reports it.
+            and person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
         ]
         if not fresh:
             break
-        if not run.rectifies and holder.name not in dry_run.RESTLESS:
+        if not run.is_rectification and holder.name not in dry_run.VOLATILE:
             announce(run, {holder.name: [[row_id, f.value] for row_id, f in fresh]})
         pace = Pace()
         for _, batch in _batches(fresh, pace):
-            run.hold_on()
-            _look_for_hold(run, holder)
+            run.renew_lease()
+            _require_no_hold(run, holder)
             _batch(run, holder, person, batch, pace)
             with transaction.atomic():
                 _unlink(run, holder, [row_id for row_id, _ in batch])
-        known |= {row_id for row_id, _ in fresh}
-        found += fresh
-    return found
+        planned_ids |= {row_id for row_id, _ in fresh}
+        late_rows += fresh
+    return late_rows

@@ -1,4 +1,4 @@
-"""The points between two steps of a run, by name."""
+"""The points between two steps of a run, at which crash tests kill the process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMES: Final = (
     "batch_erased",
     "batch_counted",
     "place_done",
-    "processes_told",
+    "processes_flushed",
     "names_sealed",
-    "names_wiped",
+    "names_erased",
     "verifying",
     "cleaned",
     "searched",
     "certified",
-    "told",
+    "journaled",
     "ledger_closed",
     "closed",
 )
@@ -32,5 +32,5 @@ def _no_step(_name: str) -> None:
     return None
 
 
-# Called after each step with its name; the crash tests end the process there.
+# Called after each step with its name; the crash tests replace it.
 step: Step = _no_step

@@ -1,4 +1,4 @@
-"""The end of a run: clean the files, search for what is left, sign what was found."""
+"""The end of a run: clean the files, search for remaining matches, sign the result."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ UNTOUCHED: Final = (
 
 # ── Cleaning ─────────────────────────────────────────────────────────────────
 def clean(run: Run) -> Report:
-    """Do the physical work of the database at hand; return what came of it."""
+    """Remove deleted data from the database's files; return a report to fill."""
     step = leases.begin(run.steps()["residue"])
     report = Report()
     if connection.vendor == "sqlite":
-        report.checkpoint, report.methods = sqlite.clean(run.beat)
+        report.checkpoint, report.methods = sqlite.clean(run.check_lease)
         if report.checkpoint[0]:
             report.todo.append(BUSY)
     else:
-        done = postgres.clean(_tables(run), run.beat)
-        report.methods, report.remains, report.todo = done
+        result = postgres.clean(_tables(run), run.check_lease)
+        report.methods, report.remains, report.todo = result
     report.remains += flush_processes.unconfirmed(run.steps()["processes"])
     leases.finish(step, **_checkpoint(report))
     failpoints.step("cleaned")
@@ -62,88 +62,90 @@ def _checkpoint(report: Report) -> dict[str, Any]:
 
 def _tables(run: Run) -> set[str]:
     """Return the tables whose rows this run may have changed."""
-    touched = {name for name, step in run.steps().items() if step.total or step.counts}
+    step_names = {
+        name for name, step in run.steps().items() if step.total or step.counts
+    }
     labels = {"memory.JournalEntry", "gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink"}
     for holder in registry.ALL:
-        if holder.derived or holder.name in touched:
+        if holder.derived or holder.name in step_names:
             labels.update(holder.tables)
     return {apps.get_model(label)._meta.db_table for label in labels}
 
 
 # ── Searching ────────────────────────────────────────────────────────────────
-def look(run: Run, report: Report) -> Report:
-    """Search every place, every reading path and every file."""
+def search_all(run: Run, report: Report) -> Report:
+    """Search every place, every read path and every file."""
     step = leases.begin(run.steps()["verification"])
-    if sealed_names.get(run.case) is None and not _signed(run):
+    if sealed_names.get(run.case) is None and not _is_signed(run):
         report.todo.append(NAMELESS)
-    search.run(run.person(), registry.ALL, run.tokens, report, run.beat)
-    if told := sealed_names.words(run.case).told():
-        report.methods.append(told)
-    leases.finish(step, searches=report.searches, found=len(report.found))
+    search.run(run.person(), registry.ALL, run.tokens, report, run.check_lease)
+    if note := sealed_names.words(run.case).note():
+        report.methods.append(note)
+    leases.finish(step, searches=report.searches, found=len(report.traces))
     failpoints.step("searched")
     return report
 
 
-def _signed(run: Run) -> bool:
-    """Whether a runner before us came as far as the certificate."""
+def _is_signed(run: Run) -> bool:
+    """Whether an earlier runner already issued the certificate."""
     rows = Certificate.objects.filter(workspace_id=run.case.workspace_id)
     return rows.filter(case=run.case, run=run.case.run).exists()
 
 
 # ── Closing ──────────────────────────────────────────────────────────────────
 def close(run: Run, report: Report) -> None:
-    """Sign, tell and close: complete when nothing was found, else in part.
+    """Sign, record and close: ``complete`` when nothing was found, else ``partial``.
 
-    Each act is done once however often a runner comes by.
+    Each step is done once, however often it is repeated after a crash.
     """
     result = "complete" if report.is_clean else "partial"
-    action = execute.opened(run)
+    action = execute.ledger_row(run)
     facts = _facts(run, report, result, action.id, action.initiated_at)
-    run.hold_on()
+    run.renew_lease()
     certificate = certificates.issue(run.case, facts)
-    # A runner before us may have signed already; what it found is what counts.
+    # An earlier runner may have signed already; its result counts.
     result = certificate.result
     failpoints.step("certified")
-    _tell(run, result, facts, certificate.id)
-    failpoints.step("told")
+    _record(run, result, facts, certificate.id)
+    failpoints.step("journaled")
     status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
     proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
     audit_log.finish(action, status, scope=proof)
     if run.case.kind == CaseKind.RECTIFICATION:
-        # Entries say something new: what was read of them counts no longer.
-        cache_version.changed(run.case.workspace_id)
+        # Texts of entries changed, so cached readings are invalid.
+        cache_version.bump(run.case.workspace_id)
     failpoints.step("ledger_closed")
     if result == "complete":
-        seal_names.forget(run)
+        seal_names.finalize(run)
     else:
-        seal_names.put_back(run)
+        seal_names.restore(run)
     for step in leases.steps(run.case):
         if step.name == "certificate" and step.state != StepState.DONE:
             leases.finish(step)
-    told = {"certificate": certificate.id, "residue": report.told()}
-    leases.close(run.case, run.me, result, told, by=run.by)
+    case_result = {"certificate": certificate.id, "residue": report.as_json()}
+    leases.close(run.case, run.runner, result, case_result, by=run.by)
     failpoints.step("closed")
 
 
 def _facts(
-    run: Run, report: Report, result: str, action_id: str, began: datetime
+    run: Run, report: Report, result: str, action_id: str, started_at: datetime
 ) -> Facts:
     steps = {step.name: step.counts for step in leases.steps(run.case)}
     places = [holder.name for holder in execute.places(run)]
-    told = ("deleted", "redacted", "kept")
+    count_names = ("deleted", "redacted", "kept")
     return Facts(
         result=result,
-        started_at=began,
+        started_at=started_at,
         finished_at=timezone.now(),
         holders={
-            place: {key: int(steps[place].get(key, 0)) for key in told}
+            place: {key: int(steps[place].get(key, 0)) for key in count_names}
             for place in places
-            if any(steps[place].get(key) for key in told)
+            if any(steps[place].get(key) for key in count_names)
         },
         plan_hash=run.plan.plan_hash,
         rows_digest=dry_run.digest(run.plan.rows),
-        spared=decided_rows.grounds(run.case, run.plan.rows),
-        residue=report.told(),
+        spared_grounds=decided_rows.grounds(run.case, run.plan.rows),
+        residue=report.as_json(),
         journal=_journal(run),
         ledger_action=action_id,
         does_not_prove=[*report.remains, UNTOUCHED, *_out_of_reach()],
@@ -151,18 +153,18 @@ def _facts(
 
 
 def _out_of_reach() -> list[str]:
-    """Return what no holder can reach; the certificate speaks of backups itself."""
-    told = registry.OUT_OF_REACH.items()
-    return [sentence for name, sentence in told if name != "backups"]
+    """Return what no holder can reach; the certificate adds backups itself."""
+    sentences = registry.OUT_OF_REACH.items()
+    return [sentence for name, sentence in sentences if name != "backups"]
 
 
 def _journal(run: Run) -> dict[str, Any]:
-    """Return whether the chain still holds, with its end.
+    """Return whether the chain verifies, with its head.
 
-    Every link and every seal; what untouched entries say is the nightly walk's matter.
+    Checks all links and seals; the text of other entries is the nightly check's part.
     """
     workspace_id = run.case.workspace_id
-    report = verify.walk_links(workspace_id, by=run.by)
+    report = verify.verify_links(workspace_id, by=run.by)
     head = ChainHead.objects.filter(pk=workspace_id).first()
     return {
         "ok": report.ok,
@@ -173,8 +175,8 @@ def _journal(run: Run) -> dict[str, Any]:
     }
 
 
-def _tell(run: Run, result: str, facts: Facts, certificate: str) -> None:
-    """Say in the journal what was done, once per run: ids and counts only."""
+def _record(run: Run, result: str, facts: Facts, certificate: str) -> None:
+    """Write the journal entry of the run, once: ids and counts only."""
     kind = "erased" if run.case.kind == CaseKind.ERASURE else "rectified"
     step = leases.begin(run.steps()["certificate"])
     if step.counts.get("told"):

@@ -1,8 +1,8 @@
-"""What processes remember: all of them forget before anything is searched for.
+"""Flushing the caches of every process before the final search.
 
-A matrix of vectors reads the log of changes before it answers anything, and wipes the
-rows that went. Questions somebody asked, counts of words and the names to look out for
-are dropped on the order of the run, which waits until everybody said so.
+A vector matrix reads the change log before each answer and overwrites erased rows.
+Cached queries, word counts and names are dropped on the run's order; the run waits
+until every process has confirmed it.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from gdpr.erasure.run_context import Run
 from gdpr.models import CaseStep
 
 
-def tell(run: Run, step: CaseStep) -> None:
-    """Make every process forget; the step says how many did not in time."""
+def flush(run: Run, step: CaseStep) -> None:
+    """Order the flush; the step counts the processes that did not confirm in time."""
     leases.begin(step)
     if not settings.REDIS_URL:
         cache.clear()
-    leases.finish(step, **_ordered(run))
+    leases.finish(step, **_order_and_wait(run))
 
 
-def again(run: Run) -> None:
-    """Once more, when the names are out of the tables: now nobody reads them again."""
+def flush_again(run: Run) -> None:
+    """Flush again, after the names were erased from the tables."""
     step = run.steps()["processes"]
-    leases.progress(step, step.done, **_ordered(run))
+    leases.progress(step, step.done, **_order_and_wait(run))
 
 
-def _ordered(run: Run) -> dict[str, int]:
-    number = process_caches.order(run.case.workspace_id)
-    left = process_caches.obeyed_by_all(number, run.beat)
-    return {"processes": process_caches.live(), "unconfirmed": left}
+def _order_and_wait(run: Run) -> dict[str, int]:
+    number = process_caches.order_flush(run.case.workspace_id)
+    pending = process_caches.wait_for_all(number, run.check_lease)
+    return {"processes": process_caches.live_processes(), "unconfirmed": pending}
 
 
 def unconfirmed(step: CaseStep) -> list[str]:
-    """Return what a certificate has to say of processes that kept silent."""
+    """Return the certificate's sentence about processes that did not confirm."""
     count = step.counts.get("unconfirmed", 0)
     if not count:
         return []
-    told = (
+    text = (
         f"That {count} of {step.counts.get('processes', count)} running processes"
         " dropped the texts of recent questions from memory: they did not say so in"
         " time. They do at a restart. Vectors are wiped before the next answer."
     )
-    return [told]
+    return [text]

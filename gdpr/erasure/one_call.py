@@ -1,7 +1,7 @@
-"""A person's data in one call: all of it out, or all of it gone.
+"""Exporting or erasing a person's data in one call.
 
-The long way is a case that several people may look at; where the workspace asks for no
-second person and no proof of identity, one call opens, plans and runs the same case.
+Where the workspace requires no second person and no proof of identity, one call opens,
+plans and runs a case.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """An erasure that was set running; ``rows`` is place → rows that will go.
+class StartedErasure:
+    """A started erasure; ``rows`` is place → number of rows to delete.
 
-    One that waits for a person's decision has no rows and a warning that says so.
+    One that waits for decisions on doubtful rows has no rows, and a warning.
     """
 
     case: Case
@@ -43,30 +43,32 @@ class Begun:
     warnings: list[str]
 
 
-def home(text: str, slug: str = "") -> str:
-    """Return the id of the workspace meant: the one named, or the one that knows whom.
+def workspace_of(text: str, slug: str = "") -> str:
+    """Return a workspace id: of the slug, or of the only one that knows the person.
 
-    For commands, which no credential binds to a workspace.
+    For commands, which have no credential bound to a workspace.
     """
     rows = Workspace.objects.filter(slug=slug) if slug else Workspace.objects.all()
-    homes = list(rows.order_by("number").values_list("pk", flat=True))
-    if not slug and len(homes) > 1:
-        homes = [one for one in homes if _knows(one, text)]
-    if len(homes) != 1:
-        detail = "Name one workspace: none, or several, know this person."
+    candidates = list(rows.order_by("number").values_list("pk", flat=True))
+    if not slug and len(candidates) > 1:
+        candidates = [
+            workspace_id for workspace_id in candidates if _knows(workspace_id, text)
+        ]
+    if len(candidates) != 1:
+        detail = "Name a workspace: none, or more than one, knows this person."
         raise errors.Invalid(detail, code="which_workspace")
-    return homes[0]
+    return candidates[0]
 
 
 def _knows(workspace_id: str, text: str) -> bool:
-    named = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
-    if named or subjects.aliased(workspace_id, text):
+    is_id = Subject.objects.filter(workspace_id=workspace_id, pk=text).exists()
+    if is_id or subjects.with_alias(workspace_id, text):
         return True
     return subjects.is_named(workspace_id, text)
 
 
 def _kind(text: str) -> AliasKind:
-    """Guess what kind of name a program means."""
+    """Guess the kind of an alias from its form."""
     if text.startswith("@"):
         return AliasKind.HANDLE
     if "@" in text:
@@ -74,60 +76,59 @@ def _kind(text: str) -> AliasKind:
     return AliasKind.NAME if " " in text.strip() else AliasKind.USER_ID
 
 
-def person(text: str, *, by: Actor, named: bool) -> Subject:
-    """Return the person of an id or alias; one that nobody entered yet is entered.
+def person(text: str, *, by: Actor, must_be_named: bool) -> Subject:
+    """Return the subject of an id or alias; an unknown alias becomes a new subject.
 
-    With ``named`` only if some writer named them: reading makes up nobody.
+    With ``named`` only if a writer named it: reading creates no arbitrary subjects.
     """
     try:
         return subjects.find(text, by=by)
     except errors.NotFound:
         if text.startswith("sub_") or (
-            named and not subjects.is_named(by.workspace_id, text)
+            must_be_named and not subjects.is_named(by.workspace_id, text)
         ):
             raise
     return subjects.create("", [NewAlias(_kind(text).value, text)], by=by)
 
 
-def everything(alias: str, *, by: Actor) -> dict[str, Any]:
-    """Return everything about a person, named by id or alias, or raise."""
+def export_all(alias: str, *, by: Actor) -> dict[str, Any]:
+    """Return all data about a person, given by id or alias, or raise."""
     by.require("gdpr.manage")
-    return export.whole(person(alias, by=by, named=True), by=by)
+    return export.export_document(person(alias, by=by, must_be_named=True), by=by)
 
 
-def erase(alias: str, reason: str, *, by: Actor) -> Begun:
+def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
     """Open a case for a person, plan it and set it running.
 
-    A plan with rows that may be about somebody else is not run: the case waits with it
-    for a person. Conflict ``case_required`` where the workspace wants more than one
-    call.
+    A plan with doubtful rows is not run: the case waits for decisions.
+    Conflict ``case_required`` where the workspace requires more steps.
     """
     by.require("gdpr.manage")
     rules = privacy_settings.of(by.workspace_id)
     if rules.two_person or rules.require_identity:
-        detail = "This workspace asks for more than one call: open a case."
+        detail = "This workspace requires more than one step: open a case."
         raise errors.Conflict(detail, code="case_required")
-    subject = person(alias, by=by, named=False)
+    subject = person(alias, by=by, must_be_named=False)
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
     case = cases.open_case(new, by=by)
     plan = dry_run.make(case, by=by)
-    if cases.undecided(plan):
+    if cases.undecided_count(plan):
         case = transitions.case(by, case.id)
-        # The row is taken over by the run that comes when a person decided.
+        # The run that follows the decisions takes this row over.
         action = _action(case, {audit_log.WAITS: case.run + 1}, by)
-        return Begun(case, action.id, {}, _warn(plan))
+        return StartedErasure(case, action.id, {}, _warn(plan))
     phrase = cases.phrase(case, plan.plan_hash)
     running = erasure.start(
         transitions.case(by, case.id), plan.plan_hash, phrase, by=by
     )
-    # The runner may have been quicker: it is one row per run.
-    told = {"run": running.run, "plan_hash": plan.plan_hash}
-    action = _action(case, told, by)
-    return Begun(running, action.id, _rows(plan.rows), _warn(plan))
+    # The runner may have created it already: there is one row per run.
+    scope = {"run": running.run, "plan_hash": plan.plan_hash}
+    action = _action(case, scope, by)
+    return StartedErasure(running, action.id, _rows(plan.rows), _warn(plan))
 
 
 def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
-    """Return the row of a run in the ledger; its end tells of the plan it followed."""
+    """Return the row of a run in the audit log."""
     return audit_log.begin(
         case.subject_ref,
         ActionKind.DELETE,
@@ -139,32 +140,36 @@ def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
 
 
 def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
-    counted = {
-        place: sum(fate == "delete" for _, fate in found)
-        for place, found in rows.items()
+    counts = {
+        place: sum(fate == "delete" for _, fate in place_rows)
+        for place, place_rows in rows.items()
     }
-    return {place: count for place, count in counted.items() if count}
+    return {place: count for place, count in counts.items() if count}
 
 
 def _warn(plan: CasePlan) -> list[str]:
-    told, rows = [], plan.rows
-    doubtful = cases.undecided(plan)
-    if doubtful:
-        told.append(
-            f"{doubtful} rows may be about somebody else. Nothing was erased: the case"
+    warnings, rows = [], plan.rows
+    doubtful_count = cases.undecided_count(plan)
+    if doubtful_count:
+        warnings.append(
+            f"{doubtful_count} rows may be about others. Nothing was erased: the case"
             " waits with its plan until a person decides on them."
         )
-    waiting = len(plan.body.get("beside", ()))
-    if waiting:
-        told.append(
-            f"{waiting} addresses stand beside the person and are registered as"
+    addresses = len(plan.body.get("beside", ()))
+    if addresses:
+        warnings.append(
+            f"{addresses} addresses were found near the person and registered as"
             " nobody's: they stay where the person is not named."
         )
     for fate, sentence in (
         ("redact", "{} rows name other people too: the person is masked in them."),
         ("keep", "{} rows stay, for the reasons that the case's plan gives."),
     ):
-        count = sum(one == fate for found in rows.values() for _, one in found)
+        count = sum(
+            row_fate == fate
+            for place_rows in rows.values()
+            for _, row_fate in place_rows
+        )
         if count:
-            told.append(sentence.format(count))
-    return told
+            warnings.append(sentence.format(count))
+    return warnings

@@ -1,8 +1,8 @@
-"""What processes keep in memory, and how they are told to forget it.
+"""The caches of processes, and the orders to flush them.
 
-A run writes an order. Every process that answers questions has a thread that looks for
-orders once a second, drops the questions, counts, names and vectors it keeps, and
-writes down that it did. Whoever gave the order waits for that, but not for ever.
+A run writes an order. Every process with caches has a thread that polls for orders once
+a second, drops cached queries, counts, names and vectors, and records that it did. The
+run waits for that, for a limited time.
 """
 
 from __future__ import annotations
@@ -26,84 +26,82 @@ from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
 from memory import fulltext
 
-LOOK_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 10.0
 STOP_SECONDS: Final = 2.0
-# A process that was not seen for so long is none any more.
-DEAD: Final = timedelta(seconds=35)
-OLD: Final = timedelta(days=7)
-PATIENCE: Final = 15.0
+# A process not seen for so long is considered dead.
+DEAD_AFTER: Final = timedelta(seconds=35)
+ORDERS_KEPT: Final = timedelta(days=7)
+MAX_WAIT_SECONDS: Final = 15.0
 log = structlog.get_logger(__name__)
 
 
-def forget(workspace_id: str) -> None:
-    """Drop what this process keeps in memory, of whomever.
+def flush(workspace_id: str) -> None:
+    """Drop this process's caches, of all subjects.
 
-    Vectors of a workspace are brought in line: rows that went are wiped in place.
+    The vectors of a workspace are brought up to date: erased rows are overwritten.
     """
     fulltext.frequencies.clear()
-    linking.forget()
+    linking.clear_cache()
     engine.embedder().clear()
     index = engine.vectors()
     if isinstance(index, ScanIndex):
         index.catch_up(workspace_id)
 
 
-def _last() -> int:
-    return ForgetOrder.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-
-
-# ── Obeying ──────────────────────────────────────────────────────────────────
+# ── Receiving ────────────────────────────────────────────────────────────────
 class Listener:
-    """This process's thread; its name tells nothing of the machine."""
+    """This process's thread that carries out orders; its name hides the machine."""
 
-    def __init__(self, every: float = LOOK_SECONDS) -> None:
-        self.every = every
+    def __init__(self, interval: float = POLL_SECONDS) -> None:
+        self.interval = interval
         self.name = f"{os.getpid()}:{secrets.token_hex(8)}"
         self.obeyed = 0
-        self._beaten = -BEAT_SECONDS
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
+        self._last_beat = -BEAT_SECONDS
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(
+            target=self._run, name="cache-flusher", daemon=True
+        )
 
     def start(self) -> None:
-        """Begin, in the background; what was ordered before cannot concern us."""
+        """Start the thread. Earlier orders do not concern a new process."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, and be no live process any more."""
-        self._ended.set()
+        """Stop the thread and delete this process's row."""
+        self._stopping.set()
         if self._thread.ident is not None:
             self._thread.join(STOP_SECONDS)
 
-    def look(self) -> None:
-        """Obey what came, and say that this process is there."""
+    def poll(self) -> None:
+        """Carry out new orders, and record that this process is alive."""
         orders = ForgetOrder.objects.filter(pk__gt=self.obeyed).order_by("pk")
-        came = list(orders.values_list("pk", "workspace_id"))
-        for workspace_id in {home for _, home in came}:
-            forget(workspace_id)
-        if came:
-            self.obeyed = came[-1][0]
-        if came or time.monotonic() - self._beaten >= BEAT_SECONDS:
+        new_orders = list(orders.values_list("pk", "workspace_id"))
+        for workspace_id in {home for _, home in new_orders}:
+            flush(workspace_id)
+        if new_orders:
+            self.obeyed = new_orders[-1][0]
+        if new_orders or time.monotonic() - self._last_beat >= BEAT_SECONDS:
             self.beat()
 
     def beat(self) -> None:
-        """Write down that this process lives, and what it obeyed."""
-        told = {"seen_at": Now(), "obeyed": self.obeyed}
-        if not LiveProcess.objects.filter(pk=self.name).update(**told):
-            LiveProcess.objects.create(pk=self.name, **told)
-        self._beaten = time.monotonic()
+        """Record that this process is alive, and the last order it obeyed."""
+        values = {"seen_at": Now(), "obeyed": self.obeyed}
+        if not LiveProcess.objects.filter(pk=self.name).update(**values):
+            LiveProcess.objects.create(pk=self.name, **values)
+        self._last_beat = time.monotonic()
 
     def _run(self) -> None:
         self._guarded(self._sign_on)
-        while not self._ended.wait(self.every):
-            self._guarded(self.look)
+        while not self._stopping.wait(self.interval):
+            self._guarded(self.poll)
         self._guarded(self._sign_off)
         connections.close_all()
 
     def _sign_on(self) -> None:
-        # The order of the two matters: an order that comes between them is obeyed.
+        # In this order, so that an order in between is obeyed.
         self.beat()
-        self.look()
+        self.poll()
 
     def _sign_off(self) -> None:
         LiveProcess.objects.filter(pk=self.name).delete()
@@ -117,59 +115,63 @@ class Listener:
 
 
 @dataclass(slots=True)
-class _Here:
+class _Current:
     listener: Listener | None = None
     pid: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-_here = _Here()
+_current = _Current()
 
 
 def listen() -> Listener:
-    """Start this process's thread unless it runs; a forked child gets its own."""
-    if _here.listener is None or _here.pid != os.getpid():
-        with _here.lock:
-            if _here.listener is None or _here.pid != os.getpid():
-                _here.listener, _here.pid = Listener(), os.getpid()
-                _here.listener.start()
-    return _here.listener
+    """Start this process's thread unless it runs; a forked child starts its own."""
+    if _current.listener is None or _current.pid != os.getpid():
+        with _current.lock:
+            if _current.listener is None or _current.pid != os.getpid():
+                _current.listener, _current.pid = Listener(), os.getpid()
+                _current.listener.start()
+    return _current.listener
 
 
 def stop() -> None:
-    """End this process's thread, when there is one."""
-    if _here.listener is not None and _here.pid == os.getpid():
-        _here.listener.stop()
-        _here.listener = None
+    """Stop this process's thread, if any."""
+    if _current.listener is not None and _current.pid == os.getpid():
+        _current.listener.stop()
+        _current.listener = None
 
 
 # ── Ordering ─────────────────────────────────────────────────────────────────
-def order(workspace_id: str) -> int:
-    """Tell every process to forget, this one at once; return the order's number."""
+def order_flush(workspace_id: str) -> int:
+    """Order every process to flush, this one at once; return the order's id."""
     number = ForgetOrder.objects.create(workspace_id=workspace_id).pk
-    forget(workspace_id)
-    LiveProcess.objects.filter(seen_at__lt=Now() - DEAD).delete()
-    ForgetOrder.objects.filter(at__lt=Now() - OLD, pk__lt=number).delete()
+    flush(workspace_id)
+    LiveProcess.objects.filter(seen_at__lt=Now() - DEAD_AFTER).delete()
+    ForgetOrder.objects.filter(at__lt=Now() - ORDERS_KEPT, pk__lt=number).delete()
     return int(number)
 
 
-def waiting(number: int) -> int:
-    """Return how many live processes have not obeyed an order yet."""
-    rows = LiveProcess.objects.filter(obeyed__lt=number, seen_at__gte=Now() - DEAD)
+def pending(number: int) -> int:
+    """Return how many live processes have not obeyed an order."""
+    rows = LiveProcess.objects.filter(
+        obeyed__lt=number, seen_at__gte=Now() - DEAD_AFTER
+    )
     return rows.count()
 
 
-def live() -> int:
-    """Return how many processes there are."""
-    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD).count()
+def live_processes() -> int:
+    """Return how many live processes there are."""
+    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
 
 
-def obeyed_by_all(
-    number: int, beat: Callable[[], None], patience: float | None = None
+def wait_for_all(
+    number: int, beat: Callable[[], None], max_seconds: float | None = None
 ) -> int:
     """Wait until every live process obeyed; return how many did not in time."""
-    until = time.monotonic() + (PATIENCE if patience is None else patience)
-    while (left := waiting(number)) and time.monotonic() < until:
+    until = time.monotonic() + (
+        MAX_WAIT_SECONDS if max_seconds is None else max_seconds
+    )
+    while (pending_count := pending(number)) and time.monotonic() < until:
         beat()
         time.sleep(0.2)
-    return left
+    return pending_count

@@ -1,9 +1,9 @@
-"""After a restore: the erasures that the database forgot are carried out again.
+"""Repeating erasures after a restore from a backup older than they are.
 
-A backup brings back rows, names and links of people who were erased after it was made.
-The file outside the database says who: by row ids, by the subject where its row came
-back too, and by keyed digests of names, which are looked for in what the restored
-database says. What is found under these names goes the way it went the first time.
+A backup restores rows, names and links of people who were erased after it was made.
+The erasures file identifies them: by row ids, by the subject if its row was restored,
+and by keyed digests of names, which are compared with the texts of the restored
+database. What these names match is erased again.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from memory.rules import permissions
 from memory.rules.entries import NewEntry, Severity
 
 BATCH: Final = 50
-LOST: Final = "The erasures file knows less than the database: its end was lost."
-Watch = Callable[[str], None]
+TAIL_LOST: Final = "The erasures file knows less than the database: its end was lost."
+Progress = Callable[[str], None]
 
 
-def _silent(_told: str) -> None:
+def _no_progress(_line: str) -> None:
     return None
 
 
@@ -54,126 +54,126 @@ class Replayed:
     subject_id: str
     erased: int = 0
     redacted: int = 0
-    found: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
     todo: list[str] = field(default_factory=list)
 
 
-# ── Whom ─────────────────────────────────────────────────────────────────────
-def _remembered(workspace_id: str, subject_id: str) -> list[Name]:
-    """Return the names that the backup brought back with the subject's row."""
+# ── The person ───────────────────────────────────────────────────────────────
+def _restored_names(workspace_id: str, subject_id: str) -> list[Name]:
+    """Return the aliases that were restored with the subject's row."""
     rows = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject_id)
-    return [Name(subject_id, one.kind, one.value) for one in rows]
+    return [Name(subject_id, alias.kind, alias.value) for alias in rows]
 
 
-def _unnamed(record: Record, names: list[Name]) -> Record:
-    """Return a record of the digests that none of some names has."""
-    made = suppression.digests_of(record.workspace_id, names)
-    known = {digest for digest, _, _ in made}
-    left = (one for one in record.aliases if one.digest not in known)
-    return replace(record, aliases=tuple(left))
+def _without_names(record: Record, names: list[Name]) -> Record:
+    """Return a record without the digests of some names."""
+    digests = suppression.digests_of(record.workspace_id, names)
+    known_digests = {digest for digest, _, _ in digests}
+    remaining = (alias for alias in record.aliases if alias.digest not in known_digests)
+    return replace(record, aliases=tuple(remaining))
 
 
-def _recognised(record: Record) -> list[Name]:
-    """Return the names whose digests are in the record and that the database says.
+def _names_by_digest(record: Record) -> list[Name]:
+    """Return the names in the database's texts whose digests are in the record.
 
-    Nobody can read a name out of its digest, but whoever reads the name can make it.
+    A digest cannot be reversed, but it can be computed from every candidate name.
     """
     if not record.aliases:
         return []
-    digests = [(one.digest, one.kind, one.words) for one in record.aliases]
-    found: dict[str, None] = {}
+    digests = [(alias.digest, alias.kind, alias.words) for alias in record.aliases]
+    values: dict[str, None] = {}
     for piece in expected_words.rows():
         for text in piece.decode("utf-8", "replace").split("\x00"):
             if text:
-                said = suppression.said(record.workspace_id, text, digests)
-                found.update(dict.fromkeys(said))
-    kinds = {one.kind for one in record.aliases}
+                matches = suppression.names_in(record.workspace_id, text, digests)
+                values.update(dict.fromkeys(matches))
+    kinds = {alias.kind for alias in record.aliases}
     return [
         Name(record.subject_id, kind, value)
-        for value in found
+        for value in values
         for kind in kinds
         if _is_one_of(record, kind, value)
     ]
 
 
 def _is_one_of(record: Record, kind: str, value: str) -> bool:
-    made = suppression.digests_of(
+    digests = suppression.digests_of(
         record.workspace_id, [Name(record.subject_id, kind, value)]
     )
-    return {one[0] for one in made} <= {one.digest for one in record.aliases}
+    return {alias[0] for alias in digests} <= {alias.digest for alias in record.aliases}
 
 
 def _person(records: list[Record]) -> Person:
-    """Return whom a run erased, as far as the restored database lets us know."""
+    """Return the person that a run erased, as far as the restored database tells."""
     first = records[0]
     rows = Subject.objects.filter(workspace_id=first.workspace_id)
     subject = rows.filter(pk=first.subject_id).first()
-    names = _remembered(first.workspace_id, first.subject_id)
-    # A name that was added after the backup is in its texts all the same.
-    names += _recognised(_unnamed(first, names))
+    names = _restored_names(first.workspace_id, first.subject_id)
+    # An alias added after the backup can still occur in its texts.
+    names += _names_by_digest(_without_names(first, names))
     if subject is None:
         subject = Subject(id=first.subject_id, workspace_id=first.workspace_id)
-    who = registry.person(subject)
-    matcher = registry.matcher_of(names, who.others.names_known)
-    kept = decided_rows.by_place(
+    person = registry.person(subject)
+    matcher = registry.matcher_of(names, person.others_matcher.names_known)
+    kept_rows = decided_rows.by_place(
         (place, row_id)
-        for place, rows in _told(records).items()
+        for place, rows in _rows_by_place(records).items()
         for row_id, fate in rows
         if fate == Fate.KEEP
     )
-    return replace(who, matcher=matcher, spared=kept)
+    return replace(person, matcher=matcher, spared_rows=kept_rows)
 
 
-def _told(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
-    """Return place → the rows that a run told of, with what became of each."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _rows_by_place(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
+    """Return place → (row id, fate) of all rows that a run announced."""
+    rows_by_place: dict[str, list[tuple[str, str]]] = {}
     for record in records:
         for place, rows in record.rows.items():
-            found.setdefault(place, []).extend((row[0], row[1]) for row in rows)
-    return found
+            rows_by_place.setdefault(place, []).extend((row[0], row[1]) for row in rows)
+    return rows_by_place
 
 
-# ── Doing it again ───────────────────────────────────────────────────────────
+# ── Erasing again ────────────────────────────────────────────────────────────
 def _batches(row_ids: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(row_ids), BATCH):
         yield row_ids[start : start + BATCH]
 
 
 def _announced(records: list[Record], place: str) -> dict[str, Fate]:
-    found: dict[str, Fate] = {}
+    fates: dict[str, Fate] = {}
     for record in records:
         for row_id, fate in record.rows.get(place, ()):
             if fate != Fate.KEEP:
-                found[row_id] = Fate(fate)
-    return found
+                fates[row_id] = Fate(fate)
+    return fates
 
 
 def _place(
     holder: Holder, person: Person, records: list[Record], tokens: Tokens
 ) -> tuple[int, int]:
-    """Erase in one place what was announced, and what is found under the names."""
+    """Erase in one place the announced rows, and those that match the names."""
     fates = _announced(records, holder.name)
     for row in holder.find(person):
-        # On what is doubtful the run decided: what it did not tell of stays.
-        known = person.goes(holder.name, row.row_id, doubtful=row.doubtful)
-        if row.fate is not Fate.KEEP and known:
+        # The run decided on doubtful rows: those it did not announce are kept.
+        is_subjects = person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
+        if row.fate is not Fate.KEEP and is_subjects:
             fates[row.row_id] = row.fate
-    done = {Fate.DELETE: 0, Fate.REDACT: 0}
+    counts = {Fate.DELETE: 0, Fate.REDACT: 0}
     for fate, act in ((Fate.DELETE, holder.erase), (Fate.REDACT, holder.redact)):
-        rows = sorted(row_id for row_id, one in fates.items() if one is fate)
+        rows = sorted(row_id for row_id, row_fate in fates.items() if row_fate is fate)
         for batch in _batches(rows):
             tokens.add(holder.name, holder.tokens(person, batch))
-            done[fate] += act(person, batch)
-    return done[Fate.DELETE], done[Fate.REDACT]
+            counts[fate] += act(person, batch)
+    return counts[Fate.DELETE], counts[Fate.REDACT]
 
 
-def _forget(first: Record) -> None:
-    """Take the names away again and keep them from coming back."""
-    mine = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
+def _erase_names(first: Record) -> None:
+    """Erase the names again and suppress them."""
+    of_subject = {"workspace_id": first.workspace_id, "subject_id": first.subject_id}
     now = timezone.now()
     with transaction.atomic():
-        Alias.objects.filter(**mine).delete()
-        SubjectLink.objects.filter(**mine).delete()
+        Alias.objects.filter(**of_subject).delete()
+        SubjectLink.objects.filter(**of_subject).delete()
         subject = Subject.objects.filter(
             workspace_id=first.workspace_id, pk=first.subject_id
         )
@@ -182,17 +182,17 @@ def _forget(first: Record) -> None:
         )
         suppression.restore(
             first.workspace_id,
-            [(one.digest, one.kind, one.words) for one in first.aliases],
+            [(alias.digest, alias.kind, alias.words) for alias in first.aliases],
             subject_ref=first.subject_id,
             case_ref=first.case_id,
         )
-        cache_version.changed(first.workspace_id)
+        cache_version.bump(first.workspace_id)
 
 
-def _others(workspace_id: str, report: Report) -> None:
-    """Make servers that run on the restored database already forget as well."""
-    number = process_caches.order(workspace_id)
-    if process_caches.obeyed_by_all(number, lambda: None):
+def _flush_servers(workspace_id: str, report: Report) -> None:
+    """Flush the caches of servers that already run on the restored database."""
+    number = process_caches.order_flush(workspace_id)
+    if process_caches.wait_for_all(number, lambda: None):
         report.todo.append("A running server did not forget in time: restart it.")
 
 
@@ -207,35 +207,37 @@ def _clean(report: Report) -> None:
     report.methods, report.remains, report.todo = postgres.clean(tables)
 
 
-def _run(records: list[Record], watch: Watch) -> Replayed:
-    """Carry one run out again; its row in the ledger says that it was done.
+def _run(records: list[Record], watch: Progress) -> Replayed:
+    """Carry out one run again; its row in the audit log marks it as done.
 
-    The row is closed last: a replay that died is begun again.
+    The row is written last, so that a replay that died is repeated.
     """
     first = records[0]
-    done = Replayed(first.case_id, first.subject_id)
+    replayed = Replayed(first.case_id, first.subject_id)
     person, tokens = _person(records), Tokens()
     for holder in registry.ALL:
         if not holder.derived:
             erased, redacted = _place(holder, person, records, tokens)
-            done.erased += erased
-            done.redacted += redacted
+            replayed.erased += erased
+            replayed.redacted += redacted
             if erased or redacted:
                 watch(f"{holder.title}: {erased} erased, {redacted} masked")
-    _forget(first)
+    _erase_names(first)
     report = Report()
-    _others(first.workspace_id, report)
+    _flush_servers(first.workspace_id, report)
     _clean(report)
     search.run(person, registry.ALL, tokens, report)
-    done.found = [f"{one.place} {one.where}: {one.what}" for one in report.found]
-    done.todo = report.todo
-    _note(first, done)
-    return done
+    replayed.remaining = [
+        f"{trace.place} {trace.where}: {trace.description}" for trace in report.traces
+    ]
+    replayed.todo = report.todo
+    _note(first, replayed)
+    return replayed
 
 
-def _note(first: Record, done: Replayed) -> None:
+def _note(first: Record, replayed: Replayed) -> None:
     by = permissions.system(first.workspace_id, "gdpr_replay")
-    counts = {"erased": done.erased, "redacted": done.redacted}
+    counts = {"erased": replayed.erased, "redacted": replayed.redacted}
     action = audit_log.begin(
         first.subject_id,
         ActionKind.DELETE,
@@ -244,7 +246,7 @@ def _note(first: Record, done: Replayed) -> None:
         reason=f"Case {first.case_id}, replayed after a restore",
         scope={"run": first.run, "replayed": True, **counts},
     )
-    is_clean = not done.found and not done.todo
+    is_clean = not replayed.remaining and not replayed.todo
     audit_log.finish(
         action, ActionStatus.COMPLETED if is_clean else ActionStatus.PARTIAL
     )
@@ -257,15 +259,15 @@ def _note(first: Record, done: Replayed) -> None:
     journal.write([new], by=by)
 
 
-# ── From outside ─────────────────────────────────────────────────────────────
-def run(watch: Watch = _silent) -> list[Replayed]:
-    """Carry out again what the database knows nothing of; nothing twice."""
-    done = []
+# ── Public ───────────────────────────────────────────────────────────────────
+def run(watch: Progress = _no_progress) -> list[Replayed]:
+    """Repeat every announced run that is missing from the audit log."""
+    replays = []
     for workspace_id in tombstones.workspaces():
-        for records in _by_run(tombstones.missing(workspace_id)):
+        for records in _by_run(tombstones.unreplayed(workspace_id)):
             watch(f"Case {records[0].case_id}")
-            done.append(_run(records, watch))
-    return done
+            replays.append(_run(records, watch))
+    return replays
 
 
 def _by_run(records: Iterable[Record]) -> list[list[Record]]:
@@ -276,11 +278,11 @@ def _by_run(records: Iterable[Record]) -> list[list[Record]]:
 
 
 def state() -> dict[str, Any]:
-    """Return how far the database is behind the erasures, for probes and doctor."""
+    """Return how many records wait for a replay, for health checks and doctor."""
     try:
-        behind, lost = tombstones.behind(), tombstones.lost()
+        behind, truncated = tombstones.behind(), tombstones.truncated()
     except tombstones.Damaged as error:
         return {"ok": False, "behind": 0, "fault": str(error)}
-    fault = LOST if lost else ""
+    fault = TAIL_LOST if truncated else ""
     ok = not behind and not fault
     return {"ok": ok, "behind": sum(behind.values()), "fault": fault}

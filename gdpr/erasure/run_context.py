@@ -1,4 +1,4 @@
-"""What a run knows while it goes on: its case, its person, and that it has both."""
+"""The context of a run: its case, plan, person, and lease."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from memory.rules import permissions
 from memory.rules.permissions import Actor
 
 BEAT_SECONDS: Final = 10.0
-# The kind under which the display name lies in the envelope; no alias has it.
-SHOWN: Final = "display"
+# The kind of the display name among the sealed names; no alias has it.
+DISPLAY_NAME: Final = "display"
 log = structlog.get_logger(__name__)
 
 
-def name() -> str:
-    """Return a name for this runner that no other has."""
+def runner_name() -> str:
+    """Return a unique name for this runner."""
     return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 @dataclass(slots=True)
 class Run:
-    """One runner's hold on a case. ``lost`` is set when somebody else has it."""
+    """One runner's claim on a case. ``lease_lost`` is set when another has it."""
 
     case: Case
-    me: str
+    runner: str
     tokens: Tokens = field(default_factory=Tokens)
-    lost: threading.Event = field(default_factory=threading.Event)
+    lease_lost: threading.Event = field(default_factory=threading.Event)
     _plan: CasePlan | None = field(default=None, repr=False)
     _known: tuple[object, Person] | None = field(default=None, repr=False)
 
     @property
     def by(self) -> Actor:
-        """The house as the one who does it."""
+        """The system actor."""
         return permissions.system(self.case.workspace_id, "gdpr")
 
     @property
     def officer(self) -> Actor:
-        """Who set it running, for the ledger."""
+        """The user who set it running, for the audit log."""
         return Actor(
             role=permissions.Role.SYSTEM,
             workspace_id=self.case.workspace_id,
@@ -67,35 +67,35 @@ class Run:
 
     @property
     def plan(self) -> CasePlan:
-        """The plan that was approved; a running case has one, and it stays the same."""
+        """The approved plan, which does not change while the case runs."""
         if self._plan is None:
             self._plan = cases.latest_plan(self.case)
         assert self._plan is not None  # noqa: S101  (nothing runs without a plan)
         return self._plan
 
     @property
-    def rectifies(self) -> bool:
-        """Whether words are put right instead of erased."""
+    def is_rectification(self) -> bool:
+        """Whether texts are corrected instead of erased."""
         return self.case.kind == CaseKind.RECTIFICATION
 
     def person(self) -> Person:
-        """Return whom to look for: by the names in the tables, or in the envelope."""
+        """Return the person, by the names in the tables or the sealed ones."""
         subject = self.case.subject
         assert subject is not None  # noqa: S101  (subjects are kept, without names)
-        found = decided_rows.known_to(registry.person(subject), self.case)
-        kept = sealed_names.get(self.case)
-        if self.rectifies:
-            return rectification.person(found, *self.correction(kept))
-        if kept is None:
-            return found
-        names = [one for one in kept if one.kind != SHOWN]
-        matcher = registry.matcher_of(names, found.others.names_known)
-        return replace(found, matcher=matcher)
+        base = decided_rows.with_decisions(registry.person(subject), self.case)
+        sealed = sealed_names.get(self.case)
+        if self.is_rectification:
+            return rectification.person(base, *self.correction(sealed))
+        if sealed is None:
+            return base
+        names = [name for name in sealed if name.kind != DISPLAY_NAME]
+        matcher = registry.matcher_of(names, base.others_matcher.names_known)
+        return replace(base, matcher=matcher)
 
     def person_now(self) -> Person:
-        """Return the person; read again only when names or links came.
+        """Return the person, read again only when names or links changed.
 
-        What followed from entries is asked for anew: entries may have come.
+        Its memo starts empty, because entries may have come.
         """
         links = SubjectLink.objects.filter(workspace_id=self.case.workspace_id)
         last = links.order_by("-pk").values_list("pk", flat=True).first()
@@ -104,43 +104,43 @@ class Run:
             self._known = (now, self.person())
         return replace(self._known[1], memo={})
 
-    def correction(self, kept: list[Name] | None) -> tuple[str, str]:
-        """Return what was wrong and what is right, wherever it rests now."""
-        if kept is None:
-            return rectification.told(self.case)
-        return kept[0].value, kept[1].value
+    def correction(self, sealed: list[Name] | None) -> tuple[str, str]:
+        """Return the wrong and the right text, from the sealed names or the case."""
+        if sealed is None:
+            return rectification.correction_of(self.case)
+        return sealed[0].value, sealed[1].value
 
     def steps(self) -> dict[str, CaseStep]:
         """Return the steps of this run by name."""
         return {step.name: step for step in leases.steps(self.case)}
 
-    def hold_on(self) -> None:
-        """Renew the lease; raise LeaseLost when the case is somebody else's.
+    def renew_lease(self) -> None:
+        """Renew the lease; raise LeaseLost when another runner has the case.
 
-        Raises NotReady when the data folder went away: what is not there is not erased,
-        and a search of it proves nothing.
+        Raises NotReady when the data folder is missing: nothing in it could be erased,
+        and a search of it would prove nothing.
         """
         installation.require()
-        if self.lost.is_set() or not leases.renew(self.case, self.me):
-            self.lost.set()
+        if self.lease_lost.is_set() or not leases.renew(self.case, self.runner):
+            self.lease_lost.set()
             raise LeaseLost
 
-    def beat(self) -> None:
-        """Stop in the middle of a long step when the case is somebody else's."""
-        if self.lost.is_set():
+    def check_lease(self) -> None:
+        """Raise LeaseLost when another runner has the case; for long steps."""
+        if self.lease_lost.is_set():
             raise LeaseLost
 
 
 @contextmanager
-def heart(run: Run) -> Iterator[None]:
-    """Renew the lease from a thread, for steps that take longer than it lasts."""
+def heartbeat(run: Run) -> Iterator[None]:
+    """Renew the lease from a thread while the block runs."""
     over = threading.Event()
 
     def beat() -> None:
         while not over.wait(BEAT_SECONDS):
             try:
-                if not leases.renew(run.case, run.me):
-                    run.lost.set()
+                if not leases.renew(run.case, run.runner):
+                    run.lease_lost.set()
                     break
             except DatabaseError:
                 log.warning("gdpr_heartbeat_missed", case=run.case.id)

@@ -1,4 +1,4 @@
-"""The runner: claims what waits, does it by its kind, and lets go when it must."""
+"""The runner: claims waiting cases and carries them out by kind."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from django.db import DatabaseError
 from gdpr.cases import leases, sealed_names
 from gdpr.cases.leases import LeaseLost
 from gdpr.erasure import execute, failpoints, finish, flush_processes, seal_names
-from gdpr.erasure.run_context import Run, heart, name
+from gdpr.erasure.run_context import Run, heartbeat, runner_name
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.subjects import restriction
 from memory.installation import identity as installation
 from memory.rules import errors
 
-# How long a case rests after a fault before the next try.
+# How long a case waits after a fault before the next try.
 REST: Final = timedelta(seconds=30)
 log = structlog.get_logger(__name__)
 
@@ -34,32 +34,32 @@ _AFTER: Final = (
 
 
 def sweep() -> dict[str, int]:
-    """Carry out every case that waits for a runner; return how many, and how many not.
+    """Carry out every waiting case; return how many ran, and how many failed.
 
-    A case that stopped at a fault rests a while and is tried again.
+    A case that failed is tried again after ``REST``.
     """
-    done = {"run": 0, "failed": 0}
+    counts = {"run": 0, "failed": 0}
     for workspace_id, case_id in leases.due():
-        went = run(workspace_id, case_id)
-        if went is not None:
-            done["run" if went else "failed"] += 1
-    return done
+        outcome = run(workspace_id, case_id)
+        if outcome is not None:
+            counts["run" if outcome else "failed"] += 1
+    return counts
 
 
 def run(workspace_id: str, case_id: str) -> bool | None:
-    """Carry out a case; None when somebody else does, False when a fault stopped it."""
-    me = name()
-    case = leases.claim(workspace_id, case_id, me)
+    """Carry out a case; None when another runner has it, False after a fault."""
+    runner = runner_name()
+    case = leases.claim(workspace_id, case_id, runner)
     if case is None:
         return None
-    one = Run(case, me)
+    current = Run(case, runner)
     failpoints.step("claimed")
-    with heart(one):
-        return _attempt(one)
+    with heartbeat(current):
+        return _attempt(current)
 
 
 def _attempt(run: Run) -> bool:
-    """Do a case; a fault gives it back to be tried again, a lost lease is no fault."""
+    """Carry out a claimed case; False after a fault, which releases it for a retry."""
     try:
         installation.require()
         _KINDS[CaseKind(run.case.kind)](run)
@@ -67,42 +67,42 @@ def _attempt(run: Run) -> bool:
         log.info("gdpr_lease_lost", case=run.case.id)
     except Exception as error:  # a case's fault must not stop the others
         log.exception("gdpr_case_failed", case=run.case.id)
-        _tell(run, error)
+        _report_fault(run, error)
         return False
     return True
 
 
-def _tell(run: Run, error: Exception) -> None:
-    is_ours = isinstance(error, errors.HouseError)
-    told = str(error) if is_ours else f"{type(error).__name__}; see the server's log"
+def _report_fault(run: Run, error: Exception) -> None:
+    is_ours = isinstance(error, errors.AppError)
+    message = str(error) if is_ours else f"{type(error).__name__}; see the server's log"
     try:
         for step in leases.steps(run.case):
             if step.state == StepState.RUNNING:
-                leases.fail(step, told)
-        leases.trouble(run.case, told, by=run.by)
-        leases.release(run.case, run.me, after=REST)
+                leases.fail(step, message)
+        leases.report_fault(run.case, message, by=run.by)
+        leases.release(run.case, run.runner, after=REST)
     except DatabaseError:
         log.warning("gdpr_fault_not_told", case=run.case.id)
 
 
-# ── Erasure, and rectification, which is one with other words ────────────────
+# ── Erasure, and rectification, which takes the same steps ───────────────────
 def _erase(run: Run) -> None:
-    run.tokens.add("kept", sealed_names.taken_up(run.case).strings)
+    run.tokens.add("kept", sealed_names.resume_words(run.case).strings)
     if run.case.state == CaseState.RUNNING:
         _ensure_steps(run)
         steps = run.steps()
         if steps["prepare"].state != StepState.DONE:
             execute.prepare(run, steps["prepare"])
-        if execute.everywhere(run):
-            leases.defer(run.case, run.me, by=run.by)
+        if execute.erase_places(run):
+            leases.defer(run.case, run.runner, by=run.by)
             return
-        flush_processes.tell(run, steps["processes"])
-        failpoints.step("processes_told")
+        flush_processes.flush(run, steps["processes"])
+        failpoints.step("processes_flushed")
         _seal(run)
-        run.case = leases.to_verifying(run.case, run.me, by=run.by)
+        run.case = leases.to_verifying(run.case, run.runner, by=run.by)
         failpoints.step("verifying")
     report = finish.clean(run)
-    finish.look(run, report)
+    finish.search_all(run, report)
     finish.close(run, report)
 
 
@@ -123,40 +123,40 @@ def _ensure_steps(run: Run) -> None:
 
 # ── Access and restriction ───────────────────────────────────────────────────
 def _access(run: Run) -> None:
-    """Make the bundle; it is there or the case says why not."""
+    """Make the bundle; the case ends ``partial`` with the error if that fails."""
     leases.ensure_steps(run.case, [("export", "Bundle of everything", 1)])
     step = leases.begin(run.steps()["export"])
     subject = run.case.subject
     assert subject is not None  # noqa: S101
-    made = export.make(export.request(subject, case=run.case, by=run.officer))
+    bundle = export.make(export.request(subject, case=run.case, by=run.officer))
     failpoints.step("exported")
-    run.hold_on()
-    if made.state != ExportState.READY:
-        leases.fail(step, made.error)
-        _end(run, "partial", {"export": made.id, "error": made.error})
+    run.renew_lease()
+    if bundle.state != ExportState.READY:
+        leases.fail(step, bundle.error)
+        _end(run, "partial", {"export": bundle.id, "error": bundle.error})
         return
     leases.finish(step)
-    _end(run, "complete", {"export": made.id, "counts": made.counts})
+    _end(run, "complete", {"export": bundle.id, "counts": bundle.counts})
 
 
 def _restrict(run: Run) -> None:
-    """Take the person's data out of use."""
+    """Restrict the use of the person's data."""
     leases.ensure_steps(run.case, [("restriction", "Out of recall and search", 1)])
     step = leases.begin(run.steps()["restriction"])
     subject = run.case.subject
     assert subject is not None  # noqa: S101
-    who = run.person()
-    judged = restriction.Judged(who.confirmed, who.spared)
-    restriction.restrict(subject, by=run.by, judged=judged)
-    run.hold_on()
+    person = run.person()
+    decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)
+    restriction.restrict(subject, by=run.by, decisions=decisions)
+    run.renew_lease()
     leases.finish(step)
     _end(run, "complete", {})
 
 
 def _end(run: Run, result: str, facts: dict[str, object]) -> None:
     if run.case.state == CaseState.RUNNING and result == "complete":
-        run.case = leases.to_verifying(run.case, run.me, by=run.by)
-    leases.close(run.case, run.me, result, facts, by=run.by)
+        run.case = leases.to_verifying(run.case, run.runner, by=run.by)
+    leases.close(run.case, run.runner, result, facts, by=run.by)
 
 
 _KINDS: Final[dict[CaseKind, Callable[[Run], None]]] = {

@@ -1,4 +1,4 @@
-"""Setting a case running: the last look before anything is destroyed."""
+"""Setting a case running, after a last check that the plan is current."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def start(
 ) -> Case:
     """Set a case running; the worker carries it out.
 
-    A new dry run has to come to the same hash: Conflict ``stale_plan`` says what
-    changed meanwhile, and nothing was touched.
+    A new dry run must have the same hash; otherwise Conflict ``stale_plan`` with the
+    changes, and nothing is changed.
     """
     by.require(cases.MAY, case.workspace_id)
     plan = cases.latest_plan(case)
     if plan is not None and plan.plan_hash == plan_hash:
-        dry_run.must_fit(case, plan_hash)
+        dry_run.require_current(case, plan_hash)
     running = cases.execute(case, plan_hash, phrase, by=by, break_glass=break_glass)
-    wake()
+    notify_worker()
     return running
 
 
-def wake() -> None:
-    """Tell the worker now, where there is one; the clock comes by anyway."""
+def notify_worker() -> None:
+    """Notify the worker, where there is one; the scheduler finds the case anyway."""
     if current_app.conf.get("crewship_delivers"):
         transaction.on_commit(partial(dispatch.send, TASK))

@@ -1,10 +1,10 @@
-"""What was erased, kept outside the database: so that a backup brings nobody back.
+"""Records of erasures outside the database, to repeat them after a restore.
 
 One file per workspace in ``DATA_DIR/erasures``, one JSON line per record, appended and
-synced before anything is destroyed. A line holds ids, fates and keyed digests of names,
-never a word; each carries the number after the last one's and a MAC over it and over
-the line before. A line that a crash cut off is nobody's: what it announced had not
-begun. Keep the folder apart from the backups of the database, and never restore it.
+synced before anything is erased. A line holds ids, fates and keyed digests of names,
+never text; each has the number following the last one's and a MAC over itself and
+the line before. A line torn by a crash is ignored: what it announced had not
+begun. Keep the folder out of the database's backups, and never restore it.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _DOMAIN: Final = b"crewship erasures v1\x00"
 
 
 class Damaged(Exception):
-    """The file is not what was written; the message may be shown to an officer."""
+    """The file was changed or damaged; the message may be shown to users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A name that must not come back: its keyed hash, its kind, how many words."""
+    """A suppressed name: its keyed hash, its kind, its number of words."""
 
     digest: str
     kind: str
@@ -49,7 +49,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One announcement: of which person what goes; place → [[row id, fate], …]."""
+    """One announced erasure of a person; ``rows`` is place → [[row id, fate], …]."""
 
     workspace_id: str
     case_id: str
@@ -66,7 +66,7 @@ def _folder() -> Path:
 
 
 def path_of(workspace_id: str) -> Path:
-    """Return the file of a workspace, there or not."""
+    """Return the path of a workspace's file, which may not exist."""
     return _folder() / f"{workspace_id}.jsonl"
 
 
@@ -85,7 +85,7 @@ def _locked(workspace_id: str) -> Iterator[Path]:
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def _lines(path: Path) -> list[bytes]:
-    """Return the whole lines of a file; what a crash cut off is left out."""
+    """Return the complete lines of a file; a torn last one is left out."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -97,22 +97,22 @@ def _checked(line: bytes, before: str, number: int) -> tuple[Record, str]:
     try:
         outer = json.loads(line)
         body, mac = str(outer["body"]), str(outer["mac"])
-        told: dict[str, Any] = json.loads(body)
+        fields: dict[str, Any] = json.loads(body)
     except (ValueError, KeyError, TypeError) as error:
         message = f"Line {number} of the erasures file is not a record."
         raise Damaged(message) from error
     if not hmac.compare_digest(mac, _mac(before, body)):
         message = f"Line {number} of the erasures file was changed, moved or forged."
         raise Damaged(message)
-    aliases = tuple(Digest(**one) for one in told.pop("aliases"))
-    record = Record(aliases=aliases, **told)
+    aliases = tuple(Digest(**alias) for alias in fields.pop("aliases"))
+    record = Record(aliases=aliases, **fields)
     if record.number != number:
         message = f"Line {number} of the erasures file has the number {record.number}."
         raise Damaged(message)
     return record, mac
 
 
-def _walk(path: Path) -> tuple[list[Record], str]:
+def _read_chain(path: Path) -> tuple[list[Record], str]:
     records, mac = [], _FIRST
     for number, line in enumerate(_lines(path), start=1):
         record, mac = _checked(line, mac, number)
@@ -121,8 +121,8 @@ def _walk(path: Path) -> tuple[list[Record], str]:
 
 
 def read(workspace_id: str) -> list[Record]:
-    """Return what was announced, oldest first; raise Damaged when it was changed."""
-    return _walk(path_of(workspace_id))[0]
+    """Return the records, oldest first; raise Damaged when the file was changed."""
+    return _read_chain(path_of(workspace_id))[0]
 
 
 def workspaces() -> list[str]:
@@ -132,34 +132,34 @@ def workspaces() -> list[str]:
 
 # ── Writing ──────────────────────────────────────────────────────────────────
 def announce(record: Record) -> Record:
-    """Write down what is about to go, durably. The same run and rows: once.
+    """Append a record, synced; idempotent for the same run and rows.
 
-    The caller may not destroy anything before this returns.
+    The caller may not erase anything before this returns.
     """
     with _locked(record.workspace_id) as path:
-        known, mac = _walk(path)
-        for one in known:
-            if (one.case_id, one.run) == (record.case_id, record.run):
-                if _same(one.rows, record.rows):
-                    return one
-        told = {**asdict(record), "number": len(known) + 1}
-        body = entries.canonical(told)
+        records, mac = _read_chain(path)
+        for earlier in records:
+            if (earlier.case_id, earlier.run) == (record.case_id, record.run):
+                if _equal_rows(earlier.rows, record.rows):
+                    return earlier
+        fields = {**asdict(record), "number": len(records) + 1}
+        body = entries.canonical(fields)
         line = json.dumps({"body": body, "mac": _mac(mac, body)}) + "\n"
         _append(path, line.encode())
-    return Record(**{**told, "aliases": record.aliases})
+    return Record(**{**fields, "aliases": record.aliases})
 
 
-def _same(one: object, other: object) -> bool:
-    return entries.canonical({"r": one}) == entries.canonical({"r": other})
+def _equal_rows(left_rows: object, right_rows: object) -> bool:
+    return entries.canonical({"r": left_rows}) == entries.canonical({"r": right_rows})
 
 
 def _append(path: Path, line: bytes) -> None:
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        whole = sum(len(known) + 1 for known in _lines(path))
-        # What a crash cut off would spoil this line, so it goes first.
-        os.ftruncate(handle, whole)
-        os.lseek(handle, whole, os.SEEK_SET)
+        length = sum(len(record_line) + 1 for record_line in _lines(path))
+        # Truncate a torn last line, which would corrupt this one.
+        os.ftruncate(handle, length)
+        os.lseek(handle, length, os.SEEK_SET)
         while line:
             line = line[os.write(handle, line) :]
         os.fsync(handle)
@@ -173,15 +173,15 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def now() -> str:
-    """Return the moment, as records tell it."""
+    """Return the current time in the format of records."""
     return journal.stamp(timezone.now())
 
 
 def sign_again() -> int:
-    """Sign every record as it stands, because the key it was signed with is lost.
+    """Sign every record anew, because the key it was signed with is lost.
 
-    Returns how many there are. What was changed before cannot be told any more, and
-    the names' digests in them no longer match anybody.
+    Returns how many there are. Earlier changes to the file can no longer be detected,
+    and the digests of names no longer match anybody.
     """
     count = 0
     for workspace_id in workspaces():
@@ -197,46 +197,51 @@ def sign_again() -> int:
 
 
 # ── Comparing ────────────────────────────────────────────────────────────────
-def missing(workspace_id: str) -> list[Record]:
-    """Return the records the database knows nothing of: it is older than they are.
+def unreplayed(workspace_id: str) -> list[Record]:
+    """Return the records without a row in the audit log: the database is older.
 
-    Every run has a row in the ledger before its record is written, so a record without
-    one means that a backup was restored. Raise Damaged when the file was changed. In a
-    workspace that is not there nobody can have come back.
+    Every run has a row in the audit log before its record is written, so a record
+    without one means that a backup was restored. Raises Damaged when the file was
+    changed. A workspace that does not exist has nothing to erase again.
     """
     records = read(workspace_id)
     if not Workspace.objects.filter(pk=workspace_id).exists():
         return []
-    known = {
+    ledger_runs = {
         (case, str(scope.get("run", "")))
         for case, scope in GdprAction.objects.filter(
-            workspace_id=workspace_id, case_ref__in={one.case_id for one in records}
+            workspace_id=workspace_id,
+            case_ref__in={record.case_id for record in records},
         ).values_list("case_ref", "scope")
     }
-    return [one for one in records if (one.case_id, str(one.run)) not in known]
+    return [
+        record
+        for record in records
+        if (record.case_id, str(record.run)) not in ledger_runs
+    ]
 
 
-def lost() -> list[str]:
-    """Return the workspaces whose file ends too early: the database knows more.
+def truncated() -> list[str]:
+    """Return the workspaces whose file lost its end: the audit log has more runs.
 
-    The MACs hold a file together but not its end; what was carried out had a record.
+    The MACs protect a file but not its end; every run carried out had a record.
     """
-    done = GdprAction.objects.filter(
+    finished = GdprAction.objects.filter(
         action=ActionKind.DELETE,
         status__in=(ActionStatus.COMPLETED, ActionStatus.PARTIAL),
         scope__has_key="run",
     )
-    wanted: dict[str, set[tuple[str, str]]] = {}
-    for home, case, scope in done.values_list("workspace_id", "case_ref", "scope"):
-        wanted.setdefault(home, set()).add((case, str(scope["run"])))
+    runs_by_workspace: dict[str, set[tuple[str, str]]] = {}
+    for home, case, scope in finished.values_list("workspace_id", "case_ref", "scope"):
+        runs_by_workspace.setdefault(home, set()).add((case, str(scope["run"])))
     return sorted(
         home
-        for home, runs in wanted.items()
-        if runs - {(one.case_id, str(one.run)) for one in read(home)}
+        for home, runs in runs_by_workspace.items()
+        if runs - {(record.case_id, str(record.run)) for record in read(home)}
     )
 
 
 def behind() -> dict[str, int]:
     """Return workspace id → how many records wait for a replay."""
-    found = {name: len(missing(name)) for name in workspaces()}
-    return {name: count for name, count in found.items() if count}
+    counts = {name: len(unreplayed(name)) for name in workspaces()}
+    return {name: count for name, count in counts.items() if count}

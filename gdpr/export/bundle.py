@@ -1,8 +1,8 @@
-"""How a person's data looks on paper: one JSON document and pages to leaf through.
+"""The format of an access export: a zip of one JSON document and HTML pages.
 
-The bundle is a zip: ``index.html`` says what it is and where everything was found,
-``places/`` holds a page per hundred rows, ``data.json`` the same for machines,
-``actions.html`` who did what with the data. No script, no address to fetch from.
+``index.html`` explains it and lists the places, ``places/`` has a page per hundred
+rows, ``data.json`` the same as JSON, ``actions.html`` who did what with the data. The
+pages have no scripts and no external resources.
 """
 
 from __future__ import annotations
@@ -30,30 +30,33 @@ NOT_INCLUDED: Final = (
 
 @dataclass(slots=True)
 class Place:
-    """What one resting place gave: its rows as JSON objects."""
+    """The rows of one place where data is stored, as JSON objects."""
 
     name: str
     title: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     shared: int = 0
-    # Rows that may be about somebody else, and those that a person said are.
+    # Rows that are doubtful without a decision, or decided not to be theirs.
     left_out: int = 0
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.rows)
 
     @property
     def pages(self) -> list[str]:
         """The file names of its pages."""
-        many = max(1, -(-len(self.rows) // PAGE))
-        return [f"places/{self.name}-{number:03}.html" for number in range(1, many + 1)]
+        page_count = max(1, -(-len(self.rows) // PAGE))
+        return [
+            f"places/{self.name}-{number:03}.html"
+            for number in range(1, page_count + 1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Everything that is known about a person, all of it or nothing."""
+    """All data about a person."""
 
     subject: dict[str, Any]
     workspace: dict[str, str]
@@ -64,11 +67,11 @@ class Collection:
 
     @property
     def total(self) -> int:
-        """How many rows there are in all places."""
+        """The number of rows in all places."""
         return sum(place.count for place in self.places)
 
     def scope(self) -> dict[str, Any]:
-        """Return the map of what was searched and what it gave."""
+        """Return place → title and counts, for every place searched."""
         return {
             place.name: {
                 "title": place.title,
@@ -79,7 +82,7 @@ class Collection:
         }
 
     def document(self) -> dict[str, Any]:
-        """Return the whole as one JSON document."""
+        """Return everything as one JSON document."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -92,7 +95,9 @@ class Collection:
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
-            "left_out": {one.name: one.left_out for one in self.places if one.left_out},
+            "left_out": {
+                place.name: place.left_out for place in self.places if place.left_out
+            },
         }
 
 
@@ -105,17 +110,16 @@ def write(collection: Collection, target: BinaryIO) -> None:
             archive.writestr(info, data)
 
 
-def packed(collection: Collection) -> bytes:
-    """Return the bundle as bytes."""
+def to_bytes(collection: Collection) -> bytes:
     target = io.BytesIO()
     write(collection, target)
     return target.getvalue()
 
 
 def _files(collection: Collection) -> Iterator[tuple[str, str]]:
-    told = {"told": collection, "not_included": NOT_INCLUDED}
-    yield "index.html", render_to_string("gdpr/bundle/index.html", told)
-    yield "actions.html", render_to_string("gdpr/bundle/actions.html", told)
+    context = {"collection": collection, "not_included": NOT_INCLUDED}
+    yield "index.html", render_to_string("gdpr/bundle/index.html", context)
+    yield "actions.html", render_to_string("gdpr/bundle/actions.html", context)
     for place in collection.places:
         yield from _pages(collection, place)
     document = collection.document()
@@ -126,7 +130,7 @@ def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
     for number, name in enumerate(place.pages):
         rows = place.rows[number * PAGE : (number + 1) * PAGE]
         context = {
-            "told": collection,
+            "collection": collection,
             "place": place,
             "rows": [_fields(row) for row in rows],
             "first": number * PAGE + 1,
@@ -137,13 +141,13 @@ def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
 
 def _fields(row: dict[str, Any]) -> Sequence[tuple[str, str, bool]]:
     """Return a row as (label, text, is long) for a page, empty values left out."""
-    shown = []
+    fields = []
     for key, value in row.items():
         if value in (None, "", [], {}):
             continue
         text = value if isinstance(value, str) else _plain(value)
-        shown.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
-    return shown
+        fields.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
+    return fields
 
 
 def _plain(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""The access export: everything about a person in one bundle, or an error.
+"""The access export: all data about a person in one bundle, or an error.
 
-A bundle is asked for, made in the background, sealed at rest, read through a door that
-writes down who read it, and gone after its day. One holder that fails fails the whole:
-half an answer to a person is a wrong answer.
+A bundle is requested, made in the background, encrypted at rest, deleted at its expiry,
+and every reading of it is recorded. If one holder fails, the export fails: a partial
+answer to the person would be wrong.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from gdpr.models import (
     GdprAction,
     Subject,
 )
-from gdpr.pagination import Ask, Page
+from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry
@@ -45,7 +45,7 @@ LEASE: Final = timedelta(minutes=15)
 log = structlog.get_logger(__name__)
 
 
-class NotReady(errors.HouseError):
+class NotReady(errors.AppError):
     """The bundle is still being made, failed, or is gone."""
 
     code, status, title = "export_not_ready", 409, "Export is not ready"
@@ -53,15 +53,17 @@ class NotReady(errors.HouseError):
 
 
 # ── Collecting ───────────────────────────────────────────────────────────────
-def _place(holder: Holder, who: Person) -> Place:
-    every = list(holder.find(who))
-    found = [
-        row for row in every if who.goes(holder.name, row.row_id, doubtful=row.doubtful)
+def _place(holder: Holder, person: Person) -> Place:
+    matches = list(holder.find(person))
+    own_rows = [
+        row
+        for row in matches
+        if person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
     ]
     place = Place(holder.name, holder.title)
-    place.left_out = len(every) - len(found)
-    place.shared = sum(row.fate is Fate.REDACT for row in found)
-    place.rows = list(holder.export(who, found))
+    place.left_out = len(matches) - len(own_rows)
+    place.shared = sum(row.fate is Fate.REDACT for row in own_rows)
+    place.rows = list(holder.export(person, own_rows))
     return place
 
 
@@ -83,14 +85,15 @@ def _actions(subject: Subject) -> tuple[dict[str, Any], ...]:
     )
 
 
-def _portrait(subject: Subject) -> dict[str, Any]:
+def _subject_json(subject: Subject) -> dict[str, Any]:
     aliases = subject.aliases.order_by("id")
     return {
         "id": subject.id,
         "display_name": subject.display_name,
         "consent": subject.get_consent_display(),
         "aliases": [
-            {"kind": one.get_kind_display(), "value": one.value} for one in aliases
+            {"kind": alias.get_kind_display(), "value": alias.value}
+            for alias in aliases
         ],
     }
 
@@ -98,25 +101,27 @@ def _portrait(subject: Subject) -> dict[str, Any]:
 def collect(
     subject: Subject, action: GdprAction, case: Case | None = None
 ) -> Collection:
-    """Search every place for a person; whatever goes wrong is raised, not left out.
+    """Collect the rows of every place; an error is raised, never skipped.
 
-    A row that may be about somebody else is theirs only when a person said so.
+    A doubtful row is included only if it was decided to be theirs.
     """
-    who = registry.person(subject)
+    person = registry.person(subject)
     if case is not None:
-        who = decided_rows.known_to(who, case)
+        person = decided_rows.with_decisions(person, case)
     return Collection(
-        subject=_portrait(subject),
+        subject=_subject_json(subject),
         workspace={"id": subject.workspace_id, "name": subject.workspace.name},
         exported_at=journal.stamp(timezone.now()),
         action_id=action.id,
-        places=tuple(_place(one, who) for one in registry.ALL if not one.derived),
+        places=tuple(
+            _place(holder, person) for holder in registry.ALL if not holder.derived
+        ),
         actions=_actions(subject),
     )
 
 
-def _must_not_go(subject: Subject) -> None:
-    """Refuse while the person is being erased: half an answer is a wrong answer."""
+def _require_no_erasure(subject: Subject) -> None:
+    """Refuse while the person is being erased: the export would be incomplete."""
     rows = Case.objects.filter(
         workspace_id=subject.workspace_id,
         subject=subject,
@@ -124,42 +129,42 @@ def _must_not_go(subject: Subject) -> None:
         state__in=(CaseState.RUNNING, CaseState.VERIFYING),
     )
     if rows.exists():
-        detail = "This person is being erased; there is nothing whole to export."
+        detail = "This person is being erased; an export would be incomplete."
         raise errors.Conflict(detail, code="case_running")
 
 
-def whole(subject: Subject, *, reason: str = "", by: Actor) -> dict[str, Any]:
-    """Return everything about a person as one JSON document, or raise.
+def export_document(subject: Subject, *, reason: str = "", by: Actor) -> dict[str, Any]:
+    """Return all data about a person as one JSON document, or raise.
 
-    The ledger has a row before the search begins, and how it ended afterwards.
+    The audit log gets a row before the search begins, and its result afterwards.
     """
     by.require("gdpr.manage", subject.workspace_id)
-    _must_not_go(subject)
+    _require_no_erasure(subject)
     action = audit_log.begin(subject.id, ActionKind.EXPORT, by=by, reason=reason)
     try:
         document = collect(subject, action).document()
     except Exception as error:
         audit_log.finish(action, ActionStatus.FAILED, error=type(error).__name__)
         raise
-    counts = {name: told["rows"] for name, told in document["scope"].items()}
+    counts = {name: section["rows"] for name, section in document["scope"].items()}
     audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
     return document
 
 
-# ── Asking for a bundle ──────────────────────────────────────────────────────
+# ── Requesting a bundle ──────────────────────────────────────────────────────
 def request(
     subject: Subject, *, case: Case | None = None, reason: str = "", by: Actor
 ) -> Export:
-    """Write down that a bundle is wanted; the next sweep makes it.
+    """Request a bundle; the next sweep makes it.
 
-    A bundle of the same case that is being made or ready is returned instead.
+    An existing bundle of the same case that is being made or ready is returned instead.
     """
     by.require("gdpr.manage", subject.workspace_id)
-    _must_not_go(subject)
+    _require_no_erasure(subject)
     if case is not None:
         live = case.exports.filter(state__in=[ExportState.MAKING, ExportState.READY])
-        if (found := live.order_by("-made_at").first()) is not None:
-            return found
+        if (existing := live.order_by("-made_at").first()) is not None:
+            return existing
     days = privacy_settings.of(subject.workspace_id).export_days
     export = Export.objects.create(
         workspace_id=subject.workspace_id,
@@ -182,36 +187,36 @@ def request(
 
 
 def _claim(export_id: str) -> Export | None:
-    """Take a bundle to make; the conditional UPDATE lets one process win."""
+    """Claim a bundle by a conditional UPDATE; None when another process has it."""
     now = timezone.now()
-    me = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+    runner = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
     free = Q(lease_until=None) | Q(lease_until__lt=now)
     rows = Export.objects.filter(free, pk=export_id, state=ExportState.MAKING)
-    if not rows.update(claimed_by=me, lease_until=now + LEASE):
+    if not rows.update(claimed_by=runner, lease_until=now + LEASE):
         return None
     return Export.objects.select_related("workspace", "case").get(pk=export_id)
 
 
 def make(export: Export) -> Export:
-    """Make a bundle now, unless somebody else does; a failure is kept on its row."""
-    mine = _claim(export.id)
-    if mine is None:
+    """Make a bundle unless another process does; a failure is stored on its row."""
+    claimed = _claim(export.id)
+    if claimed is None:
         return Export.objects.get(pk=export.pk)
-    action = GdprAction.objects.get(pk=mine.counts["action"])
-    subject = Subject.objects.filter(pk=mine.subject_ref).first()
+    action = GdprAction.objects.get(pk=claimed.counts["action"])
+    subject = Subject.objects.filter(pk=claimed.subject_ref).first()
     try:
         if subject is None or subject.erased_at is not None:
             raise errors.NotFound
-        _must_not_go(subject)
-        collection = collect(subject, action, mine.case)
-        storage.store(mine, collection)
+        _require_no_erasure(subject)
+        collection = collect(subject, action, claimed.case)
+        storage.store(claimed, collection)
     except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
-        return _failed(mine, action, error)
-    return _ready(mine, action, collection)
+        return _failed(claimed, action, error)
+    return _ready(claimed, action, collection)
 
 
 def _end(export: Export, **fields: Any) -> bool:
-    """End the making, when it is still ours: an erasure may have taken it away."""
+    """Store the result if the claim is still ours: an erasure may have removed it."""
     rows = Export.objects.filter(
         pk=export.pk, state=ExportState.MAKING, claimed_by=export.claimed_by
     )
@@ -222,35 +227,37 @@ def _end(export: Export, **fields: Any) -> bool:
 
 
 def _failed(export: Export, action: GdprAction, error: Exception) -> Export:
-    told = error.title if isinstance(error, errors.HouseError) else type(error).__name__
+    message = (
+        error.title if isinstance(error, errors.AppError) else type(error).__name__
+    )
     log.warning("export_failed", export=export.id, why=type(error).__name__)
-    if _end(export, state=ExportState.FAILED, error=told):
+    if _end(export, state=ExportState.FAILED, error=message):
         storage.path(export).unlink(missing_ok=True)
-    audit_log.finish(action, ActionStatus.FAILED, error=told)
+    audit_log.finish(action, ActionStatus.FAILED, error=message)
     return Export.objects.get(pk=export.pk)
 
 
 def _ready(export: Export, action: GdprAction, collection: Collection) -> Export:
     counts = {place.name: place.count for place in collection.places}
-    kept = {"action": action.id, "places": counts, "total": collection.total}
-    told = {"counts": kept, "sha256": export.sha256, "bytes": export.bytes}
-    if not _end(export, state=ExportState.READY, **told):
+    counts_field = {"action": action.id, "places": counts, "total": collection.total}
+    values = {"counts": counts_field, "sha256": export.sha256, "bytes": export.bytes}
+    if not _end(export, state=ExportState.READY, **values):
         live = Export.objects.get(pk=export.pk)
         if live.state == ExportState.GONE:
             storage.path(export).unlink(missing_ok=True)
-        audit_log.finish(action, ActionStatus.FAILED, error="taken away meanwhile")
+        audit_log.finish(action, ActionStatus.FAILED, error="erased meanwhile")
         return live
     audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
-    told = {
+    payload = {
         "export_id": export.id,
         "subject": export.subject_ref,
         "rows": sum(counts.values()),
     }
-    _tell(export, "gdpr.exported", "A bundle was made for an access request", told)
+    _record(export, "gdpr.exported", "A bundle was made for an access request", payload)
     return export
 
 
-def _tell(
+def _record(
     export: Export, entry_type: str, summary: str, payload: dict[str, Any],
     by: Actor | None = None,
 ) -> None:  # fmt: skip
@@ -261,41 +268,44 @@ def _tell(
 
 
 def sweep() -> dict[str, int]:
-    """Make what waits and take away what is past its day; return how many of each."""
-    now, made = timezone.now(), 0
+    """Make waiting bundles and erase expired ones; return how many of each."""
+    now, made_count = timezone.now(), 0
     free = Q(lease_until=None) | Q(lease_until__lt=now)
     for export in list(Export.objects.filter(free, state=ExportState.MAKING)):
-        made += make(export).state == ExportState.READY
+        made_count += make(export).state == ExportState.READY
     old = Export.objects.filter(expires_at__lte=now).exclude(state=ExportState.GONE)
-    return {"made": made, "gone": sum(_gone(export) for export in list(old))}
+    return {
+        "made": made_count,
+        "gone": sum(_erase_bundle(export) for export in list(old)),
+    }
 
 
 # ── Reading and ending ───────────────────────────────────────────────────────
-def listed(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
+def exports(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
     """Return a workspace's exports, newest first."""
     by.require("gdpr.read")
     rows = Export.objects.filter(workspace_id=by.workspace_id)
     return rows.filter(subject_ref=subject_ref) if subject_ref else rows
 
 
-def page(by: Actor, asked: Ask, *, subject_ref: str = "") -> Page[Export]:
+def page(by: Actor, ask: PageQuery, *, subject_ref: str = "") -> Page[Export]:
     """Return a page of exports, newest first."""
-    rows, question = listed(by, subject_ref=subject_ref), ["exports", subject_ref]
-    return pagination.newest(rows, "made_at", asked, question, by.workspace_id)
+    rows, question = exports(by, subject_ref=subject_ref), ["exports", subject_ref]
+    return pagination.newest(rows, "made_at", ask, question, by.workspace_id)
 
 
 def get(export_id: str, *, by: Actor) -> Export:
     """Return one export of the caller's workspace, or raise NotFound."""
-    found = listed(by).filter(pk=export_id).first()
-    if found is None:
+    export = exports(by).filter(pk=export_id).first()
+    if export is None:
         raise errors.NotFound
-    return found
+    return export
 
 
 def read(export: Export, *, by: Actor) -> Iterator[bytes]:
-    """Return a bundle's plain bytes piece by piece; that it was read is written down.
+    """Return a bundle's decrypted bytes in pieces, and record that it was read.
 
-    Raises NotReady, or sealed.Broken in the midst when the file was changed.
+    Raises NotReady, or ``encrypted_file.Broken`` while reading a changed file.
     """
     by.require("gdpr.manage", export.workspace_id)
     if export.state != ExportState.READY or export.expires_at <= timezone.now():
@@ -308,14 +318,14 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     scope = {"export": export.id}
     action = audit_log.begin(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
     audit_log.finish(action, ActionStatus.COMPLETED, scope=scope)
-    seen = {"last_read_at": timezone.now(), "last_read_by": by.label}
-    Export.objects.filter(pk=export.pk).update(**seen)
-    told = {"export_id": export.id, "subject": export.subject_ref}
-    _tell(export, "gdpr.export_read", "A bundle was read", told, by)
+    reading = {"last_read_at": timezone.now(), "last_read_by": by.label}
+    Export.objects.filter(pk=export.pk).update(**reading)
+    payload = {"export_id": export.id, "subject": export.subject_ref}
+    _record(export, "gdpr.export_read", "A bundle was read", payload, by)
     return storage.pieces(export)
 
 
-def _gone(export: Export) -> bool:
+def _erase_bundle(export: Export) -> bool:
     path = storage.path(export)
     path.unlink(missing_ok=True)
     for part in path.parent.glob(f"{export.id}.*.part"):
@@ -325,16 +335,16 @@ def _gone(export: Export) -> bool:
 
 
 def remove(export: Export, *, by: Actor) -> bool:
-    """Take a bundle away before its day; False when it was gone already."""
+    """Erase a bundle before its expiry; False when it was erased already."""
     by.require("gdpr.manage", export.workspace_id)
-    gone = _gone(export)
-    if gone:
-        told = {"export_id": export.id, "subject": export.subject_ref}
-        _tell(export, "gdpr.export_removed", "A bundle was taken away", told, by)
-    return gone
+    is_erased = _erase_bundle(export)
+    if is_erased:
+        payload = {"export_id": export.id, "subject": export.subject_ref}
+        _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
+    return is_erased
 
 
 def remove_all(workspace_id: str, subject_ref: str) -> int:
-    """Take away every bundle about a person, for an erasure; return how many."""
+    """Erase every bundle about a person; return how many."""
     rows = Export.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
-    return sum(_gone(one) for one in rows.exclude(state=ExportState.GONE))
+    return sum(_erase_bundle(export) for export in rows.exclude(state=ExportState.GONE))

@@ -1,4 +1,4 @@
-"""Bundles at rest: each in a file of its own that only this installation can read."""
+"""Storage of bundles: one file each, encrypted with a key of this installation."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SAMPLE: Final = 5
 
 
 def folder() -> Path:
-    """Return where bundles rest."""
+    """Return the folder of bundles."""
     return Path(settings.DATA_DIR) / "exports"
 
 
 def path(export: Export) -> Path:
-    """Return where one bundle rests, there or not."""
+    """Return the path of a bundle's file, which may not exist."""
     return folder() / export.workspace_id / f"{export.id}.sealed"
 
 
@@ -35,19 +35,19 @@ def _key(export: Export) -> bytes:
 
 
 def key_opens(key: str) -> bool | None:
-    """Try a key on the bundles that rest here; None when there are none."""
+    """Whether a key decrypts one of the newest bundles; None when there are none."""
     rows = Export.objects.filter(state=ExportState.READY).order_by("-made_at")
-    here = [row for row in rows[:SAMPLE] if path(row).is_file()]
-    if not here:
+    stored = [row for row in rows[:SAMPLE] if path(row).is_file()]
+    if not stored:
         return None
-    return any(_opens(row, key) for row in here)
+    return any(_opens(row, key) for row in stored)
 
 
 def _opens(export: Export, key: str) -> bool:
     with path(export).open("rb") as file:
         try:
             next(
-                encrypted_file.opened(
+                encrypted_file.decrypted_pieces(
                     file, encrypted_file.key_for(key.encode(), export.id)
                 ),
                 b"",
@@ -57,8 +57,8 @@ def _opens(export: Export, key: str) -> bool:
     return True
 
 
-class _Summing:
-    """A file that counts and sums what is written through it."""
+class _HashingWriter:
+    """A file that hashes and counts what is written through it."""
 
     def __init__(self, target: BinaryIO) -> None:
         self._target, self.sha256, self.size = target, hashlib.sha256(), 0
@@ -73,26 +73,26 @@ class _Summing:
 
 
 def store(export: Export, collection: Collection) -> None:
-    """Seal a bundle into its file: whole or not at all, durable when this returns."""
-    there = path(export)
-    there.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = there.with_suffix(f".{secrets.token_hex(4)}.part")
+    """Write a bundle to its encrypted file, atomically and synced."""
+    target = path(export)
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = target.with_suffix(f".{secrets.token_hex(4)}.part")
     try:
         with fresh.open("xb") as file:
             fresh.chmod(0o600)
             sealer = encrypted_file.Sealer(file, _key(export))
-            plain = _Summing(cast("BinaryIO", sealer))
+            plain = _HashingWriter(cast("BinaryIO", sealer))
             bundle.write(collection, cast("BinaryIO", plain))
             sealer.close()
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(there)
+        fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
     export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
 
 
 def pieces(export: Export) -> Iterator[bytes]:
-    """Open the file only when somebody reads: a stream may be dropped unread."""
+    """Yield the decrypted bytes; the file is opened on the first read."""
     with path(export).open("rb") as file:
-        yield from encrypted_file.opened(file, _key(export))
+        yield from encrypted_file.decrypted_pieces(file, _key(export))

@@ -1,9 +1,9 @@
-"""How far an alias reaches: into texts, into texts with a doubt, or into fields only.
+"""Where an alias is looked for: free text, free text but unsure, or fields only.
 
-An ordinary word, a short one and a small number are found in texts that mean something
-else. Such an alias is looked for in links and in fields that say who, and nowhere else.
-A single word or a long number is found in texts, and a person decides about the rows
-in which nothing else points to somebody.
+An ordinary word, a short one and a small number occur in texts that mean something
+else. Such an alias is looked for only in links and in fields that hold a person. A
+single word or a long number is looked for in free text, and a person decides on the
+rows that match nothing else.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 
 from gdpr.matching import normalize, patterns
 
-LEAST: Final = 3
+MIN_CHARS: Final = 3
 _LEAST_DIGITS: Final = 6
-# English, German, French, Spanish, Polish: what half of all texts say, and first names
-# that are words. In the form that ``shapes.folded`` gives them.
+# English, German, French, Spanish, Polish: the most frequent words, and first names
+# that are words. In the form of ``patterns.folded``.
 WORDS: Final = frozenset(
     """
     a about after all also am an and any app april are art as ask at august back bad bee
@@ -52,14 +52,15 @@ class Reach(IntEnum):
     """Where an alias is looked for."""
 
     FIELDS = 0
-    DOUBTFUL = 1
+    UNSURE = 1
     TEXT = 2
 
 
 def is_common(kind: str, value: str) -> bool:
-    """Whether an alias will be found in texts that mean something else.
+    """Whether an alias occurs in texts that mean something else.
 
-    Addresses and telephone numbers mean one person, and a pattern is its maker's.
+    Never for addresses and telephone numbers, which mean one person, nor for patterns,
+    which are chosen deliberately.
     """
     if kind not in ("handle", "user_id", "name"):
         return False
@@ -67,7 +68,7 @@ def is_common(kind: str, value: str) -> bool:
     signs = [character for character in text if character.isalnum()]
     if signs and all(character.isdigit() for character in signs):
         return len(signs) < _LEAST_DIGITS
-    return text.isascii() and (len(signs) < LEAST or text in WORDS)
+    return text.isascii() and (len(signs) < MIN_CHARS or text in WORDS)
 
 
 def reach(kind: str, value: str) -> Reach:
@@ -80,13 +81,13 @@ def reach(kind: str, value: str) -> Reach:
     if any(map(normalize.unspaced, text)):
         return Reach.TEXT
     if kind == "pattern":
-        # A pattern is its maker's, unless it is nothing but such a word or number.
+        # A pattern is chosen deliberately, unless it is only such a word or number.
         count = sum(character.isalpha() for character in text)
-        is_word = text in WORDS or count < LEAST
-        return Reach.DOUBTFUL if is_word else Reach.TEXT
+        is_word = text in WORDS or count < MIN_CHARS
+        return Reach.UNSURE if is_word else Reach.TEXT
     if kind == "name" and len(text.split()) > 1:
         is_phrase = all(word in WORDS for word in text.split())
-        return Reach.DOUBTFUL if is_phrase else Reach.TEXT
+        return Reach.UNSURE if is_phrase else Reach.TEXT
     letters = any(character.isalpha() for character in text)
-    others = any(not character.isalpha() for character in text)
-    return Reach.TEXT if letters and others and kind != "name" else Reach.DOUBTFUL
+    has_signs = any(not character.isalpha() for character in text)
+    return Reach.TEXT if letters and has_signs and kind != "name" else Reach.UNSURE

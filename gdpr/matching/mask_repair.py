@@ -1,8 +1,8 @@
-"""Rows of the house in which a mask took the place of a number, put right.
+"""Repairs stored plans and results in which a mask replaced a number.
 
-An erasure once masked short aliases in what the program writes itself: counts became
-``[erased]``, and pages that add them up failed. What can be counted again is counted
-again; the rest is left out, because no number is better than a wrong one.
+Erasures of an earlier version masked short aliases in the program's own data: counts
+became ``[erased]``, and pages that add them up failed. Counts are computed again where
+that is possible; the rest is left out, because no number is better than a wrong one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ FATES: Final = ("delete", "redact", "keep")
 
 
 def is_mark(value: object) -> bool:
-    """Whether a value is a mask and nothing else."""
+    """Whether a value is a mask."""
     return isinstance(value, str) and value.startswith(MARKS)
 
 
 def is_damaged(value: Any) -> bool:
-    """Whether a mask stands somewhere as a whole value or a whole key."""
+    """Whether a mask is a whole value or a whole key anywhere inside."""
     if isinstance(value, Mapping):
         return any(map(is_mark, value)) or any(map(is_damaged, value.values()))
     if isinstance(value, list):
@@ -31,7 +31,7 @@ def is_damaged(value: Any) -> bool:
 
 
 def left(value: Any) -> Any:
-    """Return what the program wrote without the places where a mask stands."""
+    """Return a JSON value without the keys, values and items that are masks."""
     if isinstance(value, Mapping):
         items = value.items()
         return {k: left(v) for k, v in items if not is_mark(k) and not is_mark(v)}
@@ -41,45 +41,47 @@ def left(value: Any) -> Any:
 
 
 def sections(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the details of a measurement without the sections that are damaged."""
+    """Return the details of a measurement without damaged sections."""
     return {k: v for k, v in details.items() if not is_mark(k) and not is_damaged(v)}
 
 
 def plan(
     body: Mapping[str, Any], rows: Mapping[str, list[list[str]]], plan_hash: str
 ) -> dict[str, Any]:
-    """Return a plan as people read it, counted again from the rows it is made of."""
-    holders = [one for one in body.get("holders", ()) if _is_named(one)]
-    told = [_place(one, rows) for one in holders]
-    own = [one for one in told if not one.get("derived")]
-    total = {fate: sum(one[fate] for one in own) for fate in FATES}
-    kept = left({k: v for k, v in body.items() if k not in ("holders", "total")})
+    """Return the body of a plan, counted again from its rows."""
+    holders = [place for place in body.get("holders", ()) if _is_named(place)]
+    places = [_place(place, rows) for place in holders]
+    own = [place for place in places if not place.get("derived")]
+    total = {fate: sum(place[fate] for place in own) for fate in FATES}
+    intact = left({k: v for k, v in body.items() if k not in ("holders", "total")})
     sums = {**total, "rows": sum(total.values())}
-    return {**kept, "plan_hash": plan_hash, "holders": told, "total": sums}
+    return {**intact, "plan_hash": plan_hash, "holders": places, "total": sums}
 
 
-def _is_named(one: Any) -> bool:
-    """Whether it still is known which place was counted."""
-    name = one.get("name") if isinstance(one, Mapping) else None
+def _is_named(place: Any) -> bool:
+    """Whether the name of the place is intact."""
+    name = place.get("name") if isinstance(place, Mapping) else None
     return isinstance(name, str) and not is_mark(name)
 
 
 def _place(
-    one: Mapping[str, Any], rows: Mapping[str, list[list[str]]]
+    place: Mapping[str, Any], rows: Mapping[str, list[list[str]]]
 ) -> dict[str, Any]:
-    counted = Counter(row[1] for row in rows.get(str(one["name"]), ()))
-    fates = {fate: counted[fate] for fate in FATES}
-    if one.get("derived") and not is_damaged({fate: one.get(fate) for fate in FATES}):
-        fates = {fate: one.get(fate, 0) for fate in FATES}
-    kept = {"title": str(one["name"]), "derived": False, "why": "", **left(one)}
-    samples = [] if is_damaged(one.get("samples")) else one.get("samples", [])
-    return {**kept, **fates, "samples": samples}
+    counts = Counter(row[1] for row in rows.get(str(place["name"]), ()))
+    fates = {fate: counts[fate] for fate in FATES}
+    if place.get("derived") and not is_damaged(
+        {fate: place.get(fate) for fate in FATES}
+    ):
+        fates = {fate: place.get(fate, 0) for fate in FATES}
+    intact = {"title": str(place["name"]), "derived": False, "why": "", **left(place)}
+    samples = [] if is_damaged(place.get("samples")) else place.get("samples", [])
+    return {**intact, **fates, "samples": samples}
 
 
-def result(told: Mapping[str, Any], document: str) -> dict[str, Any]:
-    """Return how a case ended; what its search found stands in its certificate too."""
-    if not is_damaged(told.get("residue", {})):
-        return dict(left(told))
+def result(stored: Mapping[str, Any], document: str) -> dict[str, Any]:
+    """Return the result of a case; a damaged residue is read from its certificate."""
+    if not is_damaged(stored.get("residue", {})):
+        return dict(left(stored))
     proof = json.loads(document)["content"]["residue"] if document else {}
-    kept = left({name: value for name, value in told.items() if name != "residue"})
-    return {**kept, "residue": proof} if proof else kept
+    intact = left({name: value for name, value in stored.items() if name != "residue"})
+    return {**intact, "residue": proof} if proof else intact

@@ -1,4 +1,4 @@
-"""Taking names out of texts and of JSON: what finds them says where they are."""
+"""Masks names in texts and in JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gdpr.matching import name_fields, normalize
 from gdpr.matching.name_fields import Key
 
 _ROUNDS: Final = 8
-# Stands in where the mark itself would name somebody: no letter is in it.
+# Used where the mark itself would name somebody: it contains no letter.
 BLANK: Final = "[…]"
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One alias as the matcher sees it: whose, of which kind, and its text."""
+    """An alias: of which subject, of which kind, and its text."""
 
     subject_id: str
     kind: str
@@ -27,7 +27,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a text names somebody: character offsets of the original, end exclusive.
+    """Where a text names somebody: offsets in the original text, end exclusive.
 
     ``sure`` is False for what may mean somebody else as well.
     """
@@ -40,7 +40,7 @@ class Span:
 
 
 class Masker(ABC):
-    """What knows where a text names somebody, and puts a mark there."""
+    """Replaces the names in texts and JSON by a mark; subclasses find the names."""
 
     @abstractmethod
     def spans(self, text: str) -> list[Span]:
@@ -48,11 +48,11 @@ class Masker(ABC):
 
     @abstractmethod
     def may(self, text: str) -> bool:
-        """Whether it is worth asking whom a text names; False is certain."""
+        """Whether a text may name somebody; False is certain."""
 
     @abstractmethod
-    def meant(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
-        """Return whom the whole value of a field means, and how surely."""
+    def named_by(self, key: Key, value: str) -> Iterable[tuple[Name, bool]]:
+        """Return the names that a whole value of a field means, and whether surely."""
 
     def mask(self, text: str, mark: str = "[erased]") -> str:
         """Return a text with every name replaced; nothing is found in it afterwards."""
@@ -63,7 +63,7 @@ class Masker(ABC):
             mark = BLANK
         for _ in range(_ROUNDS):
             text = _replaced(text, spans, mark)
-            # What stood between two letters may stand free beside a mark.
+            # A name that was part of a word may be a word of its own beside the mark.
             spans = self.spans(text)
             if not spans:
                 return text
@@ -74,27 +74,29 @@ class Masker(ABC):
     ) -> Any:
         """Return a JSON value with every name in any string or key replaced.
 
-        A number is replaced only where ``key``, with the key ``above`` it, says that it
-        means somebody.
+        A number is replaced only where its ``key``, below the key ``above``, holds a
+        person.
         """
         if isinstance(value, dict):
             return self._mask_object(value, mark, key)
         if isinstance(value, (list, tuple)):
             return [self.mask_json(item, mark, key, above) for item in value]
         is_value = bool(key) and name_fields.is_value(value)
-        said = name_fields.key_of(key, above) if is_value else None
-        if said is not None and any(self.meant(said, normalize.fold(str(value)))):
+        field_key = name_fields.key_of(key, above) if is_value else None
+        if field_key is not None and any(
+            self.named_by(field_key, normalize.fold(str(value)))
+        ):
             return mark
         if isinstance(value, str):
             return self._mask_inside(value, mark)
         return value
 
     def _mask_inside(self, text: str, mark: str) -> str:
-        """Return a text masked; JSON that it holds is masked field by field."""
-        inner = name_fields.inside(text)
+        """Return a masked text; JSON in a string is masked field by field."""
+        inner = name_fields.person_json(text)
         if inner is not None:
-            left = self.mask_json(inner, mark)
-            text = text if left == inner else json.dumps(left, ensure_ascii=False)
+            masked = self.mask_json(inner, mark)
+            text = text if masked == inner else json.dumps(masked, ensure_ascii=False)
         return self.mask(text, mark)
 
     def _mask_object(
@@ -104,21 +106,21 @@ class Masker(ABC):
         halves = self._halves(value)
         for key, item in value.items():
             base = name = self.mask(str(key), mark)
-            again = 2
+            number = 2
             while name in masked or (name != key and name in value):
-                name, again = f"{base} {again}", again + 1
-            left = mark if key in halves else item
-            masked[name] = self.mask_json(left, mark, str(key), above)
+                name, number = f"{base} {number}", number + 1
+            content = mark if key in halves else item
+            masked[name] = self.mask_json(content, mark, str(key), above)
         return masked
 
     def _halves(self, value: dict[Any, Any]) -> set[Any]:
         """Return the keys of fields that name somebody only together."""
         return {
             key
-            for one, two in name_fields.pairs(value)
-            if self.is_split(value[one], value[two])
-            or self.is_split(value[two], value[one])
-            for key in (one, two)
+            for first, two in name_fields.pairs(value)
+            if self.is_split(value[first], value[two])
+            or self.is_split(value[two], value[first])
+            for key in (first, two)
         }
 
     def is_split(self, first: str, second: str) -> bool:

@@ -1,12 +1,12 @@
 """Finding people in text: word-bounded, without case and accents, in any script.
 
-Most texts name nobody. A text is folded (for ASCII that is ``lower``), and only when a
-word of some alias is in it, the alias's own expression runs over it; only when that
-finds something are places in the original worked out.
+Most texts name nobody. A text is folded (for ASCII that is ``lower``). The regular
+expression of an alias runs only when a word of the alias is in the folded text, and
+offsets in the original are computed only when it matches.
 
-Not every alias is looked for in texts (``common_words``): an ordinary word, a
-short one and a number mean somebody only as the whole value of a field that says who.
-A single word in a text is a sign that a person judges; everything else is sure.
+Not every alias is looked for in free text (``common_words``): an ordinary word, a short
+one and a number count only as the whole value of a field that holds a person. A match
+of a single word is unsure and a person decides on it; every other match is sure.
 """
 
 from __future__ import annotations
@@ -29,114 +29,116 @@ from gdpr.matching.masking import BLANK, Masker, Name, Span
 from gdpr.matching.name_fields import Key
 from gdpr.matching.normalize import View
 
-# Up to so many anchors each is searched; beyond, the words of the text are looked up.
-_FEW: Final = 24
+# Up to so many anchors are searched one by one; more are looked up by the text's words.
+_MAX_SEARCHED_ANCHORS: Final = 24
 
 
 class Sign(IntEnum):
     """How surely a text is about somebody."""
 
     NONE = 0
-    DOUBTFUL = 1
+    UNSURE = 1
     SURE = 2
 
 
 __all__ = ["BLANK", "Matcher", "Name", "Sign", "Span"]
 
-# A name with its number among the names, so that each is tried once.
+# A name with its index among the names.
 _Entry = tuple[int, Name]
-# Where a folded text names somebody, whom, and whether that is sure.
+# Start and end in a folded text, the name, and whether the match is sure.
 _Hit = tuple[int, int, Name, bool]
 
 
 class Matcher(Masker):
-    """Finds a set of names in texts. Building one costs, asking is cheap.
+    """Finds a set of names in texts. Expensive to build, cheap to use.
 
-    ``doubted`` are names, in their comparable form, that somebody else has as well.
+    ``shared_names`` are names, in their comparable form, that other people have too.
     """
 
     def __init__(
-        self, names: Sequence[Name], doubted: frozenset[str] = frozenset()
+        self, names: Sequence[Name], shared_names: frozenset[str] = frozenset()
     ) -> None:
         self.names_known = tuple(names)
-        self._doubted = doubted
+        self._shared_names = shared_names
         self._words: dict[str, list[_Entry]] = {}
         self._pieces: dict[str, list[_Entry]] = {}
         self._numbers: dict[str, list[tuple[phones.Number, Name]]] = {}
         self._shapes: dict[int, patterns.Shape] = {}
-        self._trails: list[re.Pattern[str]] = []
-        # What a field that says who has to say: kind → comparable form → names.
-        self._whole: dict[str, dict[str, list[Name]]] = {}
+        self._tail_patterns: list[re.Pattern[str]] = []
+        # For fields that hold a person: kind → comparable form → names.
+        self._by_field_value: dict[str, dict[str, list[Name]]] = {}
         self._unsure: set[int] = set()
         self._sure_part: Matcher | None = None
-        self._closer: Matcher | None = None
-        self._only: list[str] = []
-        self._close: list[tuple[re.Pattern[str], Name]] = []
+        self._redaction_matcher: Matcher | None = None
+        self._field_only_forms: list[str] = []
+        self._redaction_spellings: list[tuple[re.Pattern[str], Name]] = []
         for number, name in enumerate(self.names_known):
             if name.kind == "phone":
                 line = phones.alias(name.value)
-                if len(line.digits) >= phones.LEAST:
+                if len(line.digits) >= phones.MIN_DIGITS:
                     self._number(line, name)
             else:
                 self._index(number, name)
 
     def _index(self, number: int, name: Name) -> None:
         form = patterns.folded(name.kind, name.value)
-        self._whole.setdefault(name.kind, {}).setdefault(form, []).append(name)
-        how = reach(name.kind, name.value)
-        if how is Reach.FIELDS:
-            self._only.append(form)
-        if how is not Reach.TEXT or self._is_doubted(name.kind, form):
+        self._by_field_value.setdefault(name.kind, {}).setdefault(form, []).append(name)
+        reach_of_name = reach(name.kind, name.value)
+        if reach_of_name is Reach.FIELDS:
+            self._field_only_forms.append(form)
+        if reach_of_name is not Reach.TEXT or self._is_shared_name(name.kind, form):
             self._unsure.add(number)
-        shape = patterns.shape(name.kind, name.value, addressed=how is Reach.FIELDS)
+        shape = patterns.shape(
+            name.kind, name.value, addressed=reach_of_name is Reach.FIELDS
+        )
         if shape is not None:
             self._shapes[number] = shape
-            index = self._words if shape.whole else self._pieces
+            index = self._words if shape.is_word else self._pieces
             index.setdefault(shape.anchor, []).append((number, name))
 
-    def _is_doubted(self, kind: str, form: str) -> bool:
-        return kind == "name" and form in self._doubted
+    def _is_shared_name(self, kind: str, form: str) -> bool:
+        return kind == "name" and form in self._shared_names
 
     def for_redaction(self) -> Matcher:
-        """Return what masks rows that are known to be about these people.
+        """Return the matcher that masks rows known to be about these people.
 
-        There an ordinary word written like a name is the name, and a number behind
-        "user" is the user's.
+        In such rows an ordinary word written like a name is the name, and a number
+        after "user" is the user's id.
         """
-        if not self._only:
+        if not self._field_only_forms:
             return self
-        if self._closer is None:
-            self._closer = Matcher(self.names_known, self._doubted)
-            self._closer._close = [
+        if self._redaction_matcher is None:
+            self._redaction_matcher = Matcher(self.names_known, self._shared_names)
+            self._redaction_matcher._redaction_spellings = [
                 (look, name)
                 for name in self.names_known
                 if reach(name.kind, name.value) is Reach.FIELDS
-                for look in word_context.looks(name.kind, name.value)
+                for look in word_context.spellings(name.kind, name.value)
             ]
-        return self._closer
+        return self._redaction_matcher
 
     def _number(self, line: phones.Number, name: Name) -> None:
         if line.tail not in self._numbers:
-            self._trails.append(phones.trail(line.tail))
+            self._tail_patterns.append(phones.tail_pattern(line.tail))
         self._numbers.setdefault(line.tail, []).append((line, name))
 
     def _possible(self, folded: str) -> Iterator[_Entry]:
-        """Return the names one of whose words is in a folded text."""
-        if len(self._words) <= _FEW:
-            found: Iterable[str] = [word for word in self._words if word in folded]
+        """Return the names that have a word in a folded text."""
+        if len(self._words) <= _MAX_SEARCHED_ANCHORS:
+            anchors: Iterable[str] = [word for word in self._words if word in folded]
         else:
-            found = self._words.keys() & normalize.words_of(folded)
-        for word in found:
+            anchors = self._words.keys() & normalize.words_of(folded)
+        for word in anchors:
             yield from self._words[word]
         for piece, entries in self._pieces.items():
             if piece in folded:
                 yield from entries
 
     def _hits(self, folded: str) -> Iterator[_Hit]:
-        """Return where a folded text names somebody, in its own offsets."""
+        """Return the matches in a folded text, with offsets in that text."""
         for number, name in self._possible(folded):
             shape = self._shapes[number]
-            if not all(word in folded for word in shape.others):
+            if not all(word in folded for word in shape.other_words):
                 continue
             for hit in shape.pattern.finditer(folded):
                 sure = number not in self._unsure or self._is_addressed(name, hit[0])
@@ -148,40 +150,40 @@ class Matcher(Masker):
 
     def _in_numbers(self, folded: str) -> Iterator[_Hit]:
         for start, end, line in phones.candidates(folded):
-            for known, name in self._numbers.get(line.tail, ()):
-                if known.same(line):
+            for alias_number, name in self._numbers.get(line.tail, ()):
+                if alias_number.is_same_line(line):
                     yield start, end, name, True
 
     def _is_addressed(self, name: Name, hit: str) -> bool:
-        """Whether a handle stands behind its @; one that is a word means many."""
+        """Whether a handle follows an @ and is no ordinary word."""
         is_word = reach(name.kind, name.value) is Reach.FIELDS
         return name.kind == "handle" and hit.startswith("@") and not is_word
 
     def _in_lines(self, folded: str) -> Iterator[_Hit]:
-        """Return the lines of fields that say who, as far as they say these."""
-        for said in name_fields.SAID.finditer(folded):
-            for name, sure in self.meant(Key(said[1]), said[2]):
-                yield said.start(2), said.end(2), name, sure
+        """Return the matches in field lines (``name_fields.line``)."""
+        for match in name_fields.FIELD_LINE.finditer(folded):
+            for name, sure in self.named_by(Key(match[1]), match[2]):
+                yield match.start(2), match.end(2), name, sure
 
-    def meant(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
-        """Return whom the whole value of a field means, and how surely."""
+    def named_by(self, key: Key, value: str) -> Iterator[tuple[Name, bool]]:
+        """Return the names that a whole value of a field means, and whether surely."""
         if key is not Key.UNSURE and self._numbers:
             line = phones.alias(value)
-            for known, name in self._numbers.get(line.tail, ()):
-                if known.same(line):
+            for alias_number, name in self._numbers.get(line.tail, ()):
+                if alias_number.is_same_line(line):
                     yield name, True
         if key is Key.PHONE or (key is Key.UNSURE and value.isdigit()):
             return
-        for kind, forms in self._whole.items():
+        for kind, forms in self._by_field_value.items():
             form = patterns.folded(kind, value)
             bare = form.lstrip("@")
             for name in forms.get(form) or forms.get(bare) or ():
-                is_sure = key is Key.ANYBODY and not self._is_doubted(kind, form)
+                is_sure = key is Key.PERSON and not self._is_shared_name(kind, form)
                 yield name, is_sure
 
-    def who(self, value: object) -> Sign:
-        """Return how surely a value that says who means them, whole or in part."""
-        return self.sign(f"{value}\n{name_fields.line(Key.ANYBODY, value)}")
+    def sign_of_value(self, value: object) -> Sign:
+        """Return how surely a value of such a field means them, whole or in part."""
+        return self.sign(f"{value}\n{name_fields.line(Key.PERSON, value)}")
 
     def _in_view(self, view: View) -> Iterator[Span]:
         for start, end, name, sure in self._hits(view.text):
@@ -194,24 +196,26 @@ class Matcher(Masker):
             yield from self._in_view(normalize.plain_view(text))
         for view in normalize.escaped_views(text):
             yield from self._in_view(view)
-        for look, name in self._close:
+        for look, name in self._redaction_spellings:
             for hit in look.finditer(text):
                 yield Span(hit.start(1), hit.end(1), name.subject_id, name.kind)
 
     def may(self, text: str) -> bool:
-        """Whether it is worth asking whom a text names; False is certain.
+        """Whether a text may name somebody; False is certain.
 
-        Most texts are plain, hold no escape and no word of any name: that is told in a
-        fraction of the time. What is not plain is worth asking.
+        Most texts are ASCII without escapes and hold no word of any name: that is
+        decided in a fraction of the time. For any other text the answer is True.
         """
         if not text.isascii() or "\\" in text or "%" in text or "&" in text:
             return True
-        if (self._whole or self._numbers) and name_fields.says_who(text):
+        if (self._by_field_value or self._numbers) and name_fields.may_hold_person(
+            text
+        ):
             return True
         folded = text.lower()
-        if self._numbers and phones.may(folded):
+        if self._numbers and phones.may_hold_number(folded):
             return True
-        if len(self._words) > _FEW:
+        if len(self._words) > _MAX_SEARCHED_ANCHORS:
             if not self._words.keys().isdisjoint(normalize.words_of(folded)):
                 return True
         elif any(word in folded for word in self._words):
@@ -219,19 +223,19 @@ class Matcher(Masker):
         return any(piece in folded for piece in self._pieces)
 
     def _hints(self, folded: str) -> Iterator[int]:
-        """Return where a folded text is worth a look: at words of names and digits."""
+        """Return the offsets in a folded text of words of names and of digits."""
         words: Iterable[str] = self._words
-        if len(self._words) > _FEW:
+        if len(self._words) > _MAX_SEARCHED_ANCHORS:
             words = self._words.keys() & normalize.words_of(folded)
         for anchor in (*words, *self._pieces):
             at = folded.find(anchor)
             while at >= 0:
                 yield at
                 at = folded.find(anchor, at + 1)
-        for trail in self._trails:
-            yield from (found.start() for found in trail.finditer(folded))
-        for form in self._only:
-            for anchor in name_fields.written(form):
+        for trail in self._tail_patterns:
+            yield from (match.start() for match in trail.finditer(folded))
+        for form in self._field_only_forms:
+            for anchor in name_fields.json_spellings(form):
                 at = folded.find(anchor)
                 while at >= 0:
                     yield at
@@ -240,32 +244,34 @@ class Matcher(Masker):
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))
 
-    def among(self, texts: Sequence[str], told: prefilter.Told) -> Sequence[int]:
-        """Return the places of the texts of which it is worth asking whom they name.
+    def among(
+        self, texts: Sequence[str], read_fields: prefilter.ReadFields
+    ) -> Sequence[int]:
+        """Return the indexes of the texts that may name somebody; the others do not.
 
-        Of all others it is certain that they name nobody, whichever way they are
-        ``told``. It takes a fraction of asking for each.
+        ``read_fields`` returns a text with its JSON fields as text. Much faster than
+        matching each text.
         """
-        return prefilter.among(texts, told, self._hints, self._hit)
+        return prefilter.among(texts, read_fields, self._hints, self._hit)
 
     def spans(self, text: str) -> list[Span]:
         """Return where a text names somebody, left to right, longest first.
 
-        Spans of two people may overlap; of one person the longest is told.
+        Spans of two people may overlap; of one person only the longest is returned.
         """
         if not text or not self.names_known:
             return []
-        found = sorted(
+        spans = sorted(
             set(self._all(text)),
             key=lambda s: (s.start, -s.end, s.subject_id, not s.sure, s.kind),
         )
-        kept: list[Span] = []
+        longest: list[Span] = []
         reach: dict[str, int] = {}
-        for span in found:
+        for span in spans:
             if span.end > reach.get(span.subject_id, -1):
                 reach[span.subject_id] = span.end
-                kept.append(span)
-        return kept
+                longest.append(span)
+        return longest
 
     def names(self, text: str) -> frozenset[str]:
         """Return the ids of the subjects that a text names."""
@@ -283,31 +289,32 @@ class Matcher(Masker):
         for span in self._all(text) if text and self.names_known else ():
             if span.sure:
                 return Sign.SURE
-            best = Sign.DOUBTFUL
+            best = Sign.UNSURE
         return best
 
     def judge(self, text: str, *, linked: bool) -> Sign:
-        """Return how surely a row is about them; its writer may have said so."""
+        """Return how surely a row is about them; a row that is linked is sure."""
         return Sign.SURE if linked else self.sign(text)
 
     @property
     def searched(self) -> tuple[Name, ...]:
-        """The names that are looked for in texts; the others mean somebody in fields.
+        """The names that are looked for in free text; the others count in fields only.
 
-        A handle that is a word is looked for behind its @ only, and not by itself.
+        A handle that is an ordinary word is looked for behind an @ and is not among
+        them.
         """
-        known = self.names_known
-        return tuple(n for n in known if reach(n.kind, n.value) is not Reach.FIELDS)
+        names = self.names_known
+        return tuple(n for n in names if reach(n.kind, n.value) is not Reach.FIELDS)
 
     @property
-    def forgotten(self) -> Sign:
-        """How surely a row is about them that a name they had once matched."""
-        return Sign.DOUBTFUL
+    def former_name_sign(self) -> Sign:
+        """How surely a row is about them that only a former name of theirs matched."""
+        return Sign.UNSURE
 
     def only_sure(self) -> Matcher:
-        """Return what finds the names that are sure in any text, and no others."""
+        """Return a matcher of the names that are sure in any text."""
         if self._sure_part is None:
-            known = enumerate(self.names_known)
-            names = [name for number, name in known if number not in self._unsure]
+            entries = enumerate(self.names_known)
+            names = [name for number, name in entries if number not in self._unsure]
             self._sure_part = Matcher(names)
         return self._sure_part

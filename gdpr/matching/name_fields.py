@@ -1,8 +1,8 @@
-"""What an object says in its fields: who somebody is, and a name kept in two of them.
+"""JSON as text to search: fields that hold a person, and names split over two fields.
 
-JSON is searched as text: its keys, its strings, the names that two fields make, and a
-line for every field that says who. Such a line holds one whole value between two signs
-that no text has; numbers are in no other line, because a number is no text.
+The text holds the keys and strings of the JSON, the names that two fields make
+together, and a line for every field that holds a person. Such a field line has one
+whole value between two control characters. A number occurs in field lines only.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any, Final
 
-# A field longer than this is a sentence, and what follows it is another one.
+# A longer value is a sentence and no part of a name.
 _CHARS: Final = 60
 _WORDS: Final = 3
-_NAMED: Final = re.compile(
+_NAME_PART: Final = re.compile(
     r"first|last|given|family|sur_?name|fore_?name|middle|vorname|nachname|familien"
     r"|nazwisko|imi[eę]|pr[eé]nom|nombre|apellido|cognome",
     re.IGNORECASE,
 )
 
-# Keys whose value says who somebody is.
+# Keys of fields that hold a person.
 _PEOPLE: Final = (
     r"user|customer|person|author|owner|member|account|login|handle|subject|contact"
     r"|sender|recipient|assignee|nick|client|patient|employee|reporter|requester"
     r"|speaker|participant|creator|reviewer|approver|buyer|seller|peer|actor"
 )
-_DONE: Final = (
+_VERBS: Final = (
     "created|updated|written|approved|decided|owned|reported|requested|assigned|opened"
     "|closed|sent|signed|made|set|added|changed|edited|reviewed|posted|started|asked"
     "|claimed|confirmed|cleared|blocked|placed|released|lifted|executed|identity"
@@ -38,7 +38,7 @@ _DONE: Final = (
 _KEY: Final = (
     rf"(?:(?:scope|end|app)[_-]?)?(?:{_PEOPLE})s?"
     r"(?:[_-]?(?:id|ids|name|names|handle|email|label))?"
-    rf"|uid|(?:{_DONE})[_-]?by|assigned[_-]?to"
+    rf"|uid|(?:{_VERBS})[_-]?by|assigned[_-]?to"
     r"|(?:full|display|real|legal)[_-]?name|e?[_-]?mail(?:[_-]?address)?s?"
 )
 _WHO_KEY: Final = re.compile(_KEY, re.IGNORECASE)
@@ -46,42 +46,49 @@ _PHONE_KEY: Final = re.compile(
     r"(?:tele)?(?:phone|fax)s?(?:[_-]?(?:number|no))?|tel|mobile|cell|whatsapp|msisdn",
     re.IGNORECASE,
 )
-_WHO: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
-_TELLING: Final = re.compile(
+_PERSON_FIELD: Final = re.compile(rf'"(?:{_KEY})"\s*:', re.IGNORECASE)
+_ANY_FIELD: Final = re.compile(
     rf'"(?:{_KEY}|{_PHONE_KEY.pattern}|name)"\s*:', re.IGNORECASE
 )
-# Between these stands a value of a field that says who, behind the letter of its key.
+# The control characters of a field line: BEGIN, the letter of its Key, ":", value, END.
 BEGIN: Final = "\x1e"
 END: Final = "\x1f"
-SAID: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
+FIELD_LINE: Final = re.compile(f"{BEGIN}([apu]):([^{BEGIN}{END}]*){END}")
 _DEPTH: Final = 40
 
 
 class Key(StrEnum):
-    """What a key says of its value: somebody, a telephone number, perhaps somebody."""
+    """What the value of a key is: a person, a telephone number, perhaps a person."""
 
-    ANYBODY = "a"
+    PERSON = "a"
     PHONE = "p"
     UNSURE = "u"
 
 
-def key_of(name: str, parent: str = "", beside: Iterable[str] = ()) -> Key | None:
-    """Return what a key says of its value; None when it does not say who.
+def key_of(name: str, parent: str = "", siblings: Iterable[str] = ()) -> Key | None:
+    """Return what the value of a key is; None when it holds no person.
 
-    A bare name may be a month's or a product's: below a key that says who, and beside
-    none, it is somebody's. Half a name is a sign only where its other half is missing.
+    A field ``name`` may be a month's or a product's: it is a person's below a key that
+    holds a person, without such a key beside it. A first or last name counts by itself
+    only where the other half is missing. ``siblings`` are the other keys.
     """
     if _WHO_KEY.fullmatch(name):
-        return Key.ANYBODY
+        return Key.PERSON
     if _PHONE_KEY.fullmatch(name):
         return Key.PHONE
     if name.lower() in ("id", "key") and _WHO_KEY.fullmatch(parent):
-        return Key.ANYBODY
+        return Key.PERSON
     if name.lower() == "name":
-        alone = not any(map(_WHO_KEY.fullmatch, beside))
-        return Key.ANYBODY if alone and _WHO_KEY.fullmatch(parent) else Key.UNSURE
-    if _NAMED.search(name):
-        return None if any(_NAMED.search(other) for other in beside) else Key.UNSURE
+        has_no_person_sibling = not any(map(_WHO_KEY.fullmatch, siblings))
+        return (
+            Key.PERSON
+            if has_no_person_sibling and _WHO_KEY.fullmatch(parent)
+            else Key.UNSURE
+        )
+    if _NAME_PART.search(name):
+        return (
+            None if any(_NAME_PART.search(other) for other in siblings) else Key.UNSURE
+        )
     return None
 
 
@@ -92,22 +99,22 @@ def _is_short(value: Any) -> bool:
 
 
 def pairs(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """Return the keys of two short texts that stand together in an object.
+    """Return the pairs of keys of an object whose short texts may be one name.
 
-    Those that follow each other, and those whose keys speak of names: an object that
-    is kept in the order of its keys may have put something between them.
+    Neighbouring short texts, and neighbouring keys that are parts of a name: sorting by
+    key may have put others between those.
     """
     short = [key for key, item in value.items() if _is_short(item)]
-    named = [key for key in short if _NAMED.search(str(key))]
-    yield from dict.fromkeys([*pairwise(short), *pairwise(named)])
+    name_keys = [key for key in short if _NAME_PART.search(str(key))]
+    yield from dict.fromkeys([*pairwise(short), *pairwise(name_keys)])
 
 
 def lines(value: Any) -> Iterator[str]:
-    """Return what the pairs of every object in a JSON value say, in both orders."""
+    """Return the texts of the pairs in a JSON value, each in both orders."""
     if isinstance(value, Mapping):
-        for one, two in pairs(value):
-            yield f"{value[one]} {value[two]}"
-            yield f"{value[two]} {value[one]}"
+        for key, two in pairs(value):
+            yield f"{value[key]} {value[two]}"
+            yield f"{value[two]} {value[key]}"
         for item in value.values():
             yield from lines(item)
     elif isinstance(value, (list, tuple)):
@@ -116,7 +123,7 @@ def lines(value: Any) -> Iterator[str]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Return every key and text of a JSON value, in order; numbers are no text."""
+    """Return every key and string of a JSON value, in order; no numbers."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)
@@ -128,11 +135,11 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-# ── Fields that say who ──────────────────────────────────────────────────────
+# ── Fields that hold a person ────────────────────────────────────────────────
 def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, str]]:
-    """Return the values of every field that says who, however deep it lies.
+    """Return the values of every field that holds a person, at any depth.
 
-    JSON that is kept as a text is read as well.
+    JSON inside a string is read as well.
     """
     if depth > _DEPTH:
         return
@@ -141,18 +148,18 @@ def values(value: Any, parent: str = "", depth: int = 0) -> Iterator[tuple[Key, 
         for name, item in value.items():
             key = key_of(str(name), parent, [n for n in names if n != str(name)])
             if key is not None:
-                yield from ((key, one) for one in _plain(item))
+                yield from ((key, text) for text in _plain(item))
             yield from values(item, str(name), depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from values(item, parent, depth + 1)
-    elif isinstance(value, str) and (inner := inside(value)) is not None:
+    elif isinstance(value, str) and (inner := person_json(value)) is not None:
         yield from values(inner, parent, depth + 1)
 
 
-def inside(text: str) -> Any:
-    """Return the object or list that a text holds as JSON and that says who."""
-    if text[:1] not in ("{", "[") or not _WHO.search(text):
+def person_json(text: str) -> Any:
+    """Return the JSON in a text if it has a field that holds a person, or None."""
+    if text[:1] not in ("{", "[") or not _PERSON_FIELD.search(text):
         return None
     try:
         return json.loads(text)
@@ -161,63 +168,63 @@ def inside(text: str) -> Any:
 
 
 def is_value(item: Any) -> bool:
-    """Whether an item can be the whole value of a field that says who."""
+    """Whether an item can be the whole value of a field that holds a person."""
     if isinstance(item, bool) or not isinstance(item, (str, int)):
         return False
     return 0 < len(str(item).strip()) <= _CHARS
 
 
 def _plain(value: Any) -> Iterator[str]:
-    for one in value if isinstance(value, list) else (value,):
-        if is_value(one):
-            yield str(one).strip()
+    for text in value if isinstance(value, list) else (value,):
+        if is_value(text):
+            yield str(text).strip()
 
 
 def line(key: Key, value: Any) -> str:
-    """Return the line by which a text says that a field has this whole value."""
+    """Return the field line for a value."""
     plain = str(value).replace(BEGIN, " ").replace(END, " ").strip()
     return f"{BEGIN}{key}:{plain}{END}"
 
 
 def readable(text: str) -> str:
-    """Return a text without the signs of its lines, for people to read."""
-    return SAID.sub(lambda found: found[2], text) if BEGIN in text else text
+    """Return a text with field lines replaced by their values, for people to read."""
+    return FIELD_LINE.sub(lambda match: match[2], text) if BEGIN in text else text
 
 
-def says_who(text: str) -> bool:
-    """Whether a text can hold a field that says who; False is certain."""
+def may_hold_person(text: str) -> bool:
+    """Whether a text can hold a field that holds a person; False is certain."""
     return (
         BEGIN in text
-        or _TELLING.search(text) is not None
-        or _NAMED.search(text) is not None
+        or _ANY_FIELD.search(text) is not None
+        or _NAME_PART.search(text) is not None
     )
 
 
-def written(form: str) -> Iterator[str]:
-    """Return how JSON writes a whole value, without what may stand around it."""
+def json_spellings(form: str) -> Iterator[str]:
+    """Return how JSON writes a whole value, as strings to search for."""
     yield from (f'"{form}"', f'"@{form}"', f'" {form}', f'{form} "', f":{form}{END}")
     if form.isdigit():
         yield from (f"{a}{form}{b}" for a in ":[," for b in ",]}")
 
 
 def people(text: str) -> list[str]:
-    """Return what the fields of a JSON text that say who say; none for other text."""
-    found = inside(text)
-    if found is None:
+    """Return the persons in the fields of a JSON text; none for other text."""
+    data = person_json(text)
+    if data is None:
         return []
-    said = (one for key, one in values(found) if key is Key.ANYBODY)
-    return list(dict.fromkeys(said))
+    names = (text for key, text in values(data) if key is Key.PERSON)
+    return list(dict.fromkeys(names))
 
 
 # ── As text ──────────────────────────────────────────────────────────────────
 def rendered(value: Any) -> str:
-    """Return what a JSON value says, as the text that a person is looked for in."""
-    said = (line(key, one) for key, one in dict.fromkeys(values(value)))
-    return "\n".join([*strings(value), *lines(value), *said])
+    """Return a JSON value as the text that people are looked for in."""
+    field_lines = (line(key, text) for key, text in dict.fromkeys(values(value)))
+    return "\n".join([*strings(value), *lines(value), *field_lines])
 
 
-def spoken(text: str) -> str:
-    """Return what JSON text says; other text as it is."""
+def json_as_text(text: str) -> str:
+    """Return JSON text as the text to search; other text unchanged."""
     if text[:1] not in ("{", "["):
         return text
     try:

@@ -1,8 +1,8 @@
-"""Text without case, accents and disguise, and the way back to the original.
+"""Folds text: no case, accents or escapes, with offsets back into the original.
 
-A view is the folded text together with the place of every one of its characters in the
-original. The plain view folds what is written; a further view reads JSON, percent and
-HTML escapes first, because a payload may carry text that was escaped once or twice.
+A view is the folded text with the offset of each of its characters in the original. The
+plain view folds the text as written; further views first resolve JSON, percent and HTML
+escapes, because a payload may carry text that was escaped once or twice.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _IGNORED: Final = frozenset("\u034f\u20e3")
 _LEVELS: Final = 3
 
 
-def _ranges(wanted: Iterable[int]) -> str:
+def _ranges(wanted_points: Iterable[int]) -> str:
     """Return code points as the inside of a character class."""
-    points = sorted(wanted)
+    points = sorted(wanted_points)
     if not points:
         return ""
     breaks = [b for a, b in pairwise(points) if b != a + 1]
@@ -35,13 +35,13 @@ def _ranges(wanted: Iterable[int]) -> str:
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in pairs)
 
 
-# Scripts that put no space between words: a name there has no edge to look for.
+# Scripts without spaces between words: a name there has no word boundary.
 UNSPACED: Final = (
     "\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3040-\u30ff"
     "\u31f0-\u31ff\u3400-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
 )
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-# Vowel signs are letters to a reader, though not to the class of word characters.
+# Vowel signs are part of a word, though ``\w`` does not match them.
 _SIGNS: Final = _ranges(
     point
     for point in range(0x300, 0xAC00)
@@ -62,10 +62,10 @@ def unspaced(character: str) -> bool:
     return _UNSPACED.match(character) is not None
 
 
-def _dropped(character: str) -> bool:
-    """Whether a character only decorates or is not to be seen at all.
+def _is_dropped(character: str) -> bool:
+    """Whether a character is decoration or invisible, so that folding drops it.
 
-    The iota below a Greek vowel decorates too, and is a letter in capitals: it stays.
+    The iota below a Greek vowel is kept: in capitals it is a letter.
     """
     return character != "\u0345" and (
         unicodedata.combining(character) != 0
@@ -76,19 +76,19 @@ def _dropped(character: str) -> bool:
     )
 
 
-def _bare(text: str) -> str:
+def _without_decoration(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text)
-    return "".join(c for c in plain if not _dropped(c))
+    return "".join(c for c in plain if not _is_dropped(c))
 
 
 def _folded(character: str) -> str:
-    found = _bare(_bare(character).casefold())
-    found = "".join(_STROKES.get(c, c) for c in found)
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in found)
+    folded = _without_decoration(_without_decoration(character).casefold())
+    folded = "".join(_STROKES.get(c, c) for c in folded)
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in folded)
 
 
 class _Fold(dict[str, str]):
-    """What each character folds to, worked out once."""
+    """What each character folds to, computed once."""
 
     def __missing__(self, character: str) -> str:
         folded = _folded(character)
@@ -107,33 +107,33 @@ class _Classes(NamedTuple):
 
 @cache
 def _classes() -> _Classes:
-    """Return what to drop and what to replace as classes; read from Unicode once."""
-    known = range(0x80, 0x10000)
-    dropped = _ranges(point for point in known if _dropped(chr(point)))
-    digits = _ranges(point for point in known if chr(point).isdecimal())
+    """Return the character classes to drop and to replace, computed once."""
+    points = range(0x80, 0x10000)
+    dropped_points = _ranges(point for point in points if _is_dropped(chr(point)))
+    digits = _ranges(point for point in points if chr(point).isdecimal())
     special = f"[{''.join(_STROKES)}{digits}]"
-    return _Classes(re.compile(f"[{dropped}]+"), re.compile(special))
+    return _Classes(re.compile(f"[{dropped_points}]+"), re.compile(special))
 
 
-def _fold_one(found: re.Match[str]) -> str:
-    return _FOLD[found[0]]
+def _fold_one(match: re.Match[str]) -> str:
+    return _FOLD[match[0]]
 
 
 def fold(text: str) -> str:
     """Return a text without case, accents and invisible characters.
 
-    The same as folding it character by character, in a tenth of the time.
+    Equal to folding each character, in a tenth of the time.
     """
     if text.isascii():
         return text.lower()
     if max(text) > "\uffff":
         # A class that reaches beyond the basic plane is searched range by range.
         return "".join(map(_FOLD.__getitem__, text))
-    dropped, special = _classes()
-    found = dropped.sub("", unicodedata.normalize("NFKD", text)).casefold()
-    if not unicodedata.is_normalized("NFKD", found):
-        found = dropped.sub("", unicodedata.normalize("NFKD", found))
-    return special.sub(_fold_one, found)
+    decoration, special = _classes()
+    folded = decoration.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    if not unicodedata.is_normalized("NFKD", folded):
+        folded = decoration.sub("", unicodedata.normalize("NFKD", folded))
+    return special.sub(_fold_one, folded)
 
 
 _EDGES: Final = {c: " " for c in range(128) if not chr(c).isalnum()}
@@ -148,9 +148,9 @@ def words_of(folded: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A folded text; ``starts`` and ``ends`` place its characters in the original.
+    """A folded text; ``starts`` and ``ends`` are offsets of its characters.
 
-    None stands for the identity: an ASCII text keeps every character in its place.
+    None means the same offsets, as in ASCII text.
     """
 
     text: str
@@ -158,9 +158,9 @@ class View:
     ends: list[int] | None = None
 
     def original(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return a stretch in the original; None when it would cut a character.
+        """Return a range in the original; None when it would cut a character.
 
-        A sign that comes with a letter may stay behind, another letter may not.
+        A mark that belongs to a letter may be left out, another letter may not.
         """
         if self.starts is None or self.ends is None:
             return start, end
@@ -176,7 +176,7 @@ class View:
         return first, self.ends[end - 1]
 
 
-# A character as it is read, and where it stands.
+# A character after resolving escapes, with its start and end in the original.
 _Units = list[tuple[str, int, int]]
 
 
@@ -186,8 +186,8 @@ def _view(units: _Units) -> View:
     ends: list[int] = []
     for character, start, end in units:
         folded = _FOLD[character]
-        if not folded and ends and ends[-1] == start and _dropped(character):
-            # An accent belongs to the letter it stands on.
+        if not folded and ends and ends[-1] == start and _is_dropped(character):
+            # An accent belongs to the letter before it.
             self_start = starts[-1]
             for back in range(len(ends) - 1, -1, -1):
                 if starts[back] != self_start:
@@ -200,7 +200,7 @@ def _view(units: _Units) -> View:
 
 
 def plain_view(text: str) -> View:
-    """Return what is written, folded."""
+    """Return the view of a text as written, folded."""
     if text.isascii():
         return View(text.lower())
     return _view([(c, i, i + 1) for i, c in enumerate(text)])
@@ -213,7 +213,7 @@ _ESCAPE: Final = re.compile(
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&[a-zA-Z]{2,8};"
 )
 _LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-# Each is a literal first, so that looking for it is quick.
+# The first character of an escape → the escape; the character is looked for first.
 _HINTS: Final = {
     "%": re.compile(r"%[0-9A-Fa-f]{2}"),
     "\\": re.compile(r"\\[uxnrtbf\"'/\\]"),
@@ -234,31 +234,31 @@ def _percent(run: str) -> Iterator[tuple[str, int]]:
         yield character, 3 * len(character.encode())
 
 
-def _escaped(found: str) -> Iterator[tuple[str, int]]:
-    """Return the characters that an escape stands for, each with its source length."""
-    if found.startswith("%"):
-        yield from _percent(found)
-    elif found.startswith("&"):
-        read = unescape(found)
-        yield (read if len(read) == 1 else "\ufffd"), len(found)
-    elif found[1] == "u" and len(found) == 12:
-        pair = bytes.fromhex(found[2:6] + found[8:12])
-        yield pair.decode("utf-16-be"), len(found)
-    elif found[1] in "ux":
-        yield chr(int(found[2:], 16)), len(found)
+def _escaped(escape: str) -> Iterator[tuple[str, int]]:
+    """Return the characters of an escape, each with its length in the source."""
+    if escape.startswith("%"):
+        yield from _percent(escape)
+    elif escape.startswith("&"):
+        read = unescape(escape)
+        yield (read if len(read) == 1 else "\ufffd"), len(escape)
+    elif escape[1] == "u" and len(escape) == 12:
+        pair = bytes.fromhex(escape[2:6] + escape[8:12])
+        yield pair.decode("utf-16-be"), len(escape)
+    elif escape[1] in "ux":
+        yield chr(int(escape[2:], 16)), len(escape)
     else:
-        yield _LETTERS.get(found[1], found[1]), len(found)
+        yield _LETTERS.get(escape[1], escape[1]), len(escape)
 
 
 def _unescaped(units: _Units) -> _Units | None:
-    """Return units with escapes read, None when there are none."""
+    """Return units with escapes resolved, None when there are none."""
     text = "".join(character for character, _, _ in units)
     read: _Units = []
     at = 0
-    for found in _ESCAPE.finditer(text):
-        read.extend(units[at : found.start()])
-        at = found.start()
-        for character, length in _escaped(found[0]):
+    for match in _ESCAPE.finditer(text):
+        read.extend(units[at : match.start()])
+        at = match.start()
+        for character, length in _escaped(match[0]):
             read.append((character, units[at][1], units[at + length - 1][2]))
             at += length
     if not read and at == 0:
@@ -284,12 +284,12 @@ def escaped_views(text: str) -> Iterator[View]:
         yield _view(units)
 
 
-def _read(found: re.Match[str]) -> str:
-    return "".join(character for character, _ in _escaped(found[0]))
+def _read(match: re.Match[str]) -> str:
+    return "".join(character for character, _ in _escaped(match[0]))
 
 
 def readings(text: str) -> Iterator[str]:
-    """Return what the escaped views say, without the way back to the original."""
+    """Return the texts of the escaped views, without offsets."""
     if not has_escapes(text):
         return
     for _ in range(_LEVELS):

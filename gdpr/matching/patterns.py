@@ -1,6 +1,6 @@
-"""How each kind of alias looks in folded text: one regular expression of ours each.
+"""The regular expression for each kind of alias, to match in folded text.
 
-Nothing a person types becomes an expression: it is cut into words or escaped.
+Input never becomes an expression: it is cut into words or escaped.
 """
 
 from __future__ import annotations
@@ -31,18 +31,17 @@ _MAIL_AFTER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """An alias ready to be found: what must be in a text at all, and how it looks.
+    """The expression of an alias, and literals that every match contains.
 
-    ``anchor`` is a literal of every match; ``whole`` says that it stands there as a
-    word of its own, so that a text's words can be looked up instead of searched.
-    ``others`` are further literals of every match: to look for them is much quicker
-    than the expression.
+    ``anchor`` is a literal of every match. With ``is_word`` it is a whole word there,
+    so that it can be looked up among a text's words. ``other_words`` are further
+    literals: looking for them is much quicker than the expression.
     """
 
     anchor: str
-    whole: bool
+    is_word: bool
     pattern: re.Pattern[str]
-    others: tuple[str, ...] = ()
+    other_words: tuple[str, ...] = ()
 
 
 def words(value: str) -> list[str]:
@@ -67,54 +66,56 @@ def folded(kind: str, value: str) -> str:
 
 
 def _edges(text: str, before: str, after: str) -> tuple[str, str]:
-    """Return the edges a literal needs; a script without spaces has none."""
-    alone = len(text) == 1
-    left = "" if normalize.unspaced(text[0]) and not alone else before
-    right = "" if normalize.unspaced(text[-1]) and not alone else after
-    if alone and normalize.unspaced(text):
+    """Return the lookarounds of a literal; a script without spaces needs none."""
+    is_single = len(text) == 1
+    left_edge = "" if normalize.unspaced(text[0]) and not is_single else before
+    right = "" if normalize.unspaced(text[-1]) and not is_single else after
+    if is_single and normalize.unspaced(text):
         neighbour = f"[{normalize.UNSPACED}]"
-        return f"{left}(?<!{neighbour})", f"{right}(?!{neighbour})"
-    return left, right
+        return f"{left_edge}(?<!{neighbour})", f"{right}(?!{neighbour})"
+    return left_edge, right
 
 
 def _anchored(tokens: list[str], pattern: str) -> Shape | None:
-    """Return a shape that looks for the longest of its words."""
+    """Return a shape with the longest word as its anchor."""
     if not tokens:
         return None
     anchor = max(tokens, key=len)
-    whole = not normalize.unspaced(anchor[0])
-    others = tuple(dict.fromkeys(word for word in tokens if word != anchor))
-    return Shape(anchor, whole, re.compile(pattern), others)
+    is_word = not normalize.unspaced(anchor[0])
+    other_words = tuple(dict.fromkeys(word for word in tokens if word != anchor))
+    return Shape(anchor, is_word, re.compile(pattern), other_words)
 
 
 def _name(value: str) -> Shape | None:
-    """Words in their order, or the last one first with a comma behind it."""
-    found = value.split()
-    if not found:
+    """Match the words in order, or the last one first, followed by a comma."""
+    words_of_name = value.split()
+    if not words_of_name:
         return None
-    left, right = _edges("".join(found), LETTER_BEFORE, LETTER_AFTER)
-    parts = [re.escape(word) for word in found]
-    pattern = left + _joined(found, parts) + right
+    left_edge, right = _edges("".join(words_of_name), LETTER_BEFORE, LETTER_AFTER)
+    parts = [re.escape(word) for word in words_of_name]
+    pattern = left_edge + _joined_words(words_of_name, parts) + right
     if len(parts) > 1:
-        turned = rf"{LETTER_BEFORE}{parts[-1]}\s{{0,4}},\s{{0,4}}"
-        turned += _joined(found[:-1], parts[:-1]) + LETTER_AFTER
-        pattern = f"{pattern}|{turned}"
-    return _anchored(found, pattern)
+        inverted = rf"{LETTER_BEFORE}{parts[-1]}\s{{0,4}},\s{{0,4}}"
+        inverted += _joined_words(words_of_name[:-1], parts[:-1]) + LETTER_AFTER
+        pattern = f"{pattern}|{inverted}"
+    return _anchored(words_of_name, pattern)
 
 
-def _joined(found: list[str], parts: list[str]) -> str:
-    joined = parts[0]
-    for before, word, part in zip(found, found[1:], parts[1:], strict=False):
+def _joined_words(words_of_name: list[str], parts: list[str]) -> str:
+    pattern = parts[0]
+    for before, word, part in zip(
+        words_of_name, words_of_name[1:], parts[1:], strict=False
+    ):
         loose = normalize.unspaced(before[-1]) or normalize.unspaced(word[0])
-        joined += (f"(?:{_GAP})?" if loose else _GAP) + part
-    return joined
+        pattern += (f"(?:{_GAP})?" if loose else _GAP) + part
+    return pattern
 
 
 def _email(value: str) -> Shape | None:
     local, at, domain = value.rpartition("@")
     if not at:
         return _literal(value)
-    # What stands behind a plus is a label of the same mailbox.
+    # What follows a plus is a label of the same mailbox.
     label = "" if "+" in local else r"(?:\+[\w.\-]{1,64})?"
     pattern = f"{re.escape(local)}{label}@{re.escape(domain)}"
     tokens = normalize.WORD.findall(local) or normalize.WORD.findall(domain)
@@ -122,26 +123,28 @@ def _email(value: str) -> Shape | None:
 
 
 def _addressed(value: str) -> Shape | None:
-    """A handle that is a word: only behind its @."""
+    """Match a handle that is an ordinary word: only behind an @."""
     pattern = rf"{_ID_BEFORE}@{re.escape(value)}{_ID_AFTER}(?!-{LETTER})"
-    return Shape(f"@{value}", whole=False, pattern=re.compile(pattern))
+    return Shape(f"@{value}", is_word=False, pattern=re.compile(pattern))
 
 
 def _handle(value: str) -> Shape | None:
-    left, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
+    left_edge, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
     escaped = re.escape(value)
-    # Followed by an @ it is the local part of an address, unless one stands before.
-    pattern = f"{left}@{escaped}{right}|{left}{escaped}{right}(?!@)"
+    # Followed by an @ it is the local part of an address, unless an @ precedes it.
+    pattern = f"{left_edge}@{escaped}{right}|{left_edge}{escaped}{right}(?!@)"
     return _anchored(normalize.WORD.findall(value), pattern)
 
 
 def _literal(value: str) -> Shape | None:
-    left, right = _edges(value, _ID_BEFORE, _ID_AFTER) if value else ("", "")
-    return _anchored(normalize.WORD.findall(value), left + re.escape(value) + right)
+    left_edge, right = _edges(value, _ID_BEFORE, _ID_AFTER) if value else ("", "")
+    return _anchored(
+        normalize.WORD.findall(value), left_edge + re.escape(value) + right
+    )
 
 
 def _pattern(value: str) -> Shape | None:
-    """Literal text where a star stands for any run within a word."""
+    """Match literal text in which a star means any run within a word."""
     pieces = value.split("*")
     if len(pieces) > _STARS + 1:
         return None
@@ -152,9 +155,9 @@ def _pattern(value: str) -> Shape | None:
     inner = run.join(
         r"\s{1,4}".join(map(re.escape, re.split(r"\s", piece))) for piece in pieces
     )
-    left, right = _edges("aa", _ID_BEFORE, _ID_AFTER)
-    pattern = re.compile(left + inner + right)
-    return Shape(max(tokens, key=len), whole=False, pattern=pattern)
+    left_edge, right = _edges("aa", _ID_BEFORE, _ID_AFTER)
+    pattern = re.compile(left_edge + inner + right)
+    return Shape(max(tokens, key=len), is_word=False, pattern=pattern)
 
 
 _MAKERS: Final = {
@@ -167,9 +170,9 @@ _MAKERS: Final = {
 
 
 def shape(kind: str, value: str, *, addressed: bool = False) -> Shape | None:
-    """Return how an alias looks; None when nothing of it can be found in a text.
+    """Return the shape of an alias; None when it cannot be found in free text.
 
-    ``addressed`` for one that means somebody only behind an @.
+    ``addressed``: it counts only behind an @.
     """
     text = folded(kind, value)
     if addressed:

@@ -1,4 +1,4 @@
-"""Telephone numbers in text: by their digits, however they are set."""
+"""Telephone numbers in text, compared by their digits."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from typing import Final
 
 from gdpr.matching.normalize import LETTER_AFTER, LETTER_BEFORE
 
-LEAST: Final = 6
-MOST: Final = 17
+MIN_DIGITS: Final = 6
+MAX_DIGITS: Final = 17
 _TAIL: Final = 6
 # A number without its country prefix must still be this long to be the same one.
 _NATIONAL: Final = 8
 _PREFIX: Final = 3
 _GAP: Final = r"[ \t\u00a0\-\u2010-\u2015./()]{0,3}"
 _RUN: Final = re.compile(
-    rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{LEAST - 1},}}{LETTER_AFTER}"
+    rf"{LETTER_BEFORE}\+?\(?\d(?:{_GAP}\d){{{MIN_DIGITS - 1},}}{LETTER_AFTER}"
 )
-# Cheap to look for, and part of every number.
-_DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{LEAST - 1}}}")
+# A quick test: every number contains this.
+_DENSE: Final = re.compile(rf"\d(?:{_GAP}\d){{{MIN_DIGITS - 1}}}")
 # What may stand between two digits of a number; ``(0)`` is read as nothing.
 _LOOSE: Final = r"(?:\(0\)|[ \t\u00a0\-\u2010-\u2015./()]){0,12}?"
 _GROUP: Final = re.compile(r"\d+")
-# Behind letters and a dash it is the number of an order, unless they say telephone.
+# After letters and a dash it is an order number, unless they mean telephone.
 _ORDER: Final = re.compile(r"[^\W\d_][\-_#]$")
-_CALLED: Final = re.compile(r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$")
+_PHONE_LABEL: Final = re.compile(
+    r"(?:phone|tel|fax|mobile|mob|cell|call|number)[\-_#]$"
+)
 _TIGHT: Final = frozenset("-./_")
 _EXTENSION: Final = 2
-# An amount goes on behind a comma or a dot.
+# An amount continues after a comma or a dot.
 _AMOUNT_BEFORE: Final = re.compile(r"\d,$")
 _AMOUNT_AFTER: Final = re.compile(r",\d|\.\d{1,2}(?!\d)(?!\.\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The digits that tell a number, and whether its country is among them."""
+    """The digits of a number, and whether they include the country code."""
 
     digits: str
     international: bool
 
     @classmethod
     def read(cls, text: str, *, plus: bool) -> Number:
-        """Read digits; ``plus`` when a plus sign stood before them."""
+        """Read digits; ``plus``: a plus sign precedes them."""
         digits = re.sub(r"\D", "", text.replace("(0)", ""))
         if plus:
             return cls(digits, international=True)
@@ -56,11 +58,11 @@ class Number:
         """The end by which candidates are looked up."""
         return self.digits[-_TAIL:]
 
-    def same(self, other: Number) -> bool:
+    def is_same_line(self, other: Number) -> bool:
         """Whether two numbers reach the same line."""
         if self.digits == other.digits:
-            return len(self.digits) >= LEAST
-        short, long = sorted((self, other), key=lambda one: len(one.digits))
+            return len(self.digits) >= MIN_DIGITS
+        short, long = sorted((self, other), key=lambda number: len(number.digits))
         # Without its plus a longer number is another number that ends in these digits.
         if short.international or not long.international:
             return False
@@ -72,21 +74,21 @@ class Number:
 
 
 def alias(value: str) -> Number:
-    """Return the number of an alias as somebody typed it."""
+    """Return the number of an alias."""
     text = value.strip()
     return Number.read(text, plus=text.startswith(("+", "(+")))
 
 
-def may(folded: str) -> bool:
+def may_hold_number(folded: str) -> bool:
     """Whether a folded text can hold a number at all."""
     return _DENSE.search(folded) is not None
 
 
-def trail(tail: str) -> re.Pattern[str]:
-    """Return what stands in every text with a number that ends in these digits.
+def tail_pattern(tail: str) -> re.Pattern[str]:
+    """Return a pattern that every text with a number ending in these digits matches.
 
-    In much more as well: it is there to be looked for quickly. Half of the digits are
-    enough, the others may stand in another field.
+    Other texts match too: it is a quick prefilter. Half of the digits are enough,
+    because the others may be in another field.
     """
     middle = len(tail) // 2
     return re.compile(f"{_LOOSE.join(tail[:middle])}|{_LOOSE.join(tail[middle:])}")
@@ -95,17 +97,19 @@ def trail(tail: str) -> re.Pattern[str]:
 def _stands_alone(
     folded: str, groups: list[re.Match[str]], first: int, last: re.Match[str]
 ) -> bool:
-    """Whether groups of digits are no part of a longer number or of an order's."""
+    """Whether groups of digits are no part of a longer number or an order number."""
     start = groups[first].start()
     before = folded[max(start - 8, 0) : start]
-    if _ORDER.search(before) and not _CALLED.search(before):
+    if _ORDER.search(before) and not _PHONE_LABEL.search(before):
         return False
     gap = folded[groups[first - 1].end() : start] if first else " "
     if (gap and set(gap) <= _TIGHT) or _AMOUNT_BEFORE.search(before):
         return False
     if _AMOUNT_AFTER.match(folded, last.end()):
         return False
-    after = next((one for one in groups[first:] if one.start() >= last.end()), None)
+    after = next(
+        (group for group in groups[first:] if group.start() >= last.end()), None
+    )
     if after is None:
         return True
     gap = folded[last.end() : after.start()]
@@ -118,7 +122,7 @@ def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
     Neighbouring groups of digits may belong together or not (a date before a number),
     so every run of whole groups is one candidate.
     """
-    if not may(folded):
+    if not may_hold_number(folded):
         return
     for run in _RUN.finditer(folded):
         groups = list(_GROUP.finditer(folded, run.start(), run.end()))
@@ -128,8 +132,8 @@ def candidates(folded: str) -> Iterator[tuple[int, int, Number]]:
             for last in groups[first:]:
                 stretch = folded[head.start() : last.end()]
                 size = sum(c.isdigit() for c in stretch)
-                if size > MOST:
+                if size > MAX_DIGITS:
                     break
-                if size >= LEAST and _stands_alone(folded, groups, first, last):
+                if size >= MIN_DIGITS and _stands_alone(folded, groups, first, last):
                     start = head.start() - (len(before) - before.rfind("+")) * plus
                     yield start, last.end(), Number.read(stretch, plus=plus)

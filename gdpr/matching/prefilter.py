@@ -1,7 +1,7 @@
 """Finding the few texts that may name somebody among very many that do not.
 
-They are folded and searched together. What costs is done only for those in which a
-word of a name, a number or an escape stands.
+The texts are folded and searched together. Only those that contain a word of a name, a
+number or an escape are matched one by one.
 """
 
 from __future__ import annotations
@@ -13,26 +13,28 @@ from typing import Final
 
 from gdpr.matching import normalize
 
-# Stands between two texts: no letter, part of no name, and folding leaves it.
+# Separates two texts: not a letter, in no name, unchanged by folding.
 _END: Final = "\x00"
 _ESCAPES: Final = "\\%&"
 
-# Says where a folded text is worth a look, and whether one names somebody.
+# Offsets in a folded text at which it may name somebody; whether a text does.
 Hints = Callable[[str], Iterable[int]]
 Hits = Callable[[str], bool]
-Told = Callable[[str], str | None]
+ReadFields = Callable[[str], str | None]
 
 
-def among(texts: Sequence[str], told: Told, hints: Hints, hits: Hits) -> list[int]:
-    """Return the places of the texts that may name somebody in any of their readings.
+def among(
+    texts: Sequence[str], read_fields: ReadFields, hints: Hints, hits: Hits
+) -> list[int]:
+    """Return the indexes of the texts that may name somebody in any of their readings.
 
-    ``told`` gives what a text says to a reader, made of its words and no others; None
-    when that cannot be known, and then it is worth a look.
+    ``read_fields`` returns a text as it is searched, made of its words and no others,
+    or None when that is unknown; such a text is returned.
     """
     folded = _Row(_folded(texts))
-    near = {folded.which(place) for place in hints(folded.body)}
-    near |= _Row(texts).holding(_ESCAPES)
-    return sorted(at for at in near if _names(told(texts[at]), hits))
+    candidates = {folded.text_index(place) for place in hints(folded.body)}
+    candidates |= _Row(texts).containing(_ESCAPES)
+    return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
 
 
 def _names(text: str | None, hits: Hits) -> bool:
@@ -42,7 +44,7 @@ def _names(text: str | None, hits: Hits) -> bool:
 
 
 def _folded(texts: Sequence[str]) -> Sequence[str]:
-    """Return each text folded: in one go, unless a text holds what stands between."""
+    """Return each text folded: all at once, unless a text contains the separator."""
     folded = normalize.fold(_END.join(texts)).split(_END)
     if len(folded) != len(texts):
         folded = [normalize.fold(text) for text in texts]
@@ -50,25 +52,25 @@ def _folded(texts: Sequence[str]) -> Sequence[str]:
 
 
 class _Row:
-    """Texts that stand in a row, one sign apart."""
+    """Texts joined by a separator."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
         self.body = _END.join(texts)
-        # Where the next text begins, one after the other.
+        # The offset at which the text after each begins.
         self._next = list(accumulate(len(text) + 1 for text in texts))
 
-    def which(self, place: int) -> int:
-        """Return which text stands at a place of the whole."""
+    def text_index(self, place: int) -> int:
+        """Return the index of the text at an offset."""
         return bisect_right(self._next, place)
 
-    def holding(self, signs: str) -> set[int]:
-        """Return which texts hold one of some signs."""
-        found = set()
+    def containing(self, signs: str) -> set[int]:
+        """Return the indexes of the texts that contain one of some characters."""
+        indexes = set()
         for sign in signs:
             at = self.body.find(sign)
             while at >= 0:
-                text = self.which(at)
-                found.add(text)
+                text = self.text_index(at)
+                indexes.add(text)
                 at = self.body.find(sign, self._next[text])
-        return found
+        return indexes

@@ -1,7 +1,7 @@
-"""Addresses in a text, and how near they stand to somebody's name.
+"""Addresses in a text, and how near they are to a person's name.
 
-A second address of a person is seldom announced; it stands beside the name. What is
-seen here is for people to judge: nothing is ever taken for somebody's by itself.
+A second address of a person is often found beside the name. The results are suggestions
+on which a person decides; nothing is attributed automatically.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from gdpr.matching import normalize
 from gdpr.matching.matcher import Name, Span
 
-# So many words, and so many characters, may stand between.
+# The most words, and the most characters, between a name and an address.
 _TOUCHING: Final = (2, 40)
 _CLOSE: Final = (6, 90)
 _LEAST_DIGITS: Final = 8
@@ -33,17 +33,17 @@ _DATE: Final = re.compile(r"\d{1,2}[./\-]\d{1,2}[./\-]\d{2,4}")
 _MAY: Final = re.compile(r"@|(?<![\w.])[+(0]")
 _WORD: Final = re.compile(r"\w+")
 _LETTERS: Final = re.compile(r"[^\W\d_]{3,}")
-# Mailboxes of a house, and handles that mean everybody: nobody's own.
+# Mailboxes of an organisation, and handles of groups: not of one person.
 _ROLES: Final = frozenset(
     "admin billing contact hello help helpdesk hr info jobs mail marketing newsletter"
     " noreply no-reply notifications office orders postmaster press privacy reply"
     " root sales security service shop support team webmaster".split()
 )
-_EVERYBODY: Final = frozenset(("@all", "@channel", "@everyone", "@here", "@team"))
+_GROUP_HANDLES: Final = frozenset(("@all", "@channel", "@everyone", "@here", "@team"))
 
 
 class Nearness(IntEnum):
-    """How near an address stands to a name, the nearer the more it says."""
+    """How near an address is to a name."""
 
     FAR = 1
     CLOSE = 2
@@ -52,7 +52,7 @@ class Nearness(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Something by which somebody can be reached, as a text has it."""
+    """An e-mail address, handle or telephone number in a text."""
 
     start: int
     end: int
@@ -61,7 +61,7 @@ class Address:
 
 
 # ── Addresses ────────────────────────────────────────────────────────────────
-def may(text: str) -> bool:
+def may_hold_address(text: str) -> bool:
     """Whether a text can hold an address at all; False is certain."""
     return _MAY.search(text) is not None
 
@@ -73,30 +73,32 @@ def _is_phone(value: str) -> bool:
 
 
 def _all(text: str) -> Iterator[Address]:
-    for found in _MAIL.finditer(text):
-        value = found[0].rstrip(".-")
-        yield Address(found.start(), found.start() + len(value), "email", value)
-    for found in _HANDLE.finditer(text):
-        if found[0].lower() not in _EVERYBODY:
-            yield Address(found.start(), found.end(), "handle", found[0])
-    for found in _PHONE.finditer(text):
-        if _is_phone(found[0]):
-            yield Address(found.start(), found.end(), "phone", found[0])
+    for match in _MAIL.finditer(text):
+        value = match[0].rstrip(".-")
+        yield Address(match.start(), match.start() + len(value), "email", value)
+    for match in _HANDLE.finditer(text):
+        if match[0].lower() not in _GROUP_HANDLES:
+            yield Address(match.start(), match.end(), "handle", match[0])
+    for match in _PHONE.finditer(text):
+        if _is_phone(match[0]):
+            yield Address(match.start(), match.end(), "phone", match[0])
 
 
 def addresses(text: str) -> list[Address]:
     """Return the addresses in a text, left to right."""
-    found: list[Address] = []
-    for one in sorted(_all(text), key=lambda one: (one.start, -one.end)):
-        if not found or one.start >= found[-1].end:
-            found.append(one)
-    return found
+    result: list[Address] = []
+    for address in sorted(
+        _all(text), key=lambda address: (address.start, -address.end)
+    ):
+        if not result or address.start >= result[-1].end:
+            result.append(address)
+    return result
 
 
-def kind_of(named: str) -> str:
-    """Guess what kind of alias a writer's name for somebody is; empty for a name."""
-    value = named.strip()
-    if any(one.end - one.start == len(value) for one in addresses(value)):
+def kind_of(alias: str) -> str:
+    """Guess the alias kind of a writer's name for somebody; empty for a plain name."""
+    value = alias.strip()
+    if any(address.end - address.start == len(value) for address in addresses(value)):
         return addresses(value)[0].kind
     digits = any(character.isdigit() for character in value)
     if digits and not any(character.isspace() for character in value):
@@ -116,38 +118,38 @@ def _between(gap: str, seam: str) -> Nearness:
     return Nearness.FAR
 
 
-def _neighbours(span: Span, found: Sequence[Address]) -> Iterator[Address]:
-    """Return the next address of each kind on either side of a name.
+def _neighbours(span: Span, addresses: Sequence[Address]) -> Iterator[Address]:
+    """Return the nearest address of each kind on either side of a name.
 
-    One that stands behind another of its kind is more likely somebody else's.
+    One beyond another of its kind is more likely somebody else's.
     """
     before: dict[str, Address] = {}
     after: dict[str, Address] = {}
-    for one in found:
-        if one.end <= span.start:
-            before[one.kind] = one
-        elif one.start >= span.end:
-            after.setdefault(one.kind, one)
+    for address in addresses:
+        if address.end <= span.start:
+            before[address.kind] = address
+        elif address.start >= span.end:
+            after.setdefault(address.kind, address)
     yield from before.values()
     yield from after.values()
 
 
 def nearness(
-    text: str, spans: Iterable[Span], found: Sequence[Address], seam: str
+    text: str, spans: Iterable[Span], addresses: Sequence[Address], seam: str
 ) -> dict[Address, Nearness]:
-    """Return how near each address of a text stands to the nearest of some names.
+    """Return how near each address of a text is to the nearest of some names.
 
-    ``seam`` parts texts that were joined; nothing beyond it is near. Two addresses of
-    one kind are often two people's: side by side they are close and no more.
+    ``seam`` separates texts that were joined; an address beyond it is far. Two
+    addresses of one kind are often two people's: side by side they are at most close.
     """
-    best = dict.fromkeys(found, Nearness.FAR)
+    best = dict.fromkeys(addresses, Nearness.FAR)
     for span in spans:
-        for one in _neighbours(span, found):
-            gap = text[min(span.end, one.end) : max(span.start, one.start)]
-            near = _between(gap, seam)
-            if span.kind == one.kind:
-                near = min(near, Nearness.CLOSE)
-            best[one] = max(best[one], near)
+        for address in _neighbours(span, addresses):
+            gap = text[min(span.end, address.end) : max(span.start, address.start)]
+            gap_nearness = _between(gap, seam)
+            if span.kind == address.kind:
+                gap_nearness = min(gap_nearness, Nearness.CLOSE)
+            best[address] = max(best[address], gap_nearness)
     return best
 
 
@@ -159,13 +161,17 @@ def _local(kind: str, value: str) -> str:
 
 def own_words(names: Iterable[Name]) -> frozenset[str]:
     """Return the words of a person's names and of their addresses' local parts."""
-    told = (n for n in names if n.kind in ("name", "email", "handle", "user_id"))
-    found = (_LETTERS.findall(_local(one.kind, one.value)) for one in told)
-    return frozenset(word for words in found for word in words)
+    written_names = (
+        n for n in names if n.kind in ("name", "email", "handle", "user_id")
+    )
+    word_lists = (
+        _LETTERS.findall(_local(name.kind, name.value)) for name in written_names
+    )
+    return frozenset(word for words in word_lists for word in words)
 
 
 def is_alike(kind: str, value: str, own: Iterable[str]) -> bool:
-    """Whether an address has a word of somebody's name in it."""
+    """Whether an address contains a word of a person's name."""
     local = _local(kind, value)
     letters = "".join(character for character in local if character.isalpha())
     parts = set(_LETTERS.findall(local))
@@ -175,5 +181,5 @@ def is_alike(kind: str, value: str, own: Iterable[str]) -> bool:
 
 
 def is_role(kind: str, value: str) -> bool:
-    """Whether an address belongs to a house and not to a person."""
+    """Whether an address belongs to an organisation and not to a person."""
     return kind == "email" and _local(kind, value) in _ROLES

@@ -1,6 +1,6 @@
 """How an ordinary word or a number is written where it means a person.
 
-For rows only that are known to be about the person: elsewhere the word is the word.
+Only for rows that are known to be about the person.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BEFORE_NUMBER: Final = (
 )
 
 
-def looks(kind: str, value: str) -> Iterator[re.Pattern[str]]:
+def spellings(kind: str, value: str) -> Iterator[re.Pattern[str]]:
     """Return expressions for an alias as a writer spells it; group 1 is the alias."""
     text = patterns.folded(kind, value)
     plain = re.escape(text)

@@ -1,4 +1,4 @@
-"""The tables of the second floor."""
+"""The tables of ``gdpr``."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class CaseKind(models.TextChoices):
 
 
 class CaseState(models.TextChoices):
-    """Where a case stands; ``gdpr.cases.state_machine`` says what may follow what."""
+    """The state of a case; ``gdpr.cases.state_machine`` has the transitions."""
 
     RECEIVED = "received", "Received"
     IDENTIFIED = "identified", "Identity verified"
@@ -50,10 +50,10 @@ OPEN: tuple[str, ...] = tuple(
 
 
 class Case(models.Model):
-    """One request of one person, from its receipt to its proof.
+    """One request of one person, from receipt to certificate.
 
-    ``version`` is the optimistic lock of people, ``claimed_by`` and ``lease_until`` are
-    the lock of runners. ``subject_ref`` stays when the subject's row is gone.
+    ``version`` is the optimistic lock of users, ``claimed_by`` and ``lease_until`` are
+    the lock of runners. ``subject_ref`` stays when the subject's row is deleted.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_case_id)
@@ -66,7 +66,7 @@ class Case(models.Model):
     state = models.CharField(
         max_length=10, choices=CaseState.choices, default=CaseState.RECEIVED
     )
-    # What to go back to when the last hold ends.
+    # The state to return to when the last hold is released.
     held_from = models.CharField(max_length=10, blank=True)
     reason = models.TextField()
     requester = models.CharField(max_length=200, blank=True)
@@ -92,7 +92,7 @@ class Case(models.Model):
     refusal_reason = models.TextField(blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     closed_by = models.CharField(max_length=254, blank=True)
-    # Rectification: what was wrong and what is right, until it is done.
+    # Rectification: the wrong and the right text, until it is carried out.
     correction = models.JSONField(default=dict, blank=True)
     run = models.PositiveSmallIntegerField(default=0)
     result = models.JSONField(default=dict, blank=True)
@@ -127,10 +127,10 @@ class Case(models.Model):
 
 
 class CasePlan(models.Model):
-    """A dry run over every holder. Its samples are wiped when the case is closed.
+    """A dry run over every holder. Its samples are erased when the case is closed.
 
     ``rows`` is place → [[row id, delete|redact|keep], …]: what the run will do, and
-    what its hash covers. It holds ids, never words.
+    what its hash covers. It holds ids, never texts.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -158,7 +158,7 @@ class CasePlan(models.Model):
 
 
 class StepState(models.TextChoices):
-    """Where one step of a run stands."""
+    """The state of one step of a run."""
 
     WAITING = "waiting", "Waiting"
     RUNNING = "running", "Running"
@@ -168,7 +168,7 @@ class StepState(models.TextChoices):
 
 
 class CaseStep(models.Model):
-    """One step of a run: a holder, or something done to the database and its files."""
+    """One step of a run: a holder, or work on the database and its files."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -201,10 +201,10 @@ class CaseStep(models.Model):
 
 
 class CaseEvent(models.Model):
-    """The timeline of a case: what happened, comments, attachments by their hash."""
+    """The timeline of a case: state changes, comments, attachments by hash."""
 
     class Kind(models.TextChoices):
-        """What an event tells."""
+        """The kind of an event."""
 
         MOVED = "moved", "Moved"
         NOTE = "note", "Comment"

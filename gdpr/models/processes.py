@@ -1,4 +1,4 @@
-"""The tables by which processes tell each other to forget."""
+"""The tables by which all processes are ordered to flush their caches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from django.utils import timezone
 
 
 class ForgetOrder(models.Model):
-    """Something of a workspace was erased: whatever is kept in memory of it goes.
+    """An order to every process to drop what it caches of a workspace.
 
-    The numbers only grow; a process obeys everything after the last one it obeyed.
+    Ids only grow; a process carries out every order after the last one it obeyed.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -24,9 +24,9 @@ class ForgetOrder(models.Model):
 
 
 class LiveProcess(models.Model):
-    """A process that answers questions, and the last order it obeyed.
+    """A running process with caches, and the last order it obeyed.
 
-    ``seen_at`` is the database's own time, so that clocks need not agree.
+    ``seen_at`` is the database's time, so that the machines' clocks need not agree.
     """
 
     name = models.CharField(primary_key=True, max_length=40)

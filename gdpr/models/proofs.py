@@ -1,4 +1,4 @@
-"""The tables of proof: the ledger, certificates and their keys, exports."""
+"""The tables of proof: audit log, certificates and their keys, exports."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ActionKind(models.TextChoices):
 
 
 class ActionStatus(models.TextChoices):
-    """How far an act came."""
+    """The state of an action."""
 
     IN_PROGRESS = "in_progress", "In progress"
     COMPLETED = "completed", "Completed"
@@ -44,10 +44,10 @@ class ActionStatus(models.TextChoices):
 
 
 class GdprAction(models.Model):
-    """The ledger: one row per act, written before anything is destroyed.
+    """The audit log: one row per action, written before anything is erased.
 
-    Subject and actor are plain ids without foreign keys: the row outlives both. No
-    name and no words of a person are in it.
+    Subject and actor are plain ids without foreign keys: the row outlives both. It
+    holds no name and no text of a person.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=_action_id)
@@ -91,7 +91,7 @@ class GdprAction(models.Model):
 
 
 class SigningKey(models.Model):
-    """The public half of a key that signs certificates; the other rests in a file."""
+    """The public half of a key that signs certificates; the other is in a file."""
 
     key_id = models.CharField(primary_key=True, max_length=40)
     public_key = models.CharField(max_length=64)
@@ -107,7 +107,7 @@ class SigningKey(models.Model):
 
 
 class Certificate(models.Model):
-    """What was proved at the end of a run; ``document`` is the signed JSON, as text."""
+    """A signed certificate of a run; ``document`` is the signed JSON, as text."""
 
     id = models.CharField(primary_key=True, max_length=32, default=_certificate_id)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -135,7 +135,7 @@ class Certificate(models.Model):
 
 
 class ExportState(models.TextChoices):
-    """Where an export stands."""
+    """The state of an export."""
 
     MAKING = "making", "Being made"
     READY = "ready", "Ready"
@@ -144,7 +144,7 @@ class ExportState(models.TextChoices):
 
 
 class Export(models.Model):
-    """A bundle made for a person: encrypted at rest, gone after its day."""
+    """A bundle made for a person: encrypted at rest, deleted at ``expires_at``."""
 
     id = models.CharField(primary_key=True, max_length=32, default=_export_id)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)

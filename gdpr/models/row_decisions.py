@@ -1,4 +1,4 @@
-"""What a person said of single rows of a plan: they are this person's, or they stay."""
+"""Decisions on single rows of a plan: they are this person's, or they are kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Verdict(models.TextChoices):
 
 
 class Ground(models.TextChoices):
-    """Why a row stays, in words that name nobody: the certificate counts them."""
+    """Why a row is kept, without naming anybody: the certificate counts them."""
 
     SOMEBODY_ELSE = "somebody_else", "It is about somebody else"
     NO_PERSON = "no_person", "The word means no person here"
@@ -27,9 +27,9 @@ class Ground(models.TextChoices):
 
 
 class RowVerdict(models.Model):
-    """A decision on one row of a case's plan. It holds an id; only a reason has words.
+    """A decision on one row of a case's plan: an id, and a reason as free text.
 
-    The reason is wiped with the case's other words.
+    The reason is erased with the case's other texts.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,4 +1,4 @@
-"""The tables of people: who they are, what they are called, where they are named."""
+"""The tables of data subjects: their names, links to rows, suppressed names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AliasKind(models.TextChoices):
 
 
 class Consent(models.TextChoices):
-    """What a person said about being remembered."""
+    """A person's consent to being remembered."""
 
     UNKNOWN = "unknown", "Never asked"
     GIVEN = "given", "Given"
@@ -35,10 +35,10 @@ class Consent(models.TextChoices):
 
 
 class Subject(models.Model):
-    """A person. After an erasure the row stays without a name, for its cases' sake.
+    """A person. After an erasure the row stays without a name, for its cases.
 
-    ``opted_out_at`` and the suppression list keep such a person from coming back;
-    ``restricted_at`` keeps their data out of use.
+    ``opted_out_at`` and the suppression list keep new data about an erased person out;
+    ``restricted_at`` keeps existing data out of use.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_subject_id)
@@ -70,7 +70,7 @@ class Subject(models.Model):
 
 
 class Alias(models.Model):
-    """One name of a person; ``folded`` is it without case, accents and punctuation."""
+    """One name of a person; ``folded`` is without case, accents and punctuation."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -80,7 +80,7 @@ class Alias(models.Model):
     folded = models.CharField(max_length=640)
     added_at = models.DateTimeField(default=timezone.now)
     added_by = models.CharField(max_length=254)
-    # None until what was stored before has been searched for this alias.
+    # None until existing rows have been searched for this alias.
     swept_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -99,7 +99,7 @@ class Alias(models.Model):
 
     @property
     def is_common(self) -> bool:
-        """Whether it is found in much that means something else."""
+        """Whether it is an ordinary word that often means something else."""
         return common_words.is_common(self.kind, self.value)
 
 
@@ -114,7 +114,7 @@ class SubjectLink(models.Model):
     """One row of any table that is about a person, or names one.
 
     ``place`` is the name of a holder (``journal``, ``versions``, …), ``row_id`` the
-    primary key there, as text. No foreign key: the link outlives nothing by force.
+    primary key there, as text. No foreign key, because the tables differ.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -142,10 +142,10 @@ class SubjectLink(models.Model):
 
 
 class Suppression(models.Model):
-    """A name that must not come back, as a keyed hash: nobody can read it out.
+    """A suppressed name, as a keyed hash from which it cannot be read.
 
-    ``words`` is how many words the folded alias has, so that a text is cut into pieces
-    of the right length before it is hashed.
+    ``words`` is the number of words of the folded alias, so that a text is split into
+    phrases of that length before hashing.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -175,15 +175,15 @@ class Suppression(models.Model):
 
 
 def make_stamp() -> str:
-    """Return a new word for ``PeopleStamp``."""
+    """Return a new random value for ``PeopleStamp``."""
     return secrets.token_hex(8)
 
 
 class PeopleStamp(models.Model):
-    """A random word that changes with the people of a workspace.
+    """A random value that changes whenever subjects or aliases of a workspace change.
 
-    A process that holds their names looks here before it trusts them. A counter would
-    not do: after a rolled back change it would come to the same number again.
+    A process checks it before using cached names. A counter would not do: after a
+    rolled back change it would reach the same number again.
     """
 
     workspace = models.OneToOneField(
@@ -199,9 +199,9 @@ class PeopleStamp(models.Model):
 
 
 class UnknownName(models.Model):
-    """A row whose writer named somebody who is no subject yet, as a keyed hash.
+    """A row whose writer named somebody who is not a subject yet, as a keyed hash.
 
-    When the alias is added later the row is linked, and this is gone.
+    When the alias is added later, the row is linked and this is deleted.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -224,9 +224,9 @@ class UnknownName(models.Model):
 
 
 class Dismissal(models.Model):
-    """Somebody decided that an address beside a person is not theirs.
+    """The decision that an address found near a person is not theirs.
 
-    A keyed digest of the address, so that it is not asked about again.
+    A keyed digest of the address, so that it is not suggested again.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -249,7 +249,7 @@ class Dismissal(models.Model):
 
 
 class Lifting(models.Model):
-    """A restriction that ended: since when it stood, who ended it, and why.
+    """A restriction that was lifted: since when it applied, who lifted it, and why.
 
     ``lifted_at`` is empty where the reason is older than this table.
     """

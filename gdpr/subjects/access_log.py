@@ -1,4 +1,4 @@
-"""Looking at a person's words: allowed to some, and written down for everybody."""
+"""Records in the ledger who viewed a person's names and samples."""
 
 from __future__ import annotations
 
@@ -14,55 +14,55 @@ from memory.rules.permissions import Actor
 
 NAMES: Final = "names and samples"
 SAMPLES: Final = "samples of the plan"
-# A program that polls looks once; so often is told that it still does.
-AGAIN: Final = timedelta(minutes=15)
+# A polling program is recorded at most once in this time.
+REPEAT_AFTER: Final = timedelta(minutes=15)
 
 
-def _note(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> GdprAction:
-    scope = {"what": what}
+def _note(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> GdprAction:
+    scope = {"what": view}
     row = audit_log.begin(
         subject_ref, ActionKind.VIEW, by=by, case_ref=case_ref, scope=scope
     )
     return audit_log.finish(row, ActionStatus.COMPLETED)
 
 
-def names(subject_id: str, *, by: Actor) -> GdprAction:
-    """Write down that somebody looks at a person's names and samples.
+def record_names_view(subject_id: str, *, by: Actor) -> GdprAction:
+    """Record that somebody views a person's names and samples.
 
-    The ledger says who, whose and when; never what was seen.
+    The ledger says who viewed whose data and when; never the data.
     """
     by.require("gdpr.manage")
     return _note(subjects.get(by, subject_id).pk, NAMES, by)
 
 
-def samples(case: Case, *, by: Actor) -> GdprAction:
-    """Write down that somebody looks at the samples in a case's plan."""
+def record_samples_view(case: Case, *, by: Actor) -> GdprAction:
+    """Record that somebody views the samples in a case's plan."""
     by.require("gdpr.manage", case.workspace_id)
     return _note(case.subject_ref, SAMPLES, by, case.id)
 
 
 # ── Programs ─────────────────────────────────────────────────────────────────
-def _again(subject_ref: str, what: str, by: Actor, case_ref: str = "") -> None:
-    """Note a look, unless the same one was noted a short while ago."""
+def _note_once(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> None:
+    """Record a view, unless the same one was recorded within ``REPEAT_AFTER``."""
     rows = GdprAction.objects.filter(
         workspace_id=by.workspace_id,
         subject_ref=subject_ref,
         case_ref=case_ref,
         actor_id=by.id,
         action=ActionKind.VIEW,
-        initiated_at__gt=timezone.now() - AGAIN,
+        initiated_at__gt=timezone.now() - REPEAT_AFTER,
     )
-    if what not in {row.scope.get("what") for row in rows}:
-        _note(subject_ref, what, by, case_ref)
+    if view not in {row.scope.get("what") for row in rows}:
+        _note(subject_ref, view, by, case_ref)
 
 
-def read_names(subject: Subject, *, by: Actor) -> None:
-    """Write down that a program was told a person's names and samples."""
+def record_names_read(subject: Subject, *, by: Actor) -> None:
+    """Record that a program read a person's names and samples."""
     by.require("gdpr.read", subject.workspace_id)
-    _again(subject.pk, NAMES, by)
+    _note_once(subject.pk, NAMES, by)
 
 
-def read_samples(case: Case, *, by: Actor) -> None:
-    """Write down that a program was told the samples of a case's plan."""
+def record_samples_read(case: Case, *, by: Actor) -> None:
+    """Record that a program read the samples of a case's plan."""
     by.require("gdpr.read", case.workspace_id)
-    _again(case.subject_ref, SAMPLES, by, case.id)
+    _note_once(case.subject_ref, SAMPLES, by, case.id)

@@ -1,4 +1,4 @@
-"""Names that were added later are looked for in everything that is stored."""
+"""Searches what is already stored for aliases that were added later."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, SubjectLink, Via
 from memory.journal import compaction, visibility
 
-# Holders whose rows are linked; elsewhere a person is looked for when it matters.
+# Places whose rows are linked; the others are searched when a plan is made.
 PLACES: Final = (
     "journal", "archive", "files", "held", "records", "proposals", "recall_checks",
 )  # fmt: skip
 BATCH: Final = 500
 
 
-def _seeker(alias: Alias) -> Person:
-    mine = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
+def _person_with(alias: Alias) -> Person:
+    matcher = Matcher([Name(alias.subject_id, alias.kind, alias.value)])
     return Person(
         workspace_id=alias.workspace_id,
         subject_id=alias.subject_id,
-        matcher=mine,
-        others=Matcher([]),
+        matcher=matcher,
+        others_matcher=Matcher([]),
         links={},
     )
 
@@ -53,30 +53,30 @@ def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
 
 
 def sweep_alias(alias: Alias) -> int:
-    """Link everything that is stored and holds one alias; return how many rows."""
-    person, found = _seeker(alias), 0
+    """Link every stored row that contains an alias; return how many rows."""
+    person, count = _person_with(alias), 0
     for place in PLACES:
         batch: list[str] = []
-        for row in registry.named(place).find(person):
+        for row in registry.by_name(place).find(person):
             if row.fate == Fate.KEEP or row.doubtful:
                 continue
             batch.append(row.row_id)
-            found += 1
+            count += 1
             if len(batch) >= BATCH:
                 _link(alias, place, batch)
                 batch = []
         _link(alias, place, batch)
-    # Gone or changed meanwhile: whoever changed it starts anew.
+    # An alias that was removed or changed meanwhile is not marked as searched.
     rows = Alias.objects.filter(pk=alias.pk, value=alias.value)
     rows.update(swept_at=timezone.now())
-    return found
+    return count
 
 
 def sweep(limit: int = 50) -> dict[str, int]:
-    """Search for the aliases that nobody searched for yet, the oldest first."""
+    """Search for the aliases that were not searched for yet, the oldest first."""
     counts = {"aliases": 0, "rows": 0}
-    waiting = Alias.objects.filter(swept_at=None).select_related("subject")
-    for alias in waiting.order_by("pk")[:limit]:
+    aliases = Alias.objects.filter(swept_at=None).select_related("subject")
+    for alias in aliases.order_by("pk")[:limit]:
         counts["aliases"] += 1
         counts["rows"] += sweep_alias(alias)
     return counts

@@ -1,4 +1,4 @@
-"""What people said about being remembered."""
+"""Consent and opting out."""
 
 from __future__ import annotations
 
@@ -7,31 +7,37 @@ from django.utils import timezone
 
 from gdpr import cache_version, suppression
 from gdpr.models import Consent, Subject, Suppression
-from gdpr.subjects.registry import NOTE_CHARS, alive, fault, record, text_of
+from gdpr.subjects.registry import (
+    NOTE_CHARS,
+    clean_text,
+    field_error,
+    locked_subject,
+    record,
+)
 from memory.rules.permissions import Actor
 
 
 def note(
     subject_id: str,
-    said: str,
-    why: str = "",
+    consent: str,
+    consent_note: str = "",
     *,
     opted_out: bool | None = None,
     by: Actor,
 ) -> Subject:
-    """Keep what a person said; opting out keeps their names from being written again.
+    """Record a person's consent; opting out suppresses their names.
 
-    ``opted_out`` None changes nothing; False ends an opting out of their own, never
-    what an erasure left.
+    ``opted_out`` None changes nothing; False ends their own opting out, never a
+    suppression by an erasure.
     """
     by.require("gdpr.manage")
-    if said not in Consent.values:
-        known = ", ".join(Consent.values)
-        raise fault(f"consent is one of {known}.", "bad_consent", "consent")
+    if consent not in Consent.values:
+        choices = ", ".join(Consent.values)
+        raise field_error(f"consent is one of {choices}.", "bad_consent", "consent")
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
-        subject.consent, subject.consent_at = said, timezone.now()
-        subject.consent_note = text_of(why, NOTE_CHARS, "note")
+        subject = locked_subject(by.workspace_id, subject_id)
+        subject.consent, subject.consent_at = consent, timezone.now()
+        subject.consent_note = clean_text(consent_note, NOTE_CHARS, "note")
         if opted_out is True:
             subject.opted_out_at = subject.opted_out_at or timezone.now()
             suppression.suppress(subject)
@@ -39,8 +45,8 @@ def note(
             subject.opted_out_at = None
             _opt_in(subject, by)
         subject.save()
-        told = {"consent": said, "opted_out": subject.opted_out_at is not None}
-        record("consent", subject, by, **told)
+        payload = {"consent": consent, "opted_out": subject.opted_out_at is not None}
+        record("consent", subject, by, **payload)
     return subject
 
 
@@ -52,5 +58,5 @@ def _opt_in(subject: Subject, by: Actor) -> None:
         lifted_at=None,
     )
     reason = "The person opted in again."
-    cache_version.changed(subject.workspace_id)
+    cache_version.bump(subject.workspace_id)
     rows.update(lifted_at=timezone.now(), lifted_by=by.label, lift_reason=reason)

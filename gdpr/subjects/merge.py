@@ -1,4 +1,4 @@
-"""Two subjects turn out to be one person."""
+"""Merging two subjects that are one person."""
 
 from __future__ import annotations
 
@@ -7,65 +7,70 @@ from django.db import transaction
 from gdpr import cache_version, suppression
 from gdpr.models import Case, Consent, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import restriction
-from gdpr.subjects.registry import alive, fault, record
+from gdpr.subjects.registry import field_error, locked_subject, record
 from memory.rules.permissions import Actor
 
 
 def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
-    """Make two subjects one: aliases, links, cases and holds move to ``into_id``."""
+    """Merge two subjects: aliases, links, cases and holds move to ``into_id``."""
     by.require("gdpr.manage")
     if subject_id == into_id:
-        raise fault("A subject cannot be merged into itself.", "same", "into")
+        raise field_error("A subject cannot be merged into itself.", "same", "into")
     with transaction.atomic():
-        home = by.workspace_id
-        goes, stays = alive(home, subject_id), alive(home, into_id)
-        mine = {"workspace_id": home, "subject": goes}
-        _move_aliases(goes, stays)
-        held = SubjectLink.objects.filter(workspace_id=home, subject=stays)
-        for place, row_id in list(held.values_list("place", "row_id")):
-            SubjectLink.objects.filter(**mine, place=place, row_id=row_id).delete()
-        SubjectLink.objects.filter(**mine).update(subject=stays)
-        Case.objects.filter(**mine).update(subject=stays, subject_ref=stays.pk)
-        Hold.objects.filter(**mine).update(subject=stays)
-        Lifting.objects.filter(**mine).update(subject=stays)
-        _move_dismissals(goes, stays)
-        _stricter(goes, stays)
-        if stays.restricted_at is not None:
-            restriction.keep_out(stays)
-            # What nobody linked yet, the sweep finds under the names of both.
-            stays.aliases.update(swept_at=None)
-        goes.merged_into, goes.display_name = stays, ""
-        goes.consent_note = ""
-        goes.save(update_fields=["merged_into", "display_name", "consent_note"])
-        cache_version.changed(home)
-        record("merged", stays, by, merged=goes.pk)
-    return stays
+        workspace_id = by.workspace_id
+        source, target = (
+            locked_subject(workspace_id, subject_id),
+            locked_subject(workspace_id, into_id),
+        )
+        of_subject = {"workspace_id": workspace_id, "subject": source}
+        _move_aliases(source, target)
+        links = SubjectLink.objects.filter(workspace_id=workspace_id, subject=target)
+        for place, row_id in list(links.values_list("place", "row_id")):
+            SubjectLink.objects.filter(
+                **of_subject, place=place, row_id=row_id
+            ).delete()
+        SubjectLink.objects.filter(**of_subject).update(subject=target)
+        Case.objects.filter(**of_subject).update(subject=target, subject_ref=target.pk)
+        Hold.objects.filter(**of_subject).update(subject=target)
+        Lifting.objects.filter(**of_subject).update(subject=target)
+        _move_dismissals(source, target)
+        _keep_stricter_protection(source, target)
+        if target.restricted_at is not None:
+            restriction.restrict_linked(target)
+            # The sweep finds rows that are not linked yet, by the names of both.
+            target.aliases.update(swept_at=None)
+        source.merged_into, source.display_name = target, ""
+        source.consent_note = ""
+        source.save(update_fields=["merged_into", "display_name", "consent_note"])
+        cache_version.bump(workspace_id)
+        record("merged", target, by, merged=source.pk)
+    return target
 
 
-def _move_aliases(goes: Subject, stays: Subject) -> None:
-    there = set(stays.aliases.values_list("kind", "folded"))
-    for alias in goes.aliases.all():
-        if (alias.kind, alias.folded) in there:
+def _move_aliases(source: Subject, target: Subject) -> None:
+    alias_keys = set(target.aliases.values_list("kind", "folded"))
+    for alias in source.aliases.all():
+        if (alias.kind, alias.folded) in alias_keys:
             alias.delete()
         else:
-            alias.subject = stays
+            alias.subject = target
             alias.save(update_fields=["subject"])
 
 
-def _move_dismissals(goes: Subject, stays: Subject) -> None:
-    there = stays.dismissals.values_list("digest", flat=True)
-    goes.dismissals.filter(digest__in=list(there)).delete()
-    goes.dismissals.update(subject=stays)
+def _move_dismissals(source: Subject, target: Subject) -> None:
+    digests = target.dismissals.values_list("digest", flat=True)
+    source.dismissals.filter(digest__in=list(digests)).delete()
+    source.dismissals.update(subject=target)
 
 
-def _stricter(goes: Subject, stays: Subject) -> None:
-    """Let what protects one of two people protect the one they are."""
-    stays.opted_out_at = stays.opted_out_at or goes.opted_out_at
-    stays.restricted_at = stays.restricted_at or goes.restricted_at
-    if goes.consent == Consent.WITHDRAWN or not stays.display_name:
-        stays.display_name = stays.display_name or goes.display_name
-        if goes.consent == Consent.WITHDRAWN:
-            stays.consent, stays.consent_at = goes.consent, goes.consent_at
-    stays.save()
-    if stays.opted_out_at is not None:
-        suppression.suppress(stays)
+def _keep_stricter_protection(source: Subject, target: Subject) -> None:
+    """Apply the opt-out, restriction and withdrawn consent of both to the target."""
+    target.opted_out_at = target.opted_out_at or source.opted_out_at
+    target.restricted_at = target.restricted_at or source.restricted_at
+    if source.consent == Consent.WITHDRAWN or not target.display_name:
+        target.display_name = target.display_name or source.display_name
+        if source.consent == Consent.WITHDRAWN:
+            target.consent, target.consent_at = source.consent, source.consent_at
+    target.save()
+    if target.opted_out_at is not None:
+        suppression.suppress(target)

@@ -1,7 +1,7 @@
-"""What is known of a person, for a page: where they are named, since when, why.
+"""The profile of a person: where their data is stored, cases, holds and a timeline.
 
-Counting what is stored reads the journal once; that is a second or two in a large
-workspace, and the answer is never kept.
+Counting reads the journal once: a second or two in a large workspace. The result is not
+cached.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import registry as subjects
 from gdpr.subjects import suggested_aliases
@@ -26,7 +26,7 @@ MOMENTS: Final = 50
 
 @dataclass(slots=True)
 class Place:
-    """One resting place: how many rows, how many of them name others too."""
+    """One place where data is stored: its rows, and how many name others too."""
 
     name: str
     title: str
@@ -40,24 +40,23 @@ class Place:
     samples: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list, repr=False)
 
-    def add(self, found: Found) -> None:
-        """Count a row in."""
+    def add(self, row: RowMatch) -> None:
         self.rows += 1
-        self.doubtful += found.doubtful
-        if not found.doubtful:
-            self.ids.append(found.row_id)
-        self.shared += found.fate == Fate.REDACT
-        self.kept += found.fate == Fate.KEEP
-        if found.sample and len(self.samples) < SAMPLES:
-            self.samples.append(found.sample)
-        if found.at is not None:
-            self.newest = max(self.newest or found.at, found.at)
-            self.oldest = min(self.oldest or found.at, found.at)
+        self.doubtful += row.doubtful
+        if not row.doubtful:
+            self.ids.append(row.row_id)
+        self.shared += row.fate == Fate.REDACT
+        self.kept += row.fate == Fate.KEEP
+        if row.sample and len(self.samples) < SAMPLES:
+            self.samples.append(row.sample)
+        if row.at is not None:
+            self.newest = max(self.newest or row.at, row.at)
+            self.oldest = min(self.oldest or row.at, row.at)
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One line of the timeline; ``ref`` is a case or a hold."""
+    """A line of the timeline; ``ref`` is the id of a case or a hold."""
 
     at: datetime
     kind: str
@@ -66,8 +65,8 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
-    """Everything about one person; ``beside`` waits for somebody's decision."""
+class SubjectProfile:
+    """Everything about one person; ``beside`` are suggested aliases to decide on."""
 
     subject: Subject
     places: list[Place]
@@ -80,39 +79,39 @@ class Portrait:
 
     @property
     def rows(self) -> int:
-        """How many rows there are; what follows another is not counted twice."""
+        """How many rows there are, without those derived from other rows."""
         return sum(place.rows for place in self.places if not place.derived)
 
 
 def _place(holder: Holder, person: Person) -> Place:
     place = Place(holder.name, holder.title, holder.derived)
-    for found in holder.find(person):
-        place.add(found)
+    for row in holder.find(person):
+        place.add(row)
     return place
 
 
 def places(person: Person) -> list[Place]:
     """Return the places that name a person, in the order of the registry."""
-    found = (_place(holder, person) for holder in registry.ALL)
-    return [place for place in found if place.rows]
+    rows_by_place = (_place(holder, person) for holder in registry.ALL)
+    return [place for place in rows_by_place if place.rows]
 
 
 def _moments(subject: Subject) -> Iterator[Moment]:
     yield Moment(subject.created_at, "subject", "Added to the register")
-    told = (
+    dates = (
         (subject.consent_at, "consent", f"Consent: {subject.get_consent_display()}"),
         (subject.opted_out_at, "opt_out", "Opted out"),
         (subject.restricted_at, "restriction", "Use restricted"),
         (subject.erased_at, "erasure", "Erased"),
     )
-    for at, kind, text in told:
+    for at, kind, text in dates:
         if at is not None:
             yield Moment(at, kind, text)
     for alias in subject.aliases.all():
         yield Moment(alias.added_at, "alias", f"{alias.get_kind_display()} added")
 
 
-def _dossier(
+def _case_moments(
     cases: list[Case], holds: list[Hold], liftings: list[Lifting]
 ) -> Iterator[Moment]:
     for lifting in liftings:
@@ -130,28 +129,28 @@ def _dossier(
             yield Moment(hold.released_at, "hold", "Hold released", hold.pk)
 
 
-def of(subject_id: str, *, by: Actor) -> Portrait:
-    """Return the portrait of a person."""
+def of(subject_id: str, *, by: Actor) -> SubjectProfile:
+    """Return the profile of a person."""
     subject = subjects.get(by, subject_id)
-    mine = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
-    cases = list(Case.objects.filter(**mine).order_by("-opened_at"))
-    holds = list(Hold.objects.filter(**mine))
-    liftings = list(Lifting.objects.filter(**mine))
-    moments = [*_moments(subject), *_dossier(cases, holds, liftings)]
-    moments.sort(key=lambda one: one.at, reverse=True)
+    of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
+    cases = list(Case.objects.filter(**of_subject).order_by("-opened_at"))
+    holds = list(Hold.objects.filter(**of_subject))
+    liftings = list(Lifting.objects.filter(**of_subject))
+    moments = [*_moments(subject), *_case_moments(cases, holds, liftings)]
+    moments.sort(key=lambda moment: moment.at, reverse=True)
     person = registry.person(subject)
     where = places(person)
-    return Portrait(
+    return SubjectProfile(
         subject=subject,
         places=where,
-        beside=suggested_aliases.found(
+        beside=suggested_aliases.neighbours_of(
             person, {place.name: place.ids for place in where}
         ),
         liftings=liftings,
         timeline=moments[:MOMENTS],
         cases=cases,
         holds=holds,
-        links=SubjectLink.objects.filter(**mine).count(),
+        links=SubjectLink.objects.filter(**of_subject).count(),
     )
 
 
@@ -160,7 +159,7 @@ def _at(moment: datetime | None) -> str | None:
 
 
 def summary(subject: Subject) -> dict[str, Any]:
-    """Return a subject as JSON, without what is stored about it."""
+    """Return a subject as JSON, without the rows about it."""
     return {
         "id": subject.pk,
         "display_name": subject.display_name,
@@ -188,31 +187,31 @@ def summary(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _neighbour(one: Neighbour) -> dict[str, Any]:
+def _neighbour(neighbour: Neighbour) -> dict[str, Any]:
     return {
-        "kind": one.kind,
-        "value": one.value,
-        "count": one.rows,
-        "why": one.why,
-        "samples": one.samples,
+        "kind": neighbour.kind,
+        "value": neighbour.value,
+        "count": neighbour.rows,
+        "why": neighbour.why,
+        "samples": neighbour.samples,
     }
 
 
-def _lifting(one: Lifting) -> dict[str, Any]:
+def _lifting(lifting: Lifting) -> dict[str, Any]:
     return {
-        "restricted_at": _at(one.restricted_at),
-        "lifted_at": _at(one.lifted_at),
-        "lifted_by": one.lifted_by or None,
-        "reason": one.reason,
+        "restricted_at": _at(lifting.restricted_at),
+        "lifted_at": _at(lifting.lifted_at),
+        "lifted_by": lifting.lifted_by or None,
+        "reason": lifting.reason,
     }
 
 
-def whole(seen: Portrait) -> dict[str, Any]:
-    """Return a portrait as JSON."""
+def as_json(subject_profile: SubjectProfile) -> dict[str, Any]:
+    """Return a profile as JSON."""
     return {
-        **summary(seen.subject),
-        "rows": seen.rows,
-        "links": seen.links,
+        **summary(subject_profile.subject),
+        "rows": subject_profile.rows,
+        "links": subject_profile.links,
         "holders": [
             {
                 "name": place.name,
@@ -226,19 +225,21 @@ def whole(seen: Portrait) -> dict[str, Any]:
                 "oldest": _at(place.oldest),
                 "samples": place.samples,
             }
-            for place in seen.places
+            for place in subject_profile.places
         ],
-        "beside": [_neighbour(one) for one in seen.beside],
-        "restrictions_lifted": [_lifting(one) for one in seen.liftings],
+        "beside": [_neighbour(entry) for entry in subject_profile.beside],
+        "restrictions_lifted": [_lifting(entry) for entry in subject_profile.liftings],
         "timeline": [
             {
-                "at": journal.stamp(one.at),
-                "kind": one.kind,
-                "text": one.text,
-                "ref": one.ref or None,
+                "at": journal.stamp(entry.at),
+                "kind": entry.kind,
+                "text": entry.text,
+                "ref": entry.ref or None,
             }
-            for one in seen.timeline
+            for entry in subject_profile.timeline
         ],
-        "cases": [case.pk for case in seen.cases],
-        "holds": [hold.pk for hold in seen.holds if hold.released_at is None],
+        "cases": [case.pk for case in subject_profile.cases],
+        "holds": [
+            hold.pk for hold in subject_profile.holds if hold.released_at is None
+        ],
     }

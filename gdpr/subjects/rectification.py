@@ -1,8 +1,8 @@
-"""Putting right what was wrong: an erasure that leaves the correct words behind.
+"""Rectification: replaces wrong words about a person, with the steps of an erasure.
 
-Wherever a text about the person says the wrong thing, it says the right thing
-afterwards, in every version and every index, and the search at the end looks for the
-wrong words. A text that says the same about somebody else is left alone.
+In every text about the person, every version and every index, the wrong words are
+replaced by the right ones; the verification searches for the wrong words. A text that
+says the same about somebody else is not changed.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from typing import Any, Final
 from gdpr.data_map.base import Person
 from gdpr.matching import name_fields
 from gdpr.matching.matcher import Matcher, Name, Sign, Span
-from gdpr.matching.prefilter import Told
+from gdpr.matching.prefilter import ReadFields
 from gdpr.models import Case
 from memory.rules import errors
 
 KIND: Final = "correction"
-MOST: Final = 2_000
+MAX_CHARS: Final = 2_000
 
 
-class Everybody(Matcher):
-    """Finds somebody else in every text: what it judges is never about one alone."""
+class AnotherPerson(Matcher):
+    """Finds another person in every text, so that rows are corrected, not deleted."""
 
     def __init__(self) -> None:
         super().__init__([])
 
     def names(self, text: str) -> frozenset[str]:  # noqa: ARG002
-        """Return somebody."""
+        """Return an id that is nobody's."""
         return frozenset({"everybody"})
 
 
 class Corrector(Matcher):
-    """Finds the wrong words where the person is meant, and puts the right ones there.
+    """Finds the wrong words in texts about the person, and replaces them.
 
-    It stands where a matcher stands, so that every holder can rectify without knowing.
+    It has the interface of a matcher, so that every holder can rectify.
     """
 
     def __init__(self, base: Person, wrong: str, right: str) -> None:
@@ -50,74 +50,74 @@ class Corrector(Matcher):
         return bool(self._base.matcher.names(text))
 
     @property
-    def forgotten(self) -> Sign:
-        """A row in which the wrong words are not needs no correction."""
+    def former_name_sign(self) -> Sign:
+        """A row without the wrong words needs no correction."""
         return Sign.NONE
 
     def judge(self, text: str, *, linked: bool) -> Sign:
-        """Return how surely a row that says the wrong thing is about the person."""
+        """Return how surely a row with the wrong words is about the person."""
         if self._wrong.search(text) is None:
             return Sign.NONE
         return self._base.matcher.judge(text, linked=linked)
 
     def sign(self, text: str) -> Sign:
-        """Return how surely a text that says the wrong thing is about the person."""
+        """Return how surely a text with the wrong words is about the person."""
         return self.judge(text, linked=False)
 
     def sure(self, text: str) -> frozenset[str]:
-        """Return the person's id when a text about them says the wrong thing."""
+        """Return the person's id when such a text is surely about them."""
         is_sure = self.sign(text) is Sign.SURE
         return frozenset({self._base.subject_id}) if is_sure else frozenset()
 
-    def who(self, value: object) -> Sign:
-        """Return how surely a name that is wrong means the person."""
+    def sign_of_value(self, value: object) -> Sign:
+        """Return how surely a value with the wrong words means the person."""
         return self.sign(str(value))
 
     def for_redaction(self) -> Matcher:
-        """Return itself: it puts the right words there."""
+        """Return itself: it replaces the words in every row."""
         return self
 
     def only_sure(self) -> Matcher:
-        """Return itself."""
+        """Return itself: it has no unsure names."""
         return self
 
     def may(self, text: str) -> bool:  # noqa: ARG002
-        """Every text is worth asking: none of the base's short cuts hold here."""
+        """Return True: the base's shortcuts do not apply to the wrong words."""
         return True
 
-    def among(self, texts: Sequence[str], told: Told) -> Sequence[int]:  # noqa: ARG002
-        """Return all of them."""
+    def among(self, texts: Sequence[str], read_fields: ReadFields) -> Sequence[int]:  # noqa: ARG002
+        """Return all indexes: the prefilter does not apply to the wrong words."""
         return range(len(texts))
 
     def names(self, text: str) -> frozenset[str]:
-        """Return the person's id when a text that names them says the wrong thing."""
-        found = self._wrong.search(text) is not None and self._is_theirs(text)
-        return frozenset({self._base.subject_id}) if found else frozenset()
+        """Return the person's id when a text that names them has the wrong words."""
+        is_named = self._wrong.search(text) is not None and self._is_theirs(text)
+        return frozenset({self._base.subject_id}) if is_named else frozenset()
 
     def spans(self, text: str) -> list[Span]:
-        """Return where a text that names the person says the wrong thing."""
+        """Return where the wrong words are in a text that names the person."""
         if not self._is_theirs(text):
             return []
-        whose = self._base.subject_id
+        subject_id = self._base.subject_id
         return [
-            Span(hit.start(), hit.end(), whose, KIND)
+            Span(hit.start(), hit.end(), subject_id, KIND)
             for hit in self._wrong.finditer(text)
         ]
 
     def mask(self, text: str, mark: str = "") -> str:  # noqa: ARG002
-        """Return a text that says the right thing.
+        """Return a text with the right words.
 
-        The row was chosen already, its name may stand in another column. Where lines
-        with the wrong words name the person, other people's lines stay as they are.
+        The row was selected already; the name may be in another column. Where some
+        lines with the wrong words name the person, only those are changed.
         """
         lines = text.splitlines(keepends=True)
         wrong = [line for line in lines if self._wrong.search(line)]
         own = [line for line in wrong if self._is_theirs(line)]
-        chosen = set(own or [line for line in wrong if not self._of_others(line)])
-        return "".join(self._put(line) if line in chosen else line for line in lines)
+        selected = set(own or [line for line in wrong if not self._of_others(line)])
+        return "".join(self._put(line) if line in selected else line for line in lines)
 
     def _of_others(self, line: str) -> bool:
-        return bool(self._base.others.names(line))
+        return bool(self._base.others_matcher.names(line))
 
     def _put(self, line: str) -> str:
         return self._wrong.sub(lambda _: self._right, line)
@@ -129,40 +129,40 @@ class Corrector(Matcher):
         key: str = "",  # noqa: ARG002
         above: str = "",  # noqa: ARG002
     ) -> Any:
-        """Return a JSON value that says the right thing; keys are no statements."""
+        """Return a JSON value with the right words; keys are not changed."""
         if isinstance(value, str):
             return self.mask(value)
         if isinstance(value, dict):
-            joined = self._joined(value)
-            return {key: self.mask_json(item, mark) for key, item in joined.items()}
+            corrected = self._corrected_pairs(value)
+            return {key: self.mask_json(item, mark) for key, item in corrected.items()}
         if isinstance(value, Sequence):
             return [self.mask_json(item, mark) for item in value]
         return value
 
-    def _joined(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        """Return an object whose pairs of fields say the right thing together."""
+    def _corrected_pairs(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        """Return an object with wrong words that span two fields replaced."""
         right = dict(value)
         for pair in name_fields.pairs(value):
-            for one, two in (pair, pair[::-1]):
-                text = f"{right[one]} {right[two]}"
-                edge = len(right[one])
+            for first, two in (pair, pair[::-1]):
+                text = f"{right[first]} {right[two]}"
+                edge = len(right[first])
                 hits = self._wrong.finditer(text)
                 if any(hit.start() < edge < hit.end() for hit in hits):
-                    right[one], right[two] = self._parted(text, right[two])
+                    right[first], right[two] = self._parted(text, right[two])
         return right
 
     def _parted(self, text: str, second: str) -> tuple[str, str]:
-        """Return the right words in two parts; the second keeps its number of words."""
-        told = self._put(text).split()
-        at = max(1, len(told) - len(second.split()))
-        return " ".join(told[:at]), " ".join(told[at:])
+        """Return the right words split in two; the second part keeps its word count."""
+        words = self._put(text).split()
+        at = max(1, len(words) - len(second.split()))
+        return " ".join(words[:at]), " ".join(words[at:])
 
 
-def told(case: Case) -> tuple[str, str]:
-    """Return what is wrong and what is right; Invalid when a case does not say."""
+def correction_of(case: Case) -> tuple[str, str]:
+    """Return the wrong and the right words of a case; raise Invalid without them."""
     wrong = str(case.correction.get("wrong", "")).strip()
     right = str(case.correction.get("right", "")).strip()
-    if not wrong or not right or max(len(wrong), len(right)) > MOST:
+    if not wrong or not right or max(len(wrong), len(right)) > MAX_CHARS:
         detail = "A correction says in wrong and right what to replace by what."
         raise errors.Invalid(detail, code="bad_correction")
     corrected = re.compile(r"(?<!\w)" + re.escape(wrong) + r"(?!\w)", re.I)
@@ -173,14 +173,14 @@ def told(case: Case) -> tuple[str, str]:
 
 
 def person(base: Person, wrong: str, right: str) -> Person:
-    """Return the person as a correction looks for them: by content, never alone."""
+    """Return the person with a matcher of the wrong words."""
     return Person(
         workspace_id=base.workspace_id,
         subject_id=base.subject_id,
         matcher=Corrector(base, wrong, right),
-        others=Everybody(),
+        others_matcher=AnotherPerson(),
         links=base.links,
         shared=base.shared,
-        spared=base.spared,
+        spared_rows=base.spared_rows,
         confirmed=base.confirmed,
     )

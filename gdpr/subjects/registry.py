@@ -1,7 +1,6 @@
-"""People: who they are and what they are called.
+"""The register of people and their aliases.
 
-What is written down about a change are ids and kinds; a name is in its own table and
-nowhere else.
+Journal entries about a change hold ids and kinds; names are only in their own table.
 """
 
 from __future__ import annotations
@@ -33,135 +32,137 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 MOST_ALIASES: Final = 50
-_BUSY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
+_RUNNING_STATES: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 NAME_CHARS: Final = 200
 NOTE_CHARS: Final = 400
 VALUE_CHARS: Final = 320
-_LEAST: Final = {"pattern": 3, "name": 2, "handle": 2}
+_MIN_CHARS: Final = {"pattern": 3, "name": 2, "handle": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class NewAlias:
-    """A name as it is handed in."""
+    """An alias to add."""
 
     kind: str
     value: str
 
 
-def record(verb: str, subject: Subject, by: Actor, **told: Any) -> None:
-    """Leave an entry about a subject; ids and kinds, never a name."""
+def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
+    """Write a journal entry about a subject; ids and kinds, never a name."""
     new = NewEntry(
         entry_type=f"gdpr.subject_{verb}",
         severity=Severity.NOTICE,
         summary=f"Subject {subject.pk}: {verb.replace('_', ' ')}",
-        payload={"subject_id": subject.pk, **told},
+        payload={"subject_id": subject.pk, **payload},
     )
     journal.write([new], by=by)
 
 
-# ── Checking what comes in ───────────────────────────────────────────────────
-def fault(message: str, code: str, field: str) -> errors.Invalid:
-    """Return a refusal that names the field."""
-    told = [{"field": field, "code": code, "message": message}]
-    return errors.Invalid(message, code=code, errors=told)
+# ── Validation ───────────────────────────────────────────────────────────────
+def field_error(message: str, code: str, field: str) -> errors.Invalid:
+    """Return an Invalid error for one field."""
+    field_errors = [{"field": field, "code": code, "message": message}]
+    return errors.Invalid(message, code=code, errors=field_errors)
 
 
-def text_of(value: str, most: int, field: str) -> str:
-    """Return a text with single spaces, or raise when it is too long or no text."""
-    found = " ".join(value.split())
-    if len(found) > most or not entries.is_storable(found):
-        raise fault(f"{field} is at most {most} characters.", "bad_text", field)
-    return found
+def clean_text(value: str, max_chars: int, field: str) -> str:
+    """Return a text with single spaces; raise Invalid when too long or not storable."""
+    result = " ".join(value.split())
+    if len(result) > max_chars or not entries.is_storable(result):
+        raise field_error(
+            f"{field} is at most {max_chars} characters.", "bad_text", field
+        )
+    return result
 
 
 def _checked(new: NewAlias) -> NewAlias:
-    """Return an alias that can be found in a text, or raise why it cannot."""
+    """Return an alias that can be found in a text, or raise Invalid."""
     if new.kind not in AliasKind.values:
-        known = ", ".join(AliasKind.values)
-        raise fault(f"kind is one of {known}.", "bad_kind", "kind")
-    value = text_of(new.value, VALUE_CHARS, "value")
+        kinds = ", ".join(AliasKind.values)
+        raise field_error(f"kind is one of {kinds}.", "bad_kind", "kind")
+    value = clean_text(new.value, VALUE_CHARS, "value")
     folded = patterns.folded(new.kind, value)
     letters = sum(character.isalnum() for character in folded)
-    good = letters >= _LEAST.get(new.kind, 1)
+    good = letters >= _MIN_CHARS.get(new.kind, 1)
     if new.kind == AliasKind.PHONE:
-        good = phones.LEAST <= len(folded) <= phones.MOST
+        good = phones.MIN_DIGITS <= len(folded) <= phones.MAX_DIGITS
     elif good:
         good = patterns.shape(new.kind, value) is not None
     if new.kind == AliasKind.EMAIL:
         good = good and "@" in folded.strip("@")
     if not good:
         detail = f"This is no {AliasKind(new.kind).label.lower()} that could be found."
-        raise fault(detail, "bad_alias", "value")
+        raise field_error(detail, "bad_alias", "value")
     return NewAlias(new.kind, value)
 
 
-def alive(workspace_id: str, subject_id: str) -> Subject:
-    """Return a subject, locked, that may still be changed."""
+def locked_subject(workspace_id: str, subject_id: str) -> Subject:
+    """Return a locked subject; raise when it is erased, merged or in a running case."""
     rows = Subject.objects.select_for_update()
-    found = rows.filter(pk=subject_id, workspace_id=workspace_id).first()
-    if found is None:
+    subject = rows.filter(pk=subject_id, workspace_id=workspace_id).first()
+    if subject is None:
         raise errors.NotFound
-    if found.erased_at is not None:
+    if subject.erased_at is not None:
         raise errors.Conflict("This person was erased.", code="subject_erased")
-    if found.merged_into_id is not None:
-        detail = f"It was merged into {found.merged_into_id}."
+    if subject.merged_into_id is not None:
+        detail = f"It was merged into {subject.merged_into_id}."
         raise errors.Conflict(detail, code="subject_merged")
-    if found.cases.filter(state__in=_BUSY).exists():
-        # A name that came or went now would be neither sought nor taken away.
+    if subject.cases.filter(state__in=_RUNNING_STATES).exists():
+        # The run has sealed its search terms: a change now would be missed.
         detail = "A case about this person is running; wait for its end."
         raise errors.Conflict(detail, code="case_running")
-    return found
+    return subject
 
 
-# ── Finding them ─────────────────────────────────────────────────────────────
+# ── Search ───────────────────────────────────────────────────────────────────
 def get(actor: Actor, subject_id: str) -> Subject:
-    """Return a subject of the workspace by its id."""
+    """Return a subject of the workspace, or raise NotFound."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id)
-    found = rows.prefetch_related("aliases").filter(pk=subject_id).first()
-    if found is None:
+    subject = rows.prefetch_related("aliases").filter(pk=subject_id).first()
+    if subject is None:
         raise errors.NotFound
-    return found
+    return subject
 
 
-def aliased(workspace_id: str, text: str) -> list[Subject]:
+def with_alias(workspace_id: str, text: str) -> list[Subject]:
     """Return the subjects that have a text as an alias, of any kind."""
-    wanted = Q(pk__in=[])
+    query = Q(pk__in=[])
     for kind in AliasKind.values:
         folded = patterns.folded(kind, text)
         if folded:
-            wanted |= Q(aliases__kind=kind, aliases__folded=folded)
-    rows = Subject.objects.filter(wanted, workspace_id=workspace_id)
+            query |= Q(aliases__kind=kind, aliases__folded=folded)
+    rows = Subject.objects.filter(query, workspace_id=workspace_id)
     return list(rows.filter(merged_into=None).distinct().order_by("pk"))
 
 
 def find(text: str, *, by: Actor) -> Subject:
-    """Return the one subject with this id or alias.
+    """Return the subject with this id or alias.
 
     Raises NotFound for none, Conflict ``ambiguous_subject`` (with ids) for several.
     """
     by.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=by.workspace_id, pk=text)
-    found = list(rows) or aliased(by.workspace_id, text)
-    if not found:
+    matches = list(rows) or with_alias(by.workspace_id, text)
+    if not matches:
         raise errors.NotFound
-    if len(found) > 1:
-        ids = [one.pk for one in found[:20]]
+    if len(matches) > 1:
+        ids = [subject.pk for subject in matches[:20]]
         detail = "Several people are called that; name one by its id."
         raise errors.Conflict(detail, code="ambiguous_subject", subjects=ids)
-    return found[0]
+    return matches[0]
 
 
-def listed(
+def list_subjects(
     actor: Actor, *, q: str = "", limit: int = 50, cursor: str | None = None
 ) -> tuple[list[Subject], str | None]:
-    """Return subjects, newest first, and where the next page begins."""
+    """Return a page of subjects, newest first, and the next cursor."""
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, merged_into=None)
     if q.strip():
         folded = plain.fold(q)
-        named = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
-        rows = rows.filter(named | Q(pk=q.strip())).distinct()
+        matches = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
+        rows = rows.filter(matches | Q(pk=q.strip())).distinct()
     digest = pagination.digest({"subjects": q})
     if cursor:
         (last,) = pagination.read(cursor, actor.workspace_id, digest)
@@ -170,55 +171,55 @@ def listed(
             older = Q(created_at__lt=edge.created_at)
             rows = rows.filter(older | Q(created_at=edge.created_at, pk__gt=edge.pk))
     rows = rows.prefetch_related("aliases").order_by("-created_at", "pk")
-    found = list(rows[: limit + 1])
-    if len(found) <= limit:
-        return found, None
-    page = found[:limit]
+    subjects = list(rows[: limit + 1])
+    if len(subjects) <= limit:
+        return subjects, None
+    page = subjects[:limit]
     return page, pagination.make(actor.workspace_id, digest, [page[-1].pk])
 
 
-# ── Their names ──────────────────────────────────────────────────────────────
+# ── Changes ──────────────────────────────────────────────────────────────────
 def create(
     display_name: str = "", aliases: Sequence[NewAlias] = (), *, by: Actor
 ) -> Subject:
-    """Make a subject; what names it already is linked at once or by the next sweep.
+    """Register a subject; rows that name it are linked now or by the next sweep.
 
     Raises Conflict ``alias_taken`` (with ids) for a name somebody else has by the same
     kind, unless it is a plain name, which two people may share.
     """
     by.require("gdpr.manage")
-    shown = text_of(display_name, NAME_CHARS, "display_name")
-    if not shown and not aliases:
-        raise fault("Give a name or an alias.", "no_name", "aliases")
+    name = clean_text(display_name, NAME_CHARS, "display_name")
+    if not name and not aliases:
+        raise field_error("Give a name or an alias.", "no_name", "aliases")
     if len(aliases) > MOST_ALIASES:
         detail = f"A person has at most {MOST_ALIASES} aliases."
-        raise fault(detail, "too_many", "aliases")
-    # A name to show and none to look for would be certified as found nowhere.
-    named = aliases or [NewAlias(AliasKind.NAME, shown)]
-    checked = [_checked(one) for one in named]
+        raise field_error(detail, "too_many", "aliases")
+    # Without an alias nothing is searched for, and nothing would ever be found.
+    names = aliases or [NewAlias(AliasKind.NAME, name)]
+    checked = [_checked(alias) for alias in names]
     with transaction.atomic():
         subject = Subject.objects.create(
-            workspace_id=by.workspace_id, display_name=shown, created_by=by.label
+            workspace_id=by.workspace_id, display_name=name, created_by=by.label
         )
-        for one in checked:
-            _add(subject, one, by)
+        for alias in checked:
+            _add(subject, alias, by)
         record("created", subject, by, aliases=len(checked))
     return subject
 
 
 def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
     folded = patterns.folded(new.kind, new.value)
-    same = Alias.objects.filter(
+    owners = Alias.objects.filter(
         workspace_id=subject.workspace_id, kind=new.kind, folded=folded
     )
-    there = same.filter(subject=subject).first()
-    if there is not None:
-        return there
-    if new.kind not in (AliasKind.NAME, AliasKind.PATTERN) and same.exists():
-        ids = sorted(set(same.values_list("subject_id", flat=True)))
+    existing = owners.filter(subject=subject).first()
+    if existing is not None:
+        return existing
+    if new.kind not in (AliasKind.NAME, AliasKind.PATTERN) and owners.exists():
+        ids = sorted(set(owners.values_list("subject_id", flat=True)))
         detail = "Somebody else has this alias; merge the two if they are one person."
         raise errors.Conflict(detail, code="alias_taken", subjects=ids)
-    made = Alias.objects.create(
+    alias = Alias.objects.create(
         workspace_id=subject.workspace_id,
         subject=subject,
         kind=new.kind,
@@ -227,34 +228,40 @@ def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
         added_by=by.label,
     )
     _link_named(subject, new.value)
-    return made
+    return alias
 
 
-def _waiting(home: str, value: str) -> QuerySet[UnknownName]:
-    digest = suppression.unknown(home, value)
-    return UnknownName.objects.filter(workspace_id=home, digest=digest)
+def _unknown_names(workspace_id: str, value: str) -> QuerySet[UnknownName]:
+    digest = suppression.unknown_name_digest(workspace_id, value)
+    return UnknownName.objects.filter(workspace_id=workspace_id, digest=digest)
 
 
-def _mentions(home: str, value: str) -> QuerySet[SubjectMention]:
+def _mentions(workspace_id: str, value: str) -> QuerySet[SubjectMention]:
     folded = {plain.fold(value), plain.fold(f"@{value}")}
-    return SubjectMention.objects.filter(workspace_id=home, folded__in=folded)
+    return SubjectMention.objects.filter(workspace_id=workspace_id, folded__in=folded)
 
 
 def is_named(workspace_id: str, value: str) -> bool:
-    """Whether a writer named somebody so, whom nobody knows yet."""
-    waits = _waiting(workspace_id, value).exists()
+    """Whether a writer gave this name for a person who is not registered yet."""
+    waits = _unknown_names(workspace_id, value).exists()
     return waits or _mentions(workspace_id, value).exists()
 
 
 def _link_named(subject: Subject, value: str) -> None:
-    """Link the rows whose writers named the person before anybody knew the alias."""
-    home = subject.workspace_id
-    waiting, named = _waiting(home, value), _mentions(home, value)
-    rows = list(waiting.values_list("place", "row_id"))
-    rows += [("journal", one) for one in named.values_list("entry_id", flat=True)]
-    made = [
+    """Link the rows whose writers gave this name before the alias was registered."""
+    workspace_id = subject.workspace_id
+    unknown_names, mentions = (
+        _unknown_names(workspace_id, value),
+        _mentions(workspace_id, value),
+    )
+    rows = list(unknown_names.values_list("place", "row_id"))
+    rows += [
+        ("journal", entry_id)
+        for entry_id in mentions.values_list("entry_id", flat=True)
+    ]
+    links = [
         SubjectLink(
-            workspace_id=home,
+            workspace_id=workspace_id,
             subject=subject,
             place=place,
             row_id=row_id,
@@ -262,34 +269,34 @@ def _link_named(subject: Subject, value: str) -> None:
         )
         for place, row_id in rows
     ]
-    SubjectLink.objects.bulk_create(made, ignore_conflicts=True, batch_size=500)
-    waiting.delete()
+    SubjectLink.objects.bulk_create(links, ignore_conflicts=True, batch_size=500)
+    unknown_names.delete()
 
 
 def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
-    """Add a name; what is stored is searched for it in the background."""
+    """Add an alias; stored rows are searched for it in the background."""
     by.require("gdpr.manage")
     checked = _checked(new)
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
+        subject = locked_subject(by.workspace_id, subject_id)
         if subject.aliases.count() >= MOST_ALIASES:
             detail = f"A person has at most {MOST_ALIASES} aliases."
-            raise fault(detail, "too_many", "aliases")
-        made = _add(subject, checked, by)
+            raise field_error(detail, "too_many", "aliases")
+        alias = _add(subject, checked, by)
         if subject.opted_out_at is not None:
             suppression.suppress(subject)
         record("alias_added", subject, by, kind=checked.kind)
-    return made
+    return alias
 
 
 def remove_alias(subject_id: str, alias_id: int, *, by: Actor) -> None:
-    """Take a name away; rows that were linked by it stay linked."""
+    """Remove an alias; rows that were linked by it stay linked."""
     by.require("gdpr.manage")
     with transaction.atomic():
-        subject = alive(by.workspace_id, subject_id)
-        found = subject.aliases.filter(pk=alias_id).first()
-        if found is None:
+        subject = locked_subject(by.workspace_id, subject_id)
+        alias = subject.aliases.filter(pk=alias_id).first()
+        if alias is None:
             raise errors.NotFound
-        kind = found.kind
-        found.delete()
+        kind = alias.kind
+        alias.delete()
         record("alias_removed", subject, by, kind=kind)

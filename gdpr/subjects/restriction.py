@@ -1,7 +1,7 @@
-"""A person's data is kept and not used: out of recall, search, lists and prompts.
+"""Restriction: data is kept but not used in recall, search, lists and prompts.
 
-Entries are marked, so that every query leaves them out; files are masked when they are
-read. What is written about the person afterwards is marked as it comes in.
+Entries are marked, and every query leaves them out; files are masked when they are
+read. New entries about the person are marked when they are written.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ REASON_CHARS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """Place → entries that a person said are about the subject, or stay in use."""
+class RowDecisions:
+    """Decisions on rows, place → entry ids: about the subject, or to stay in use."""
 
     confirmed: Mapping[str, frozenset[str]]
-    spared: Mapping[str, frozenset[str]]
+    staying: Mapping[str, frozenset[str]]
 
 
-def _record(verb: str, subject: Subject, moved: int, by: Actor) -> None:
+def _record(verb: str, subject: Subject, count: int, by: Actor) -> None:
     new = NewEntry(
         entry_type=f"gdpr.{verb}",
         severity=Severity.NOTICE,
-        summary=f"Subject {subject.pk}: {verb}, {moved:,} entries",
-        payload={"subject_id": subject.pk, "entries": moved},
+        summary=f"Subject {subject.pk}: {verb}, {count:,} entries",
+        payload={"subject_id": subject.pk, "entries": count},
     )
     journal.write([new], by=by)
 
@@ -57,12 +57,13 @@ def _batches(ids: list[str]) -> Iterator[list[str]]:
     yield from (list(batch) for batch in erasure.batches(ids))
 
 
-def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> int:
-    """Keep everything about a person out of use; return how many entries it is now.
+def restrict(
+    subject: Subject, *, by: Actor, decisions: RowDecisions | None = None
+) -> int:
+    """Take all entries about a person out of use; return how many are restricted now.
 
-    The flag comes first: what is written meanwhile is marked by its writer. ``judged``
-    is what a person decided on single entries. Safe to repeat, also after a crash
-    half-way.
+    The flag is set first, so that entries written meanwhile are marked on writing.
+    ``judged`` are decisions on single entries. Safe to repeat, also after a crash.
     """
     by.require("gdpr.manage", subject.workspace_id)
     with transaction.atomic():
@@ -71,18 +72,18 @@ def restrict(subject: Subject, *, by: Actor, judged: Judged | None = None) -> in
         live.save(update_fields=["restricted_at"])
     for alias in live.aliases.select_related("subject").order_by("pk"):
         backfill.sweep_alias(alias)
-    if judged is not None:
-        _link_confirmed(live, judged)
-    moved = keep_out(live)
-    if judged is not None:
-        moved -= _free_spared(live, judged)
+    if decisions is not None:
+        _link_confirmed(live, decisions)
+    count = restrict_linked(live)
+    if decisions is not None:
+        count -= _release_kept(live, decisions)
     subject.restricted_at = live.restricted_at
-    _record("restricted", live, moved, by)
-    return moved
+    _record("restricted", live, count, by)
+    return count
 
 
-def _link_confirmed(subject: Subject, judged: Judged) -> None:
-    """Link the entries of which a person said that they are about this one."""
+def _link_confirmed(subject: Subject, decisions: RowDecisions) -> None:
+    """Link the entries that were confirmed to be about the subject."""
     for place in _PLACES:
         SubjectLink.objects.bulk_create(
             [
@@ -93,55 +94,56 @@ def _link_confirmed(subject: Subject, judged: Judged) -> None:
                     row_id=row_id,
                     via=Via.NAMED,
                 )
-                for row_id in sorted(judged.confirmed.get(place, ()))
+                for row_id in sorted(decisions.confirmed.get(place, ()))
             ],
             ignore_conflicts=True,
             batch_size=500,
         )
 
 
-def _free_spared(subject: Subject, judged: Judged) -> int:
-    """Give back the entries of which a person said that they stay; return how many."""
+def _release_kept(subject: Subject, decisions: RowDecisions) -> int:
+    """Unlink and release the entries that were decided to stay; return how many."""
     linked = set(_linked(subject))
-    ids = {one for place in _PLACES for one in judged.spared.get(place, ())} & linked
-    freed = 0
+    ids = {
+        row_id for place in _PLACES for row_id in decisions.staying.get(place, ())
+    } & linked
+    count = 0
     for batch in _batches(sorted(ids)):
         rows = SubjectLink.objects.filter(
             workspace_id=subject.workspace_id, subject_id=subject.pk
         )
         rows.filter(place__in=_PLACES, row_id__in=batch).delete()
-        free = sorted(set(batch) - _also_barred(subject, batch))
-        freed += visibility.lift(subject.workspace_id, free)
-        freed += compaction.lift(subject.workspace_id, free)
-    return freed
+        free = sorted(set(batch) - _restricted_for_others(subject, batch))
+        count += visibility.lift(subject.workspace_id, free)
+        count += compaction.lift(subject.workspace_id, free)
+    return count
 
 
-def keep_out(subject: Subject) -> int:
-    """Take the entries a person is linked with out of use; return how many they are."""
-    about = _linked(subject)
-    for batch in _batches(about):
+def restrict_linked(subject: Subject) -> int:
+    """Take the entries linked to a person out of use; return how many."""
+    row_ids = _linked(subject)
+    for batch in _batches(row_ids):
         visibility.restrict(subject.workspace_id, batch)
         compaction.restrict(subject.workspace_id, batch)
-    return len(about)
+    return len(row_ids)
 
 
-def _also_barred(subject: Subject, ids: list[str]) -> set[str]:
-    """Return which entries another restricted person keeps out of use."""
+def _restricted_for_others(subject: Subject, ids: list[str]) -> set[str]:
+    """Return which entries are also linked to another restricted person."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id,
         place__in=_PLACES,
         row_id__in=ids,
         subject__restricted_at__isnull=False,
     )
-    others = rows.exclude(subject_id=subject.pk)
-    return set(others.values_list("row_id", flat=True))
+    other_subjects = rows.exclude(subject_id=subject.pk)
+    return set(other_subjects.values_list("row_id", flat=True))
 
 
 def lift(subject: Subject, reason: str, *, by: Actor) -> int:
     """End a restriction; return how many entries came back into use.
 
-    The reason is asked for and kept beside the subject, not in the journal: it may name
-    somebody.
+    The reason is stored with the subject, not in the journal: it may name somebody.
     """
     by.require("gdpr.manage", subject.workspace_id)
     if not reason.strip() or not entries.is_storable(reason):
@@ -159,11 +161,11 @@ def lift(subject: Subject, reason: str, *, by: Actor) -> int:
         )
         live.restricted_at = None
         live.save(update_fields=["restricted_at"])
-    moved = 0
+    count = 0
     for batch in _batches(_linked(live)):
-        free = sorted(set(batch) - _also_barred(live, batch))
-        moved += visibility.lift(live.workspace_id, free)
-        moved += compaction.lift(live.workspace_id, free)
+        released_ids = sorted(set(batch) - _restricted_for_others(live, batch))
+        count += visibility.lift(live.workspace_id, released_ids)
+        count += compaction.lift(live.workspace_id, released_ids)
     subject.restricted_at = None
-    _record("restriction_lifted", live, moved, by)
-    return moved
+    _record("restriction_lifted", live, count, by)
+    return count

@@ -1,9 +1,9 @@
-"""Addresses that stand beside a person and are not registered as theirs.
+"""Suggested aliases: addresses near a person's name that are not registered as theirs.
 
-An erasure finds a person by their names; an address that nobody registered stays. So
-what writers name together with a person, or set beside their name, is put before
-people: theirs, or not. Nothing is kept of it until somebody decides, and then only a
-keyed digest of what is not theirs.
+An erasure finds a person by their aliases; an unregistered address would stay. So
+addresses that writers give together with a person, or that are near the name in a text,
+are suggested, and somebody decides whether they are the person's. Nothing is stored
+before the decision, and then only a keyed digest of what is not theirs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db import transaction
 
 from gdpr import suppression
 from gdpr.data_map import registry, row_text
-from gdpr.data_map.base import SAMPLE_CHARS, Fate, Found, Person
+from gdpr.data_map.base import SAMPLE_CHARS, Fate, Person, RowMatch
 from gdpr.linking import JOURNAL
 from gdpr.matching import patterns, proximity
 from gdpr.matching.matcher import Matcher, Name, Sign
@@ -28,15 +28,15 @@ from memory.models import SubjectMention
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# Where people write; the other places follow these, or hold no sentence.
+# Places with free text; the others are derived from these or hold no sentences.
 PLACES: Final = (
     "journal", "archive", "records", "held", "files", "proposals", "recall_checks",
 )  # fmt: skip
-MOST: Final = 20
+MAX_NEIGHBOURS: Final = 20
 SAMPLES: Final = 3
 REPEATED: Final = 2
-# Of a row as a holder exports it: what is no text of anybody's.
-_FACTS: Final = frozenset(
+# Fields of an exported row that hold no free text.
+_NON_TEXT_FIELDS: Final = frozenset(
     "place id ts seq entry_type severity priority archived_at updated_at tier"
     " actor_type actor_id crew_id agent_id".split()
 )
@@ -44,9 +44,9 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One address: in how many rows it stands beside the person, and why it counts.
+    """A suggested address: in how many rows it is near the person, and why it counts.
 
-    ``key`` is its keyed digest, by which a plan knows it without its words.
+    ``key`` is its keyed digest, which a plan stores instead of the address.
     """
 
     kind: str
@@ -58,119 +58,125 @@ class Neighbour:
 
     @property
     def label(self) -> str:
-        """The kind in words."""
         return str(AliasKind(self.kind).label)
 
 
 @dataclass(slots=True)
-class _Sight:
-    """What was seen of one address."""
+class _Sighting:
+    """The occurrences of one address."""
 
     kind: str
     value: str
-    named: int = 0
-    near: dict[Nearness, int] = field(default_factory=dict)
+    mentions: int = 0
+    counts: dict[Nearness, int] = field(default_factory=dict)
     samples: list[str] = field(default_factory=list)
     rows: set[tuple[str, str]] = field(default_factory=set)
 
-    def count(self, least: Nearness) -> int:
-        return sum(number for near, number in self.near.items() if near >= least)
+    def count(self, minimum: Nearness) -> int:
+        return sum(
+            number for nearness, number in self.counts.items() if nearness >= minimum
+        )
 
 
-class _Seen:
-    """Everything that was seen beside one person."""
+class _Sightings:
+    """The addresses near one person."""
 
     def __init__(self, person: Person) -> None:
         self._person = person
-        self._closer = person.matcher.for_redaction()
-        self._nobody: dict[str, bool] = {}
-        self._together: dict[str, list[_Sight]] = {}
-        self.sights: dict[tuple[str, str], _Sight] = {}
+        self._matcher = person.matcher.for_redaction()
+        self._unregistered: dict[str, bool] = {}
+        self._by_mention: dict[str, list[_Sighting]] = {}
+        self.sights: dict[tuple[str, str], _Sighting] = {}
 
-    def _is_free(self, value: str) -> bool:
-        """Whether an address is nobody's yet, as far as anybody told us."""
-        if value not in self._nobody:
-            mine, others = self._person.matcher, self._person.others
-            known = max(mine.who(value), others.who(value))
-            self._nobody[value] = known is Sign.NONE
-        return self._nobody[value]
+    def _is_unregistered(self, value: str) -> bool:
+        """Whether an address is no alias of anybody."""
+        if value not in self._unregistered:
+            own, other_people = self._person.matcher, self._person.others_matcher
+            sign = max(own.sign_of_value(value), other_people.sign_of_value(value))
+            self._unregistered[value] = sign is Sign.NONE
+        return self._unregistered[value]
 
-    def _sight(self, kind: str, value: str) -> _Sight:
+    def _sight(self, kind: str, value: str) -> _Sighting:
         key = (kind, patterns.folded(kind, value))
-        return self.sights.setdefault(key, _Sight(kind, value))
+        return self.sights.setdefault(key, _Sighting(kind, value))
 
-    def named(self, row_id: str, value: str) -> None:
-        """Note a name that a writer gave together with the person's."""
+    def add_mention(self, row_id: str, value: str) -> None:
+        """Count a name that a writer gave together with the person's."""
         kind = proximity.kind_of(value) or "name"
-        if not self._is_free(value):
+        if not self._is_unregistered(value):
             return
         sight = self._sight(kind, value)
-        sight.named += 1
+        sight.mentions += 1
         sight.rows.add((JOURNAL, row_id))
-        self._together.setdefault(row_id, []).append(sight)
+        self._by_mention.setdefault(row_id, []).append(sight)
 
     def read(self, place: str, row_id: str, text: str) -> None:
-        """Note every address in a row about the person."""
+        """Count every address in a row about the person."""
         if place == JOURNAL:
-            self._told(row_id, text)
-        found = proximity.addresses(text) if proximity.may(text) else []
-        if not any(self._is_free(one.value) for one in found):
+            self._add_mention_samples(row_id, text)
+        addresses = (
+            proximity.addresses(text) if proximity.may_hold_address(text) else []
+        )
+        if not any(self._is_unregistered(address.value) for address in addresses):
             return
-        spans = self._closer.spans(text)
-        near = proximity.nearness(text, spans, found, row_text.SEAM)
+        spans = self._matcher.spans(text)
+        distances = proximity.nearness(text, spans, addresses, row_text.SEAM)
         best: dict[tuple[str, str], tuple[Nearness, Address]] = {}
-        for one, how in near.items():
-            key = (one.kind, patterns.folded(one.kind, one.value))
-            if self._is_free(one.value) and how >= best.get(key, (how, one))[0]:
-                best[key] = (how, one)
-        for how, one in best.values():
-            # In a file whole lives stand side by side.
-            if how > Nearness.FAR or place != "files":
-                sight = self._sight(one.kind, one.value)
-                sight.near[how] = sight.near.get(how, 0) + 1
+        for address, nearness in distances.items():
+            key = (address.kind, patterns.folded(address.kind, address.value))
+            if (
+                self._is_unregistered(address.value)
+                and nearness >= best.get(key, (nearness, address))[0]
+            ):
+                best[key] = (nearness, address)
+        for nearness, address in best.values():
+            # A file is about many people: far apart means nothing there.
+            if nearness > Nearness.FAR or place != "files":
+                sight = self._sight(address.kind, address.value)
+                sight.counts[nearness] = sight.counts.get(nearness, 0) + 1
                 sight.rows.add((place, row_id))
                 if len(sight.samples) < SAMPLES:
-                    sight.samples.append(self._sample(text, one))
+                    sight.samples.append(self._sample(text, address))
 
-    def _told(self, row_id: str, text: str) -> None:
-        """Keep what an entry says whose writer named somebody beside the person."""
-        for sight in self._together.get(row_id, ()):
+    def _add_mention_samples(self, row_id: str, text: str) -> None:
+        """Keep a sample of an entry whose writer gave another name with the person."""
+        for sight in self._by_mention.get(row_id, ()):
             if len(sight.samples) < SAMPLES:
-                sight.samples.append(self._shown(text[:SAMPLE_CHARS]))
+                sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
-    def _sample(self, text: str, one: Address) -> str:
-        room = max(0, SAMPLE_CHARS - len(one.value)) // 2
-        return self._shown(text[max(0, one.start - room) : one.end + room])
+    def _sample(self, text: str, address: Address) -> str:
+        room = max(0, SAMPLE_CHARS - len(address.value)) // 2
+        return self._masked(text[max(0, address.start - room) : address.end + room])
 
-    def _shown(self, cut: str) -> str:
-        shown = self._person.others.mask(
-            cut.replace(row_text.SEAM, " · "), row_text.OTHERS
+    def _masked(self, cut_text: str) -> str:
+        masked = self._person.others_matcher.mask(
+            cut_text.replace(row_text.SEAM, " · "), row_text.OTHERS_MARK
         )
-        return " ".join(shown.split())
+        return " ".join(masked.split())
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def _texts(person: Person, place: str, ids: list[str]) -> Iterator[tuple[str, str]]:
-    alone = replace(person, others=Matcher([]))
-    found = [Found(row_id, Fate.KEEP, "") for row_id in ids]
-    for told in registry.named(place).export(alone, found):
-        texts = (row_text.plain(v) for k, v in told.items() if k not in _FACTS)
-        yield str(told["id"]), row_text.joined(texts)
+    unmasked = replace(person, others_matcher=Matcher([]))
+    rows = [RowMatch(row_id, Fate.KEEP, "") for row_id in ids]
+    for row in registry.by_name(place).export(unmasked, rows):
+        texts = (row_text.plain(v) for k, v in row.items() if k not in _NON_TEXT_FIELDS)
+        yield str(row["id"]), row_text.join_texts(texts)
 
 
 def _mentions(person: Person, ids: list[str]) -> Iterator[tuple[str, str]]:
     rows = SubjectMention.objects.filter(workspace_id=person.workspace_id)
     for part in row_text.batches(ids):
-        some = rows.filter(entry_id__in=part).order_by("entry_id", "pk")
-        yield from some.values_list("entry_id", "alias")
+        mentions = rows.filter(entry_id__in=part).order_by("entry_id", "pk")
+        yield from mentions.values_list("entry_id", "alias")
 
 
-def _why(sight: _Sight, *, alike: bool) -> str:
-    """Return why an address is worth a question; empty when it is not."""
-    if proximity.is_role(sight.kind, sight.value) and not alike:
+def _reason(sight: _Sighting, *, is_alike: bool) -> str:
+    """Return why an address is suggested; empty when it is not."""
+    if proximity.is_role(sight.kind, sight.value) and not is_alike:
         return ""
-    # Two names of two people stand together all the time.
-    if sight.named and (alike or sight.kind != "name"):
+    # Names of two people are often given together.
+    if sight.mentions and (is_alike or sight.kind != "name"):
         return "Writers name it together with this person."
     if sight.kind == "name":
         return ""
@@ -178,41 +184,43 @@ def _why(sight: _Sight, *, alike: bool) -> str:
         return "It stands right beside a name of theirs."
     if sight.count(Nearness.CLOSE) >= REPEATED:
         return "It stands near a name of theirs, again and again."
-    return "It looks like their name, in rows about them." if alike else ""
+    return "It looks like their name, in rows about them." if is_alike else ""
 
 
-def found(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
-    """Return what stands beside a person in some rows and waits for a decision.
+def neighbours_of(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
+    """Return the addresses near a person that nobody decided on, the likeliest first.
 
-    ``rows`` is place → ids of rows about the person. The likeliest come first.
+    ``rows`` is place → ids of rows about the person.
     """
-    seen = _Seen(person)
+    sightings = _Sightings(person)
     for place in PLACES:
         ids = list(rows.get(place, ()))
         if place == JOURNAL:
             for row_id, alias in _mentions(person, ids):
-                seen.named(row_id, alias)
+                sightings.add_mention(row_id, alias)
         for row_id, text in _texts(person, place, ids) if ids else ():
-            seen.read(place, row_id, text)
+            sightings.read(place, row_id, text)
     own = proximity.own_words(person.matcher.names_known)
-    aside = _dismissed(person.workspace_id, person.subject_id)
-    kept: list[tuple[tuple[Any, ...], Neighbour]] = []
-    for sight in seen.sights.values():
-        alike = proximity.is_alike(sight.kind, sight.value, own)
-        why = _why(sight, alike=alike)
+    dismissed = _dismissed(person.workspace_id, person.subject_id)
+    ranked: list[tuple[tuple[Any, ...], Neighbour]] = []
+    for sight in sightings.sights.values():
+        is_alike = proximity.is_alike(sight.kind, sight.value, own)
+        reason = _reason(sight, is_alike=is_alike)
         key = digest(person.workspace_id, sight.kind, sight.value)
-        if why and key not in aside:
-            rank = (not alike, -len(sight.rows), sight.kind, sight.value)
+        if reason and key not in dismissed:
+            rank = (not is_alike, -len(sight.rows), sight.kind, sight.value)
             count, samples = len(sight.rows), sight.samples
-            one = Neighbour(sight.kind, sight.value, key, count, why, samples)
-            kept.append((rank, one))
-    return [one for _, one in sorted(kept, key=lambda pair: pair[0])][:MOST]
+            neighbour = Neighbour(sight.kind, sight.value, key, count, reason, samples)
+            ranked.append((rank, neighbour))
+    return [neighbour for _, neighbour in sorted(ranked, key=lambda pair: pair[0])][
+        :MAX_NEIGHBOURS
+    ]
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
 def digest(workspace_id: str, kind: str, value: str) -> str:
-    """Return the keyed digest by which an address is known without its words."""
-    return suppression.aside(workspace_id, kind, value)
+    """Return the keyed digest of an address."""
+    return suppression.dismissal_digest(workspace_id, kind, value)
 
 
 def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
@@ -220,42 +228,42 @@ def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
     return frozenset(rows.values_list("digest", flat=True))
 
 
-def dismiss(subject_id: str, what: NewAlias, *, by: Actor) -> Dismissal:
-    """Write down that an address is not this person's; safe to repeat."""
+def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
+    """Record that an address is not this person's; safe to repeat."""
     by.require("gdpr.manage")
     with transaction.atomic():
-        subject = subjects.alive(by.workspace_id, subject_id)
-        value = subjects.text_of(what.value, subjects.VALUE_CHARS, "value")
-        folded = patterns.folded(what.kind, value)
+        subject = subjects.locked_subject(by.workspace_id, subject_id)
+        value = subjects.clean_text(alias.value, subjects.VALUE_CHARS, "value")
+        folded = patterns.folded(alias.kind, value)
         if not folded:
-            raise subjects.fault("This is no address.", "bad_alias", "value")
-        if subject.aliases.filter(kind=what.kind, folded=folded).exists():
+            raise subjects.field_error("This is no address.", "bad_alias", "value")
+        if subject.aliases.filter(kind=alias.kind, folded=folded).exists():
             detail = "It is an alias of theirs; remove it there."
             raise errors.Conflict(detail, code="alias_known")
-        made, new = Dismissal.objects.get_or_create(
+        dismissal, new = Dismissal.objects.get_or_create(
             workspace_id=by.workspace_id,
             subject=subject,
-            digest=digest(by.workspace_id, what.kind, value),
+            digest=digest(by.workspace_id, alias.kind, value),
             defaults={"decided_by": by.label},
         )
         if new:
-            subjects.record("beside_dismissed", subject, by, kind=what.kind)
-    return made
+            subjects.record("beside_dismissed", subject, by, kind=alias.kind)
+    return dismissal
 
 
 # ── In a plan ────────────────────────────────────────────────────────────────
-def told(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
-    """Return what a plan keeps: digests and numbers, no word."""
+def plan_lines(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
+    """Return what a plan stores: kinds, digests and counts, no address."""
     return [{"kind": n.kind, "key": n.key, "rows": n.rows} for n in neighbours]
 
 
-def undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
-    """Return how many of a plan's addresses nobody has decided on yet."""
-    keys = {str(one.get("key")) for one in plan.get("beside", ())}
+def count_undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
+    """Return how many of a plan's addresses are not decided on."""
+    keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:
         return 0
-    home = subject.workspace_id
-    mine = Alias.objects.filter(workspace_id=home, subject_id=subject.pk)
-    names = [Name(subject.pk, one.kind, one.value) for one in mine]
-    theirs = {digest(home, one.kind, one.value) for one in names}
-    return len(keys - theirs - _dismissed(home, subject.pk))
+    workspace_id = subject.workspace_id
+    aliases = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject.pk)
+    names = [Name(subject.pk, entry.kind, entry.value) for entry in aliases]
+    alias_digests = {digest(workspace_id, entry.kind, entry.value) for entry in names}
+    return len(keys - alias_digests - _dismissed(workspace_id, subject.pk))

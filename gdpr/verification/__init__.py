@@ -1,6 +1,7 @@
-"""What is left of a person after an erasure: making it vanish, and searching for it.
+"""Verification of an erasure: clean the database's files, search for remaining matches.
 
-``needles`` are byte strings and a fast search for many of them at once; ``stored`` is
-what rows and known files say, ``raw`` the bytes of every file, ``paths`` the ways by
-which one would read; ``sqlite`` and ``postgres`` do the physical work of each database.
+``search`` runs everything: ``read_paths`` searches as a user would, ``byte_search``
+finds many byte strings at once, ``file_scan`` applies it to every file, and
+``expected_words`` reads the rows and files that stay. ``sqlite`` and ``postgres``
+remove deleted text from each database's files. ``report`` has the counts.
 """

@@ -1,8 +1,8 @@
-"""What rows and known files say: the words that stay, and whose they are no matter.
+"""The text of rows and known files that stay: its words are expected in the bytes.
 
-A word taken from an erased row proves nothing when somebody else's row holds it too.
-So everything that can be read is read once, in every workspace, and what is found there
-is sought no longer in the raw bytes: any hit that is left is a trace.
+A word of an erased row proves nothing when a row that stays has it too. So everything
+readable is read once, in every workspace, and the words found there are dropped: any
+remaining hit in the raw bytes is a trace.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from memory.models import MemoryFile, MemoryVersion
 
 BUFFER: Final = 1024 * 1024
 ROWS: Final = 2_000
-# A virtual table's own tables hold an index of words, not words that somebody reads.
+# The shadow tables of a virtual table hold a word index, not readable text.
 _SHADOWS: Final = re.compile(r"_fts(_(data|idx|docsize|config|content))?$")
 
 
-def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
-    """Return texts in large pieces; a zero keeps one text's end from the next."""
-    waiting: list[bytes] = []
+def _join_texts(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield texts joined to large pieces, separated by NUL."""
+    pending: list[bytes] = []
     size = 0
     for text in texts:
-        waiting.append(text)
+        pending.append(text)
         size += len(text) + 1
         if size >= BUFFER:
-            yield b"\x00".join(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield b"\x00".join(waiting)
+            yield b"\x00".join(pending)
+            pending, size = [], 0
+    if pending:
+        yield b"\x00".join(pending)
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────
@@ -52,7 +52,7 @@ def _sqlite_tables(link: sqlite3.Connection) -> list[str]:
 
 
 def _columns(link: sqlite3.Connection, table: str) -> tuple[list[str], list[str]]:
-    """Return a table's columns that hold words, and those that hold bytes.
+    """Return a table's text columns and its byte columns.
 
     Numbers and moments name nobody.
     """
@@ -66,15 +66,15 @@ def _columns(link: sqlite3.Connection, table: str) -> tuple[list[str], list[str]
 
 
 def _sqlite_sql(table: str, columns: Sequence[str]) -> str:
-    """Return the query of some columns of a table, each row one value."""
+    """Return the query that joins some columns of each row to one value."""
     parts = [f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns]
     return f'SELECT {" || char(0) || ".join(parts)} FROM "{table}"'  # noqa: S608
 
 
 def _sqlite_texts() -> Iterator[bytes]:
-    """Read every row past the application's connection, which knows only its models.
+    """Read every row on a separate read-only connection.
 
-    Words come before bytes: vectors are most of a database, and mostly all is found.
+    Text before byte columns: vectors are most of a database, and are rarely needed.
     """
     path = Path(str(connection.settings_dict["NAME"])).resolve()
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as link:
@@ -84,7 +84,7 @@ def _sqlite_texts() -> Iterator[bytes]:
             for table, columns in kinds.items():
                 if not columns[kind]:
                     continue
-                # One short look after the other: a long one keeps the log from ending.
+                # Short queries: a long read blocks the log's truncation.
                 for (value,) in link.execute(_sqlite_sql(table, columns[kind])):
                     yield value if isinstance(value, bytes) else bytes(value or b"")
 
@@ -105,23 +105,23 @@ def _postgres_texts() -> Iterator[bytes]:
 
 
 def rows() -> Iterator[bytes]:
-    """Return what every row of every table says, in large pieces."""
+    """Yield the text of every row of every table, in large pieces."""
     lite = connection.vendor == "sqlite"
-    return _joined(_sqlite_texts() if lite else _postgres_texts())
+    return _join_texts(_sqlite_texts() if lite else _postgres_texts())
 
 
 def terms() -> Iterator[bytes]:
-    """Return the words of the indexes: a stem need not be part of any text.
+    """Yield the terms of the word indexes: a stem need not occur in any text.
 
-    That a term stands for a row that is gone is another question, and asked as well.
+    Whether a term belongs to an erased row is checked elsewhere (``sqlite.stale``).
     """
     if connection.vendor == "sqlite":
-        yield from _joined(term.encode() for _, term, _ in sqlite.vocabulary())
+        yield from _join_texts(term.encode() for _, term, _ in sqlite.vocabulary())
 
 
 # ── Files ────────────────────────────────────────────────────────────────────
 class KnownFiles:
-    """The files that a row stands for, and those that come with the software."""
+    """The files that belong to a row, and those that come with the software."""
 
     def __init__(self) -> None:
         self._root = Path(settings.DATA_DIR)
@@ -134,7 +134,7 @@ class KnownFiles:
         self._paths = set(live.values_list("path", flat=True))
 
     def __call__(self, path: Path) -> bool:
-        """Whether somebody owns a file; it is read with the rows."""
+        """Whether a file belongs to a row or the software."""
         if not path.is_relative_to(self._root):
             return False
         parts = path.relative_to(self._root).parts
@@ -145,31 +145,31 @@ class KnownFiles:
         return parts[0] == "static"
 
 
-def files(known: KnownFiles, overlap: int) -> Iterator[bytes]:
-    """Return what known files say."""
+def files(known_files: KnownFiles, overlap: int) -> Iterator[bytes]:
+    """Yield the content of known files in pieces."""
     for path in file_scan.files():
-        if known(path):
+        if known_files(path):
             yield from file_scan.pieces(path, overlap)
 
 
-def shared(finder: Finder, known: KnownFiles) -> set[bytes]:
-    """Return the needles that lie in what stays; each is looked for until found."""
-    seen: set[bytes] = set()
-    # The cheap sources first: mostly nothing is left to ask the rows for.
-    for source in (terms, lambda: files(known, finder.longest), rows):
+def shared_patterns(finder: Finder, known_files: KnownFiles) -> set[bytes]:
+    """Return the patterns that occur in what stays; each is dropped once found."""
+    patterns: set[bytes] = set()
+    # Cheap sources first: mostly no pattern is left for the rows.
+    for source in (terms, lambda: files(known_files, finder.longest), rows):
         if len(finder):
-            seen |= _seen_in(source(), finder)
-    return seen
+            patterns |= _patterns_in(source(), finder)
+    return patterns
 
 
-def _seen_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
-    """Return the needles that lie in a source, read until there is none to look for."""
-    seen: set[bytes] = set()
+def _patterns_in(source: Iterable[bytes], finder: Finder) -> set[bytes]:
+    """Return the patterns in a source, read until all are found."""
+    patterns: set[bytes] = set()
     for piece in source:
-        hits = finder.found(piece)
+        hits = finder.find(piece)
         if hits:
-            seen |= hits
+            patterns |= hits
             finder.drop(hits)
             if not len(finder):
                 break
-    return seen
+    return patterns

@@ -1,4 +1,4 @@
-"""The bytes of every file: what a reader with the disk in hand would find."""
+"""Searching the bytes of every file, as a reader of the raw disk would."""
 
 from __future__ import annotations
 
@@ -16,43 +16,45 @@ from gdpr.data_map.base import Trace
 from gdpr.verification.byte_search import Finder
 from gdpr.verification.report import Report
 
-# What the search works out about a piece has to fit into the processor's own memory.
+# A piece's intermediate results have to fit into the processor's cache.
 PIECE: Final = 1024 * 1024
-# What a short name needs around it, to be told from chance.
-SPARE: Final = 8
-BESIDE: Final = ("", "-wal", "-shm", "-journal")
+# The context of a short name that is needed to tell it from chance.
+MARGIN: Final = 8
+DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 
-def _silent() -> None:
+def _no_beat() -> None:
     return None
 
 
 def files(*roots: Path) -> Iterator[Path]:
-    """Return every plain file of the installation, wherever its database lies."""
-    seen = set()
+    """Yield every regular file of the installation and its database."""
+    visited = set()
     for root in (Path(settings.DATA_DIR), *roots):
         for folder, _, names in os.walk(root, followlinks=False):
             for name in sorted(names):
                 path = Path(folder) / name
                 if path.is_file() and not path.is_symlink():
-                    seen.add(path)
+                    visited.add(path)
                     yield path
     if connection.vendor == "sqlite":
         database = Path(str(connection.settings_dict["NAME"]))
-        for ending in BESIDE:
+        for ending in DATABASE_SUFFIXES:
             path = database.with_name(database.name + ending)
-            if path.is_file() and path not in seen:
+            if path.is_file() and path not in visited:
                 yield path
 
 
-def named(path: Path, finder: Finder) -> str:
-    """Return where a file lies; a name with a person in it is told by its digest."""
+def display_path(path: Path, finder: Finder) -> str:
+    """Return a file's path; a path that names a person is replaced by a digest."""
     root = Path(settings.DATA_DIR)
-    shown = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
-    if not finder.found(shown.encode("utf-8", "surrogateescape")):
-        return shown
-    top = Path(shown).parts[0]
-    return f"{top}/…{hashlib.sha256(shown.encode(errors='replace')).hexdigest()[:12]}"
+    relative = str(path.relative_to(root)) if path.is_relative_to(root) else path.name
+    if not finder.find(relative.encode("utf-8", "surrogateescape")):
+        return relative
+    top = Path(relative).parts[0]
+    return (
+        f"{top}/…{hashlib.sha256(relative.encode(errors='replace')).hexdigest()[:12]}"
+    )
 
 
 def _is_database(path: Path) -> bool:
@@ -60,22 +62,22 @@ def _is_database(path: Path) -> bool:
     if connection.vendor != "sqlite":
         return False
     name = Path(str(connection.settings_dict["NAME"])).name
-    return path.name in {name + ending for ending in BESIDE}
+    return path.name in {name + ending for ending in DATABASE_SUFFIXES}
 
 
-# Descriptors of the database's own files, by device and inode, open until the process
+# Descriptors of the database's files, by device and inode, open until the process
 # ends: closing *any* descriptor of a file drops every POSIX lock that the process holds
-# on it (sqlite.org/howtocorrupt.html, 2.2). Another process would then take itself for
+# on it (sqlite.org/howtocorrupt.html, 2.2). Another process could then believe to be
 # the last one and delete the log that this one still writes to.
 _kept_open: dict[tuple[int, int], int] = {}
 _opening = threading.Lock()
 
 
 def _descriptor(path: Path) -> int:
-    """Return a descriptor of a file of the database; nobody may close it."""
+    """Return a descriptor of a database file, which must never be closed."""
     with _opening:
-        told = path.stat()
-        key = (told.st_dev, told.st_ino)
+        stat = path.stat()
+        key = (stat.st_dev, stat.st_ino)
         if key not in _kept_open:
             _kept_open[key] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         return _kept_open[key]
@@ -95,12 +97,12 @@ def _of_file(path: Path) -> Iterator[bytes]:
 
 
 def pieces(path: Path, overlap: int) -> Iterator[bytes]:
-    """Return a file in pieces that overlap; one that goes away meanwhile just ends."""
-    kept = b""
+    """Yield a file in overlapping pieces; a file deleted meanwhile just ends."""
+    tail = b""
     try:
         for data in _of_database(path) if _is_database(path) else _of_file(path):
-            yield kept + data
-            kept = data[-overlap:] if overlap else b""
+            yield tail + data
+            tail = data[-overlap:] if overlap else b""
     except OSError:
         return
 
@@ -111,27 +113,27 @@ def search(
     report: Report,
     skip: Callable[[Path], bool],
     roots: Sequence[Path] = (),
-    beat: Callable[[], None] = _silent,
+    beat: Callable[[], None] = _no_beat,
 ) -> dict[bytes, str]:
-    """Search every file for byte strings; return each that was found with its place.
+    """Search every file for byte strings; return each found one with its file's path.
 
-    ``skip`` leaves out files that somebody owns. What was found once is sought no
-    longer. A file that is called by one of the ``names`` is a trace at once. ``beat``
-    is called again and again, and may raise to end it.
+    ``skip`` excludes files. A pattern is dropped once found. A path with one of the
+    ``names`` is added to the report as a trace. ``beat`` is called for every piece and
+    may raise to stop the search.
     """
-    overlap = max(0, finder.longest - 1) + SPARE
+    overlap = max(0, finder.longest - 1) + MARGIN
     first: dict[bytes, str] = {}
     for path in files(*roots):
-        where = named(path, names)
+        where = display_path(path, names)
         if "…" in where:
-            report.found.append(Trace("files", where, "name of a file"))
+            report.traces.append(Trace("files", where, "name of a file"))
         if skip(path):
             continue
         report.files += 1
         for piece in pieces(path, overlap):
             beat()
             report.bytes += len(piece)
-            hits = finder.found(piece)
+            hits = finder.find(piece)
             if hits:
                 first.update(dict.fromkeys(hits - first.keys(), where))
                 finder.drop(hits)

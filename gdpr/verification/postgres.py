@@ -1,8 +1,8 @@
-"""Making deleted text vanish from PostgreSQL's files, and saying what cannot.
+"""Removing deleted text from PostgreSQL's files, and reporting what cannot be removed.
 
 Dead rows, the word index, long values and the planner's statistics all keep words after
-DELETE and plain VACUUM. VACUUM FULL writes a table anew; it keeps everybody else out of
-that table while it does, so it is asked for with a short patience, again and again.
+DELETE and plain VACUUM. VACUUM FULL rewrites a table under an exclusive lock, so it is
+tried repeatedly with a short lock timeout.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from django.db import DatabaseError, OperationalError, ProgrammingError, connect
 
 TRIES: Final = 30
 WAIT: Final = 0.5
-# Times WAIT: how long a transaction that began before us is waited for.
-LONGEST: Final = 240
-SWITCHES: Final = 4
-# Where the server keeps its write-ahead log.
+# Times WAIT: how long to wait for transactions that began earlier.
+MAX_WAITS: Final = 240
+LOG_SWITCHES: Final = 4
+# The server's folder of the write-ahead log.
 WAL: Final = "pg_wal"
 PATIENCE: Final = "500ms"
-SEEN: Final = (
+OPEN_TRANSACTION: Final = (
     "A transaction of this server that began before the erasure is still open, so that"
     " rewritten tables keep rows it may see. End it and run the case again."
 )
 
 
-def _silent() -> None:
+def _no_beat() -> None:
     return None
 
 
@@ -37,8 +37,8 @@ def _run(sql: str) -> None:
         cursor.execute(sql)
 
 
-def _may(sql: str, params: list[str] | None = None) -> bool:
-    """Do what only some roles may; return whether this one did."""
+def _try(sql: str, params: list[str] | None = None) -> bool:
+    """Run a statement that needs privileges; return whether it was allowed."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
@@ -47,7 +47,7 @@ def _may(sql: str, params: list[str] | None = None) -> bool:
     return True
 
 
-# The planner samples the expressions of an index under the index's own number.
+# The planner stores samples of an index's expressions under the index's own oid.
 _UNSAMPLE: Final = (
     "DELETE FROM pg_statistic WHERE starelid = %s::regclass OR starelid IN"
     " (SELECT indexrelid FROM pg_index WHERE indrelid = %s::regclass)"
@@ -55,7 +55,7 @@ _UNSAMPLE: Final = (
 
 
 def rewrite(table: str) -> bool:
-    """Write a table anew without its dead rows; False when nobody let go of it."""
+    """Rewrite a table without its dead rows; False when the lock was never free."""
     name = connection.ops.quote_name(table)
     for attempt in range(TRIES):
         _run(f"SET lock_timeout = '{PATIENCE}'")
@@ -65,8 +65,8 @@ def rewrite(table: str) -> bool:
             if attempt + 1 < TRIES:
                 time.sleep(WAIT)
         else:
-            # An empty table keeps the samples of its last rows through ANALYZE.
-            _may(_UNSAMPLE, [name, name])
+            # ANALYZE keeps the old samples of an empty table.
+            _try(_UNSAMPLE, [name, name])
             _run(f"ANALYZE {name}")
             return True
         finally:
@@ -74,10 +74,10 @@ def rewrite(table: str) -> bool:
     return False
 
 
-# A rewrite copies dead rows that a transaction begun earlier may still see, whatever
-# that one reads. A lazy vacuum sees none; the planner's sampling, by the same worker,
-# does. The rewrite looks with a snapshot of its own, which reaches back to the oldest
-# transaction that writes, in whatever database of the server.
+# A rewrite copies dead rows that an earlier transaction may still see, whatever tables
+# it reads. A plain autovacuum sees none; an autovacuum ANALYZE
+# does. The rewrite takes a snapshot of its own, which reaches back to the oldest
+# writing transaction in any database of the server.
 _EARLIER: Final = """
     SELECT count(*) FROM (
         SELECT unnest(ARRAY[backend_xid, backend_xmin]) AS xid
@@ -99,32 +99,32 @@ _EARLIER: Final = """
 
 
 def _number() -> str:
-    """Return the number of a transaction that begins and ends now."""
+    """Return the id of a new transaction that ends at once."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT (pg_current_xact_id()::xid)::text")
         return str(cursor.fetchone()[0])
 
 
-def seen_by_nobody(beat: Callable[[], None] = _silent) -> bool:
-    """Wait until no transaction is left that began before this call; False when one is.
+def wait_for_older_transactions(beat: Callable[[], None] = _no_beat) -> bool:
+    """Wait for transactions that began before this call; False when one stays open.
 
-    What was deleted before is then dead for everybody, and a rewrite leaves it out.
+    Then deleted rows are dead for everybody, and a rewrite leaves them out.
     """
     last = _number()
-    for attempt in range(LONGEST):
+    for attempt in range(MAX_WAITS):
         with connection.cursor() as cursor:
             cursor.execute(_EARLIER, [last])
             if not cursor.fetchone()[0]:
                 return True
         beat()
-        if attempt + 1 < LONGEST:
+        if attempt + 1 < MAX_WAITS:
             time.sleep(WAIT)
     return False
 
 
 def _statistics() -> str:
-    """Rewrite the planner's samples, which a superuser alone may."""
-    if _may("VACUUM FULL pg_statistic"):
+    """Rewrite the planner's samples if allowed; return what remains, or empty."""
+    if _try("VACUUM FULL pg_statistic"):
         return ""
     return (
         "Values the planner had sampled (pg_statistic) leave its file with the next"
@@ -133,12 +133,12 @@ def _statistics() -> str:
 
 
 def _log() -> str:
-    """Move the write-ahead log on, as far as this role may."""
-    moved = _may("CHECKPOINT")
-    for _ in range(SWITCHES):
-        moved = _may("SELECT pg_switch_wal()") and moved
-    moved = _may("CHECKPOINT") and moved
-    if moved and not keeps_log():
+    """Switch the write-ahead log as far as allowed; return what remains, or empty."""
+    is_moved = _try("CHECKPOINT")
+    for _ in range(LOG_SWITCHES):
+        is_moved = _try("SELECT pg_switch_wal()") and is_moved
+    is_moved = _try("CHECKPOINT") and is_moved
+    if is_moved and not keeps_log():
         return ""
     return (
         "Segments of the write-ahead log hold earlier states of rows until the server"
@@ -147,7 +147,7 @@ def _log() -> str:
 
 
 def keeps_log() -> bool:
-    """Whether the server keeps old segments of its log for later use."""
+    """Whether the server recycles old segments of its log."""
     return _setting("wal_recycle") != "off"
 
 
@@ -161,30 +161,30 @@ def _setting(name: str) -> str:
 
 
 def clean(
-    tables: Iterable[str], beat: Callable[[], None] = _silent
+    tables: Iterable[str], beat: Callable[[], None] = _no_beat
 ) -> tuple[list[str], list[str], list[str]]:
-    """Rewrite what was touched; return what was done, what remains, what is to do."""
-    done: list[str] = []
-    todo = [] if seen_by_nobody(beat) else [SEEN]
+    """Rewrite tables; return the methods used, what remains, and what is to do."""
+    methods: list[str] = []
+    todo = [] if wait_for_older_transactions(beat) else [OPEN_TRANSACTION]
     for table in sorted(set(tables)):
         if rewrite(table):
-            done.append(f"VACUUM FULL and ANALYZE of {table}")
+            methods.append(f"VACUUM FULL and ANALYZE of {table}")
         else:
             todo.append(f"{table} could not be rewritten: somebody holds it.")
         beat()
-    if not todo and not seen_by_nobody(beat):
-        todo.append(SEEN)
-    remains = [told for told in (_statistics(), _log()) if told]
-    done.append("CHECKPOINT and pg_switch_wal")
+    if not todo and not wait_for_older_transactions(beat):
+        todo.append(OPEN_TRANSACTION)
+    remains = [sentence for sentence in (_statistics(), _log()) if sentence]
+    methods.append("CHECKPOINT and pg_switch_wal")
     remains.append(
         "Replicas, archived segments, base backups and other databases of this server"
         " are out of reach; they end with their own retention."
     )
-    return done, remains, todo
+    return methods, remains, todo
 
 
 def _own_number() -> str:
-    """Return the name of the folders that hold this database and no other."""
+    """Return the oid of this database, the name of its folders."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT oid::text FROM pg_database WHERE datname = current_database()"
@@ -193,9 +193,9 @@ def _own_number() -> str:
 
 
 def roots() -> list[Path]:
-    """Return the folders of the server that may be read from here.
+    """Return the server's data folders, if readable from here.
 
-    Tablespaces hang in the data folder as links, and a walk follows none.
+    Tablespaces are links in the data folder, which ``os.walk`` does not follow.
     """
     top = folder()
     if top is None:
@@ -205,10 +205,10 @@ def roots() -> list[Path]:
     return [top, *spaces]
 
 
-def others() -> Callable[[Path], bool]:
-    """Return what tells the files of other databases of the same server.
+def other_databases() -> Callable[[Path], bool]:
+    """Return a predicate for the files of other databases on the same server.
 
-    What they say about a person is their owners' to erase, and no trace of ours.
+    Their owners have to erase the person there.
     """
     top = folder()
     base, number = (top / "base" if top else None), _own_number()
@@ -223,7 +223,7 @@ def others() -> Callable[[Path], bool]:
 
 
 def folder() -> Path | None:
-    """Return the server's data folder when its files can be read from here."""
+    """Return the server's data folder, None when it is not readable from here."""
     name = _setting("data_directory")
     path = Path(name) if name else None
     try:

@@ -1,7 +1,6 @@
-"""The ways by which somebody would read: each is asked for the person once more.
+"""Searching for the person through the application's read paths.
 
-An answer counts when its text names the person; that a question brings up something
-else is what a search is for.
+A hit counts when its text names the person; other hits are normal search results.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ from memory.rules.permissions import Actor, AgentRole, Role
 AGENTS: Final = 5
 K: Final = 50
 PAGE: Final = 200
-QUESTION: Final = 400
-SEARCHED: Final = "found by the files' search"
+QUERY_CHARS: Final = 400
+FILE_SEARCH: Final = "found by the files' search"
 
 
 def readers(workspace_id: str) -> list[Actor]:
-    """Return who asks: the house, and some agents of different crews."""
-    found, crews = [permissions.system(workspace_id, "gdpr")], set[str]()
+    """Return the actors of the searches: the system, and agents of different crews."""
+    actors, crews = [permissions.system(workspace_id, "gdpr")], set[str]()
     rows = Agent.objects.filter(workspace_id=workspace_id).order_by("-role", "slug")
     for agent in rows:
         if agent.crew_id in crews or len(crews) == AGENTS:
             continue
         crews.add(agent.crew_id)
-        found.append(
+        actors.append(
             Actor(
                 role=Role.AGENT,
                 workspace_id=workspace_id,
@@ -49,11 +48,14 @@ def readers(workspace_id: str) -> list[Actor]:
                 walk_depth=1,
             )
         )
-    return found
+    return actors
 
 
-def _says(person: Person, row: JournalEntry) -> bool:
-    objects = (name_fields.spoken(row.payload_text), name_fields.spoken(row.refs_text))
+def _names_subject(person: Person, row: JournalEntry) -> bool:
+    objects = (
+        name_fields.json_as_text(row.payload_text),
+        name_fields.json_as_text(row.refs_text),
+    )
     text = "\n".join([row.summary, *objects])
     return person.subject_id in person.matcher.names(text)
 
@@ -61,22 +63,22 @@ def _says(person: Person, row: JournalEntry) -> bool:
 def _journal(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     page = queries.journal_page(by, JournalFilter(q=name), limit=PAGE)
     for row in page.entries:
-        if _says(person, row):
+        if _names_subject(person, row):
             yield Trace("journal", row.id, "found by the journal's search")
 
 
 def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     for mode in _modes(person.workspace_id):
         request = recall.Request(query=name, k=K, mode=mode, mark=False)
-        for hit in recall.ask(request, by=by).hits:
-            if _says(person, hit.entry):
+        for hit in recall.search(request, by=by).hits:
+            if _names_subject(person, hit.entry):
                 yield Trace("journal", hit.entry.id, f"recalled, {mode.value} leg")
 
 
 def _modes(workspace_id: str) -> tuple[Mode, ...]:
-    """Return the legs to ask. A matrix that this process does not hold is not loaded.
+    """Return the recall modes to run. A vector matrix is not loaded for this.
 
-    It would be read from the stored vectors, and they were looked at.
+    It would be read from the stored vectors, which were checked already.
     """
     index = engine.vectors()
     scope = VectorScope(workspace_id=workspace_id, model=engine.embedder().model)
@@ -91,32 +93,36 @@ def _files(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     for answer in listing.search(by, name):
         for hit in answer.hits:
             if person.subject_id in person.matcher.names(hit.snippet):
-                yield Trace("files", answer.owner_id, SEARCHED)
+                yield Trace("files", answer.owner_id, FILE_SEARCH)
 
 
-Way = Callable[[Person, str, Actor], Iterator[Trace]]
-WAYS: Final[tuple[Way, ...]] = (_journal, _recall, _files)
+ReadPath = Callable[[Person, str, Actor], Iterator[Trace]]
+READ_PATHS: Final[tuple[ReadPath, ...]] = (_journal, _recall, _files)
 
 
 def search(person: Person) -> tuple[int, list[Trace]]:
-    """Ask every way for every name; return how many questions and what they found."""
-    asked, found = 0, []
-    names = dict.fromkeys(one.value[:QUESTION] for one in person.matcher.searched)
+    """Search every read path for every name; return the number of searches, traces."""
+    count, traces = 0, []
+    names = dict.fromkeys(
+        alias.value[:QUERY_CHARS] for alias in person.matcher.searched
+    )
     try:
         for by in readers(person.workspace_id):
             for name in names:
-                for way in WAYS:
-                    asked += 1
-                    found += _answers(way, person, name, by)
+                for read_path in READ_PATHS:
+                    count += 1
+                    traces += _run_read_path(read_path, person, name, by)
     finally:
-        # The questions were the person's names, and questions are remembered.
+        # The queries were the person's names, and vectors of queries are cached.
         engine.embedder().clear()
-    return asked, list(dict.fromkeys(found))
+    return count, list(dict.fromkeys(traces))
 
 
-def _answers(way: Way, person: Person, name: str, by: Actor) -> list[Trace]:
+def _run_read_path(
+    read_path: ReadPath, person: Person, name: str, by: Actor
+) -> list[Trace]:
     try:
-        return list(way(person, name, by))
+        return list(read_path(person, name, by))
     except errors.Invalid:
-        # A name without a letter or a digit is no question.
+        # A name without a letter or a digit is not a valid query.
         return []

@@ -1,4 +1,4 @@
-"""What a search for residue found: counts, and places without the words in them."""
+"""The report of a search for remaining matches: counts and places, without texts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from gdpr.data_map.base import Trace
 
 @dataclass(slots=True)
 class Report:
-    """How much was searched for and through, and what was found.
+    """How much was searched for, in how much data, and what was found.
 
-    ``shared`` is how many of the strings other people's rows hold too: finding one of
-    these in a file proves nothing, so that they are sought in rows only. ``checkpoint``
-    is SQLite's answer (busy, pages in the log, pages moved), None elsewhere.
+    ``shared`` counts strings that rows which stay contain too: finding one in a file
+    proves nothing. ``checkpoint`` is SQLite's answer (busy, pages in the log, pages
+    moved), None elsewhere.
     """
 
     searches: int = 0
     as_words: int = 0
     in_fields: int = 0
-    sought: int = 0
+    patterns: int = 0
     shared: int = 0
     files: int = 0
     bytes: int = 0
-    found: list[Trace] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
     checkpoint: list[int] | None = None
     methods: list[str] = field(default_factory=list)
     remains: list[str] = field(default_factory=list)
@@ -32,25 +32,25 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        """Nothing was found and nothing is left to do."""
-        return not self.found and not self.todo
+        """Whether nothing was found and nothing is left to do."""
+        return not self.traces and not self.todo
 
-    def told(self) -> dict[str, Any]:
-        """Return the report as JSON; no trace holds a word of anybody."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON for the certificate; traces contain no text."""
         return {
             "searches": self.searches,
             "identifiers": {
                 "sought_as_words": self.as_words,
                 "sought_in_links_and_fields": self.in_fields,
             },
-            "sought": self.sought,
+            "sought": self.patterns,
             "shared": self.shared,
             "files": self.files,
             "bytes_searched": self.bytes,
-            "found": len(self.found),
+            "found": len(self.traces),
             "traces": [
-                {"place": trace.place, "where": trace.where, "what": trace.what}
-                for trace in self.found[:100]
+                {"place": trace.place, "where": trace.where, "what": trace.description}
+                for trace in self.traces[:100]
             ],
             "checkpoint": self.checkpoint,
             "methods": self.methods,

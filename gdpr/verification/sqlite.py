@@ -1,8 +1,8 @@
-"""Making deleted text vanish from SQLite's files, without stopping who appends.
+"""Removing deleted text from SQLite's files, without blocking writers for long.
 
-Deleted rows are zeroed where they lay (``secure_delete``), but three places keep words:
-the segments of the word indexes, the log, and rows deleted before the setting held.
-Merge, checkpoint and, once in a database's life, VACUUM clear these three.
+``secure_delete`` overwrites deleted rows with zeros, but three places keep words: the
+segments of the word indexes, the write-ahead log, and rows deleted before the setting
+was on. Merge, checkpoint and, once in a database's life, VACUUM clear these.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from django.db import OperationalError, connection
 
 from memory.jobs import housekeeping
 
-# PRAGMA user_version of a database whose rows were never deleted in the open.
-ADOPTED: Final = 5_201
+# PRAGMA user_version of a database in which every deletion used secure_delete.
+CLEAN_VERSION: Final = 5_201
 PAGES: Final = 250
-LEAST_PAGES: Final = 50
-MOST_PAGES: Final = 1_000
-# How long a step of the merge may keep appenders out, in seconds.
-HOLD: Final = 0.08
+MIN_PAGES: Final = 50
+MAX_PAGES: Final = 1_000
+# How long a step of the merge may block writers.
+LOCK_SECONDS: Final = 0.08
 PAUSE: Final = 0.01
-LONGEST: Final = 0.3
-MOST_STEPS: Final = 20_000
+MAX_PAUSE_SECONDS: Final = 0.3
+MAX_STEPS: Final = 20_000
 LOCK_MS: Final = 200
 TRIES: Final = 40
 WAIT: Final = 0.25
@@ -34,11 +34,11 @@ WAIT: Final = 0.25
 Beat = Callable[[], None]
 
 
-def _silent() -> None:
+def _no_beat() -> None:
     return None
 
 
-def _one(sql: str) -> Any:
+def _scalar(sql: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(sql)
         row = cursor.fetchone()
@@ -46,19 +46,18 @@ def _one(sql: str) -> Any:
 
 
 def assert_secure() -> None:
-    """Refuse to go on where deleted rows would stay readable."""
-    if int(_one("PRAGMA secure_delete") or 0) != 1:
+    """Raise OperationalError unless ``secure_delete`` is on."""
+    if int(_scalar("PRAGMA secure_delete") or 0) != 1:
         message = "PRAGMA secure_delete is off on this connection."
         raise OperationalError(message)
 
 
 # ── The word indexes ─────────────────────────────────────────────────────────
-def merge_words(beat: Beat = _silent) -> int:
-    """Merge what both word indexes hold to one segment each, in short steps.
+def merge_words(beat: Beat = _no_beat) -> int:
+    """Merge both word indexes to one segment each, in short steps.
 
-    Returns the number of steps. A merge that reaches the oldest segment drops the
-    marks of deleted rows with the words they stood for. Between two steps appenders
-    get their turn.
+    Returns the number of steps. A merge that reaches the oldest segment drops deleted
+    rows' words. Writers get the lock between two steps.
     """
     return sum(_merge(name, beat) for name in housekeeping.INDEXES)
 
@@ -66,24 +65,24 @@ def merge_words(beat: Beat = _silent) -> int:
 def _merge(name: str, beat: Beat) -> int:
     sql = f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)"  # noqa: S608
     pages = PAGES
-    for step in range(MOST_STEPS):
-        began = time.monotonic()
+    for step in range(MAX_STEPS):
+        started = time.monotonic()
         with connection.cursor() as cursor:
             before = _changes(cursor)
             cursor.execute(sql, [pages if step else -pages])
-            done = _changes(cursor) - before < 2
-        held = time.monotonic() - began
-        if done:
-            # What came in between is in young segments of its own, without a word of
-            # what was erased: to rewrite the whole again would only keep others out.
-            if step * HOLD < LONGEST:
+            is_merged = _changes(cursor) - before < 2
+        seconds = time.monotonic() - started
+        if is_merged:
+            # Rows added meanwhile are in new segments without erased words:
+            # rewriting them all again would only block writers.
+            if step * LOCK_SECONDS < MAX_PAUSE_SECONDS:
                 with connection.cursor() as cursor:
                     cursor.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
             return step
         beat()
-        # Whoever waits asks at intervals: the lock is free as long as it was held.
-        time.sleep(min(max(held, PAUSE), LONGEST))
-        pages = max(LEAST_PAGES, min(int(pages * HOLD / held), MOST_PAGES))
+        # Waiting writers poll, so the lock stays free as long as it was held.
+        time.sleep(min(max(seconds, PAUSE), MAX_PAUSE_SECONDS))
+        pages = max(MIN_PAGES, min(int(pages * LOCK_SECONDS / seconds), MAX_PAGES))
     message = f"The word index {name} does not come to an end."
     raise OperationalError(message)
 
@@ -96,25 +95,25 @@ def _changes(cursor: Any) -> int:
 # ── The log ──────────────────────────────────────────────────────────────────
 @contextmanager
 def _patience(milliseconds: int) -> Iterator[None]:
-    """Wait for locks no longer than this: whoever appends waits as long as we do."""
-    before = int(_one("PRAGMA busy_timeout") or 0)
-    _one(f"PRAGMA busy_timeout = {int(milliseconds)}")
+    """Set ``busy_timeout`` for the block: writers are blocked as long as we wait."""
+    before = int(_scalar("PRAGMA busy_timeout") or 0)
+    _scalar(f"PRAGMA busy_timeout = {int(milliseconds)}")
     try:
         yield
     finally:
-        _one(f"PRAGMA busy_timeout = {before}")
+        _scalar(f"PRAGMA busy_timeout = {before}")
 
 
-def checkpoint(beat: Beat = _silent) -> list[int]:
-    """Empty the log into the database; return (busy, pages in it, pages moved).
+def checkpoint(beat: Beat = _no_beat) -> list[int]:
+    """Move the log into the database; return (busy, pages in it, pages moved).
 
-    A reader that began before keeps the log alive (busy = 1). It is asked for again,
-    and when it stays the caller has to say that the log was not emptied.
+    An earlier reader prevents truncation (busy = 1). After ``TRIES`` the caller has to
+    report that the log was not emptied.
     """
     row = [1, -1, -1]
     with _patience(LOCK_MS):
         for attempt in range(TRIES):
-            # Most of the work, without keeping anybody out.
+            # Most of the work, without blocking anybody.
             _row("PRAGMA wal_checkpoint(PASSIVE)")
             row = _row("PRAGMA wal_checkpoint(TRUNCATE)")
             if row[0] == 0:
@@ -134,68 +133,68 @@ def _row(sql: str) -> list[int]:
         return [1, -1, -1]
 
 
-# ── Adoption ─────────────────────────────────────────────────────────────────
-def is_adopted() -> bool:
-    """Whether every deletion in this database's life was one that zeroes."""
-    return int(_one("PRAGMA user_version") or 0) == ADOPTED
+# ── Full rewrite ─────────────────────────────────────────────────────────────
+def is_marked_clean() -> bool:
+    """Whether every deletion in this database's life used ``secure_delete``."""
+    return int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION
 
 
-def adopt() -> bool:
-    """Rewrite a database that somebody else deleted in, once; return whether.
+def rewrite_once() -> bool:
+    """Rewrite the database once, unless it is marked as clean; return whether.
 
-    One deletion without ``secure_delete`` leaves bytes that no later write removes.
+    A deletion without ``secure_delete`` leaves bytes that no later write removes.
     """
-    if is_adopted():
+    if is_marked_clean():
         return False
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
-    mark()
+    mark_clean()
     return True
 
 
-def mark() -> None:
-    """Note that the database is clean from here on."""
-    _one(f"PRAGMA user_version = {ADOPTED}")
+def mark_clean() -> None:
+    """Mark the database as clean from now on."""
+    _scalar(f"PRAGMA user_version = {CLEAN_VERSION}")
 
 
 def has_samples() -> bool:
-    """Whether the planner keeps values of rows, which only ANALYZE takes away."""
-    return bool(_one("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
+    """Whether the planner stores values of rows, which only ANALYZE replaces."""
+    return bool(_scalar("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
 
 
-def clean(beat: Beat = _silent) -> tuple[list[int], list[str]]:
-    """Do all of it; return the checkpoint's answer and what was done, in words."""
+def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
+    """Do all cleaning; return the checkpoint's answer and the methods used."""
     assert_secure()
-    done = ["secure_delete asserted"]
-    if adopt():
-        done.append("VACUUM, for what was deleted before")
+    methods = ["secure_delete asserted"]
+    if rewrite_once():
+        methods.append("VACUUM, for what was deleted before")
     merge_words(beat)
-    done.append("word indexes merged and optimized")
+    methods.append("word indexes merged and optimized")
     if has_samples():
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
-        done.append("ANALYZE")
+        methods.append("ANALYZE")
     row = checkpoint(beat)
-    done.append("wal_checkpoint(TRUNCATE), answer checked")
-    return row, done
+    methods.append("wal_checkpoint(TRUNCATE), answer checked")
+    return row, methods
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
-_GONE: Final = {
+# ── Term lists ───────────────────────────────────────────────────────────────
+_STALE_SQL: Final = {
     "journal_fts": "SELECT c.docid IS NULL OR c.erased_at IS NOT NULL AS gone"
     " FROM temp.journal_fts_words v LEFT JOIN journal_entries c ON c.docid = v.doc",
     "chunks_fts": "SELECT c.id IS NULL AS gone"
     " FROM temp.chunks_fts_words v LEFT JOIN memory_chunks c ON c.id = v.doc",
 }
-# A word of more rows than these says nothing about one person.
-RARE: Final = 200
-MOST_ASKED: Final = 1_000
+# A term in more rows than these says nothing about one person.
+MAX_TERM_ROWS: Final = 200
+MAX_TERMS: Final = 1_000
 
 
 def vocabulary() -> Iterator[tuple[str, str, int]]:
-    """Return (index, term, rows) of every term that a word index lists."""
+    """Yield (index, term, number of rows) of every term of the word indexes."""
     for name in housekeeping.INDEXES:
-        with _listed(name, "row") as cursor:
+        with _term_table(name, "row") as cursor:
             cursor.execute(f"SELECT term, doc FROM temp.{name}_words")  # noqa: S608
             while rows := cursor.fetchmany(10_000):
                 for term, count in rows:
@@ -203,8 +202,8 @@ def vocabulary() -> Iterator[tuple[str, str, int]]:
 
 
 @contextmanager
-def _listed(name: str, kind: str) -> Iterator[Any]:
-    """Yield a cursor beside which an index's list of terms is a table."""
+def _term_table(name: str, kind: str) -> Iterator[Any]:
+    """Yield a cursor while an index's term list exists as ``temp.<name>_words``."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name}_words"
@@ -216,39 +215,43 @@ def _listed(name: str, kind: str) -> Iterator[Any]:
             cursor.execute(f"DROP TABLE temp.{name}_words")
 
 
-def listed(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return, per word index, which terms it lists and in how many rows each is.
+def listed_terms(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return index → (number of rows, term) of those terms that it contains.
 
-    Each is looked up: reading a whole list takes many times as long.
+    Each term is looked up: reading the whole list takes many times as long.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
-    asked = json.dumps(sorted(terms))
+    terms_by_index: dict[str, list[tuple[int, str]]] = {}
+    terms_json = json.dumps(sorted(terms))
     for name in housekeeping.INDEXES:
-        with _listed(name, "row") as cursor:
+        with _term_table(name, "row") as cursor:
             cursor.execute(
                 f"SELECT v.doc, v.term FROM json_each(%s) t"  # noqa: S608
                 f" CROSS JOIN temp.{name}_words v ON v.term = t.value",
-                [asked],
+                [terms_json],
             )
-            found[name] = [(int(count), str(term)) for count, term in cursor.fetchall()]
-    return found
+            terms_by_index[name] = [
+                (int(count), str(term)) for count, term in cursor.fetchall()
+            ]
+    return terms_by_index
 
 
-def stale(there: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
-    """Return, per word index, how many of its words stand for a row that is gone."""
-    found: dict[str, int] = {}
-    for name, counted in there.items():
-        asked = sorted(one for one in counted if one[0] <= RARE)[:MOST_ASKED]
-        if not asked:
+def stale(terms_by_index: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
+    """Return index → how many of the terms belong to a row that is erased."""
+    counts: dict[str, int] = {}
+    for name, entries in terms_by_index.items():
+        rare_terms = sorted(entry for entry in entries if entry[0] <= MAX_TERM_ROWS)[
+            :MAX_TERMS
+        ]
+        if not rare_terms:
             continue
-        with _listed(name, "instance") as cursor:
-            count = sum(_is_stale(cursor, name, term) for _, term in asked)
+        with _term_table(name, "instance") as cursor:
+            count = sum(_is_stale(cursor, name, term) for _, term in rare_terms)
         if count:
-            found[name] = count
-    return found
+            counts[name] = count
+    return counts
 
 
 def _is_stale(cursor: Any, name: str, term: str) -> bool:
-    sql = f"{_GONE[name]} WHERE v.term = %s LIMIT {RARE}"
+    sql = f"{_STALE_SQL[name]} WHERE v.term = %s LIMIT {MAX_TERM_ROWS}"
     cursor.execute(f"SELECT max(gone) FROM ({sql})", [term])  # noqa: S608
     return bool(cursor.fetchone()[0])

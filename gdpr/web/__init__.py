@@ -1,1 +1,1 @@
-"""The doors of the second floor: pages and the JSON API."""
+"""The pages of personal data requests: views, forms and URLs."""

@@ -1,4 +1,4 @@
-"""What a case's page shows: where it stands, what is next, what was found."""
+"""What a case's page shows: its state, the next step, the plan and its result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gdpr.cases import (
     queries,
     reminder_email,
 )
-from gdpr.cases.queries import Dossier
+from gdpr.cases.queries import CaseDetail
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import (
@@ -46,7 +46,7 @@ BUTTONS: Final = {
     CaseKind.RECTIFICATION: "Rectify",
     CaseKind.RESTRICTION: "Restrict",
 }
-# What to do about a refusal, by its code.
+# What to do about a refusal, by its error code.
 ADVICE: Final = {
     "stale_version": "What you see below is the case as it is now. Look, then decide.",
     "stale_plan": "Nothing was touched. Make the dry run again and read the new plan.",
@@ -65,15 +65,15 @@ ADVICE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One line of the plan; ``after`` is the band and the words of the last search."""
+    """A line of the plan; ``after`` is colour and text of the search after the run."""
 
-    told: dict[str, Any]
+    counts: dict[str, Any]
     after: tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Longer:
-    """How far a deadline can be extended."""
+class Extension:
+    """One way to extend the deadline."""
 
     months: int
     until: datetime
@@ -83,15 +83,15 @@ class Longer:
 class CasePage:
     """Everything on the page of a case."""
 
-    told: Dossier
+    dossier: CaseDetail
     finding: str
-    steps: list[progress_line.Node]
+    steps: list[progress_line.ProgressStep]
     todo: str
     places: list[Place]
     residue: dict[str, Any]
     holds: list[Hold]
     people: list[str]
-    longer: list[Longer]
+    extensions: list[Extension]
     certificate: Certificate | None = None
     exports: list[Export] = field(default_factory=list)
     is_mine: bool = False
@@ -100,9 +100,9 @@ class CasePage:
     doubts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def can_judge(self) -> bool:
+    def can_decide(self) -> bool:
         """Whether rows of the plan may be decided on now."""
-        return bool(self.told.plan) and "plan" in self.told.verbs
+        return bool(self.dossier.plan) and "plan" in self.dossier.verbs
 
     @property
     def grounds(self) -> list[tuple[str, str]]:
@@ -111,80 +111,76 @@ class CasePage:
 
     @property
     def case(self) -> Case:
-        """The case itself."""
-        return self.told.case
+        return self.dossier.case
 
     @property
     def is_live(self) -> bool:
-        """Whether the page looks again by itself."""
+        """Whether a run is under way, so that the page refreshes itself."""
         return self.case.state in progress_line.UNDER_WAY
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more can come of it."""
+        """Whether the case is closed."""
         return self.case.closed_at is not None
 
     @property
     def name(self) -> str:
-        """What the person is called; empty after an erasure."""
+        """The person's name; empty after an erasure."""
         subject = self.case.subject
         return subject.display_name if subject else ""
 
     @property
     def button(self) -> str:
-        """What the button that starts a run says."""
+        """The label of the button that starts a run."""
         return BUTTONS[CaseKind(self.case.kind)]
 
     @property
     def total(self) -> dict[str, Any]:
-        """The sums of the plan."""
-        return self.told.plan.body.get("total", {}) if self.told.plan else {}
+        """The totals of the plan."""
+        return self.dossier.plan.body.get("total", {}) if self.dossier.plan else {}
 
     @property
     def steps_done(self) -> int:
-        """How many steps of the run are behind us."""
-        return sum(step.state == StepState.DONE for step in self.told.steps)
+        """How many steps of the run are done."""
+        return sum(step.state == StepState.DONE for step in self.dossier.steps)
 
     @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:
-        """The steps of the run that say something, each with its band.
+        """The steps of the run to show, each with its colour.
 
-        A place where nothing was is not told, and of what waits only the next.
+        Steps that found nothing are left out, and all waiting steps but the next.
         """
-        waiting = [one for one in self.told.steps if one.state == StepState.WAITING]
+        waiting_steps = [
+            step for step in self.dossier.steps if step.state == StepState.WAITING
+        ]
         return [
             (step, STEP_BANDS.get(StepState(step.state), ""))
-            for step in self.told.steps
-            if _speaks(step) or step in waiting[:1]
+            for step in self.dossier.steps
+            if _has_news(step) or step in waiting_steps[:1]
         ]
 
     @property
     def has_samples(self) -> bool:
-        """Whether the plan still holds words of the person."""
-        return queries.has_samples(self.told.plan)
+        """Whether the plan still holds samples of the data."""
+        return queries.has_samples(self.dossier.plan)
 
     @property
-    def acts(self) -> bool:
+    def changes_data(self) -> bool:
         """Whether a run changes what is stored, so that a plan can delete."""
-        return self.case.kind in progress_line.PROVED
+        return self.case.kind in progress_line.VERIFIED_KINDS
 
 
-def _speaks(step: CaseStep) -> bool:
+def _has_news(step: CaseStep) -> bool:
     if step.state == StepState.DONE:
         return bool(step.total or any(step.counts.values()))
     return step.state != StepState.WAITING
 
 
 # ── The headline ─────────────────────────────────────────────────────────────
-def _left(case: Case) -> int:
-    found: int = case.result.get("residue", {}).get("found", 0)
-    return found
-
-
-def finding(told: Dossier) -> str:
-    """Return the headline: what is true of the case now."""
-    case, kind = told.case, CaseKind(told.case.kind)
-    total = told.plan.body.get("total", {}) if told.plan else {}
+def finding(dossier: CaseDetail) -> str:
+    """Return the headline: the state of the case in words."""
+    case, kind = dossier.case, CaseKind(dossier.case.kind)
+    total = dossier.plan.body.get("total", {}) if dossier.plan else {}
     count = total.get("rows", 0)
     rows = "1 row" if count == 1 else f"{count:,} rows"
     ends = {
@@ -193,9 +189,10 @@ def finding(told: Dossier) -> str:
         CaseKind.ACCESS: "the bundle is ready",
         CaseKind.RESTRICTION: "the data is out of use",
     }
-    left = _left(case)
-    traces = f"{left} {'trace is' if left == 1 else 'traces are'} left after run"
-    said = {
+    trace_count: int = case.result.get("residue", {}).get("found", 0)
+    verb = "trace is" if trace_count == 1 else "traces are"
+    traces = f"{trace_count} {verb} left after run"
+    status = {
         "identity": "make sure who asks",
         "plan": "a dry run comes next",
         "approve": "a second person has to approve the plan",
@@ -204,29 +201,31 @@ def finding(told: Dossier) -> str:
         "on_hold": "on hold, nothing is touched",
         "complete": ends[kind],
         "refused": "refused",
-    }[progress_line.todo(told)]
+    }[progress_line.todo(dossier)]
     if case.state == CaseState.VERIFYING:
-        said = "searching for what is left"
+        status = "searching for what is left"
     if case.state == CaseState.PARTIAL:
-        said = (
-            f"{traces} {case.run}" if left else f"run {case.run} came to an end early"
+        status = (
+            f"{traces} {case.run}"
+            if trace_count
+            else f"run {case.run} came to an end early"
         )
-    return f"{kind.label}: {said}"
+    return f"{kind.label}: {status}"
 
 
 # ── What was found ───────────────────────────────────────────────────────────
-def places(told: Dossier) -> list[Place]:
-    """Return the lines of the plan, each with what the search found afterwards."""
-    if told.plan is None:
+def places(dossier: CaseDetail) -> list[Place]:
+    """Return the lines of the plan, each with what the search after the run found."""
+    if dossier.plan is None:
         return []
-    residue = told.case.result.get("residue")
-    found = Counter(
+    residue = dossier.case.result.get("residue")
+    traces = Counter(
         trace.get("place", "") for trace in (residue or {}).get("traces", ())
     )
-    searched = bool(residue) and told.case.state in ("complete", "partial")
+    searched = bool(residue) and dossier.case.state in ("complete", "partial")
     return [
-        Place(one, _after(found[one["name"]]) if searched else None)
-        for one in told.plan.body.get("holders", [])
+        Place(place, _after(traces[place["name"]]) if searched else None)
+        for place in dossier.plan.body.get("holders", [])
     ]
 
 
@@ -234,13 +233,13 @@ def _after(traces: int) -> tuple[str, str]:
     return ("yellow", f"{traces} found") if traces else ("green", "Clean")
 
 
-def _longer(case: Case, told: Dossier) -> list[Longer]:
-    if case.extended_until or "extend" not in told.verbs:
+def _extensions(case: Case, dossier: CaseDetail) -> list[Extension]:
+    if case.extended_until or "extend" not in dossier.verbs:
         return []
-    zone = privacy_settings.zone(told.rules)
+    zone = privacy_settings.zone(dossier.rules)
     return [
-        Longer(months, deadlines.due(case.received_at, zone, months))
-        for months in range(1, deadlines.MOST_EXTRA + 1)
+        Extension(months, deadlines.due(case.received_at, zone, months))
+        for months in range(1, deadlines.MAX_EXTRA_MONTHS + 1)
     ]
 
 
@@ -252,39 +251,45 @@ def _certificate(actor: Actor, case: Case) -> Certificate | None:
 
 
 def _exports(actor: Actor, case: Case) -> list[Export]:
-    rows = export.listed(actor, subject_ref=case.subject_ref)[:50]
+    rows = export.exports(actor, subject_ref=case.subject_ref)[:50]
     return [row for row in rows if row.case_id == case.id]
 
 
-def _common(case: Case) -> int:
+def _common_aliases(case: Case) -> int:
     names = case.subject.aliases.all() if case.subject else ()
-    return sum(one.is_common for one in names)
+    return sum(alias.is_common for alias in names)
 
 
-def _undecided(told: Dossier) -> int:
-    plan = told.plan
-    return suggested_aliases.undecided(told.case.subject, plan.body) if plan else 0
+def _undecided_addresses(dossier: CaseDetail) -> int:
+    plan = dossier.plan
+    return (
+        suggested_aliases.count_undecided(dossier.case.subject, plan.body)
+        if plan
+        else 0
+    )
 
 
 def of(actor: Actor, case: Case) -> CasePage:
     """Return everything on the page of a case."""
-    told = queries.dossier(actor, case)
-    mine = {case.opened_by_id, told.plan.made_by_id if told.plan else ""}
-    whose = case.subject_id or "-"
+    dossier = queries.dossier(actor, case)
+    makers = {case.opened_by_id, dossier.plan.made_by_id if dossier.plan else ""}
+    subject_id = case.subject_id or "-"
     return CasePage(
-        told=told,
-        finding=finding(told),
-        steps=progress_line.nodes(told),
-        todo=progress_line.todo(told),
-        places=places(told),
+        dossier=dossier,
+        finding=finding(dossier),
+        steps=progress_line.steps_of(dossier),
+        todo=progress_line.todo(dossier),
+        places=places(dossier),
         residue=case.result.get("residue", {}),
-        holds=legal_holds.listed(actor, subject_id=whose, state="standing", limit=20),
-        people=reminder_email.readers(case.workspace_id),
-        longer=_longer(case, told),
+        holds=legal_holds.list_holds(
+            actor, subject_id=subject_id, state="standing", limit=20
+        ),
+        people=reminder_email.recipients(case.workspace_id),
+        extensions=_extensions(case, dossier),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
-        is_mine=actor.id in mine,
-        undecided=0 if case.closed_at else _undecided(told),
-        common=0 if case.closed_at else _common(case),
-        doubts=dry_run.doubts(told.plan),
+        is_mine=actor.id in makers,
+        undecided=0 if case.closed_at else _undecided_addresses(dossier),
+        common=0 if case.closed_at else _common_aliases(case),
+        doubts=dry_run.doubts(dossier.plan),
     )

@@ -1,22 +1,17 @@
-"""The pages of cases: the board, a new one, one with its plan, run and proof."""
+"""Pages of cases: the list, a new one, one case with its plan, run and proof."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from gdpr import erasure
-from gdpr.api.cases import Moved
+from gdpr.api.cases import StaleVersion
 from gdpr.cases import (
-    actions,
-    dry_run,
     overview,
     privacy_settings,
     queries,
@@ -30,47 +25,49 @@ from gdpr.models import Case, CaseKind, Subject
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
 from gdpr.web import case_page
-from gdpr.web.forms import AttachForm, BoardForm, ExtendForm, NewCaseForm, ReasonForm
+from gdpr.web.case_actions import ACTIONS
+from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
+from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 PAGE: Final = 50
 CHOICES: Final = 8
-TOLD: Final = (400, 409, 413, 422)
-Act = Callable[[Case, Actor], object]
 
 
 @require_GET
-def entrance(request: HttpRequest) -> HttpResponse:
-    """Lead to the board."""
+def index(request: HttpRequest) -> HttpResponse:
+    """Redirect to the list of cases."""
     pages.actor(request).require("gdpr.read")
     return redirect("privacy:cases")
 
 
-# ── The board ────────────────────────────────────────────────────────────────
+# ── The list ─────────────────────────────────────────────────────────────────
 @never_cache
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
-    """Show cases by urgency."""
+def case_list(request: HttpRequest) -> HttpResponse:
+    """List cases, the most urgent first."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
-    form = BoardForm(request.GET, people=reminder_email.readers(actor.workspace_id))
+    form = CaseFilterForm(
+        request.GET, people=reminder_email.recipients(actor.workspace_id)
+    )
     query = CaseQuery(
-        state=form.asked("state", "" if form.asked("due") else "open"),
-        kind=form.asked("kind"),
-        due=form.asked("due"),
-        assignee=form.asked("assignee"),
+        state=form.filter_value("state", "" if form.filter_value("due") else "open"),
+        kind=form.filter_value("kind"),
+        due=form.filter_value("due"),
+        assignee=form.filter_value("assignee"),
     )
     cursor = request.GET.get("cursor") or None
-    found = queries.page(actor, query, limit=PAGE, cursor=cursor)
+    page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
     context = {
         "form": form,
-        "lines": [(case, queries.deadline(case, rules)) for case in found.items],
-        "next_cursor": found.next_cursor,
-        "numbers": overview.numbers(actor),
+        "lines": [(case, queries.deadline(case, rules)) for case in page.items],
+        "next_cursor": page.next_cursor,
+        "numbers": overview.case_counts(actor),
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
     }
@@ -80,30 +77,29 @@ def board(request: HttpRequest) -> HttpResponse:
 # ── A new case ───────────────────────────────────────────────────────────────
 @never_cache
 def new(request: HttpRequest) -> HttpResponse:
-    """Open a case: find the person, or register them on the way."""
+    """Open a case for a person who is registered, or register them with it."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     if request.method != "POST":
-        first = {"who": request.GET.get("who", "")[:320], "kind": "erasure"}
-        return _asked(request, NewCaseForm(initial=first))
+        initial = {"who": request.GET.get("who", "")[:320], "kind": "erasure"}
+        return _new_case_page(request, NewCaseForm(initial=initial))
     form = NewCaseForm(request.POST)
     if not form.is_valid():
-        return _asked(request, form, status=422)
+        return _new_case_page(request, form, status=422)
     try:
-        found = _whom(form, request.POST.get("subject_id", ""), actor)
-        if not isinstance(found, Subject):
-            return _asked(request, form, candidates=found, status=422)
-        case = _open(form, found, actor)
-    except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
+        subject = _find_subject(form, request.POST.get("subject_id", ""), actor)
+        if not isinstance(subject, Subject):
+            return _new_case_page(request, form, candidates=subject, status=422)
+        case = _open(form, subject, actor)
+    except errors.AppError as error:
+        reraise_unless_shown(error)
         form.add_error(None, error.detail)
-        return _asked(request, form, status=error.status)
+        return _new_case_page(request, form, status=error.status)
     messages.success(request, f"Case {case.id} is open")
     return redirect("privacy:case", case.id)
 
 
-def _asked(
+def _new_case_page(
     request: HttpRequest,
     form: NewCaseForm,
     *,
@@ -114,50 +110,52 @@ def _asked(
     return render(request, "gdpr/new_case.html", context, status=status)
 
 
-def _whom(form: NewCaseForm, chosen: str, actor: Actor) -> Subject | list[Subject]:
-    """Return the one person that is meant, or those it could be."""
-    if chosen:
-        return subjects.get(actor, chosen)
-    who = form.cleaned_data["who"].strip()
-    if not who:
-        aliases, shown = form.aliases(), form.cleaned_data["display_name"]
-        return subjects.create(shown, aliases, by=actor)
+def _find_subject(
+    form: NewCaseForm, subject_id: str, actor: Actor
+) -> Subject | list[Subject]:
+    """Return the person, or the candidates when it is unclear who is meant."""
+    if subject_id:
+        return subjects.get(actor, subject_id)
+    query = form.cleaned_data["who"].strip()
+    if not query:
+        aliases, display_name = form.aliases(), form.cleaned_data["display_name"]
+        return subjects.create(display_name, aliases, by=actor)
     try:
-        return subjects.find(who, by=actor)
+        return subjects.find(query, by=actor)
     except (errors.NotFound, errors.Conflict):
-        found, _ = subjects.listed(actor, q=who, limit=CHOICES)
-        return found
+        candidates, _ = subjects.list_subjects(actor, q=query, limit=CHOICES)
+        return candidates
 
 
 def _open(form: NewCaseForm, subject: Subject, actor: Actor) -> Case:
-    told = form.cleaned_data
-    asked = NewCase(
+    data = form.cleaned_data
+    new_case = NewCase(
         subject_id=subject.pk,
-        kind=CaseKind(told["kind"]),
-        reason=told["reason"],
-        requester=told["requester"],
-        ticket=told["ticket"],
+        kind=CaseKind(data["kind"]),
+        reason=data["reason"],
+        requester=data["requester"],
+        ticket=data["ticket"],
         received_at=form.received(
             privacy_settings.zone(privacy_settings.of(actor.workspace_id))
         ),
         correction=form.correction(),
     )
-    return cases.open_case(asked, by=actor)
+    return cases.open_case(new_case, by=actor)
 
 
 # ── One case ─────────────────────────────────────────────────────────────────
-def _shown(
+def _case_page(
     request: HttpRequest,
     case: Case,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
     revealed: bool = False,
 ) -> HttpResponse:
-    """Render a case; a refusal keeps what was typed."""
-    shown = case_page.of(pages.actor(request), case)
-    fragment = part(request, "live") if request.method == "GET" else ""
+    """Render a case; with a refusal, forms keep their input."""
+    page = case_page.of(pages.actor(request), case)
+    fragment = target_fragment(request, "live") if request.method == "GET" else ""
     context = {
-        "shown": shown,
+        "page": page,
         "revealed": revealed,
         "refusal": refusal,
         "advice": case_page.ADVICE.get(refusal.problem_code) if refusal else None,
@@ -166,8 +164,8 @@ def _shown(
     }
     status = refusal.status if refusal else 200
     answer = render(request, f"gdpr/case.html{fragment}", context, status=status)
-    if fragment and not shown.is_live:
-        # The run is over: the whole page has something new to say.
+    if fragment and not page.is_live:
+        # The run has ended: the whole page changes.
         answer["HX-Refresh"] = "true"
     return answer
 
@@ -175,167 +173,45 @@ def _shown(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show where a case stands and what is next."""
-    return _shown(request, transitions.case(pages.actor(request), case_id))
+    """Show the state of a case and what comes next."""
+    return _case_page(request, transitions.case(pages.actor(request), case_id))
 
 
 @never_cache
 @require_POST
 def samples(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show the samples of the plan; that they were viewed is written down."""
+    """Show the samples of the plan; the ledger records it."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
-    access_log.samples(case, by=actor)
-    return _shown(request, case, revealed=True)
+    access_log.record_samples_view(case, by=actor)
+    return _case_page(request, case, revealed=True)
 
 
 def _must_be_current(request: HttpRequest, case: Case) -> None:
-    """Refuse what was decided on another state of the case than this one."""
-    read = request.POST.get("version", "")
-    if read and read != str(case.version):
-        raise Moved(version=case.version)
+    """Refuse an action on a version of the case that is no longer current."""
+    version = request.POST.get("version", "")
+    if version and version != str(case.version):
+        raise StaleVersion(version=case.version)
 
 
-def act_on(request: HttpRequest, case_id: str, act: Act, done: str) -> HttpResponse:
-    """Do one thing to a case and show it; a refusal is shown on the case's page."""
+@require_POST
+def act(request: HttpRequest, case_id: str, action: str) -> HttpResponse:
+    """Run a row of ``ACTIONS``; a refusal is shown on the case's page."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
     actor.require("gdpr.manage")
+    row = ACTIONS[action]
+    form = row.form(request.POST, request.FILES) if row.form else None
+    if form and not form.is_valid():
+        faults = [str(fault) for field in form.errors.values() for fault in field]
+        refusal = errors.Invalid(" ".join(faults), code="bad_form")
+        return _case_page(request, case, refusal=refusal)
+    values = row.values(request.POST, form)
     try:
         _must_be_current(request, case)
-        act(case, actor)
-    except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
-        return _shown(request, transitions.case(actor, case_id), refusal=error)
-    messages.success(request, done)
+        row.service(case, *values, by=actor)
+    except errors.AppError as error:
+        reraise_unless_shown(error)
+        return _case_page(request, transitions.case(actor, case_id), refusal=error)
+    messages.success(request, row.success(values))
     return redirect("privacy:case", case_id)
-
-
-def _typed(request: HttpRequest, name: str) -> str:
-    return request.POST.get(name, "")
-
-
-@require_POST
-def identity(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Write down how the person's identity was verified."""
-    how = _typed(request, "how")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: cases.verify_identity(case, how, by=by),
-        "Identity verified",
-    )
-
-
-@require_POST
-def plan(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Make a dry run; nothing is touched."""
-    told = "The dry run is done. Nothing was touched."
-    return act_on(request, case_id, lambda case, by: dry_run.make(case, by=by), told)
-
-
-@require_POST
-def approve(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Approve the plan that was read, as the second person."""
-    digest_of = _typed(request, "plan_hash")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: cases.approve(case, digest_of, by=by),
-        "Plan approved",
-    )
-
-
-@require_POST
-def execute(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Carry out the plan that was read; the phrase was typed."""
-    digest_of, phrase = _typed(request, "plan_hash"), _typed(request, "phrase")
-    alone = _typed(request, "break_glass")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: erasure.start(
-            case, digest_of, phrase, by=by, break_glass=alone
-        ),
-        "It runs now. This page follows it to the end.",
-    )
-
-
-# ── The desk ─────────────────────────────────────────────────────────────────
-@require_POST
-def extend(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Extend the deadline, with a reason."""
-    form = ExtendForm(request.POST)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    months, reason = form.cleaned_data["months"], form.cleaned_data["reason"]
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.extend(case, months, reason, by=by),
-        "The deadline is extended. Tell the person, with the reason.",
-    )
-
-
-@require_POST
-def refuse(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Refuse the request, with a reason that the person may read."""
-    form = ReasonForm(request.POST)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    reason = form.cleaned_data["reason"]
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.refuse(case, reason, by=by),
-        "The request is refused",
-    )
-
-
-@require_POST
-def assign(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Say who works on it."""
-    who = _typed(request, "assignee")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.assign(case, who, by=by),
-        f"Assigned to {who}" if who else "Assigned to nobody",
-    )
-
-
-@require_POST
-def comment(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Add a remark to the timeline."""
-    text = _typed(request, "text")
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.comment(case, text, by=by),
-        "Comment added",
-    )
-
-
-@require_POST
-def attach(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Note a document by its hash; its bytes go away with the request."""
-    form = AttachForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _at_fault(request, case_id, form)
-    name, sha256, size = form.digest()
-    return act_on(
-        request,
-        case_id,
-        lambda case, by: actions.attach(case, name, sha256, size, by=by),
-        "Noted by its hash; the file was not kept",
-    )
-
-
-def _at_fault(request: HttpRequest, case_id: str, form: forms.Form) -> HttpResponse:
-    """Show the case with what is wrong in a form."""
-    actor = pages.actor(request)
-    case = transitions.case(actor, case_id)
-    actor.require("gdpr.manage")
-    told = " ".join(str(fault) for faults in form.errors.values() for fault in faults)
-    return _shown(request, case, refusal=errors.Invalid(told, code="bad_form"))

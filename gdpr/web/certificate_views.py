@@ -1,4 +1,4 @@
-"""The public check page: paste a certificate or drop its file, without a login."""
+"""The public page that verifies a certificate, pasted or as a file, without a login."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ class CheckForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Ask for one of the two."""
-        told: dict[str, Any] = super().clean() or {}
-        if not self.errors and not told.get("file") and not told.get("text"):
+        """Require the file or the text."""
+        data: dict[str, Any] = super().clean() or {}
+        if not self.errors and not data.get("file") and not data.get("text"):
             self.add_error("file", "Choose a file, or paste the certificate's text.")
-        return told
+        return data
 
     def document(self) -> bytes:
-        """Return what is to be checked, cut where no certificate is that long."""
+        """Return the certificate; of too large a file one byte more than allowed."""
         file = self.cleaned_data.get("file")
         if file:
-            return bytes(file.read(certificate_document.MOST_BYTES + 1))
+            return bytes(file.read(certificate_document.MAX_BYTES + 1))
         return str(self.cleaned_data["text"]).encode(errors="replace")
 
 
 def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the counts of each resting place, as rows of a table."""
-    told = content.get("holders")
-    rows = told.items() if isinstance(told, dict) else ()
+    """Return the counts per place, as rows of a table."""
+    holders = content.get("holders")
+    rows = holders.items() if isinstance(holders, dict) else ()
     return [
         {"name": str(name).replace("_", " ").capitalize(), **_counts(counts)}
         for name, counts in rows
@@ -72,29 +72,29 @@ def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _counts(counts: Any) -> dict[str, Any]:
-    found = counts if isinstance(counts, dict) else {}
-    return {name: found.get(name, 0) for name in COUNTS}
+    numbers = counts if isinstance(counts, dict) else {}
+    return {name: numbers.get(name, 0) for name in COUNTS}
 
 
 def _times(content: dict[str, Any]) -> dict[str, datetime]:
-    """Return the moments of a certificate, by the names they have in it."""
-    found = {}
+    """Return the dates of a certificate, by their names in it."""
+    times = {}
     for name in MOMENTS:
         try:
-            found[name] = datetime.fromisoformat(str(content.get(name)))
+            times[name] = datetime.fromisoformat(str(content.get(name)))
         except ValueError:
             continue
-    return found
+    return times
 
 
-def told(verdict: Verdict) -> dict[str, Any]:
-    """Return what the page shows of a verdict.
+def verdict_context(verdict: Verdict) -> dict[str, Any]:
+    """Return the context of the page.
 
-    The words of a document that nobody here signed are never shown: a stranger's
-    sentence would look like ours.
+    The content of a document that this installation did not sign is never shown: it
+    would look like a statement of ours.
     """
-    ours = verdict.intact and verdict.key_id in signing_keys.trusted()
-    content = verdict.content if ours else None
+    is_trusted = verdict.intact and verdict.key_id in signing_keys.trusted()
+    content = verdict.content if is_trusted else None
     return {
         "verdict": verdict,
         "content": content,
@@ -107,7 +107,7 @@ def told(verdict: Verdict) -> dict[str, Any]:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest) -> HttpResponse:
-    """Show the form; a post shows what the certificate is worth."""
+    """Show the form; a POST verifies the certificate and shows the verdict."""
     context: dict[str, Any] = {"keys": signing_keys.published()}
     if request.method != "POST":
         form = CheckForm(initial={"case_id": request.GET.get("case", "")[:64]})
@@ -116,7 +116,7 @@ def check(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         case_id = form.cleaned_data["case_id"].strip()
         verdict = certificates.verify(form.document(), case_id=case_id)
-        context |= told(verdict)
+        context |= verdict_context(verdict)
         status = 200
     template = "gdpr/certificate_check.html"
     return render(request, template, context | {"form": form}, status=status)

@@ -1,4 +1,4 @@
-"""The forms of the privacy pages: they read and shape, the services decide."""
+"""The forms of the privacy pages: they parse input, the services apply the rules."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
 from memory.accounts import mail
 
 ANY: Final = ("", "Any")
-# The kinds a person is registered by on the way; patterns are for those who know them.
-NAMED: Final = ("email", "user_id", "phone", "handle")
+# Alias kinds offered while a case is opened; patterns only on the subject's page.
+ALIAS_FIELDS: Final = ("email", "user_id", "phone", "handle")
 STATES: Final = (
     ("open", "Open"),
     ("closed", "Closed"),
@@ -40,43 +40,45 @@ DUES: Final = (
 )
 
 
-def _text(label: str, most: int, *, need: bool = False, hint: str = "") -> Any:
-    return forms.CharField(label=label, max_length=most, required=need, help_text=hint)
+def _text(label: str, max_chars: int, *, need: bool = False, hint: str = "") -> Any:
+    return forms.CharField(
+        label=label, max_length=max_chars, required=need, help_text=hint
+    )
 
 
-def _long(label: str, *, need: bool = True, hint: str = "", rows: int = 3) -> Any:
+def _text_area(label: str, *, need: bool = True, hint: str = "", rows: int = 3) -> Any:
     area = forms.Textarea(attrs={"rows": rows})
     return forms.CharField(
         label=label, max_length=TEXT_CHARS, required=need, help_text=hint, widget=area
     )
 
 
-def _day(label: str, *, need: bool = False, hint: str = "") -> Any:
+def _date(label: str, *, need: bool = False, hint: str = "") -> Any:
     picker = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, required=need, help_text=hint, widget=picker)
 
 
 # ── People ───────────────────────────────────────────────────────────────────
-class _Sure(forms.Form):
-    """Asks once more for a name that is an ordinary word."""
+class _CommonNameForm(forms.Form):
+    """A form that asks to confirm a name that is an ordinary word."""
 
     sure = forms.BooleanField(
         label="Add it all the same",
         required=False,
         help_text="It is looked for in links and fields that say who, and in no text.",
     )
-    asks = False
+    needs_confirmation = False
 
-    def _ask(self, name: str, kind: str) -> None:
+    def _confirm_if_common(self, name: str, kind: str) -> None:
         value = self.cleaned_data.get(name, "")
         if common_words.is_common(kind, value) and not self.cleaned_data.get("sure"):
-            self.asks = True
-            told = "This is an ordinary word, or too short to mean one person."
-            self.add_error(name, told)
+            self.needs_confirmation = True
+            message = "This is an ordinary word, or too short to mean one person."
+            self.add_error(name, message)
 
 
-class PersonForm(_Sure):
-    """Somebody who is not registered yet: what they are called."""
+class PersonForm(_CommonNameForm):
+    """The names of a person to register."""
 
     display_name = _text("Name", NAME_CHARS, hint="As people write it.")
     email = _text("E-mail", VALUE_CHARS)
@@ -85,48 +87,57 @@ class PersonForm(_Sure):
     handle = _text("Handle", VALUE_CHARS)
 
     def clean(self) -> dict[str, Any]:
-        """Ask once more for a name that means many."""
-        told: dict[str, Any] = super().clean() or {}
-        for name, kind in (("display_name", "name"), *((one, one) for one in NAMED)):
-            if told.get(name, "").strip():
-                self._ask(name, kind)
-        return told
+        """Ask to confirm a name that is an ordinary word."""
+        data: dict[str, Any] = super().clean() or {}
+        for name, kind in (
+            ("display_name", "name"),
+            *((kind_name, kind_name) for kind_name in ALIAS_FIELDS),
+        ):
+            if data.get(name, "").strip():
+                self._confirm_if_common(name, kind)
+        return data
 
     def aliases(self) -> list[NewAlias]:
-        """Return what was filled in; the name itself is an alias too."""
-        told = self.cleaned_data
-        found = [NewAlias(kind, told[kind]) for kind in NAMED if told[kind].strip()]
-        name = told["display_name"].strip()
-        return [NewAlias("name", name), *found] if name else found
+        """Return the aliases that were filled in, the display name among them."""
+        data = self.cleaned_data
+        aliases = [
+            NewAlias(kind, data[kind]) for kind in ALIAS_FIELDS if data[kind].strip()
+        ]
+        name = data["display_name"].strip()
+        return [NewAlias("name", name), *aliases] if name else aliases
 
     @property
     def people(self) -> list[forms.BoundField]:
-        """The fields that name somebody."""
-        names = ("display_name", *NAMED, *(("sure",) if self.asks else ()))
+        """The fields of names, and the confirmation when it is needed."""
+        names = (
+            "display_name",
+            *ALIAS_FIELDS,
+            *(("sure",) if self.needs_confirmation else ()),
+        )
         return [self[name] for name in names]
 
     @property
     def names_somebody(self) -> bool:
-        """Whether any of them was filled in."""
+        """Whether any name was filled in."""
         return any(str(self.data.get(field.html_name, "")) for field in self.people)
 
 
-class AliasForm(_Sure):
-    """One more name of a person."""
+class AliasForm(_CommonNameForm):
+    """An alias to add."""
 
     kind = forms.ChoiceField(label="Kind", choices=AliasKind.choices)
     value = _text("What they are called", VALUE_CHARS, need=True)
 
     def clean(self) -> dict[str, Any]:
-        """Ask once more for a name that means many."""
-        told: dict[str, Any] = super().clean() or {}
-        if "kind" in told and "value" in told:
-            self._ask("value", told["kind"])
-        return told
+        """Ask to confirm a name that is an ordinary word."""
+        data: dict[str, Any] = super().clean() or {}
+        if "kind" in data and "value" in data:
+            self._confirm_if_common("value", data["kind"])
+        return data
 
 
 class ConsentForm(forms.Form):
-    """What a person said about being remembered."""
+    """A person's consent to being remembered."""
 
     consent = forms.ChoiceField(label="Consent", choices=Consent.choices)
     opted_out = forms.BooleanField(
@@ -138,7 +149,7 @@ class ConsentForm(forms.Form):
 
 
 class MergeForm(forms.Form):
-    """The subject that two are from now on."""
+    """Into which subject another is merged."""
 
     into = _text(
         "Into", VALUE_CHARS, need=True, hint="The id or an alias of the one who stays."
@@ -147,7 +158,7 @@ class MergeForm(forms.Form):
 
 # ── Cases ────────────────────────────────────────────────────────────────────
 class NewCaseForm(PersonForm):
-    """A request as it came in, and about whom it is."""
+    """A request as it was received, and the person it is about."""
 
     kind = forms.ChoiceField(
         label="What they ask for", choices=CaseKind.choices, initial="erasure"
@@ -157,12 +168,12 @@ class NewCaseForm(PersonForm):
         VALUE_CHARS,
         hint="An e-mail, a user id, a name, or a subject's id.",
     )
-    reason = _long(
+    reason = _text_area(
         "Reason",
         hint="The ground, such as: consent withdrawn, Article 17(1)(b).",
         rows=2,
     )
-    received_on = _day(
+    received_on = _date(
         "Received on", hint="The deadline counts from here. Empty is today."
     )
     requester = _text("Who asked", 200, hint="The person, or somebody for them.")
@@ -172,28 +183,28 @@ class NewCaseForm(PersonForm):
 
     FIRST: Final = ("kind", "who")
     CORRECTION: Final = ("wrong", "right")
-    MORE: Final = ("received_on", "requester", "ticket")
+    DETAILS: Final = ("received_on", "requester", "ticket")
 
     @property
     def correction_fields(self) -> list[forms.BoundField]:
-        """The fields that only a rectification needs."""
+        """The fields of a rectification only."""
         return [self[name] for name in self.CORRECTION]
 
     @property
-    def more(self) -> list[forms.BoundField]:
-        """What may be told beside."""
-        return [self[name] for name in self.MORE]
+    def details(self) -> list[forms.BoundField]:
+        """The optional fields."""
+        return [self[name] for name in self.DETAILS]
 
     def clean(self) -> dict[str, Any]:
-        """Ask for somebody, and for both halves of a correction."""
-        told: dict[str, Any] = super().clean() or {}
-        if not told.get("who") and not self.names_somebody:
+        """Require a person, and both halves of a correction."""
+        data: dict[str, Any] = super().clean() or {}
+        if not data.get("who") and not self.names_somebody:
             self.add_error("who", "Say whom it is about, or register them below.")
-        if told.get("kind") == CaseKind.RECTIFICATION:
+        if data.get("kind") == CaseKind.RECTIFICATION:
             for name in self.CORRECTION:
-                if not told.get(name):
+                if not data.get(name):
                     self.add_error(name, "A rectification needs this.")
-        return told
+        return data
 
     def received(self, where: ZoneInfo) -> datetime | None:
         """Return noon of the day of receipt in the workspace's calendar."""
@@ -209,8 +220,8 @@ class NewCaseForm(PersonForm):
         return {name: self.cleaned_data[name] for name in self.CORRECTION}
 
 
-class BoardForm(forms.Form):
-    """The filters of the board; a filter at fault is no filter."""
+class CaseFilterForm(forms.Form):
+    """The filters of the list of cases; an invalid filter is ignored."""
 
     state = forms.ChoiceField(label="State", choices=STATES, required=False)
     kind = forms.ChoiceField(
@@ -223,48 +234,53 @@ class BoardForm(forms.Form):
         super().__init__(data, auto_id="f-%s")
         field = self.fields["assignee"]
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [ANY, *((one, one) for one in people)]
+        field.choices = [ANY, *((person, person) for person in people)]
 
-    def asked(self, name: str, default: str = "") -> str:
-        """Return a filter, the default when it is none that is known."""
+    def filter_value(self, name: str, default: str = "") -> str:
+        """Return the value of a filter, ``default`` when it is empty or invalid."""
         self.is_valid()
         return str(self.cleaned_data.get(name) or default)
 
 
 class ReasonForm(forms.Form):
-    """A reason, and nothing else."""
+    """A reason."""
 
-    reason = _long("Reason", rows=2)
+    reason = _text_area("Reason", rows=2)
 
 
 class ExtendForm(ReasonForm):
-    """By how many months, and why."""
+    """By how many months to extend a deadline, and why."""
 
     months = forms.TypedChoiceField(choices=(("1", "1"), ("2", "2")), coerce=int)
 
 
 class AttachForm(forms.Form):
-    """A document: its hash and name are kept, its bytes are not."""
+    """A document, of which only name, SHA-256 and size are stored."""
 
     file = forms.FileField(
         label="Document", help_text="Its SHA-256 is kept. The file itself is not."
     )
 
-    def digest(self) -> tuple[str, str, int]:
-        """Return the name, the SHA-256 and the size of the file."""
-        file: UploadedFile[Any] = self.cleaned_data["file"]
-        sum_ = hashlib.sha256()
-        for chunk in file.chunks():
-            sum_.update(chunk)
-        return str(file.name), sum_.hexdigest(), int(file.size or 0)
+    def clean(self) -> dict[str, Any]:
+        """Add the ``name``, the ``sha256`` and the ``size`` of the file."""
+        data: dict[str, Any] = super().clean() or {}
+        file: UploadedFile[Any] | None = data.get("file")
+        if file:
+            digest = hashlib.sha256()
+            for chunk in file.chunks():
+                digest.update(chunk)
+            data["name"] = str(file.name)
+            data["sha256"] = digest.hexdigest()
+            data["size"] = int(file.size or 0)
+        return data
 
 
 # ── Holds, the ledger, settings ──────────────────────────────────────────────
 class HoldForm(forms.Form):
-    """A legal reason to keep what a person's data is needed for."""
+    """A legal hold on a person's data."""
 
-    reason = _long("Reason", rows=2)
-    review_on = _day("Review on", need=True, hint="A hold without an end is no hold.")
+    reason = _text_area("Reason", rows=2)
+    review_on = _date("Review on", need=True, hint="A hold without an end is no hold.")
     scope = forms.ChoiceField(label="Covers")
     ground = _text("Legal ground", 200)
 
@@ -275,7 +291,7 @@ class HoldForm(forms.Form):
         field.choices = [("all", "Everything"), *places]
 
     def review_at(self, where: ZoneInfo) -> datetime:
-        """Return the morning of the day of review."""
+        """Return 09:00 of the day of review."""
         return datetime.combine(self.cleaned_data["review_on"], time(9), where)
 
 

@@ -1,11 +1,11 @@
-"""The progress line of a case: which steps it has, and at which of them it waits."""
+"""The progress line of a case: its steps, and which of them is current."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from gdpr.cases.queries import Dossier
+from gdpr.cases.queries import CaseDetail
 from gdpr.models import Case, CaseKind, CaseState
 
 ORDER: Final = ("received", "identity", "plan", "approve", "run", "verify", "end")
@@ -18,8 +18,8 @@ TITLES: Final = {
     "verify": "Verified",
     "end": "Complete",
 }
-# Where a case in a state waits; approval and identity are asked for below.
-AT: Final = {
+# State → current step; approval and identity are decided by ``todo``.
+STEP_OF_STATE: Final = {
     "received": "plan",
     "identified": "plan",
     "planned": "run",
@@ -30,45 +30,45 @@ AT: Final = {
     "complete": "end",
     "refused": "end",
 }
-PROVED: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+VERIFIED_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 UNDER_WAY: Final = (CaseState.RUNNING, CaseState.VERIFYING)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One node of the progress line; ``mark`` is done, now, back or nothing."""
+class ProgressStep:
+    """A step of the progress line; ``mark`` is done, now, back or empty."""
 
     title: str
     note: str
     mark: str
 
 
-def todo(told: Dossier) -> str:
-    """Return what is asked of people now, by the name of its panel."""
-    case = told.case
+def todo(dossier: CaseDetail) -> str:
+    """Return what a person has to do now, as the name of its panel."""
+    case = dossier.case
     if case.state in UNDER_WAY:
         return "running"
     if case.state in ("on_hold", "complete", "refused"):
         return case.state
-    if told.rules.require_identity and case.identity_at is None:
+    if dossier.rules.require_identity and case.identity_at is None:
         return "identity"
     if case.state in ("planned", "approved"):
-        return "approve" if told.approval_missing else "execute"
+        return "approve" if dossier.approval_missing else "execute"
     return "plan"
 
 
-def _stamps(told: Dossier) -> dict[str, str]:
+def _stamps(_days_by_verb: CaseDetail) -> dict[str, str]:
     """Return verb → the day on which it was last done."""
-    found: dict[str, str] = {}
-    for event in told.events:
+    days: dict[str, str] = {}
+    for event in _days_by_verb.events:
         verb = str(event.data.get("verb", ""))
-        found.setdefault(verb, f"{event.at:%-d %b}")
-    return found
+        days.setdefault(verb, f"{event.at:%-d %b}")
+    return days
 
 
-def _notes(told: Dossier) -> dict[str, str]:
-    case, days = told.case, _stamps(told)
-    plan = f", plan {told.plan.number}" if told.plan else ""
+def _notes(dossier: CaseDetail) -> dict[str, str]:
+    case, days = dossier.case, _stamps(dossier)
+    plan = f", plan {dossier.plan.number}" if dossier.plan else ""
     return {
         "received": f"{case.received_at:%-d %b}",
         "identity": days.get("identify", "asked for here"),
@@ -80,46 +80,55 @@ def _notes(told: Dossier) -> dict[str, str]:
     }
 
 
-def _wanted(told: Dossier) -> list[str]:
-    """Return which steps this case has: those nobody asks for are left out."""
-    case = told.case
-    left = set()
-    if case.kind not in PROVED:
-        left.add("verify")
-    if not told.rules.two_person and not case.approved_at:
-        left.add("approve")
-    if not told.rules.require_identity and case.identity_at is None:
-        left.add("identity")
+def _steps(dossier: CaseDetail) -> list[str]:
+    """Return the steps of this case, without those that its settings skip."""
+    case = dossier.case
+    omitted = set()
+    if case.kind not in VERIFIED_KINDS:
+        omitted.add("verify")
+    if not dossier.rules.two_person and not case.approved_at:
+        omitted.add("approve")
+    if not dossier.rules.require_identity and case.identity_at is None:
+        omitted.add("identity")
     if case.state == CaseState.REFUSED:
-        left |= _never_came(told)
-    return [key for key in ORDER if key not in left]
+        omitted |= _steps_not_reached(dossier)
+    return [key for key in ORDER if key not in omitted]
 
 
-def _never_came(told: Dossier) -> set[str]:
-    """Return the steps that a refusal spared: they must not look done."""
-    came = {"plan": "plan", "run": "execute", "verify": "verify"}
-    days = _stamps(told)
-    return {key for key, verb in came.items() if verb not in days}
+def _steps_not_reached(dossier: CaseDetail) -> set[str]:
+    """Return the steps that a refused case never reached: they must not look done."""
+    verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
+    days = _stamps(dossier)
+    return {key for key, verb in verbs.items() if verb not in days}
 
 
-def _here(told: Dossier) -> str:
-    asked = todo(told)
-    if asked in ("identity", "approve"):
-        return asked
-    return AT.get(told.case.held_from or told.case.state, "plan")
+def _current_step(dossier: CaseDetail) -> str:
+    panel = todo(dossier)
+    if panel in ("identity", "approve"):
+        return panel
+    return STEP_OF_STATE.get(dossier.case.held_from or dossier.case.state, "plan")
 
 
-def nodes(told: Dossier) -> list[Node]:
-    """Return the nodes of the progress line."""
-    case, keys, notes, here = told.case, _wanted(told), _notes(told), _here(told)
-    at = keys.index(here) if here in keys else 0
+def steps_of(dossier: CaseDetail) -> list[ProgressStep]:
+    """Return the steps of the progress line."""
+    case, keys, notes, current = (
+        dossier.case,
+        _steps(dossier),
+        _notes(dossier),
+        _current_step(dossier),
+    )
+    position_now = keys.index(current) if current in keys else 0
     steps = []
     for position, key in enumerate(keys):
         title, note = TITLES[key], notes[key]
-        mark = "done" if position < at or case.state == CaseState.COMPLETE else ""
+        mark = (
+            "done"
+            if position < position_now or case.state == CaseState.COMPLETE
+            else ""
+        )
         if key == "identity" and case.identity_at is None:
             mark = ""
-        if position == at and case.state != CaseState.COMPLETE:
+        if position == position_now and case.state != CaseState.COMPLETE:
             mark, note = _current(case, note)
         if case.state == CaseState.PARTIAL and key in ("run", "verify"):
             mark = "done" if key == "run" else "back"
@@ -128,7 +137,7 @@ def nodes(told: Dossier) -> list[Node]:
             title = f"Run {case.run}"
         if key == "end" and case.state == CaseState.REFUSED:
             title = "Refused"
-        steps.append(Node(title, note, mark))
+        steps.append(ProgressStep(title, note, mark))
     return steps
 
 

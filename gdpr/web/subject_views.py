@@ -1,4 +1,4 @@
-"""The pages of people: the register, one person with the map of their data."""
+"""Pages of people: the register, and one person with where their data is."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ from gdpr.web.forms import (
     PersonForm,
     ReasonForm,
 )
+from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
 
 PAGE: Final = 40
-TOLD: Final = (400, 409, 413, 422)
 NAMES: Final = frozenset(holder.name for holder in registry.ALL)
-PLACES: Final = [(one.name, one.title) for one in registry.ALL if not one.derived]
+PLACES: Final = [
+    (holder.name, holder.title) for holder in registry.ALL if not holder.derived
+]
 Act = Callable[[Subject, Actor], object]
 Filled = Mapping[str, forms.Form]
 
@@ -44,24 +46,24 @@ Filled = Mapping[str, forms.Form]
 @never_cache
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
-    """Show the register, newest first; a search is by id, alias or name."""
-    return _listed(request, PersonForm(auto_id="new-%s"))
+    """List the people, newest first; a search is by id, alias or name."""
+    return _list_page(request, PersonForm(auto_id="new-%s"))
 
 
-def _listed(
+def _list_page(
     request: HttpRequest,
     form: PersonForm,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
     actor = pages.actor(request)
-    asked = request.GET.get("q", "")[:320]
+    query = request.GET.get("q", "")[:320]
     cursor = request.GET.get("cursor") or None
-    found, following = subjects.listed(actor, q=asked, limit=PAGE, cursor=cursor)
+    rows, following = subjects.list_subjects(actor, q=query, limit=PAGE, cursor=cursor)
     context = {
-        "found": found,
+        "subjects": rows,
         "next_cursor": following,
-        "q": asked,
+        "q": query,
         "form": form,
         "refusal": refusal,
         "adding": form.is_bound,
@@ -77,16 +79,15 @@ def new(request: HttpRequest) -> HttpResponse:
     actor.require("gdpr.manage")
     form = PersonForm(request.POST, auto_id="new-%s")
     if not form.is_valid():
-        return _listed(request, form)
-    shown = form.cleaned_data["display_name"]
+        return _list_page(request, form)
+    display_name = form.cleaned_data["display_name"]
     try:
-        made = subjects.create(shown, form.aliases(), by=actor)
-    except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
-        return _listed(request, form, refusal=error)
+        subject = subjects.create(display_name, form.aliases(), by=actor)
+    except errors.AppError as error:
+        reraise_unless_shown(error)
+        return _list_page(request, form, refusal=error)
     messages.success(request, "Registered. What is stored is searched for them.")
-    return redirect("privacy:subject", made.pk)
+    return redirect("privacy:subject", subject.pk)
 
 
 # ── One person ───────────────────────────────────────────────────────────────
@@ -94,28 +95,28 @@ def _hold_form(data: Any = None) -> HoldForm:
     return HoldForm(data, places=PLACES)
 
 
-def _shown(
+def _subject_page(
     request: HttpRequest,
     subject_id: str,
     *,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
     revealed: bool = False,
     filled: Filled | None = None,
 ) -> HttpResponse:
-    """Render a person; a refusal keeps what was typed."""
+    """Render a person; with a refusal, forms keep their input."""
     actor = pages.actor(request)
-    seen = profile.of(subject_id, by=actor)
-    said = seen.subject
+    subject_profile = profile.of(subject_id, by=actor)
+    subject = subject_profile.subject
     first = {
-        "consent": said.consent,
-        "opted_out": said.opted_out_at is not None,
-        "note": said.consent_note,
+        "consent": subject.consent,
+        "opted_out": subject.opted_out_at is not None,
+        "note": subject.consent_note,
     }
     context = {
-        "seen": seen,
+        "profile": subject_profile,
         "revealed": revealed,
         "refusal": refusal,
-        "exports": export.listed(actor, subject_ref=said.pk)[:5],
+        "exports": export.exports(actor, subject_ref=subject.pk)[:5],
         "alias": AliasForm(auto_id="alias-%s"),
         "consent": ConsentForm(initial=first, auto_id="consent-%s"),
         "merge": MergeForm(auto_id="merge-%s"),
@@ -130,76 +131,75 @@ def _shown(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show where a person is named, without the names and the words."""
-    return _shown(request, subject_id)
+    """Show where a person is named, without names and samples."""
+    return _subject_page(request, subject_id)
 
 
 @never_cache
 @require_POST
 def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show the names and the samples; that they were viewed is written down."""
-    access_log.names(subject_id, by=pages.actor(request))
-    return _shown(request, subject_id, revealed=True)
+    """Show the names and samples; the ledger records it."""
+    access_log.record_names_view(subject_id, by=pages.actor(request))
+    return _subject_page(request, subject_id, revealed=True)
 
 
 def _act(
     request: HttpRequest,
     subject_id: str,
     act: Act,
-    done: str,
+    message: str,
     filled: Filled | None = None,
 ) -> HttpResponse:
-    """Do one thing to a person's row; a refusal is shown on the page."""
+    """Run an action on a person; a refusal or an invalid form is shown on the page."""
     actor = pages.actor(request)
     subject = subjects.get(actor, subject_id)
     actor.require("gdpr.manage")
     if any(not form.is_valid() for form in (filled or {}).values()):
-        return _shown(request, subject_id, filled=filled)
+        return _subject_page(request, subject_id, filled=filled)
     try:
         act(subject, actor)
-    except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
-        return _shown(request, subject_id, refusal=error, filled=filled)
-    messages.success(request, done)
+    except errors.AppError as error:
+        reraise_unless_shown(error)
+        return _subject_page(request, subject_id, refusal=error, filled=filled)
+    messages.success(request, message)
     if request.POST.get("revealed"):
-        # One of several decisions: who decides goes on reading the names.
-        access_log.names(subject_id, by=actor)
-        return _shown(request, subject_id, revealed=True)
+        # One of several decisions in a row: keep the names visible.
+        access_log.record_names_view(subject_id, by=actor)
+        return _subject_page(request, subject_id, revealed=True)
     return redirect("privacy:subject", subject_id)
 
 
 @require_POST
-def not_theirs(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Say that an address beside a person is not theirs."""
+def dismiss_address(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Record that a suggested alias is not this person's."""
     form = AliasForm(request.POST, auto_id="alias-%s")
 
     def act(subject: Subject, by: Actor) -> None:
-        told = form.cleaned_data
+        data = form.cleaned_data
         suggested_aliases.dismiss(
-            subject.pk, NewAlias(told["kind"], told["value"]), by=by
+            subject.pk, NewAlias(data["kind"], data["value"]), by=by
         )
 
-    told = "It is not theirs, and is not asked about again"
-    return _act(request, subject_id, act, told, {"alias": form})
+    message = "It is not theirs, and is not asked about again"
+    return _act(request, subject_id, act, message, {"alias": form})
 
 
 @require_POST
 def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Add a name."""
+    """Add an alias."""
     form = AliasForm(request.POST, auto_id="alias-%s")
 
     def act(subject: Subject, by: Actor) -> None:
-        told = form.cleaned_data
-        subjects.add_alias(subject.pk, NewAlias(told["kind"], told["value"]), by=by)
+        data = form.cleaned_data
+        subjects.add_alias(subject.pk, NewAlias(data["kind"], data["value"]), by=by)
 
-    told = "Alias added. What is stored is searched for it within a minute."
-    return _act(request, subject_id, act, told, {"alias": form})
+    message = "Alias added. What is stored is searched for it within a minute."
+    return _act(request, subject_id, act, message, {"alias": form})
 
 
 @require_POST
 def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpResponse:
-    """Take a name away."""
+    """Remove an alias."""
     return _act(
         request,
         subject_id,
@@ -210,36 +210,37 @@ def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpRe
 
 @require_POST
 def merge(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Make two people one; lead to the one who stays."""
+    """Merge two people and show the result."""
     actor = pages.actor(request)
     subjects.get(actor, subject_id)
     actor.require("gdpr.manage")
     form = MergeForm(request.POST, auto_id="merge-%s")
     if not form.is_valid():
-        return _shown(request, subject_id, filled={"merge": form})
+        return _subject_page(request, subject_id, filled={"merge": form})
     try:
         stays = subjects.find(form.cleaned_data["into"].strip(), by=actor)
-        left = subject_merge.merge(subject_id, stays.pk, by=actor)
+        survivor = subject_merge.merge(subject_id, stays.pk, by=actor)
     except errors.NotFound:
         refusal = errors.Invalid("Nobody is registered by that id or alias.")
-        return _shown(request, subject_id, refusal=refusal, filled={"merge": form})
-    except errors.HouseError as error:
-        if error.status not in TOLD:
-            raise
-        return _shown(request, subject_id, refusal=error, filled={"merge": form})
+        return _subject_page(
+            request, subject_id, refusal=refusal, filled={"merge": form}
+        )
+    except errors.AppError as error:
+        reraise_unless_shown(error)
+        return _subject_page(request, subject_id, refusal=error, filled={"merge": form})
     messages.success(request, f"{subject_id} is part of this person now")
-    return redirect("privacy:subject", left.pk)
+    return redirect("privacy:subject", survivor.pk)
 
 
 @require_POST
 def consent(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Keep what a person said."""
+    """Record a person's consent."""
     form = ConsentForm(request.POST, auto_id="consent-%s")
 
     def act(subject: Subject, by: Actor) -> None:
-        told = form.cleaned_data
-        out = told["opted_out"]
-        consents.note(subject.pk, told["consent"], told["note"], opted_out=out, by=by)
+        data = form.cleaned_data
+        out = data["opted_out"]
+        consents.note(subject.pk, data["consent"], data["note"], opted_out=out, by=by)
 
     return _act(request, subject_id, act, "Kept as they said it", {"consent": form})
 
@@ -265,13 +266,13 @@ def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
     form = _hold_form(request.POST)
 
     def act(subject: Subject, by: Actor) -> None:
-        told = form.cleaned_data
+        data = form.cleaned_data
         zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
         new_hold = NewHold(
-            reason=told["reason"],
+            reason=data["reason"],
             review_at=form.review_at(zone),
-            scope=told["scope"],
-            ground=told["ground"],
+            scope=data["scope"],
+            ground=data["ground"],
         )
         legal_holds.place(subject, new_hold, by=by, places=NAMES)
 
@@ -279,8 +280,8 @@ def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 
 @require_POST
-def bundle(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Ask for a bundle of everything about a person."""
+def request_export(request: HttpRequest, subject_id: str) -> HttpResponse:
+    """Request a bundle of everything about a person."""
     return _act(
         request,
         subject_id,

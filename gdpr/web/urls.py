@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from django.urls import path
 
-from gdpr.web import case_views, row_views, subject_views, views
+from gdpr.web import case_views, subject_views, views
+from gdpr.web.case_actions import ACTIONS
 
 app_name = "privacy"
 urlpatterns = [
-    path("", case_views.entrance, name="entrance"),
+    path("", case_views.index, name="entrance"),
     # Cases
-    path("cases/", case_views.board, name="cases"),
+    path("cases/", case_views.case_list, name="cases"),
     path("cases/new/", case_views.new, name="new_case"),
     path("cases/<str:case_id>/", case_views.detail, name="case"),
-    path("cases/<str:case_id>/identity/", case_views.identity, name="identity"),
-    path("cases/<str:case_id>/plan/", case_views.plan, name="plan"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
-    path("cases/<str:case_id>/decide/", row_views.decide, name="decide"),
-    path("cases/<str:case_id>/approve/", case_views.approve, name="approve"),
-    path("cases/<str:case_id>/execute/", case_views.execute, name="execute"),
-    path("cases/<str:case_id>/extend/", case_views.extend, name="extend"),
-    path("cases/<str:case_id>/refuse/", case_views.refuse, name="refuse"),
-    path("cases/<str:case_id>/assign/", case_views.assign, name="assign"),
-    path("cases/<str:case_id>/comment/", case_views.comment, name="comment"),
-    path("cases/<str:case_id>/attach/", case_views.attach, name="attach"),
+    *(
+        path(
+            f"cases/<str:case_id>/{action}/",
+            case_views.act,
+            {"action": action},
+            name=action,
+        )
+        for action in ACTIONS
+    ),
     path("cases/<str:case_id>/certificate/", views.certificate, name="certificate"),
     path(
         "cases/<str:case_id>/certificate.json",
@@ -43,15 +43,17 @@ urlpatterns = [
     ),
     path(
         "subjects/<str:subject_id>/not-theirs/",
-        subject_views.not_theirs,
+        subject_views.dismiss_address,
         name="not_theirs",
     ),
     path("subjects/<str:subject_id>/merge/", subject_views.merge, name="merge"),
     path("subjects/<str:subject_id>/consent/", subject_views.consent, name="consent"),
     path("subjects/<str:subject_id>/lift/", subject_views.lift, name="lift"),
     path("subjects/<str:subject_id>/hold/", subject_views.hold, name="hold"),
-    path("subjects/<str:subject_id>/export/", subject_views.bundle, name="export"),
-    # The rest
+    path(
+        "subjects/<str:subject_id>/export/", subject_views.request_export, name="export"
+    ),
+    # Holds, certificates, ledger, exports, suppressed names, settings
     path("holds/", views.holds_page, name="holds"),
     path("holds/<str:hold_id>/release/", views.release, name="release"),
     path("certificates/", views.certificates_page, name="certificates"),
@@ -69,7 +71,7 @@ urlpatterns = [
     path("exports/", views.exports_page, name="exports"),
     path("exports/<str:export_id>/download/", views.download, name="download"),
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),
-    path("kept-out/", views.kept_out, name="kept_out"),
-    path("kept-out/<int:row_id>/lift/", views.let_back, name="let_back"),
+    path("kept-out/", views.suppressions_page, name="kept_out"),
+    path("kept-out/<int:row_id>/lift/", views.lift_suppression, name="let_back"),
     path("settings/", views.settings_page, name="settings"),
 ]

@@ -1,4 +1,4 @@
-"""The other privacy pages: holds, certificates, the ledger, exports, settings."""
+"""Pages of holds, certificates, the ledger, exports, suppressed names, settings."""
 
 from __future__ import annotations
 
@@ -21,25 +21,17 @@ from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import Certificate, Hold
-from gdpr.pagination import Ask
-from gdpr.web import certificate_views
+from gdpr.pagination import PageQuery
+from gdpr.web import certificate_views, refusals
 from gdpr.web.forms import LedgerForm, SettingsForm
 from memory.rules import errors
 from memory.web import pages
 
 PAGE: Final = 50
-TOLD: Final = (400, 409, 413, 422)
 
 
-def _refused(request: HttpRequest, error: errors.HouseError) -> None:
-    """Say on the next page why something was not done."""
-    if error.status not in TOLD:
-        raise error
-    messages.error(request, error.detail)
-
-
-def _asked(request: HttpRequest) -> Ask:
-    return Ask(limit=PAGE, cursor=request.GET.get("cursor") or None)
+def _page_query(request: HttpRequest) -> PageQuery:
+    return PageQuery(limit=PAGE, cursor=request.GET.get("cursor") or None)
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
@@ -50,15 +42,18 @@ def _is_late(hold: Hold, now: datetime) -> bool:
 @never_cache
 @require_GET
 def holds_page(request: HttpRequest) -> HttpResponse:
-    """Show the holds that stand, the one to review next first."""
+    """List the holds in force or released, the one to review next first."""
     actor = pages.actor(request)
     state = "released" if request.GET.get("state") == "released" else "standing"
-    found, now = legal_holds.page(actor, _asked(request), state=state), timezone.now()
-    standing, late = legal_holds.counts(actor)
+    page, now = (
+        legal_holds.page(actor, _page_query(request), state=state),
+        timezone.now(),
+    )
+    active, late = legal_holds.counts(actor)
     context = {
-        "lines": [(hold, _is_late(hold, now)) for hold in found.items],
-        "next_cursor": found.next_cursor,
-        "standing": standing,
+        "lines": [(hold, _is_late(hold, now)) for hold in page.items],
+        "next_cursor": page.next_cursor,
+        "standing": active,
         "late": late,
         "state": state,
     }
@@ -67,16 +62,16 @@ def holds_page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def release(request: HttpRequest, hold_id: str) -> HttpResponse:
-    """Release a hold, with a reason; what it kept goes on."""
+    """Release a hold, with a reason; cases that it stopped go on."""
     actor = pages.actor(request)
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
-    try:
-        legal_holds.release(row, request.POST.get("reason", ""), by=actor)
-    except errors.HouseError as error:
-        _refused(request, error)
-    else:
-        messages.success(request, "Released. Cases it kept go on where they stood.")
+    reason = request.POST.get("reason", "")
+    refusals.run(
+        request,
+        lambda: legal_holds.release(row, reason, by=actor),
+        "Released. Cases it kept go on where they stood.",
+    )
     return redirect("privacy:holds")
 
 
@@ -86,11 +81,11 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
 def certificates_page(request: HttpRequest) -> HttpResponse:
     """Show the certificates, the newest first."""
     actor = pages.actor(request)
-    found = certificates.page(actor, _asked(request))
-    replaced = certificates.replaced(found.items)
+    page = certificates.page(actor, _page_query(request))
+    replaced = certificates.replaced(page.items)
     context = {
-        "lines": [(row, row.pk in replaced) for row in found.items],
-        "next_cursor": found.next_cursor,
+        "lines": [(row, row.pk in replaced) for row in page.items],
+        "next_cursor": page.next_cursor,
         "total": certificates.count(actor),
     }
     return render(request, "gdpr/certificates.html", context)
@@ -99,7 +94,7 @@ def certificates_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show a case's newest certificate as a document, checked at this moment."""
+    """Show a case's newest certificate, verified now."""
     actor = pages.actor(request)
     row = certificates.of_case(actor, transitions.case(actor, case_id))
     return _certificate(request, row)
@@ -108,13 +103,13 @@ def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
-    """Show one certificate, also one that a later one replaced."""
+    """Show a certificate, also one that was replaced."""
     return _certificate(request, certificates.get(pages.actor(request), certificate_id))
 
 
 def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
     verdict = certificates.verify(row.document, case_id=row.case_id)
-    context = certificate_views.told(verdict)
+    context = certificate_views.verdict_context(verdict)
     context |= {"row": row, "case": row.case}
     context["is_replaced"] = bool(certificates.replaced([row]))
     return render(request, "gdpr/certificate.html", context)
@@ -131,7 +126,7 @@ def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
 @never_cache
 @require_GET
 def any_certificate_file(request: HttpRequest, certificate_id: str) -> HttpResponse:
-    """Return one certificate byte for byte, as a file."""
+    """Return a certificate byte for byte, as a file."""
     return _file(certificates.get(pages.actor(request), certificate_id))
 
 
@@ -145,7 +140,7 @@ def _file(row: Certificate) -> HttpResponse:
 @never_cache
 @require_GET
 def ledger_page(request: HttpRequest) -> HttpResponse:
-    """Show what was done with people's data, and by whom."""
+    """Show what was done with people's data, and by whom, newest first."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
     form = LedgerForm(request.GET, auto_id="f-%s")
@@ -155,8 +150,8 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
         return render(request, "gdpr/ledger.html", context, status=422)
     query = LedgerQuery(**form.cleaned_data)
     cursor = request.GET.get("cursor") or None
-    found = audit_log.listed(actor, query, limit=PAGE, cursor=cursor)
-    context |= {"rows": found.items, "next_cursor": found.next_cursor}
+    page = audit_log.list_actions(actor, query, limit=PAGE, cursor=cursor)
+    context |= {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/ledger.html", context)
 
 
@@ -164,63 +159,65 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
-    """Show the bundles that were made."""
-    found = export.page(pages.actor(request), _asked(request))
-    context = {"rows": found.items, "next_cursor": found.next_cursor}
+    """List the export bundles."""
+    page = export.page(pages.actor(request), _page_query(request))
+    context = {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/exports.html", context)
 
 
 @never_cache
 @require_GET
 def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
-    """Return a bundle; that it was read is written into the ledger."""
+    """Download a bundle; the service records it in the ledger."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
     try:
         return bundle_response(row, export.read(row, by=actor))
     except export.NotReady as error:
-        _refused(request, error)
+        refusals.show_on_next_page(request, error)
         return redirect("privacy:exports")
 
 
 @require_POST
 def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
-    """Take a bundle away before its day."""
+    """Delete a bundle before it expires."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
-    gone = export.remove(row, by=actor)
-    messages.success(request, "The bundle is gone" if gone else "It was gone before")
+    is_removed = export.remove(row, by=actor)
+    messages.success(
+        request, "The bundle is gone" if is_removed else "It was gone before"
+    )
     return redirect("privacy:exports")
 
 
-# ── Names that are kept out ──────────────────────────────────────────────────
+# ── Suppressed names ──────────────────────────────────────────────────────────
 @never_cache
 @require_GET
-def kept_out(request: HttpRequest) -> HttpResponse:
-    """Show which names must not come back; nobody can read them out."""
+def suppressions_page(request: HttpRequest) -> HttpResponse:
+    """List the suppressed names by kind and person; the names are not stored."""
     actor = pages.actor(request)
-    found = suppression.page(actor, _asked(request), lifted=True)
+    page = suppression.page(actor, _page_query(request), lifted=True)
     context = {
-        "rows": found.items,
-        "next_cursor": found.next_cursor,
-        "standing": suppression.standing(actor),
+        "rows": page.items,
+        "next_cursor": page.next_cursor,
+        "standing": suppression.count_active(actor),
     }
     return render(request, "gdpr/kept_out.html", context)
 
 
 @require_POST
-def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
-    """Let a name be written again, with a reason."""
+def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
+    """Lift a suppression, with a reason."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
-    try:
-        suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
-    except errors.HouseError as error:
-        _refused(request, error)
-    else:
-        messages.success(request, "The name may be written again")
+    reason = request.POST.get("reason", "")
+    refusals.run(
+        request,
+        lambda: suppression.lift(row_id, reason, by=actor),
+        "The name may be written again",
+    )
     return redirect("privacy:kept_out")
 
 
@@ -228,7 +225,7 @@ def let_back(request: HttpRequest, row_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """Show how requests are handled here; an admin changes it."""
+    """Show how requests are handled; an admin may change it."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)

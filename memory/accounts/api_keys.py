@@ -1,7 +1,7 @@
-"""Bearer keys: made, shown once, recognised, revoked.
+"""Bearer keys: issue, authenticate, revoke.
 
-A key is ``cmk_`` and 43 random characters (256 bits). Only its SHA-256 digest is kept:
-at that entropy a slow password hash adds nothing but 0.3 s a request.
+A key is ``cmk_`` and 43 random characters (256 bits). Only its SHA-256 digest is
+stored: at that entropy a slow password hash would only add 0.3 s to a request.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 
 PREFIX: Final = "cmk_"
-SHOWN: Final = 12
+PREFIX_CHARS: Final = 12
 TOUCH_EVERY: Final = timedelta(minutes=1)
-_KEPT: Final = 1_024
-# Everything that an agent's key and its actor are made of.
-_LOOK: Final = (
+_CACHE_SIZE: Final = 1_024
+# Every column that an agent's key and its actor are built from.
+_KEY_QUERY: Final = (
     "SELECT k.id, k.workspace_id, k.scopes, k.expires_at, k.revoked_at, k.last_used_at,"
     " k.end_user,"
     " a.id, a.slug, a.crew_id, a.role, a.memory_walk_depth"
@@ -40,24 +40,24 @@ _LOOK: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A fresh key: ``token`` is the only copy there will ever be."""
+    """A new key; ``token`` is its only copy."""
 
     token: str
     key: AgentKey | OperatorKey
 
 
 def digest(token: str) -> str:
-    """Return what is kept of a key."""
+    """Return the digest that is stored of a token."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _touch(key: AgentKey | OperatorKey) -> None:
-    """Remember the use, at most once a minute, without holding up the request."""
+    """Store the time of use, at most once a minute."""
     now = timezone.now()
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    # A transaction stands in line; a statement on its own waits for a gap in it.
+    # On SQLite, transactions queue fairly; a single statement may have to wait longer.
     with transaction.atomic():
         type(key).objects.filter(stale, pk=key.pk).update(last_used_at=now)
 
@@ -80,10 +80,10 @@ def _agent_actor(key: AgentKey) -> Actor:
 
 
 def _operator_actor(key: OperatorKey) -> Actor | None:
-    """Return the person behind a key, who must still be a member.
+    """Return the actor of an operator key, None when its person is no member.
 
-    The key's role can never exceed what the membership gives today: a viewer's old
-    admin key acts as a viewer.
+    The key's role never exceeds the present role of the member: the old admin key of a
+    viewer acts as a viewer.
     """
     member = Membership.objects.filter(
         workspace_id=key.workspace_id, user_id=key.user_id, user__is_active=True
@@ -103,49 +103,49 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
-class _AgentKeys:
-    """Agents' keys as last read, each beside the columns that it was made from.
+class _AgentKeyCache:
+    """A cache of agents' keys and actors, each with the columns it was built from.
 
-    The columns are read at every request, so that a revocation counts at once in every
-    process; only when they differ is the key read again.
+    The columns are read at every request, so that a revocation takes effect at once in
+    every process; a key is built again only when they differ.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, wanted: str) -> tuple[AgentKey, Actor] | None:
-        """Return the key with a digest and whom it stands for."""
+    def find(self, key_digest: str) -> tuple[AgentKey, Actor] | None:
+        """Return the key with a digest, and its actor."""
         with connection.cursor() as cursor:
-            cursor.execute(_LOOK, [wanted])
+            cursor.execute(_KEY_QUERY, [key_digest])
             columns = cursor.fetchone()
         if columns is None:
             return None
         with self._lock:
-            kept = self._kept.get(wanted)
-            if kept is not None and kept[0] == columns:
-                self._kept.move_to_end(wanted)
-                return kept[1], kept[2]
-        return self._read(wanted, columns)
+            cached = self._cache.get(key_digest)
+            if cached is not None and cached[0] == columns:
+                self._cache.move_to_end(key_digest)
+                return cached[1], cached[2]
+        return self._read(key_digest, columns)
 
-    def _read(self, wanted: str, columns: Any) -> tuple[AgentKey, Actor] | None:
-        key = AgentKey.objects.select_related("agent").filter(digest=wanted).first()
+    def _read(self, key_digest: str, columns: Any) -> tuple[AgentKey, Actor] | None:
+        key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
         if key is None:
             return None
         actor = _agent_actor(key)
         with self._lock:
-            self._kept[wanted] = columns, key, actor
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._cache[key_digest] = columns, key, actor
+            while len(self._cache) > _CACHE_SIZE:
+                self._cache.popitem(last=False)
         return key, actor
 
 
-_agent_keys = _AgentKeys()
+_agent_keys = _AgentKeyCache()
 
 
-def _operator(wanted: str) -> tuple[OperatorKey, Actor] | None:
+def _find_operator(key_digest: str) -> tuple[OperatorKey, Actor] | None:
     keys = OperatorKey.objects.select_related("user")
-    key = keys.filter(digest=wanted).first()
+    key = keys.filter(digest=key_digest).first()
     if key is None or key.state != "active":
         return None
     actor = _operator_actor(key)
@@ -153,14 +153,14 @@ def _operator(wanted: str) -> tuple[OperatorKey, Actor] | None:
 
 
 def authenticate(token: str) -> Actor | None:
-    """Return who a key stands for, or None for unknown, expired and revoked keys."""
+    """Return the actor of a token, None for unknown, expired and revoked keys."""
     if not token.startswith(PREFIX) or len(token) > 128 or not token.isascii():
         return None
-    wanted = digest(token)
-    found = _agent_keys.of(wanted) or _operator(wanted)
-    if found is None or found[0].state != "active":
+    key_digest = digest(token)
+    match = _agent_keys.find(key_digest) or _find_operator(key_digest)
+    if match is None or match[0].state != "active":
         return None
-    key, actor = found
+    key, actor = match
     _touch(key)
     return actor
 
@@ -173,7 +173,7 @@ def _fields(
     token = PREFIX + secrets.token_urlsafe(32)
     return token, {
         "name": name.strip()[:120] or "key",
-        "prefix": token[:SHOWN],
+        "prefix": token[:PREFIX_CHARS],
         "digest": digest(token),
         "scopes": sorted(scope.value for scope in scopes),
         "expires_at": expires_at,
@@ -202,12 +202,12 @@ def issue_agent_key(
     expires_at: datetime | None = None,
     end_user: str = "",
 ) -> Issued:
-    """Make a key for an agent; the caller shows the token once and forgets it.
+    """Issue a key for an agent; the caller shows the token once.
 
-    One for an ``end_user`` opens the tools over that user's memories, nothing else.
+    A key for an ``end_user`` opens only the tools, over that user's memories.
     """
     by.require("keys.manage", agent.workspace_id)
-    user = end_users.checked(end_user) if end_user else ""
+    user = end_users.validate(end_user) if end_user else ""
     token, fields = _fields(name or agent.slug, scopes, expires_at, by)
     with transaction.atomic():
         key = AgentKey.objects.create(
@@ -226,7 +226,7 @@ def issue_operator_key(
     scopes: Iterable[KeyScope] = (),
     expires_at: datetime | None = None,
 ) -> Issued:
-    """Make a key for a program that acts as a person with a role."""
+    """Issue a key for a program that acts as a person with a role."""
     by.require("keys.manage")
     if not Membership.objects.filter(workspace_id=by.workspace_id, user=user).exists():
         raise errors.NotFound
@@ -240,14 +240,14 @@ def issue_operator_key(
 
 
 def revoke(key: AgentKey | OperatorKey, *, by: Actor) -> None:
-    """Make a key useless at once; revoking twice is the same as once."""
+    """Revoke a key with immediate effect; a second time changes nothing."""
     by.require("keys.manage", key.workspace_id)
     with transaction.atomic():
-        changed = (
+        updated = (
             type(key)
             .objects.filter(pk=key.pk, revoked_at__isnull=True)
             .update(revoked_at=timezone.now())
         )
-        if changed:
+        if updated:
             key.refresh_from_db()
             _record("revoked", key, by)

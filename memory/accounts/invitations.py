@@ -1,10 +1,10 @@
-"""Invitations: a membership waits until the owner of the address accepts it.
+"""Invitations: a membership that the owner of an e-mail address has to accept.
 
-An invitation opens nothing but membership of its own workspace. Its link lets a new
-person make an account with a password; where the address has an account already, it
-opens nothing by itself: the owner signs in and accepts. Somebody whose address is not
-proven needs the link as well, because their account may have been set up by the admin
-of another workspace, who must not accept in their place.
+An invitation gives membership of its own workspace and nothing else. Its link lets a
+new person create an account with a password. Where the address has an account already,
+the owner signs in and accepts. An owner whose address is not proven needs the link as
+well, because the account may have been set up by the admin of another workspace, who
+must not accept in their place.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, Role
 
-MOST_WAITING: Final = 200
+MAX_PENDING: Final = 200
 EMAIL_LENGTH: Final = 254
 MAIL_EVERY: Final = timedelta(minutes=1)
 
 
 def checked_email(value: str) -> str:
-    """Return an address in the form it is kept in, or raise Invalid."""
+    """Return an address in its stored form, or raise Invalid."""
     email = value.strip().lower()
     try:
         validate_email(email)
@@ -56,7 +56,7 @@ def _record(action: str, summary: str, invitation: Invitation, by: Actor) -> Non
 
 
 def _as_actor(user: User, invitation: Invitation) -> Actor:
-    """Return the invited person as who acts; only their own invitation is touched."""
+    """Return an actor for the invited person; only for their own invitation."""
     return Actor(
         role=Role(invitation.role),
         workspace_id=invitation.workspace_id,
@@ -65,18 +65,18 @@ def _as_actor(user: User, invitation: Invitation) -> Actor:
     )
 
 
-# ── What an admin does ───────────────────────────────────────────────────────
+# ── For admins ───────────────────────────────────────────────────────────────
 def invite(email: str, role: Role, *, by: Actor) -> Invitation:
-    """Invite an address; whether it has an account already makes no difference."""
+    """Invite an address; the same whether or not it has an account."""
     by.require("members.manage")
     email = checked_email(email)
-    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
+    invitations = Invitation.objects.filter(workspace_id=by.workspace_id)
     members = Membership.objects.filter(workspace_id=by.workspace_id)
     if members.filter(user__email=email).exists():
         detail = "Is a member already; change the role in the list."
         raise errors.Conflict(detail, code="already_member")
-    if mine.count() >= MOST_WAITING:
-        detail = f"{MOST_WAITING} invitations wait already; withdraw some first."
+    if invitations.count() >= MAX_PENDING:
+        detail = f"{MAX_PENDING} invitations wait already; withdraw some first."
         raise errors.Conflict(detail, code="too_many_invitations")
     try:
         with transaction.atomic():
@@ -97,21 +97,21 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
 def get(invitation_id: str, *, by: Actor) -> Invitation:
     """Return an invitation of the actor's workspace."""
     by.require("members.manage")
-    mine = Invitation.objects.filter(workspace_id=by.workspace_id)
-    invitation = mine.filter(pk=invitation_id).first()
+    invitations = Invitation.objects.filter(workspace_id=by.workspace_id)
+    invitation = invitations.filter(pk=invitation_id).first()
     if invitation is None:
         raise errors.NotFound
     return invitation
 
 
-def waiting(actor: Actor) -> list[Invitation]:
-    """Return the invitations of a workspace that nobody has accepted."""
+def pending(actor: Actor) -> list[Invitation]:
+    """Return the open invitations of a workspace."""
     actor.require("members.manage")
     return list(Invitation.objects.filter(workspace_id=actor.workspace_id))
 
 
 def withdraw(invitation: Invitation, *, by: Actor) -> None:
-    """Take an invitation back; its link ends."""
+    """Withdraw an invitation; its link becomes invalid."""
     by.require("members.manage", invitation.workspace_id)
     with transaction.atomic():
         if Invitation.objects.filter(pk=invitation.pk).delete()[0]:
@@ -122,13 +122,13 @@ def _digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _new_token(invitation: Invitation, *, mailed: bool, by: Actor) -> str:
+def _new_token(invitation: Invitation, *, by_mail: bool, by: Actor) -> str:
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
-        changed = Invitation.objects.filter(pk=invitation.pk).update(
-            digest=_digest(token), link_made_at=timezone.now(), mailed=mailed
+        updated = Invitation.objects.filter(pk=invitation.pk).update(
+            digest=_digest(token), link_made_at=timezone.now(), mailed=by_mail
         )
-        if not changed:
+        if not updated:
             raise errors.NotFound
         _record("link_made", "A link to accept an invitation was made", invitation, by)
     invitation.refresh_from_db()
@@ -136,27 +136,31 @@ def _new_token(invitation: Invitation, *, mailed: bool, by: Actor) -> str:
 
 
 def link_path(invitation: Invitation, *, by: Actor) -> str:
-    """Return the path of a fresh link to hand over; the one before it ends."""
+    """Return the path of a new link; an earlier link becomes invalid."""
     by.require("members.manage", invitation.workspace_id)
-    return f"/login/invitation/{_new_token(invitation, mailed=False, by=by)}/"
+    return f"/login/invitation/{_new_token(invitation, by_mail=False, by=by)}/"
 
 
 def send(invitation: Invitation, base: str, *, by: Actor) -> None:
-    """Send a fresh link to the invited address, where nobody else sees it."""
+    """Send a new link by mail to the invited address only."""
     by.require("members.manage", invitation.workspace_id)
-    made = invitation.link_made_at
-    if invitation.mailed and made and timezone.now() - made < MAIL_EVERY:
+    last_link_at = invitation.link_made_at
+    if (
+        invitation.mailed
+        and last_link_at
+        and timezone.now() - last_link_at < MAIL_EVERY
+    ):
         raise errors.Conflict("A mail went out a moment ago.", code="just_sent")
-    token = _new_token(invitation, mailed=True, by=by)
+    token = _new_token(invitation, by_mail=True, by=by)
     message = _message(invitation, f"{base}/login/invitation/{token}/")
     # Outside the transaction: a slow mail server must not hold the database.
     try:
-        sent = mail.send("invitation", [message])
+        count = mail.send("invitation", [message])
     except OSError as error:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
         detail = f"The mail did not go out: {type(error).__name__}."
         raise errors.Unavailable(detail, code="mail_not_sent") from None
-    if not sent:
+    if not count:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
         raise errors.Conflict("No mail server is set.", code="no_mail_server")
 
@@ -173,22 +177,22 @@ def _message(invitation: Invitation, link: str) -> EmailMessage:
     return EmailMessage(subject, body, None, [invitation.email])
 
 
-# ── What the invited person does ─────────────────────────────────────────────
+# ── For the invited person ───────────────────────────────────────────────────
 def by_token(token: str) -> Invitation | None:
-    """Return the invitation of a working link, None for any other."""
+    """Return the invitation of a valid link, None for any other."""
     rows = Invitation.objects.select_related("workspace")
     invitation = rows.filter(digest=_digest(token)).first()
     return invitation if invitation is not None and invitation.link_works else None
 
 
 def of_person(user: User) -> list[Invitation]:
-    """Return what a signed-in person is invited to."""
+    """Return the invitations of a signed-in person."""
     rows = Invitation.objects.filter(email=user.email)
     return list(rows.select_related("workspace"))
 
 
 def account_of(invitation: Invitation) -> User | None:
-    """Return the account of the invited address, None when there is none yet."""
+    """Return the account of the invited address, None without one."""
     return User.objects.filter(email=invitation.email).first()
 
 
@@ -201,9 +205,9 @@ def _locked(invitation_id: str) -> Invitation:
 
 
 def accept(invitation_id: str, user: User, *, token: str = "") -> Membership:
-    """Make a signed-in person a member, by the link or because the address is theirs.
+    """Make a signed-in person a member, by the link or by their proven address.
 
-    The caller's session ends with all others of the account, unless it is renewed.
+    All sessions of the account end; the caller renews the present one.
     """
     with transaction.atomic():
         invitation = _locked(invitation_id)
@@ -217,7 +221,7 @@ def accept(invitation_id: str, user: User, *, token: str = "") -> Membership:
 
 
 def accept_as_new(token: str, password: str) -> User:
-    """Make the account of a new person with the link, and let them in as a member."""
+    """Create the account of a new person by the link, and make them a member."""
     with transaction.atomic():
         invitation = by_token(token)
         if invitation is None:
@@ -245,12 +249,12 @@ def _join(invitation: Invitation, user: User, *, proves: bool) -> Membership:
     _record("accepted", f"Somebody joined as {invitation.role}", invitation, by)
     member = workspaces.admit(user, Role(invitation.role), by=by)
     if proves:
-        accounts.prove(user)
+        accounts.mark_proven(user)
     return member
 
 
 def decline(invitation_id: str, user: User) -> None:
-    """Refuse an invitation; its link ends."""
+    """Decline an invitation; its link becomes invalid."""
     with transaction.atomic():
         invitation = _locked(invitation_id)
         if invitation.email != user.email:

@@ -1,9 +1,8 @@
-"""Accounts: whose address is proven, and the one-time links that open an account.
+"""Accounts: proven e-mail addresses, and the one-time links that open an account.
 
-An account belongs to whoever set it up. That its owner also has the mailbox is known
-only when a link reached them by mail, or when whoever runs the installation made the
-account; then the address is *proven* (allauth's verified address). What was handed out
-by the admin of a workspace proves nothing to another workspace.
+The address of an account is *proven* (allauth's verified address) when its owner used a
+link that was sent to it by mail, or when the operator of the installation created the
+account. A link made by the admin of a workspace proves nothing to another workspace.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ _SALT: Final = "memory.accounts.link"
 
 
 class Purpose(StrEnum):
-    """What a link is for; one made for a purpose is nothing for another."""
+    """The purpose of a link; a link is valid for its own purpose only."""
 
-    SIGN_IN = "sign-in"  # printed for who runs the installation
+    SIGN_IN = "sign-in"  # printed for the operator of the installation
     PASSWORD = "password"  # noqa: S105  the same, to choose a new password
     MEMBER = "member"  # made by an admin for a member of their workspace alone
     MAILBOX = "mailbox"  # sent by mail, to choose a new password
@@ -35,22 +34,22 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """An account that a valid link opens, and the workspace whose admin made it."""
+    """The account that a valid link opens, and the workspace whose admin made it."""
 
     user: User
     purpose: Purpose
     workspace_id: str
 
 
-# ── Whose the address is ─────────────────────────────────────────────────────
+# ── Proven addresses ─────────────────────────────────────────────────────────
 def is_proven(user: User) -> bool:
-    """Whether the owner of the account is known to own its address."""
+    """Whether the account's owner has proven to own its address."""
     rows = EmailAddress.objects.filter(user=user, email=user.email, verified=True)
     return user.is_superuser or rows.exists()
 
 
-def prove(user: User) -> None:
-    """Remember that the owner has the mailbox; other addresses of the account go."""
+def mark_proven(user: User) -> None:
+    """Mark the address as proven; other addresses of the account are deleted."""
     EmailAddress.objects.filter(user=user).exclude(email=user.email).delete()
     EmailAddress.objects.filter(email=user.email).exclude(user=user).delete()
     EmailAddress.objects.update_or_create(
@@ -58,18 +57,18 @@ def prove(user: User) -> None:
     )
 
 
-def doubt(user: User) -> None:
-    """Forget the proof: somebody else had a way into the account."""
+def mark_unproven(user: User) -> None:
+    """Remove the proof, because another person had access to the account."""
     EmailAddress.objects.filter(user=user).delete()
 
 
 def is_unclaimed(user: User) -> bool:
-    """Whether nobody has ever had a way into the account."""
+    """Whether nobody has ever had access to the account."""
     return user.last_login is None and not user.has_usable_password()
 
 
 def end_sessions(user: User) -> None:
-    """End every session and every outstanding link of an account."""
+    """End every session and every open link of an account."""
     rows = User.objects.filter(pk=user.pk)
     rows.update(session_generation=F("session_generation") + 1)
     user.refresh_from_db(fields=["session_generation"])
@@ -77,10 +76,10 @@ def end_sessions(user: User) -> None:
 
 # ── Links ────────────────────────────────────────────────────────────────────
 def _state(user: User) -> str:
-    """Return a keyed digest of what a link depends on.
+    """Return a keyed digest of the state that a link depends on.
 
     The password, the last sign-in, every membership with its role, and whether the
-    account is switched on: when one of them changes, the link has ended.
+    account is active: when one of them changes, the link is invalid.
     """
     roles = Membership.objects.filter(user=user).order_by("workspace_id")
     parts = [
@@ -92,7 +91,7 @@ def _state(user: User) -> str:
 
 
 def belongs_only_to(user: User, workspace_id: str) -> bool:
-    """Whether an account reaches one workspace and nothing else."""
+    """Whether an account has access to one workspace and nothing else."""
     homes = set(user.memberships.values_list("workspace_id", flat=True))
     plain = user.is_active and not user.is_staff and not user.is_superuser
     return plain and homes == {workspace_id}
@@ -101,14 +100,14 @@ def belongs_only_to(user: User, workspace_id: str) -> bool:
 def link_path(
     user: User, purpose: Purpose, *, workspace_id: str = "", made_by: str = ""
 ) -> str:
-    """Return the path of a fresh one-time link; ``made_by`` is the admin's user id."""
+    """Return the path of a new one-time link; ``made_by`` is the admin's user id."""
     value = [user.pk, workspace_id, made_by, _state(user)]
     token = signing.dumps(value, salt=f"{_SALT}.{purpose.value}")
     return f"/login/{purpose.value}/{token}/"
 
 
 def open_link(purpose: Purpose, token: str) -> Opening | None:
-    """Return what a link opens, None when it is used, ended, expired or forged."""
+    """Return what a link opens, None when it is used, invalid, expired or forged."""
     try:
         value = signing.loads(
             token,
@@ -127,7 +126,7 @@ def open_link(purpose: Purpose, token: str) -> Opening | None:
 
 
 def _still_made_by(user: User, workspace_id: str, made_by: str) -> bool:
-    """Whether the maker is still an admin, and the account still theirs to help."""
+    """Whether the link's maker is still an admin and may still help this account."""
     admins = Membership.objects.filter(
         workspace_id=workspace_id,
         user_id=made_by,
@@ -138,12 +137,12 @@ def _still_made_by(user: User, workspace_id: str, made_by: str) -> bool:
 
 
 def set_password(opening: Opening, password: str) -> None:
-    """Let the owner of a link choose a password; sessions and links end with it."""
+    """Set the password of a link's account; its sessions and links end."""
     user = opening.user
     user.set_password(password)
     user.save(update_fields=["password"])
     if opening.purpose is Purpose.MAILBOX:
-        prove(user)
+        mark_proven(user)
     elif opening.purpose is Purpose.MEMBER:
-        doubt(user)
+        mark_unproven(user)
     end_sessions(user)

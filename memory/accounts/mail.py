@@ -1,7 +1,7 @@
-"""E-mail: whether a mail server is set, and what happens to mails when none is.
+"""Sending e-mail, and what happens without a mail server.
 
-A mail may carry a link that opens an account, so without a server none is written
-anywhere: one log line says that it was not sent, of which kind and how many.
+A mail may contain a link that opens an account, so without a server no mail is written
+anywhere: one log line records the kind and the number of unsent mails.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ log = structlog.get_logger(__name__)
 
 
 def server_set() -> bool:
-    """Whether a mail server is set."""
     return bool(settings.MAIL_SERVER)
 
 
 def not_sent(kind: str, count: int) -> None:
-    """Write the one line about mails that no server takes."""
+    """Log that mails were not sent."""
     log.warning(NOT_SENT, kind=kind, count=count)
 
 
 def send(kind: str, messages: Sequence[EmailMessage]) -> int:
-    """Send mails and return how many went out; OSError when the server refuses."""
+    """Send mails and return how many were sent; OSError when the server refuses."""
     if not server_set():
         not_sent(kind, len(messages))
         return 0
@@ -39,9 +38,9 @@ def send(kind: str, messages: Sequence[EmailMessage]) -> int:
 
 
 class NoServer(BaseEmailBackend):
-    """The backend without a server, for mails that a library sends by itself."""
+    """Django's mail backend without a server, for mails that libraries send."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Send nothing, and say so."""
+        """Log the mails instead of sending them."""
         not_sent("other", len(email_messages))
         return 0

@@ -1,4 +1,4 @@
-"""Making workspaces, crews, agents and members; each act lands in the journal."""
+"""Workspaces, crews, agents and members; every change is recorded in the journal."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _record(entry_type: str, summary: str, payload: dict[str, str], by: Actor) -
 
 
 def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
-    """Return the workspace of a slug, and whether it was made now."""
-    found = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
-    if found is not None:
-        return found, False
+    """Return the workspace of a slug, and whether it was created."""
+    existing = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
+    if existing is not None:
+        return existing, False
     try:
         with transaction.atomic():
             last = Workspace.objects.aggregate(last=Max("number"))["last"] or 0
@@ -63,26 +63,26 @@ def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
             by = system(workspace.id)
             _record("workspace.created", f"Workspace {slug} made", {"slug": slug}, by)
     except IntegrityError:
-        # Another process was faster; its workspace is the one.
+        # Another process created it at the same time.
         return Workspace.objects.get(slug=slug), False
     return workspace, True
 
 
 def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
-    """Return a crew of the actor's workspace, made when there was none."""
+    """Return a crew of the actor's workspace, and whether it was created."""
     by.require("agents.manage")
-    found = Crew.objects.filter(
+    existing = Crew.objects.filter(
         workspace_id=by.workspace_id, slug=_slug(slug, "crew")
     ).first()
-    if found is not None:
-        return found, False
+    if existing is not None:
+        return existing, False
     with transaction.atomic():
-        crew, made = Crew.objects.get_or_create(
+        crew, is_new = Crew.objects.get_or_create(
             workspace_id=by.workspace_id, slug=slug, defaults={"name": name or slug}
         )
-        if made:
+        if is_new:
             _record("crew.created", f"Crew {slug} made", {"crew_id": crew.id}, by)
-    return crew, made
+    return crew, is_new
 
 
 def ensure_agent(
@@ -94,7 +94,7 @@ def ensure_agent(
     role: AgentRole = AgentRole.AGENT,
     walk_depth: int = 0,
 ) -> tuple[Agent, bool]:
-    """Return an agent of a crew, made when there was none; its role is kept."""
+    """Return an agent and whether it was created; an existing one keeps its role."""
     by.require("agents.manage", crew.workspace_id)
     defaults = {
         "name": name or slug,
@@ -102,52 +102,52 @@ def ensure_agent(
         "memory_walk_depth": walk_depth,
     }
     with transaction.atomic():
-        agent, made = Agent.objects.get_or_create(
+        agent, is_new = Agent.objects.get_or_create(
             workspace_id=crew.workspace_id,
             crew=crew,
             slug=_slug(slug, "agent"),
             defaults=defaults,
         )
-        if made:
-            told = {"agent_id": agent.id, "crew_id": crew.id, "role": role.value}
-            _record("agent.created", f"Agent {slug} joined {crew.slug}", told, by)
-    return agent, made
+        if is_new:
+            payload = {"agent_id": agent.id, "crew_id": crew.id, "role": role.value}
+            _record("agent.created", f"Agent {slug} joined {crew.slug}", payload, by)
+    return agent, is_new
 
 
 def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -> Agent:
-    """Change an agent's role and how far its recall walks."""
+    """Change an agent's role, and whether its recall adds neighbours (depth 0 or 1)."""
     by.require("agents.manage", agent.workspace_id)
     if walk_depth not in (0, 1):
         raise errors.Invalid("The walk depth is 0 or 1.", code="bad_walk_depth")
     with transaction.atomic():
         agent.role, agent.memory_walk_depth = role.value, walk_depth
         agent.save(update_fields=["role", "memory_walk_depth"])
-        told = {"agent_id": agent.id, "role": role.value, "walk": str(walk_depth)}
-        _record("agent.changed", f"Agent {agent.slug} changed", told, by)
+        payload = {"agent_id": agent.id, "role": role.value, "walk": str(walk_depth)}
+        _record("agent.changed", f"Agent {agent.slug} changed", payload, by)
     return agent
 
 
 def ensure_user(email: str, password: str | None = None) -> tuple[User, bool]:
-    """Return the person of an e-mail address, made when there was none."""
-    found = User.objects.filter(email=email.strip().lower()).first()
-    if found is not None:
-        return found, False
+    """Return the user of an e-mail address, and whether it was created."""
+    existing = User.objects.filter(email=email.strip().lower()).first()
+    if existing is not None:
+        return existing, False
     return User.objects.create_user(email.strip(), password), True
 
 
 def set_member(user: User, role: Role, *, by: Actor) -> Membership:
-    """Change a member's role; a command or an import may also add somebody.
+    """Change a member's role; a command or an import may also add a member.
 
-    The last admin stays: a workspace that nobody can manage cannot be mended. A person
-    is invited by people (``invitations``) and added only by the house itself,
-    and not when an account may be in the hands of another workspace's admin.
+    The last admin stays admin, so that the workspace can be managed. People invite
+    (``invitations``); only the system adds members directly, and only accounts that no
+    admin of another workspace may have access to.
     """
     by.require("members.manage")
     with transaction.atomic():
         members = Membership.objects.select_for_update()
         admins = members.filter(workspace_id=by.workspace_id, role=Role.ADMIN.value)
-        others = admins.exclude(user=user).exists()
-        if role is not Role.ADMIN and not others and admins.exists():
+        has_other_admin = admins.exclude(user=user).exists()
+        if role is not Role.ADMIN and not has_other_admin and admins.exists():
             detail = "The last admin of a workspace stays admin."
             raise errors.Conflict(detail, code="last_admin")
         member = members.filter(workspace_id=by.workspace_id, user=user).first()
@@ -165,7 +165,7 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
 
 
 def _check_addition(user: User, by: Actor) -> None:
-    """Refuse to add somebody who has to accept first."""
+    """Refuse to add a person who has to accept an invitation."""
     if by.role is not Role.SYSTEM:
         raise errors.Forbidden("People are invited; nobody is added.", code="invite")
     if not accounts.is_proven(user) and not accounts.is_unclaimed(user):
@@ -177,18 +177,18 @@ def _check_addition(user: User, by: Actor) -> None:
 
 
 def admit(user: User, role: Role, *, by: Actor) -> Membership:
-    """Make a person a member; the caller has made sure that they may be one.
+    """Make a person a member; the caller has checked that this is allowed.
 
-    Whoever had a session or a link of this account before must not come in with it:
-    all of them end, and so do the links of other invitations to the address.
+    Sessions and links made before must not give access to the workspace: all of them
+    end, and so do the links of other invitations to the address.
     """
     with transaction.atomic():
         member = Membership.objects.create(
             workspace_id=by.workspace_id, user=user, role=role.value
         )
-        waiting = Invitation.objects.filter(email=user.email)
-        waiting.filter(workspace_id=by.workspace_id).delete()
-        waiting.update(digest="")
+        invitations = Invitation.objects.filter(email=user.email)
+        invitations.filter(workspace_id=by.workspace_id).delete()
+        invitations.update(digest="")
         accounts.end_sessions(user)
         _revoke_keys(user, by)
         payload = {"user_id": user.id, "role": role.value}
@@ -197,13 +197,13 @@ def admit(user: User, role: Role, *, by: Actor) -> Membership:
 
 
 def _revoke_keys(user: User, by: Actor) -> None:
-    """Revoke a person's keys here: a later membership must not revive them."""
+    """Revoke a person's keys, so that a later membership does not reactivate them."""
     rows = OperatorKey.objects.filter(workspace_id=by.workspace_id, user=user)
     rows.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
 def _withdraw_invitations_of(user_id: str, role: Role | None, by: Actor) -> None:
-    """Withdraw what somebody who is no admin any more has invited."""
+    """Withdraw the invitations of a person who is no longer an admin."""
     if role is Role.ADMIN:
         return
     rows = Invitation.objects.filter(
@@ -216,7 +216,7 @@ def _withdraw_invitations_of(user_id: str, role: Role | None, by: Actor) -> None
 
 
 def remove_member(member: Membership, *, by: Actor) -> None:
-    """Take a person out of the workspace; their keys are revoked with it."""
+    """Remove a person from the workspace and revoke their keys."""
     by.require("members.manage", member.workspace_id)
     with transaction.atomic():
         admins = Membership.objects.select_for_update().filter(
@@ -233,10 +233,10 @@ def remove_member(member: Membership, *, by: Actor) -> None:
 
 # ── Passwords ────────────────────────────────────────────────────────────────
 def may_get_link(user: User, by: Actor) -> bool:
-    """Whether an admin may hand a link to choose a new password to a person.
+    """Whether an admin may give a person a link to choose a new password.
 
-    Only where no mail server can, and only for an account that reaches nothing but
-    the admin's workspace; nobody makes one for themselves.
+    Only without a mail server, only for an account that has access to nothing but the
+    admin's workspace, and never for the admin's own account.
     """
     return (
         by.can("members.manage")
@@ -264,7 +264,7 @@ def password_link(member: Membership, *, by: Actor) -> str:
 
 
 def operator_password_link(user: User) -> str:
-    """Return such a link for whoever runs the installation; every journal says so."""
+    """Return such a link for the operator; recorded in each workspace's journal."""
     payload = {"user_id": user.pk}
     with transaction.atomic():
         for member in user.memberships.all():
@@ -277,9 +277,9 @@ def operator_password_link(user: User) -> str:
 def choose_password(
     purpose: accounts.Purpose, token: str, password: str
 ) -> User | None:
-    """Set the password that the owner of a link chose; None when the link has ended.
+    """Set the password of a link's account; None when the link is invalid.
 
-    The account's row is locked, so that one of two simultaneous uses succeeds.
+    The account's row is locked, so that only one of two simultaneous uses succeeds.
     """
     with transaction.atomic():
         opening = accounts.open_link(purpose, token)

@@ -1,8 +1,8 @@
-"""Raw rows for staff: look, search, follow links. Where a service rules, it acts.
+"""Raw rows for staff, read only: list, search, follow links.
 
-Nothing is added, changed or deleted behind a service's back: the journal is chained,
-keys are shown once, and members, agents and crews leave their trace in the journal.
-Actions call the same services as the pages, as the staff member's own membership.
+Nothing is added, changed or deleted without its service: the journal is chained, keys
+are shown once, and changes of members, agents and crews are recorded in the journal.
+Actions call the same services as the pages, with the staff member's own membership.
 """
 
 from memory.admin import entries, files, people

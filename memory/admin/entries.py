@@ -1,4 +1,4 @@
-"""The journal and the ledgers beside it."""
+"""The journal and the tables that belong to it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Entries = QuerySet[JournalEntry]
 
 
 # ── Journal ──────────────────────────────────────────────────────────────────
-def marker(wanted: Priority) -> Callable[..., None]:
+def priority_action(priority: Priority) -> Callable[..., None]:
     """Return the action that sets one priority."""
 
-    def mark(page: EntryRows, request: HttpRequest, chosen: Entries) -> None:
-        page.mark(request, chosen, wanted)
+    def mark(page: EntryRows, request: HttpRequest, selection: Entries) -> None:
+        page.mark(request, selection, priority)
 
-    mark.__name__ = f"make_{wanted.value}"
+    mark.__name__ = f"make_{priority.value}"
     action: Callable[..., None] = admin.action(
-        mark, description=f"Set priority to {wanted.value}"
+        mark, description=f"Set priority to {priority.value}"
     )
     return action
 
@@ -50,7 +50,7 @@ def marker(wanted: Priority) -> Callable[..., None]:
 class EntryRows(rows.ReadOnly):
     """Entries, read only; priority changes through the journal."""
 
-    actions = tuple(marker(wanted) for wanted in Priority)
+    actions = tuple(priority_action(priority) for priority in Priority)
     list_display = ("id", "seq", "ts", "entry_type", "severity", "priority", "head")
     list_filter = ("severity", "priority", "workspace")
     search_fields = ("=id", "=trace_id", "=mission_id")
@@ -61,12 +61,10 @@ class EntryRows(rows.ReadOnly):
 
     @admin.display(description="summary")
     def head(self, row: JournalEntry) -> str:
-        """The beginning of the summary."""
         return row.summary[:80]
 
     @admin.display(description="chain")
     def hashes(self, row: JournalEntry) -> str:
-        """The heads of the hashes."""
         return (
             f"{rows.short(row.prev_hash)} → {rows.short(row.entry_hash)}, "
             f"commitment {rows.short(row.commitment)}"
@@ -74,35 +72,35 @@ class EntryRows(rows.ReadOnly):
 
     @admin.display(description="see also")
     def related(self, row: JournalEntry) -> SafeString:
-        """Lead to the page of the entry and to its agent."""
+        """Return links to the page of the entry and to its agent."""
         agent = Agent.objects.filter(pk=row.agent_id or "").first()
         page = reverse("memory:entry", args=[row.pk])
         return format_html(
             '<a href="{}">Page of this entry</a> · agent {}', page, rows.link(agent)
         )
 
-    def mark(self, request: HttpRequest, chosen: Entries, wanted: Priority) -> None:
+    def mark(self, request: HttpRequest, entries: Entries, priority: Priority) -> None:
         """Set priorities through the journal, entry by entry."""
-        done = 0
-        for entry in chosen:
+        count = 0
+        for entry in entries:
             try:
                 actor = rows.staff_actor(request, entry.workspace_id)
-                journal.prioritise(entry, wanted, REASON, by=actor)
-                done += 1
-            except errors.HouseError as error:
+                journal.prioritise(entry, priority, REASON, by=actor)
+                count += 1
+            except errors.AppError as error:
                 text = f"{entry.pk}: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{done} set to {wanted.value}.")
+        self.message_user(request, f"{count} set to {priority.value}.")
 
     def get_queryset(self, request: HttpRequest) -> Entries:
-        """Leave the long texts where they are until one entry is opened."""
-        found: Entries = super().get_queryset(request)
-        return found.defer("payload_text", "refs_text", "body")
+        """Defer the long texts until one entry is opened."""
+        rows: Entries = super().get_queryset(request)
+        return rows.defer("payload_text", "refs_text", "body")
 
 
 @admin.register(PriorityChange)
 class PriorityRows(rows.ReadOnly):
-    """The ledger of priorities."""
+    """The history of priorities."""
 
     list_display = ("entry_link", "number", "previous", "priority", "set_by", "set_at")
     list_filter = ("priority", "workspace")
@@ -110,7 +108,7 @@ class PriorityRows(rows.ReadOnly):
 
     @admin.display(description="entry", ordering="entry_id")
     def entry_link(self, row: PriorityChange) -> SafeString:
-        """Lead to the entry without loading it."""
+        """Return a link to the entry without loading it."""
         address = reverse("admin:memory_journalentry_change", args=[row.entry_id])
         return format_html('<a href="{}">{}</a>', address, row.entry_id)
 
@@ -125,13 +123,12 @@ class HeadRows(rows.ReadOnly):
 
     @admin.display(description="hash")
     def hash_head(self, row: ChainHead) -> str:
-        """The head of the hash."""
         return rows.short(row.entry_hash)
 
 
 @admin.register(ChainCheckpoint)
 class CheckpointRows(rows.ReadOnly):
-    """Entries that left a chain on purpose."""
+    """Signed removals of entries from a chain."""
 
     list_display = ("id", "workspace", "created_at")
     list_filter = ("workspace",)
@@ -160,13 +157,12 @@ class IdempotencyRows(rows.ReadOnly):
 
     @admin.display(description="key")
     def key_head(self, row: IdempotencyRecord) -> str:
-        """The head of the key's digest."""
         return rows.short(row.key_digest)
 
 
 @admin.register(ArchivedEntry)
 class ArchivedRows(rows.ReadOnly):
-    """What compaction took out of the journal."""
+    """Entries that compaction archived."""
 
     list_display = ("id", "seq", "ts", "entry_type", "archived_at", "head", "workspace")
     list_filter = ("entry_type", "workspace")
@@ -178,18 +174,16 @@ class ArchivedRows(rows.ReadOnly):
 
     @admin.display(description="summary")
     def head(self, row: ArchivedEntry) -> str:
-        """The beginning of the summary."""
         return row.summary[:80]
 
     @admin.display(description="hash")
     def hash_head(self, row: ArchivedEntry) -> str:
-        """The head of the hash."""
         return rows.short(row.entry_hash)
 
 
 @admin.register(JobRun)
 class RunRows(rows.ReadOnly):
-    """Runs of the clock's jobs."""
+    """Runs of the scheduled jobs."""
 
     list_display = (
         "id", "name", "state", "workspace", "started_at", "ended_at", "heartbeat_at",

@@ -1,4 +1,4 @@
-"""Memory files, their versions, and what the scanner held. A held body stays unread."""
+"""Memory files, their versions, and what the scanner held, without its text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITH_HELD: tuple[str, ...] = ("workspace", "held")
 
 @admin.register(MemoryFile)
 class FileRows(rows.ReadOnly):
-    """What stands on disk now, by its place."""
+    """The memory files that are on disk, by their path."""
 
     list_display = (
         "label", "tier", "crew", "agent", "bytes", "hash_head", "updated_at",
@@ -37,13 +37,12 @@ class FileRows(rows.ReadOnly):
 
     @admin.display(description="hash")
     def hash_head(self, row: MemoryFile) -> str:
-        """The head of the content's hash."""
         return rows.short(row.sha256)
 
 
 @admin.register(MemoryVersion)
 class VersionRows(rows.ReadOnly):
-    """The history of every file; the bytes rest in the vault."""
+    """The versions of every file; their bytes are in the file storage."""
 
     list_display = (
         "id", "file_link", "number", "source", "written_by", "bytes", "written_at",
@@ -57,18 +56,16 @@ class VersionRows(rows.ReadOnly):
 
     @admin.display(description="file", ordering="file__label")
     def file_link(self, row: MemoryVersion) -> str | SafeString:
-        """Lead to the file."""
         return rows.link(row.file, row.file.label)
 
     @admin.display(description="hash")
     def hash_head(self, row: MemoryVersion) -> str:
-        """The head of the content's hash."""
         return rows.short(row.sha256)
 
 
 @admin.register(HeldFile)
 class HeldRows(rows.ReadOnly):
-    """Writes that wait for a reviewer; reading one is recorded, so not here."""
+    """Writes that wait for a reviewer, without their text: reading it is recorded."""
 
     list_display = (
         "id", "state", "family", "label", "source", "written_by", "risk", "received_at",
@@ -83,13 +80,13 @@ class HeldRows(rows.ReadOnly):
     raw_id_fields = ("crew", "agent")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[HeldFile]:
-        """Leave the held texts where they are."""
-        found: QuerySet[HeldFile] = super().get_queryset(request)
-        return found.defer("body", "findings", "outcome")
+        """Defer the held texts, which are never shown here."""
+        rows: QuerySet[HeldFile] = super().get_queryset(request)
+        return rows.defer("body", "findings", "outcome")
 
 
-class HeldBeside(rows.ReadOnly):
-    """Rows that a review left behind."""
+class HeldFileRelated(rows.ReadOnly):
+    """Rows that a decision about a held file made."""
 
     list_filter: ClassVar = ("workspace",)
     list_select_related = WITH_HELD
@@ -100,20 +97,19 @@ class HeldBeside(rows.ReadOnly):
     def held_link(
         self, row: Clearance | BlockedSource | KnownAttack
     ) -> str | SafeString:
-        """Lead to the held file."""
         return rows.link(row.held, row.held_id)
 
 
 @admin.register(Clearance)
-class ClearanceRows(HeldBeside):
-    """Texts that were released and are let through from now on."""
+class ClearanceRows(HeldFileRelated):
+    """Texts that a reviewer released and that pass from then on."""
 
     list_display = ("id", "held_link", "cleared_by", "cleared_at", "workspace")
     exclude = ("fingerprint",)
 
 
 @admin.register(BlockedSource)
-class BlockedRows(HeldBeside):
+class BlockedRows(HeldFileRelated):
     """Sources whose writes are refused."""
 
     list_display = ("id", "source", "agent", "held_link", "blocked_by", "blocked_at")
@@ -121,8 +117,8 @@ class BlockedRows(HeldBeside):
 
 
 @admin.register(KnownAttack)
-class AttackRows(HeldBeside):
-    """Texts that were confirmed as attacks; their like is held at once."""
+class AttackRows(HeldFileRelated):
+    """Texts confirmed as attacks; similar texts are held at once."""
 
     list_display = ("id", "held_link", "confirmed_by", "confirmed_at", "workspace")
     exclude = ("signature",)

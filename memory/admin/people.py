@@ -63,13 +63,13 @@ class UserRows(Accounts):
         form: Any,
         change: Any,
     ) -> None:
-        """Save; another address or a switched account ends sessions and links."""
+        """Save; a changed address or status ends sessions and links."""
         if "email" in form.changed_data:
             obj.email = obj.email.strip().lower()
         super().save_model(request, obj, form, change)
         if "email" in form.changed_data:
-            # The new address is not proven, and the old one opens nothing any more.
-            accounts.doubt(obj)
+            # The new address is not proven yet, and the old one no longer counts.
+            accounts.mark_unproven(obj)
         if {"email", "is_active", "is_staff"} & set(form.changed_data):
             accounts.end_sessions(obj)
 
@@ -82,7 +82,7 @@ class UserRows(Accounts):
         request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
-        """An account is switched off; the journal still names its owner."""
+        """An account is deactivated instead: the journal still names its owner."""
         return False
 
 
@@ -97,7 +97,7 @@ class WorkspaceRows(rows.ReadOnly):
 
 @admin.register(WorkspaceSetting)
 class WorkspaceSettingRows(rows.ReadOnly):
-    """What admins set; the page of settings changes it."""
+    """Settings that admins changed; the settings page changes them."""
 
     list_display = ("name", "workspace", "is_set", "changed_at", "changed_by")
     list_filter = ("workspace",)
@@ -107,8 +107,6 @@ class WorkspaceSettingRows(rows.ReadOnly):
 
 @admin.register(Crew)
 class CrewRows(rows.ReadOnly):
-    """Crews."""
-
     list_display = ("slug", "name", "workspace", "id", "created_at")
     list_filter = ("workspace",)
     search_fields = ("slug", "name", "id")
@@ -116,8 +114,6 @@ class CrewRows(rows.ReadOnly):
 
 @admin.register(Agent)
 class AgentRows(rows.ReadOnly):
-    """Agents."""
-
     list_display = ("slug", "role", "memory_walk_depth", "crew_link", "workspace", "id")
     list_filter = ("role", "workspace")
     list_select_related = ("workspace", "crew")
@@ -125,13 +121,12 @@ class AgentRows(rows.ReadOnly):
 
     @admin.display(description="crew", ordering="crew__slug")
     def crew_link(self, row: Agent) -> str | SafeString:
-        """Lead to the crew."""
         return rows.link(row.crew)
 
 
 @admin.register(Membership)
 class MembershipRows(rows.ReadOnly):
-    """Who may do what where."""
+    """Roles of people in workspaces."""
 
     list_display = ("id", "user_link", "role", "workspace", "created_at")
     list_filter = ("role", "workspace")
@@ -140,7 +135,6 @@ class MembershipRows(rows.ReadOnly):
 
     @admin.display(description="person", ordering="user__email")
     def user_link(self, row: Membership) -> str | SafeString:
-        """Lead to the person."""
         return rows.link(row.user, row.user.email)
 
 
@@ -156,7 +150,7 @@ class InvitationRows(rows.ReadOnly):
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 class KeyRows(rows.ReadOnly):
-    """Keys of either kind; digests are cut."""
+    """Keys of either kind; digests are shortened."""
 
     actions = ("revoke",)
     list_filter = ("workspace",)
@@ -166,26 +160,24 @@ class KeyRows(rows.ReadOnly):
 
     @admin.display(description="state")
     def state_word(self, row: AgentKey | OperatorKey) -> str:
-        """Active, expired or revoked."""
         return row.state
 
     @admin.display(description="digest")
     def digest_head(self, row: AgentKey | OperatorKey) -> str:
-        """The head of what is kept."""
         return rows.short(row.digest)
 
     @admin.action(description="Revoke the chosen keys")
-    def revoke(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+    def revoke(self, request: HttpRequest, selection: QuerySet[Any]) -> None:
         """Revoke through the service, key by key."""
-        done = 0
-        for key in chosen:
+        count = 0
+        for key in selection:
             try:
                 api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
-                done += 1
-            except errors.HouseError as error:
+                count += 1
+            except errors.AppError as error:
                 text = f"{key.prefix}…: {error.detail}"
                 self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{done} revoked.")
+        self.message_user(request, f"{count} revoked.")
 
 
 @admin.register(AgentKey)
@@ -197,7 +189,6 @@ class AgentKeyRows(KeyRows):
 
     @admin.display(description="agent", ordering="agent__slug")
     def agent_link(self, row: AgentKey) -> str | SafeString:
-        """Lead to the agent."""
         return rows.link(row.agent)
 
 
@@ -212,5 +203,4 @@ class OperatorKeyRows(KeyRows):
 
     @admin.display(description="person", ordering="user__email")
     def user_link(self, row: OperatorKey) -> str | SafeString:
-        """Lead to the person."""
         return rows.link(row.user, row.user.email)

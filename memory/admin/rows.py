@@ -1,4 +1,4 @@
-"""What every table in the admin shares: it is read only, and links lead onwards."""
+"""What every table in the admin shares: read-only rows and links between them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memory.models import Membership
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
 
-SHOWN_OF_HASH: Final = 12
+HASH_PREFIX_CHARS: Final = 12
 
 
 def link(row: Model | None, text: str = "") -> str | SafeString:
-    """Return a link to another row's page, nothing for no row."""
+    """Return a link to a row's page, "none" for None."""
     if row is None:
         return "none"
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
@@ -27,8 +27,8 @@ def link(row: Model | None, text: str = "") -> str | SafeString:
 
 
 def short(value: str) -> str:
-    """Return the head of a hash or digest; the whole is nobody's business here."""
-    return f"{value[:SHOWN_OF_HASH]}…" if value else "none"
+    """Return the beginning of a hash or digest; the admin never shows a whole one."""
+    return f"{value[:HASH_PREFIX_CHARS]}…" if value else "none"
 
 
 def staff_actor(request: HttpRequest, workspace_id: str) -> Actor:
@@ -54,14 +54,14 @@ else:
 
 
 class ReadOnly(Base):
-    """Rows to look at: no adding, changing or deleting, and cheap on large tables."""
+    """Read-only rows: no adding, changing or deleting, and cheap on large tables."""
 
     show_full_result_count = False
     list_per_page = 50
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("workspace",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Services add."""
+        """Only services add rows."""
         return False
 
     def has_change_permission(
@@ -69,7 +69,7 @@ class ReadOnly(Base):
         request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
-        """Services change."""
+        """Only services change rows."""
         return False
 
     def has_delete_permission(
@@ -77,5 +77,5 @@ class ReadOnly(Base):
         request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
-        """Services delete."""
+        """Only services delete rows."""
         return False

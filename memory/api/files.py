@@ -1,4 +1,4 @@
-"""Memory files over JSON: tools, tree, text, versions, and search over all of it."""
+"""Memory files over the API: tools, tree, text, versions and search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from ninja import Body, Query, Router
 
 from memory.api import files_schemas as schemas
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.files import access as file_access
 from memory.files import reading, tools, versions
 from memory.files import search as file_search
@@ -22,7 +22,7 @@ router = Router(tags=["files"])
 # ── Tools ────────────────────────────────────────────────────────────────────
 @router.get("/tools", response=schemas.ToolsOut, operation_id="list_memory_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the tools with their schemas; none where a gateway keeps the memory."""
+    """List the tools with their schemas; empty where a gateway keeps the memory."""
     request.auth.require("files.read")
     return {
         "tools": [
@@ -46,7 +46,7 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
 def call_tool(
     request: ApiRequest, name: str, data: Body[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Call a tool; what a model can mend is a result with ok false, not a problem."""
+    """Call a tool; an error that a model can correct is a result with ok false."""
     result = tools.call(name, data, by=request.auth)
     return {
         "ok": result.ok,
@@ -103,7 +103,7 @@ def list_files(request: ApiRequest, query: Query[schemas.WhoseQuery]) -> dict[st
 def read_file(
     request: ApiRequest, label: str, query: Query[schemas.WhoseQuery]
 ) -> dict[str, Any]:
-    """Read a file as the scanner last let it through."""
+    """Read the newest text of a file that passed the scanner."""
     by = request.auth
     owner = file_access.owner(by, agent_id=query.agent_id, crew_id=query.crew_id)
     text = file_access.text(owner, label, by=by)
@@ -133,7 +133,7 @@ def _version(row: MemoryVersion) -> dict[str, Any]:
     }
 
 
-def _named(
+def _requested_file(
     request: ApiRequest, data: schemas.PathQuery | schemas.RestoreIn
 ) -> MemoryFile:
     owner = file_access.owner(
@@ -149,7 +149,7 @@ def list_versions(
     request: ApiRequest, query: Query[schemas.VersionsQuery]
 ) -> dict[str, Any]:
     """List a file's versions, newest first."""
-    rows = versions.log(_named(request, query), query.limit)
+    rows = versions.log(_requested_file(request, query), query.limit)
     return {"items": [_version(row) for row in rows], "next_cursor": None}
 
 
@@ -157,8 +157,8 @@ def list_versions(
 def read_version(
     request: ApiRequest, sha: str, query: Query[schemas.PathQuery]
 ) -> HttpResponse:
-    """Read a version's bytes, checked against their hash."""
-    row = file_access.version(_named(request, query), sha)
+    """Read a version's bytes, verified against their hash."""
+    row = file_access.version(_requested_file(request, query), sha)
     answer = HttpResponse(versions.read(row), content_type="text/plain; charset=utf-8")
     answer["X-Content-Type-Options"] = "nosniff"
     answer["ETag"] = f'"{row.sha256}"'
@@ -173,10 +173,10 @@ def read_version(
 def restore_version(
     request: ApiRequest, sha: str, data: schemas.RestoreIn
 ) -> dict[str, Any]:
-    """Put a version back, as a new version; operators only."""
+    """Restore a version as a new version; operators only."""
     request.auth.require("files.restore")
-    done = file_access.restore(_named(request, data), sha, by=request.auth)
-    return _version(done.version)
+    result = file_access.restore(_requested_file(request, data), sha, by=request.auth)
+    return _version(result.version)
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
@@ -187,9 +187,9 @@ def restore_version(
     exclude_none=True,
 )
 def search_hybrid(request: ApiRequest, data: schemas.HybridIn) -> dict[str, Any]:
-    """Search files and journal at once."""
+    """Search files and journal together."""
     if data.scope == "own" and not request.auth.is_agent:
-        detail = "The scope own is an agent's; a person names a crew_id or nothing."
+        detail = "The scope own is for agents; a person names a crew_id or nothing."
         raise errors.Invalid(detail, code="scope_needs_agent")
     hits = file_search.search(
         data.query,

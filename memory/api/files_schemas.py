@@ -13,7 +13,7 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=80)]
 
 
 class ToolOut(Schema):
-    """One tool as a model is told of it."""
+    """One tool, as a model gets its description."""
 
     name: str
     description: str
@@ -22,20 +22,20 @@ class ToolOut(Schema):
 
 
 class ToolsOut(Schema):
-    """The catalogue, in its fixed order."""
+    """The tools, always in the same order."""
 
     tools: list[ToolOut]
 
 
 class ErrorOut(Schema):
-    """What a model can act on."""
+    """An error that a model can correct."""
 
     code: str
     detail: str
 
 
 class ResultOut(Schema):
-    """What a tool answers; ``error`` only when ``ok`` is false."""
+    """The result of a tool call; ``error`` is set only when ``ok`` is false."""
 
     ok: bool
     content: str
@@ -44,26 +44,26 @@ class ResultOut(Schema):
 
 
 class WhoseQuery(Strict):
-    """Whose files: an agent's, or a crew's own."""
+    """The owner of the files: an agent, or a crew for its shared files."""
 
     crew_id: Id | None = None
     agent_id: Id | None = None
 
 
 class PathQuery(WhoseQuery):
-    """Which file."""
+    """A file by its owner and path."""
 
     path: Label
 
 
 class VersionsQuery(PathQuery):
-    """Which file, and how much of its past."""
+    """A file, and how many of its versions."""
 
     limit: int = Field(50, ge=1, le=500)
 
 
 class RestoreIn(Strict):
-    """Which file to put the version back into."""
+    """The file to restore the version into."""
 
     path: Label
     crew_id: Id | None = None
@@ -93,7 +93,7 @@ class AgentFilesOut(Schema):
 
 
 class CrewFilesOut(Schema):
-    """A crew's shared files, and its agents'."""
+    """A crew's shared files and the files of its agents."""
 
     crew_id: str
     crew: str
@@ -102,13 +102,13 @@ class CrewFilesOut(Schema):
 
 
 class TreeOut(Schema):
-    """Every file the caller may see."""
+    """Every file that the caller may see."""
 
     crews: list[CrewFilesOut]
 
 
 class TextOut(Schema):
-    """A file with its text; ``held`` when a newer text waits for review."""
+    """A file with its text; ``held`` is true while a newer text waits for review."""
 
     label: str
     content: str
@@ -120,7 +120,7 @@ class TextOut(Schema):
 
 
 class VersionOut(Schema):
-    """One state of a file; ``sha256`` empty says that it was removed."""
+    """One version of a file; an empty ``sha256`` means that the file was removed."""
 
     id: str
     number: int
@@ -134,14 +134,14 @@ class VersionOut(Schema):
 
 
 class VersionsOut(Schema):
-    """A file's past, newest first."""
+    """The versions of a file, newest first."""
 
     items: list[VersionOut]
     next_cursor: str | None = None
 
 
 class HybridIn(Strict):
-    """A question to files and journal."""
+    """A search over files and journal."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     limit: int = Field(10, ge=1, le=50)
@@ -150,7 +150,7 @@ class HybridIn(Strict):
 
 
 class HybridHitOut(Schema):
-    """One answer; the fields beside the score depend on the source."""
+    """One hit; which fields are set depends on the source."""
 
     source: Literal["file", "journal"]
     score: float

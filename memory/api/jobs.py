@@ -1,4 +1,4 @@
-"""The clock's JSON API: every job with its last run, and running one now."""
+"""Scheduled jobs over the API: every job with its last run, and running one now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ninja import Router, Schema, Status
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
-from memory.jobs.status import Told
+from memory.jobs.status import RunView
 from memory.journal import append as journal
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class JobRunOut(Schema):
 
 
 class JobOut(Schema):
-    """A job of the clock with its last run, null before the first."""
+    """A scheduled job with its last run, null before the first."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class JobOut(Schema):
 
 
 class JobsOut(Schema):
-    """Every job, in the order of the clock."""
+    """Every job, in the order of its schedule."""
 
     items: list[JobOut]
     next_cursor: str | None
@@ -62,26 +62,26 @@ def _stamp(moment: datetime | None) -> str | None:
     return journal.stamp(moment) if moment else None
 
 
-def _run(told: Told) -> dict[str, Any]:
-    run = told.run
+def _run(report: RunView) -> dict[str, Any]:
+    run = report.run
     return {
         "id": run.pk,
         "state": run.state,
-        "stuck": told.stuck or None,
+        "stuck": report.stuck or None,
         "started_at": journal.stamp(run.started_at),
         "heartbeat_at": journal.stamp(run.heartbeat_at),
         "ended_at": _stamp(run.ended_at),
         "seconds": round(run.seconds, 3),
-        "counts": told.counts,
-        "error": told.fault or None,
-        "asked_by": told.asked_by or None,
+        "counts": report.counts,
+        "error": report.fault or None,
+        "asked_by": report.asked_by or None,
     }
 
 
 @router.get("", response=JobsOut, operation_id="list_jobs")
 def list_jobs(request: ApiRequest) -> dict[str, Any]:
-    """List the clock's jobs with their last runs; operators only."""
-    found = job_status.board(request.auth)
+    """List the scheduled jobs with their last runs; operators only."""
+    overview = job_status.overview(request.auth)
     return {
         "items": [
             {
@@ -92,7 +92,7 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
                 "next_at": _stamp(line.next_at),
                 "last": _run(line.last) if line.last else None,
             }
-            for line in found.lines
+            for line in overview.lines
         ],
         "next_cursor": None,
     }
@@ -100,6 +100,6 @@ def list_jobs(request: ApiRequest) -> dict[str, Any]:
 
 @router.post("/{job}/run", response={202: JobRunOut}, operation_id="run_job")
 def run_job(request: ApiRequest, job: str) -> Status[dict[str, Any]]:
-    """Run a job now; poll the list for how it ended."""
-    run = jobs.ask(job, by=request.auth)
-    return Status(202, _run(job_status.told(request.auth, run)))
+    """Start a job now; poll the list for its result."""
+    run = jobs.run_now(job, by=request.auth)
+    return Status(202, _run(job_status.run_view(request.auth, run)))

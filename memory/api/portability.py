@@ -7,10 +7,10 @@ from typing import Any, Literal
 from ninja import Router, Schema
 from pydantic import ConfigDict, Field
 
-from memory.api.api import ApiRequest
+from memory import workspace_tree
+from memory.api.request import ApiRequest
 from memory.files import bundle_format, import_export
 from memory.files.import_export import Scope
-from memory.journal import queries
 from memory.rules.permissions import Actor
 
 router = Router(tags=["files"])
@@ -21,14 +21,14 @@ class _Strict(Schema):
 
 
 class ExportIn(_Strict):
-    """What to export; nothing named is the whole workspace."""
+    """What to export; without a crew or agent, the whole workspace."""
 
     crew_id: str | None = None
     agent_id: str | None = None
 
 
 class DocumentIn(_Strict):
-    """One document, as an export tells it."""
+    """One document in the format of an export."""
 
     path: str = Field(max_length=300)
     body: str = Field(max_length=bundle_format.DOCUMENT_BYTES)
@@ -41,7 +41,7 @@ class DocumentIn(_Strict):
 
 
 class ImportIn(_Strict):
-    """Documents, whom they are for, and whether to write them."""
+    """Documents, their target, and whether to write them."""
 
     documents: list[DocumentIn] = Field(max_length=bundle_format.MEMBERS)
     format: str | None = Field(None, max_length=60)
@@ -64,7 +64,7 @@ class DocumentOut(Schema):
 
 
 class ExportOut(Schema):
-    """An export, which an import takes back as it is."""
+    """An export; an import accepts it unchanged."""
 
     format: str
     version: int
@@ -73,7 +73,7 @@ class ExportOut(Schema):
 
 
 class ItemOut(Schema):
-    """What became, or would become, of one document."""
+    """The result, or the planned result, for one document."""
 
     path: str
     target: str
@@ -85,7 +85,7 @@ class ItemOut(Schema):
 
 
 class ImportOut(Schema):
-    """A plan, or the report of what was done."""
+    """The plan of an import, or its result when ``applied``."""
 
     applied: bool
     counts: dict[str, int]
@@ -94,11 +94,11 @@ class ImportOut(Schema):
 
 def _scope(actor: Actor, crew_id: str | None, agent_id: str | None) -> Scope:
     actor.require("files.import")
-    workspace = queries.workspace(actor)
+    workspace = workspace_tree.workspace(actor)
     if agent_id is not None:
-        agent = queries.agent(actor, agent_id)
+        agent = workspace_tree.agent(actor, agent_id)
         return Scope(workspace, agent.crew, agent)
-    crew = queries.crew(actor, crew_id) if crew_id is not None else None
+    crew = workspace_tree.crew(actor, crew_id) if crew_id is not None else None
     return Scope(workspace, crew)
 
 
@@ -112,7 +112,7 @@ def export_files(request: ApiRequest, data: ExportIn) -> dict[str, Any]:
 
 @router.post("/import", response=ImportOut, operation_id="import_files")
 def import_files(request: ApiRequest, data: ImportIn) -> dict[str, Any]:
-    """Plan an import; with ``apply`` carry it out, each document for itself."""
+    """Plan an import; with ``apply``, write each document independently."""
     scope = _scope(request.auth, data.crew_id, data.agent_id)
     entries = [document.model_dump() for document in data.documents]
     items = import_export.plan(
@@ -120,5 +120,5 @@ def import_files(request: ApiRequest, data: ImportIn) -> dict[str, Any]:
     )
     if data.apply:
         items = import_export.apply(items, by=request.auth)
-    counts, told = import_export.tally(items), [item.told() for item in items]
-    return {"applied": data.apply, "counts": counts, "documents": told}
+    counts, documents = import_export.tally(items), [item.as_dict() for item in items]
+    return {"applied": data.apply, "counts": counts, "documents": documents}

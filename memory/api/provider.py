@@ -1,4 +1,4 @@
-"""The provider wire: the contract over HTTP, for agents and for other servers."""
+"""The provider contract over HTTP, for agents and for other servers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 from ninja import Query, Router
 
+from memory import workspace_tree
 from memory.api import provider_schemas as schemas
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.providers import base, deadline, ownership, registry
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.rules.permissions import Actor
 
 router = Router(tags=["provider"])
@@ -24,24 +24,24 @@ def _bind(
     agent_id: str,
     crew_id: str,
     action: str = "provider.use",
-) -> Bound:
+) -> Binding:
     by.require(action)
     return ownership.bind(
         by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id
     )
 
 
-def _provider(by: Actor, bound: Bound) -> Provider:
-    return registry.provider(queries.workspace(by), bound)
+def _provider(by: Actor, binding: Binding) -> Provider:
+    return registry.provider(workspace_tree.workspace(by), binding)
 
 
 @router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
 def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
-    """Keep a text."""
+    """Store a text."""
     by = request.auth
-    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    done = _provider(by, bound).retain(base.Retain(**data.model_dump()))
-    return {"id": done.id, "bytes": done.bytes}
+    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    result = _provider(by, binding).retain(base.Retain(**data.model_dump()))
+    return {"id": result.id, "bytes": result.bytes}
 
 
 @router.post(
@@ -51,10 +51,10 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
     exclude_none=True,
 )
 def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
-    """Look for text."""
+    """Search the stored texts."""
     by = request.auth
-    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    found = _provider(by, bound).recall(base.Recall(**data.model_dump()))
+    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    result = _provider(by, binding).recall(base.Recall(**data.model_dump()))
     hits = [
         {
             "source": hit.source,
@@ -62,27 +62,27 @@ def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any
             "line": hit.line,
             "score": hit.score,
         }
-        for hit in found.hits
+        for hit in result.hits
     ]
-    return {"hits": hits, "quarantined": found.quarantined or None}
+    return {"hits": hits, "quarantined": result.quarantined or None}
 
 
 @router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
 def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
-    """Remove one item, or all that names a person.
+    """Remove one item, or every item that names a data subject.
 
-    An agent forgets in its own memory. By data subject, compliance forgets in the
-    memory of the agent or crew it names, and in the whole workspace when it names none.
+    An agent removes from its own memory. Removal by data subject is for compliance: it
+    covers the memory of the agent or crew that is named, else the whole workspace.
     """
     by = request.auth
     action = "provider.forget_subject" if data.data_subject_id else "provider.use"
-    bound = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
-    asked = base.Forget(
+    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
+    forget_request = base.Forget(
         workspace_id=data.workspace_id,
         id=data.id,
         data_subject_id=data.data_subject_id,
     )
-    return {"removed": _provider(by, bound).forget(asked).removed}
+    return {"removed": _provider(by, binding).forget(forget_request).removed}
 
 
 @router.get(
@@ -92,32 +92,32 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     exclude_none=True,
 )
 def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
-    """Tell whether the workspace's provider works, within its deadline."""
+    """Check the workspace's provider within its deadline."""
     by = request.auth
-    bound = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
-    workspace = queries.workspace(by)
-    seconds = registry.entry(registry.chosen(workspace)).seconds
-    pulse = deadline.pulse(registry.provider(workspace, bound), seconds)
+    binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
+    workspace = workspace_tree.workspace(by)
+    seconds = registry.entry(registry.workspace_provider(workspace)).seconds
+    status = deadline.check_health(registry.provider(workspace, binding), seconds)
     return {
-        "ok": pulse.ok,
-        "message": pulse.message or None,
-        "checked_at": journal.stamp(pulse.checked_at),
+        "ok": status.ok,
+        "message": status.message or None,
+        "checked_at": journal.stamp(status.checked_at),
     }
 
 
 # ── The extensions ───────────────────────────────────────────────────────────
 @router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
 def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
-    """Draw conclusions from the records that answer a question, each with its ids."""
-    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
-    return extension_calls.reflect(bound, data.query, data.scope.given())
+    """Return conclusions from the records that match a query, each with its ids."""
+    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return extension_calls.reflect(binding, data.query, data.scope.non_empty())
 
 
 @router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
 def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
-    """Describe whom the records of a scope are about, each fact with its ids."""
-    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
-    return extension_calls.profile(bound, data.scope.given(), data.instructions)
+    """Describe the person that a scope's records are about, each fact with its ids."""
+    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    return extension_calls.profile(binding, data.scope.non_empty(), data.instructions)
 
 
 @router.post(
@@ -128,20 +128,20 @@ def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
     exclude_none=True,
 )
 def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
-    """Return the records a question finds with whom they name and what they rest on."""
-    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
-    asked = {
+    """Return matching records with the people they name and their source entries."""
+    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    params = {
         "query": data.query,
-        "scope": data.scope.given(),
+        "scope": data.scope.non_empty(),
         "limit": data.limit,
         "graph_scope": data.graph_scope,
     }
-    return extension_calls.graph(bound, asked)
+    return extension_calls.graph(binding, params)
 
 
 @router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
 def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
-    """Keep several inputs, all or none, or delete records; 100 at most."""
-    bound = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
-    refs = [{"id": one.id, "scope": one.scope.given()} for one in data.refs]
-    return extension_calls.batch(bound, data.inputs, refs)
+    """Store several inputs, all or none, or delete records; at most 100."""
+    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    refs = [{"id": ref.id, "scope": ref.scope.non_empty()} for ref in data.refs]
+    return extension_calls.batch(binding, data.inputs, refs)

@@ -1,4 +1,4 @@
-"""Request and response shapes of the provider wire; fields are only ever added."""
+"""Request and response shapes of the provider contract; fields are only ever added."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Name = Annotated[str, StringConstraints(strict=True, max_length=320)]
 Part = Annotated[str, StringConstraints(strict=True, max_length=256)]
 
 
-class _For(Strict):
-    """Whose memory: an agent's key may only name itself, a person names an agent."""
+class _OwnerIn(Strict):
+    """The owner of the memory: an agent names only itself, a person any agent."""
 
     workspace_id: Name
     agent_id: Name = ""
     crew_id: Name = ""
 
 
-class RetainIn(_For):
-    """A text to keep; mode has no default."""
+class RetainIn(_OwnerIn):
+    """A text to store; ``mode`` has no default."""
 
     tier: Name
     key: Name = ""
@@ -34,50 +34,50 @@ class RetainIn(_For):
     subjects: tuple[str, ...] = ()
 
 
-class ProviderRecallIn(_For):
-    """A question; a limit out of 1..20 becomes 20."""
+class ProviderRecallIn(_OwnerIn):
+    """A query; a limit outside 1 to 20 becomes 20."""
 
     tier: Name = ""
     query: Annotated[str, Field(strict=True, max_length=4_000)]
     limit: int = 20
 
 
-class ForgetIn(_For):
-    """Exactly one of id and data_subject_id."""
+class ForgetIn(_OwnerIn):
+    """What to remove: exactly one of ``id`` and ``data_subject_id``."""
 
     id: Name = ""
     data_subject_id: Name = ""
 
 
 class ScopeIn(Strict):
-    """Whose memories of the agent's, by the contract's names: the user at least."""
+    """A part of the agent's memories; ``user`` at least is given."""
 
     user: Part = ""
     agent: Part = ""
     namespace: Part = ""
     thread: Part = ""
 
-    def given(self) -> dict[str, str]:
-        """Return the names that say something."""
+    def non_empty(self) -> dict[str, str]:
+        """Return the names with a value."""
         return {name: value for name, value in self.model_dump().items() if value}
 
 
-class ReflectIn(_For):
-    """A question whose answer is drawn from what it finds."""
+class ReflectIn(_OwnerIn):
+    """A query whose hits the conclusions are drawn from."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     scope: ScopeIn
 
 
-class ProfileIn(_For):
-    """Whom to describe; ``instructions`` say what comes first."""
+class ProfileIn(_OwnerIn):
+    """The scope to describe; ``instructions`` say what to put first."""
 
     scope: ScopeIn
     instructions: Annotated[str, Field(strict=True, max_length=1_000)] = ""
 
 
-class GraphIn(_For):
-    """A question, and which part of the graph around its answers; left out, all."""
+class GraphIn(_OwnerIn):
+    """A query, and which part of the graph around its hits; all when left out."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     scope: ScopeIn
@@ -92,8 +92,8 @@ class RefIn(Strict):
     scope: ScopeIn
 
 
-class BatchIngestIn(_For):
-    """Inputs to keep, all or none, or refs to delete: one of the two."""
+class BatchIngestIn(_OwnerIn):
+    """Inputs to store, all or none, or refs to delete: one of the two."""
 
     inputs: list[dict[str, Any]] = Field(
         default_factory=list,
@@ -105,21 +105,21 @@ class BatchIngestIn(_For):
 
 
 class HealthQuery(Strict):
-    """Whose memory, for people who want to look at one."""
+    """The agent or crew whose memory to check; for people."""
 
     agent_id: str = Field("", max_length=128)
     crew_id: str = Field("", max_length=128)
 
 
 class RetainedOut(Schema):
-    """The item's id and its size now."""
+    """The item's id and its present size."""
 
     id: str
     bytes: int
 
 
 class ProviderHitOut(Schema):
-    """One answer."""
+    """One hit."""
 
     source: str
     snippet: str
@@ -135,13 +135,13 @@ class RecalledOut(Schema):
 
 
 class ForgottenOut(Schema):
-    """How many items went."""
+    """How many items were removed."""
 
     removed: int
 
 
 class PulseOut(Schema):
-    """How the provider is; a message only when it is not well."""
+    """The provider's status; ``message`` only when ``ok`` is false."""
 
     ok: bool
     message: str | None = None
@@ -149,7 +149,7 @@ class PulseOut(Schema):
 
 
 class MakerOut(Schema):
-    """Who made an answer: a model, or extraction; ``fault`` says why not the model."""
+    """What made an answer: a model, or extraction; ``fault`` says why no model did."""
 
     how: Literal["model", "extractive"]
     model: str | None
@@ -157,7 +157,7 @@ class MakerOut(Schema):
 
 
 class InsightOut(Schema):
-    """A conclusion, how sure, and the memories it rests on."""
+    """A conclusion with its confidence and the memories that support it."""
 
     content: str
     confidence: float
@@ -165,14 +165,14 @@ class InsightOut(Schema):
 
 
 class ReflectedOut(Schema):
-    """Conclusions, the surest first."""
+    """Conclusions, highest confidence first."""
 
     insights: list[InsightOut]
     maker: MakerOut
 
 
 class ProfiledOut(Schema):
-    """A profile; facts cite the memories they rest on, ``maker`` wrote the summary."""
+    """A profile; facts cite their memories, ``maker`` is what wrote the summary."""
 
     summary: str
     facts: list[str]
@@ -181,7 +181,7 @@ class ProfiledOut(Schema):
 
 
 class GraphNodeOut(Schema):
-    """A memory, a person it names, or an entry it rests on."""
+    """A memory, a person that it names, or an entry that it rests on."""
 
     id: str
     label: str
@@ -190,7 +190,7 @@ class GraphNodeOut(Schema):
 
 
 class GraphEdgeOut(Schema):
-    """A statement that joins two nodes, and when it held."""
+    """A statement that connects two nodes, and when it was valid."""
 
     id: str
     fact: str
@@ -202,14 +202,14 @@ class GraphEdgeOut(Schema):
 
 
 class GraphOut(Schema):
-    """A piece of the graph."""
+    """A part of the graph."""
 
     nodes: list[GraphNodeOut]
     edges: list[GraphEdgeOut]
 
 
 class IngestedOut(Schema):
-    """The ids that one input made, changed, and found to be there already."""
+    """The ids that one input created, updated, and found unchanged."""
 
     created: list[str]
     updated: list[str]
@@ -217,7 +217,7 @@ class IngestedOut(Schema):
 
 
 class BatchedOut(Schema):
-    """A result for each input, in their order; or the ids that are gone."""
+    """A result for each input, in their order; or the deleted ids."""
 
     results: list[IngestedOut]
     deleted: list[str]

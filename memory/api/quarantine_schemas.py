@@ -8,7 +8,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from memory.review.decide import REASON_CHARS, Decision
-from memory.review.queue import BULK
+from memory.review.queue import BULK_LIMIT
 from memory.rules.shapes import Id, Strict
 
 Reason = Annotated[str, Field(strict=True, max_length=REASON_CHARS)]
@@ -16,7 +16,7 @@ State = Literal["held", "released", "redacted", "discarded"]
 
 
 class HeldQuery(Schema):
-    """Filters of the list; what is left out means any."""
+    """Filters of the list; a filter that is left out matches any."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,14 +31,14 @@ class HeldQuery(Schema):
 
 
 class Redaction(Strict):
-    """A part of the original text to take out, in characters."""
+    """A span of the original text to take out, in characters."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1)
 
 
-class _Cuts(Strict):
-    """What a redaction takes out."""
+class _RedactionsIn(Strict):
+    """The spans that a redaction takes out."""
 
     redactions: list[Redaction | tuple[int, int]] = Field(
         default_factory=list,
@@ -49,15 +49,15 @@ class _Cuts(Strict):
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """The parts as pairs."""
+        """The spans as (start, end) pairs."""
         return [
-            (one.start, one.end) if isinstance(one, Redaction) else one
-            for one in self.redactions
+            (item.start, item.end) if isinstance(item, Redaction) else item
+            for item in self.redactions
         ]
 
 
-class DecisionIn(_Cuts):
-    """A decision on the version of the case that the reviewer saw."""
+class DecisionIn(_RedactionsIn):
+    """A decision on the version of the case that the reviewer read."""
 
     decision: Decision
     version: int
@@ -65,34 +65,34 @@ class DecisionIn(_Cuts):
     seen: str = Field(
         default="",
         pattern=r"^([0-9a-f]{64})?$",
-        description="The sha256 of the preview that was looked at; with another one "
-        "nothing is released. Only redact looks at it.",
+        description="The sha256 of the preview that the reviewer read; when it "
+        "differs, nothing is released. Only redact uses it.",
     )
 
 
-class HeldPreviewIn(_Cuts):
-    """A decision to look at before it is made."""
+class HeldPreviewIn(_RedactionsIn):
+    """A decision to preview."""
 
     decision: Literal["release", "redact", "release_and_allow"] = "redact"
 
 
 class BulkIn(Strict):
-    """One decision for several cases; each is reported on its own."""
+    """One decision for several cases; each is reported separately."""
 
-    ids: list[Id] = Field(min_length=1, max_length=BULK)
+    ids: list[Id] = Field(min_length=1, max_length=BULK_LIMIT)
     decision: Decision
     reason: Reason
 
 
 class RescanIn(Strict):
-    """How many files to look at, and after which one to go on."""
+    """How many files to scan, and the path to continue after."""
 
     limit: int = Field(default=50, ge=1, le=500)
     after: str = Field(default="", max_length=400)
 
 
 class FindingOut(Schema):
-    """One reason, with its place in the original text."""
+    """One finding, with its span in the original text."""
 
     rule: str
     family: str
@@ -106,7 +106,7 @@ class FindingOut(Schema):
 
 
 class HeldLineOut(Schema):
-    """A case in a list: everything but the text."""
+    """A case in a list: everything except the text."""
 
     id: str
     version: int
@@ -135,14 +135,14 @@ class HeldLineOut(Schema):
 
 
 class HeldPlaceOut(Schema):
-    """A part of the original text, in characters."""
+    """A span of the original text, in characters."""
 
     start: int
     end: int
 
 
 class HeldPreviewFindingOut(HeldPlaceOut):
-    """One reason, with its place in what would be left."""
+    """One finding, with its span in the remaining text."""
 
     rule: str
     family: str
@@ -152,10 +152,10 @@ class HeldPreviewFindingOut(HeldPlaceOut):
 
 
 class HeldPreviewOut(Schema):
-    """What a decision would let in (``text``) and what an agent would read then.
+    """What a decision would release (``text``) and what an agent would then read.
 
-    ``removed`` and ``beside`` are places in the original: what goes, and what stays
-    right next to it. A release of the whole is not judged: ``is_clean`` is null.
+    ``removed`` and ``beside`` are spans of the original: what is taken out, and what
+    stays directly next to it. A full release is not scanned: ``is_clean`` is null.
     """
 
     decision: str
@@ -172,7 +172,7 @@ class HeldPreviewOut(Schema):
 
 
 class HeldOut(HeldLineOut):
-    """A case with its text, as it came and as the rules read it."""
+    """A case with its text, as received and as normalized for the rules."""
 
     body: str
     normalized: str
@@ -192,7 +192,7 @@ class HeldListOut(Schema):
 
 
 class BulkItemOut(Schema):
-    """What became of one case."""
+    """The result for one case."""
 
     id: str
     ok: bool
@@ -202,14 +202,14 @@ class BulkItemOut(Schema):
 
 
 class BulkOut(Schema):
-    """What became of each."""
+    """The result for each case."""
 
     items: list[BulkItemOut]
     decided: int
 
 
 class RescanOut(Schema):
-    """How far the rescan came and what it holds now."""
+    """How far the rescan came and what it held."""
 
     seen: int
     done: int

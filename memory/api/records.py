@@ -1,4 +1,4 @@
-"""Records over JSON: parse, call, present."""
+"""Records over the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ninja import Query, Router, Status
 
 from memory import records
 from memory.api import records_schemas as schemas
-from memory.api.api import ApiRequest, IdempotencyKey
+from memory.api.request import ApiRequest, IdempotencyKey
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import Record
@@ -23,7 +23,7 @@ ANY_STATUS = ("current", "superseded", "forgotten")
 
 # ── Presenting ───────────────────────────────────────────────────────────────
 def record(row: Record) -> dict[str, Any]:
-    """Return a record as the API shows it."""
+    """Return a record in the form of the API."""
     plain = (
         "id", "content", "confidence", "metadata", "provenance", "session_id",
         "turn_range", "external_id", "status", "version", "crew_id", "agent_id",
@@ -31,7 +31,7 @@ def record(row: Record) -> dict[str, Any]:
     return {
         **{name: getattr(row, name) for name in plain},
         "type": row.kind,
-        "scope": records.scope_of(row).whole(),
+        "scope": records.scope_of(row).as_map(),
         "superseded_by": row.superseded_by_id,
         "entry_id": row.current_entry_id,
         "created_at": journal.stamp(row.created_at),
@@ -40,31 +40,31 @@ def record(row: Record) -> dict[str, Any]:
     }
 
 
-def _saved(done: Saved) -> dict[str, Any]:
-    alike = [
-        {"id": one.record_id, "content": one.content, "similarity": one.similarity}
-        for one in done.alike
+def _saved(result: Saved) -> dict[str, Any]:
+    similar = [
+        {"id": hit.record_id, "content": hit.content, "similarity": hit.similarity}
+        for hit in result.alike
     ]
-    return {**record(done.record), "action": done.action.value, "alike": alike}
+    return {**record(result.record), "action": result.action.value, "alike": similar}
 
 
-def _version(one: Version) -> dict[str, Any]:
+def _version(version: Version) -> dict[str, Any]:
     plain = (
         "id", "number", "event", "content", "confidence", "metadata", "provenance",
         "parent_id", "author", "author_type", "reason", "entry_id",
     )  # fmt: skip
     return {
-        **{name: getattr(one, name) for name in plain},
-        "type": one.kind,
-        "superseded_by": one.other_id,
-        "created_at": journal.stamp(one.created_at),
-        "valid_to": journal.stamp(one.valid_to) if one.valid_to else None,
+        **{name: getattr(version, name) for name in plain},
+        "type": version.kind,
+        "superseded_by": version.other_id,
+        "created_at": journal.stamp(version.created_at),
+        "valid_to": journal.stamp(version.valid_to) if version.valid_to else None,
     }
 
 
 # ── Reading the request ──────────────────────────────────────────────────────
 def provenance(by: Actor) -> Provenance:
-    """Return what this door says of a writer: an agent captures, a person curates."""
+    """Return the provenance of a write: extracted by an agent, curated by a person."""
     if by.is_agent:
         return Provenance.AGENT_EXTRACTED
     return Provenance.OPERATOR_CURATED
@@ -73,7 +73,7 @@ def provenance(by: Actor) -> Provenance:
 def _owner(data: schemas.RecordIn, by: Actor) -> Owner | None:
     by.require("records.write")
     return records.owner_for(
-        by, crew_id=data.crew_id, agent_id=data.agent_id, shared=data.shared
+        by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
     )
 
 
@@ -93,19 +93,20 @@ def _draft(data: schemas.RecordIn, by: Actor) -> Draft:
 
 
 def _once(data: schemas.RecordIn, key: str, by: Actor) -> Saved:
-    """Save once per key. What is remembered of the answer holds no words.
+    """Save once per idempotency key. The stored answer holds no text of the record.
 
-    The gate comes first and outside: what it holds must outlive its refusal.
+    The scanner runs before and outside the transaction of the key, so that a held text
+    is kept although the request is refused.
     """
-    said = provenance(by)
-    judged = records.prepare(_draft(data, by), provenance=said, by=by)
+    origin = provenance(by)
+    draft = records.prepare(_draft(data, by), provenance=origin, by=by)
 
     def act() -> dict[str, Any]:
-        row, action = records.keep(judged, provenance=said, by=by)
+        row, action = records.keep(draft, provenance=origin, by=by)
         return {"id": row.id, "action": action.value}
 
-    told = journal.once(key, data.model_dump(mode="json"), act, by=by)
-    return records.told_again(told["id"], Action(told["action"]), by=by)
+    result = journal.once(key, data.model_dump(mode="json"), act, by=by)
+    return records.repeated_answer(result["id"], Action(result["action"]), by=by)
 
 
 # ── Operations ───────────────────────────────────────────────────────────────
@@ -119,22 +120,22 @@ def save(
     data: schemas.RecordIn,
     idempotency_key: IdempotencyKey = None,
 ) -> Status[dict[str, Any]]:
-    """Save a record; 200 when its external id was known. It is searchable at once."""
+    """Save a record; 200 when its external id existed. It is searchable at once."""
     by = request.auth
     if idempotency_key is None:
-        done = records.save(_draft(data, by), provenance=provenance(by), by=by)
+        result = records.save(_draft(data, by), provenance=provenance(by), by=by)
     else:
-        done = _once(data, idempotency_key, by)
-    return Status(201 if done.action is Action.CREATED else 200, _saved(done))
+        result = _once(data, idempotency_key, by)
+    return Status(201 if result.action is Action.CREATED else 200, _saved(result))
 
 
 @router.get("", response=schemas.RecordsOut, operation_id="list_records")
 def list_records(
-    request: ApiRequest, query: Query[schemas.WantedQuery]
+    request: ApiRequest, query: Query[schemas.RecordsQuery]
 ) -> dict[str, Any]:
     """List records."""
     page = records.page(
-        query.wanted(),
+        query.record_filter(),
         limit=query.limit,
         cursor=query.cursor,
         order=query.order,
@@ -146,10 +147,10 @@ def list_records(
 
 @router.post("/search", response=schemas.RecordSearchOut, operation_id="search_records")
 def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
-    """Rank records by words and meaning; with as_of, those that held then."""
-    found = records.search(
+    """Rank records by words and meaning; with as_of, those that were valid then."""
+    result = records.search(
         data.query,
-        data.wanted(),
+        data.record_filter(),
         limit=data.limit,
         offset=data.offset,
         min_score=data.min_score,
@@ -162,9 +163,9 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
             "similarity": hit.similarity,
             "relevance": hit.relevance,
         }
-        for hit in found.hits
+        for hit in result.hits
     ]
-    return {"hits": hits, "withheld": found.withheld, "degraded": found.degraded}
+    return {"hits": hits, "withheld": result.withheld, "degraded": result.degraded}
 
 
 @router.post(
@@ -173,15 +174,18 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
     operation_id="supersede_records",
 )
 def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str, Any]]:
-    """Save a record that takes the place of others."""
+    """Save a record that replaces others."""
     by = request.auth
     draft = _draft(data, by)
     sources = [
-        records.get(one, owner=None, by=by) for one in dict.fromkeys(data.sources)
+        records.get(record_id, owner=None, by=by)
+        for record_id in dict.fromkeys(data.sources)
     ]
-    said = provenance(by)
-    done = records.supersede(sources, draft, provenance=said, reason=data.reason, by=by)
-    return Status(201, _saved(done))
+    origin = provenance(by)
+    result = records.supersede(
+        sources, draft, provenance=origin, reason=data.reason, by=by
+    )
+    return Status(201, _saved(result))
 
 
 @router.get("/{record_id}", response=schemas.RecordOut, operation_id="get_record")
@@ -195,11 +199,11 @@ def get(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
 def amend(
     request: ApiRequest, record_id: schemas.RecordId, data: schemas.RecordPatch
 ) -> dict[str, Any]:
-    """Change a record: the next version. The one before stays in its history."""
+    """Change a record as its next version; the previous one stays in the history."""
     by = request.auth
     by.require("records.write")
     row = records.get(record_id, owner=None, by=by)
-    done = records.amend(
+    amended = records.amend(
         row,
         data.amendment(),
         provenance=provenance(by),
@@ -207,7 +211,7 @@ def amend(
         reason=data.reason,
         by=by,
     )
-    return record(done)
+    return record(amended)
 
 
 @router.delete(
@@ -218,7 +222,7 @@ def forget(
     record_id: schemas.RecordId,
     data: schemas.ForgetRecordIn | None = None,
 ) -> dict[str, Any]:
-    """Forget a record: its words go from it and from the journal, for good."""
+    """Forget a record: its text is erased from the record and the journal for good."""
     by = request.auth
     by.require("records.write")
     statuses = ("current", "superseded")
@@ -233,6 +237,6 @@ def forget(
     operation_id="record_history",
 )
 def history(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
-    """Tell what a record said before, version by version."""
-    found = records.history(record_id, owner=None, by=request.auth)
-    return {"id": record_id, "versions": [_version(one) for one in found]}
+    """List the versions of a record."""
+    versions = records.history(record_id, owner=None, by=request.auth)
+    return {"id": record_id, "versions": [_version(version) for version in versions]}

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
-from memory.records import KEEP, Amendment, Match, Order, Wanted
+from memory.records import KEEP, Amendment, Criteria, Match, Order
 from memory.rules.scopes import Scope
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
@@ -17,8 +17,8 @@ Type = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=40
 ScopeMap = Annotated[
     dict[str, Short],
     Field(
-        description="Your own division: user, agent, namespace, thread, and any other"
-        " names; kept whole.",
+        description="Your own partition: user, agent, namespace, thread, and any other"
+        " names; kept unchanged.",
         examples=[{"user": "u1", "namespace": "billing"}],
     ),
 ]
@@ -33,7 +33,7 @@ FILTER = (
 
 
 class RecordIn(Strict):
-    """A statement to remember. Provenance is the door's to say, not the caller's."""
+    """A statement to remember. The server sets the provenance, not the caller."""
 
     content: Text = Field(examples=["Refunds above $200 need a supervisor."])
     type: Type = "statement"
@@ -43,7 +43,8 @@ class RecordIn(Strict):
     session_id: Short = ""
     expires_at: Moment | None = None
     external_id: Annotated[str, Field(strict=True, max_length=200)] = Field(
-        "", description="Yours; the same again is the next version of that record."
+        "",
+        description="Your own id; the same again is the next version of that record.",
     )
     subjects: Subjects = Field(default_factory=list)
     crew_id: Id | None = Field(None, description="For people: whose record it is.")
@@ -52,14 +53,14 @@ class RecordIn(Strict):
 
 
 class SupersedeIn(RecordIn):
-    """A statement that takes the place of others."""
+    """A statement that replaces others."""
 
     sources: list[Id] = Field(min_length=1, max_length=100)
     reason: str = Field("", strict=True, max_length=1_000)
 
 
 class RecordPatch(Strict):
-    """What to change; what is not named stays. With ``version`` only that one."""
+    """The fields to change; ``version`` makes it fail unless that one is current."""
 
     content: Text | None = None
     type: Type | None = None
@@ -71,7 +72,7 @@ class RecordPatch(Strict):
     reason: str = Field("", strict=True, max_length=1_000)
 
     def amendment(self) -> Amendment:
-        """Return the service's own form."""
+        """Return the change for the service."""
         due = self.expires_at if "expires_at" in self.model_fields_set else KEEP
         return Amendment(
             content=self.content,
@@ -84,12 +85,12 @@ class RecordPatch(Strict):
 
 
 class ForgetRecordIn(Strict):
-    """Why a record is forgotten."""
+    """The reason for forgetting a record."""
 
     reason: str = Field("", strict=True, max_length=1_000)
 
 
-class WantedQuery(Strict):
+class RecordsQuery(Strict):
     """The filters of a list of records. ``type`` is comma-separated."""
 
     crew_id: Id | None = None
@@ -106,16 +107,15 @@ class WantedQuery(Strict):
     status: Literal["current", "superseded", "all"] = Field(
         "current", description="For people; an agent gets what is current."
     )
-    q: str = Field("", max_length=500, description="A piece of the content.")
+    q: str = Field("", max_length=500, description="A part of the content.")
     as_of: Moment | None = None
     order: Order = Order.NEWEST
     limit: int = Field(50, ge=1, le=500)
     cursor: str | None = Field(None, max_length=2_000)
 
-    def wanted(self) -> Wanted:
-        """Return the service's own form."""
-        every = ("current", "superseded")
-        return Wanted(
+    def record_filter(self) -> Criteria:
+        all_statuses = ("current", "superseded")
+        return Criteria(
             crew_id=self.crew_id,
             agent_id=self.agent_id,
             scope=Scope(
@@ -129,14 +129,14 @@ class WantedQuery(Strict):
             session_id=self.session_id,
             external_id=self.external_id,
             min_confidence=self.min_confidence,
-            statuses=every if self.status == "all" else (self.status,),
+            statuses=all_statuses if self.status == "all" else (self.status,),
             text=self.q,
             as_of=self.as_of,
         )
 
 
 class RecordSearchIn(Strict):
-    """A question over records. Without a query the newest come first."""
+    """A search over records. Without a query, the newest come first."""
 
     query: Annotated[str, Field(strict=True, max_length=4_000)] = ""
     scope: ScopeMap = Field(default_factory=dict)
@@ -144,17 +144,16 @@ class RecordSearchIn(Strict):
     types: list[Type] = Field(default_factory=list, max_length=50)
     session_id: Short = ""
     min_confidence: float = Field(0.0, ge=0, le=1)
-    min_score: float = Field(0.0, ge=0, le=1, description="The least relevance.")
+    min_score: float = Field(0.0, ge=0, le=1, description="The lowest relevance.")
     limit: int = Field(10, ge=1, le=100)
     offset: int = Field(0, ge=0, le=10_000)
-    as_of: Moment | None = Field(None, description="What held then.")
+    as_of: Moment | None = Field(None, description="Search what was valid then.")
     filter: dict[str, Any] | None = Field(None, description=FILTER)
     crew_id: Id | None = None
     agent_id: Id | None = None
 
-    def wanted(self) -> Wanted:
-        """Return the service's own form."""
-        return Wanted(
+    def record_filter(self) -> Criteria:
+        return Criteria(
             crew_id=self.crew_id,
             agent_id=self.agent_id,
             scope=Scope.of(self.scope),
@@ -168,7 +167,7 @@ class RecordSearchIn(Strict):
 
 
 class RecordOut(Schema):
-    """A record as it stands; ``scope`` is the caller's map, whole."""
+    """A record; ``scope`` is the caller's map, unchanged."""
 
     id: str
     content: str
@@ -192,7 +191,7 @@ class RecordOut(Schema):
 
 
 class AlikeOut(Schema):
-    """A record that says nearly the same."""
+    """A record with nearly the same content."""
 
     id: str
     content: str
@@ -200,21 +199,21 @@ class AlikeOut(Schema):
 
 
 class SavedRecordOut(RecordOut):
-    """A saved record, what saving did, and what says nearly the same already."""
+    """A saved record, the action taken, and records with nearly the same content."""
 
     action: Literal["created", "updated", "unchanged"]
     alike: list[AlikeOut]
 
 
 class RecordsOut(Schema):
-    """A page of records; short pages happen, the last has no cursor."""
+    """A page of records; a page may be short, only the last has no cursor."""
 
     items: list[RecordOut]
     next_cursor: str | None
 
 
 class RecordHitOut(Schema):
-    """A record that answers; ``relevance`` compares between answers, score does not."""
+    """A hit; ``relevance`` is comparable between searches, ``score`` is not."""
 
     record: RecordOut
     score: float
@@ -223,7 +222,7 @@ class RecordHitOut(Schema):
 
 
 class RecordSearchOut(Schema):
-    """An answer, best first; ``withheld`` hits are not for a model to see."""
+    """Hits, best first; ``withheld`` is the number of hits kept from the model."""
 
     hits: list[RecordHitOut]
     withheld: int
@@ -231,7 +230,7 @@ class RecordSearchOut(Schema):
 
 
 class RecordVersionOut(Schema):
-    """One step of a record's history."""
+    """One version of a record."""
 
     id: str
     number: int
@@ -259,7 +258,7 @@ class RecordHistoryOut(Schema):
 
 
 class ForgottenRecordOut(Schema):
-    """What is left to say of a forgotten record."""
+    """The answer to forgetting a record."""
 
     id: str
     status: Literal["forgotten"]

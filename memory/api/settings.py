@@ -1,4 +1,4 @@
-"""The settings of a workspace over the API: all of them, changed together."""
+"""The settings of a workspace over the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from pydantic import Field, create_model
 
 from memory import workspace_settings
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.providers import connection
 from memory.rules.settings import TEXT_CHARS
@@ -24,36 +24,39 @@ def _choice(setting: Setting[Any]) -> Any:
     return Literal[tuple(setting.choices())]
 
 
-def _bounded(kind: type, setting: Setting[Any]) -> Any:
+def _number(kind: type, setting: Setting[Any]) -> Any:
     return Annotated[kind, Field(strict=True, ge=setting.least, le=setting.most)]
 
 
 def _text(setting: Setting[Any]) -> Any:
-    most = int(setting.most or TEXT_CHARS)
-    return Annotated[str, Field(strict=True, min_length=1, max_length=most)]
+    max_length = int(setting.most or TEXT_CHARS)
+    return Annotated[str, Field(strict=True, min_length=1, max_length=max_length)]
 
 
 TYPES: Final[dict[Kind, Callable[[Setting[Any]], Any]]] = {
     Kind.SWITCH: lambda _setting: Annotated[bool, Field(strict=True)],
     Kind.CHOICE: _choice,
-    Kind.WHOLE: lambda setting: _bounded(int, setting),
-    Kind.NUMBER: lambda setting: _bounded(float, setting),
+    Kind.INTEGER: lambda setting: _number(int, setting),
+    Kind.NUMBER: lambda setting: _number(float, setting),
     Kind.TEXT: _text,
     Kind.ADDRESS: _text,
     Kind.SECRET: _text,
     Kind.TABLE: lambda _setting: dict[str, str],
 }
 VERSION: Final = Field(
-    None, ge=0, strict=True, description="Of the answer that this change builds on."
+    None,
+    ge=0,
+    strict=True,
+    description="The version of the answer that this change is based on.",
 )
 
 
 def _fields() -> dict[str, Any]:
-    """Return a field for each setting; the declarations are complete by now."""
+    """Return a field for each setting; call after every setting is declared."""
     return {
         setting.name: (
             TYPES[setting.kind](setting) | None,
-            Field(None, description=f"{setting.help} null: back to the default."),
+            Field(None, description=f"{setting.help} null: reset to the default."),
         )
         for setting in workspace_settings.declared()
     }
@@ -62,7 +65,7 @@ def _fields() -> dict[str, Any]:
 if TYPE_CHECKING:
 
     class SettingsIn(Strict):
-        """Settings to change by name; null is the default again."""
+        """Settings to change by name; null resets one to its default."""
 
         version: int | None = None
 
@@ -70,7 +73,7 @@ else:
     SettingsIn = create_model(
         "SettingsIn",
         __base__=Strict,
-        __doc__="Settings to change by name; null is the default again.",
+        __doc__="Settings to change by name; null resets one to its default.",
         version=(int | None, VERSION),
         **_fields(),
     )
@@ -105,7 +108,7 @@ class SettingsOut(Schema):
 
 
 class ConnectionOut(Schema):
-    """What a test of the connection came to."""
+    """The result of a connection test."""
 
     ok: bool
     message: str
@@ -144,7 +147,7 @@ def _page(page: Page) -> dict[str, Any]:
 @router.get("/settings", response=SettingsOut, operation_id="workspace_settings")
 def workspace(request: ApiRequest) -> dict[str, Any]:
     """Get every setting with value, default, who changed it and when; admins only."""
-    return _page(workspace_settings.listed(request.auth))
+    return _page(workspace_settings.settings_page(request.auth))
 
 
 @router.patch(
@@ -153,13 +156,13 @@ def workspace(request: ApiRequest) -> dict[str, Any]:
 def change(request: ApiRequest, data: SettingsIn) -> dict[str, Any]:
     """Change settings, all of them or none; admins only.
 
-    Codes: `bad_setting`; with a `version`, 409 `settings_changed` when somebody changed
-    one since.
+    Codes: `bad_setting`; with a `version`, 409 `settings_changed` when a setting was
+    changed since.
     """
     by = request.auth
-    given = data.model_dump(include=data.model_fields_set - {"version"})
-    workspace_settings.change(given, by=by, version=data.version)
-    return _page(workspace_settings.listed(by))
+    changes = data.model_dump(include=data.model_fields_set - {"version"})
+    workspace_settings.change(changes, by=by, version=data.version)
+    return _page(workspace_settings.settings_page(by))
 
 
 @router.post(
@@ -168,5 +171,5 @@ def change(request: ApiRequest, data: SettingsIn) -> dict[str, Any]:
     operation_id="test_remote_provider",
 )
 def test_remote_provider(request: ApiRequest) -> connection.Outcome:
-    """Ask the remote provider for its health and for one recall; admins only."""
+    """Test the remote provider with its health and one recall; admins only."""
     return connection.test(by=request.auth)

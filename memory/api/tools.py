@@ -1,4 +1,4 @@
-"""PromptKit's tools by name: their descriptors, and a call that is plain JSON."""
+"""PromptKit's tools by name: their descriptors, and calls with plain JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ninja import Body, Router, Schema
 
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations import agent_tools
 
 router = Router(tags=["tools"])
@@ -31,9 +31,9 @@ class DescriptorsOut(Schema):
 
 @router.get("", response=DescriptorsOut, operation_id="list_tools")
 def list_tools(request: ApiRequest) -> dict[str, Any]:
-    """List the tools with the schemas of what they take and answer.
+    """List the tools with their input and output schemas.
 
-    None where the workspace requires an end user and the request names nobody.
+    Empty where the workspace requires an end user and the request names none.
     """
     return {
         "tools": [
@@ -47,5 +47,5 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
 def call_tool(
     request: ApiRequest, tool: str, data: Body[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Call a tool with its arguments; the answer is its result as it is."""
+    """Call a tool with its arguments; the answer is its result, unchanged."""
     return agent_tools.call_by_name(tool, data, by=request.auth)

@@ -1,7 +1,7 @@
-"""A turn's memory over HTTP: recall before the run, persist after it.
+"""The memory of a turn over HTTP: recall before the run, persist after it.
 
-The workspace's or the agent's own set-up says which strategy runs. Trouble with a
-gateway is never an error here: the run goes on without what it would have brought.
+The set-up of the agent, else of the workspace, selects the strategy. A failing gateway
+is never an error here: the run goes on without its memories.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.utils import timezone
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from memory.api.api import ApiRequest
+from memory.api.request import ApiRequest
 from memory.integrations import turn_memories
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import Mode
@@ -22,7 +22,7 @@ from memory.models import GatewaySetup
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
 router = Router(tags=["turns"])
-# Less than an id's 128 characters: on the wire "chat:" comes before it.
+# An id has 128 characters at most, and the gateway gets "chat:" before this one.
 Conversation = Annotated[
     str, StringConstraints(min_length=1, max_length=123, pattern=NO_NUL)
 ]
@@ -32,7 +32,7 @@ Words = Annotated[
 
 
 class RecallTurnIn(Strict):
-    """What the person asked. ``user`` names a peer card, where files are used."""
+    """The person's prompt. ``user`` names a peer card, where files are used."""
 
     conversation_id: Conversation
     prompt: Words
@@ -40,7 +40,7 @@ class RecallTurnIn(Strict):
 
 
 class TurnSnapshotOut(Schema):
-    """The two curated files, the same for the whole conversation."""
+    """The two curated files, unchanged during a conversation."""
 
     memory: str
     user: str
@@ -61,7 +61,7 @@ class TurnToolsOut(Schema):
 
 
 class TurnRecalledOut(Schema):
-    """What memory has for a turn; ``system_rule`` belongs in the system prompt."""
+    """The memory for a turn; ``system_rule`` belongs in the system prompt."""
 
     strategy: str
     system_rule: str
@@ -75,7 +75,7 @@ class TurnRecalledOut(Schema):
 
 
 class PersistTurnIn(Strict):
-    """A turn that is over: the prompt as it was asked, and the final answer."""
+    """A finished turn: the prompt and the final answer."""
 
     conversation_id: Conversation
     prompt: Words
@@ -86,24 +86,24 @@ class PersistTurnIn(Strict):
 
 
 class TurnPersistedOut(Schema):
-    """Which strategy the turn was handed to."""
+    """The strategy that got the turn."""
 
     strategy: str
 
 
 class TurnSetupIn(Strict):
-    """A ``memory`` section as in a configuration file, for one agent or for all."""
+    """A ``memory`` section of a configuration file, for one agent or for all."""
 
     mode: Mode
     gateway: dict[str, Any] | None = Field(
         None, description="baseUrl, userId, userKey, appId, projectId, scope, topK, "
-        "timeoutSeconds. Without userKey the kept one stays, at the same address."
+        "timeoutSeconds. Without userKey the stored one stays, at the same address."
     )  # fmt: skip
     agent_id: Id | None = None
 
 
 class TurnSetupOut(Schema):
-    """A set-up; whether a key is kept, never which."""
+    """A set-up; ``has_key`` says whether a key is stored, the key is never shown."""
 
     id: str
     agent_id: str | None
@@ -121,7 +121,7 @@ class TurnSetupOut(Schema):
 
 
 class TurnSetupsOut(Schema):
-    """The workspace's set-up, and those of its agents."""
+    """The set-up of the workspace, and those of its agents."""
 
     items: list[TurnSetupOut]
     next_cursor: str | None
@@ -129,16 +129,16 @@ class TurnSetupsOut(Schema):
 
 @router.post("/recall", response=TurnRecalledOut, operation_id="recall_turn")
 def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
-    """Return what memory has for a turn, before the model is asked."""
+    """Return the memory for a turn, before the model is called."""
     turn = Turn(
         conversation_id=data.conversation_id,
         prompt=data.prompt,
         asked_at=timezone.now(),
         user=data.user,
     )
-    done = turn_memories.recall(turn, by=request.auth)
-    found, strategy = done.recall, done.strategy
-    files, message = found.snapshot, found.reference
+    result = turn_memories.recall(turn, by=request.auth)
+    recall, strategy = result.recall, result.strategy
+    files, message = recall.snapshot, recall.reference
     return {
         "strategy": strategy.mode.value,
         "system_rule": strategy.system_rule,
@@ -150,13 +150,13 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         "reference": (
             {"role": message.role, "content": message.content} if message else None
         ),
-        "memory_context": done.memory_context,
+        "memory_context": result.memory_context,
     }
 
 
 @router.post("/persist", response=TurnPersistedOut, operation_id="persist_turn")
 def persist_turn(request: ApiRequest, data: PersistTurnIn) -> dict[str, str]:
-    """Keep a turn, after the answer; one that ended in an error is not kept."""
+    """Store a turn after the answer; one that ended in an error is not stored."""
     now = timezone.now()
     turn = Turn(
         conversation_id=data.conversation_id,
@@ -177,8 +177,8 @@ def _setup(row: GatewaySetup) -> dict[str, Any]:
         "id", "agent_id", "mode", "base_url", "user_id", "app_id", "project_id",
         "scope", "top_k", "timeout_seconds", "updated_by",
     )  # fmt: skip
-    told = {name: getattr(row, name) for name in names}
-    return told | {
+    fields = {name: getattr(row, name) for name in names}
+    return fields | {
         "has_key": bool(row.sealed_key),
         "updated_at": journal.stamp(row.updated_at),
     }
@@ -187,13 +187,13 @@ def _setup(row: GatewaySetup) -> dict[str, Any]:
 @router.get("/setups", response=TurnSetupsOut, operation_id="list_turn_setups")
 def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
     """List the set-ups of turns; admins only."""
-    found = gateway_settings.listed(request.auth)
-    return {"items": [_setup(row) for row in found], "next_cursor": None}
+    rows = gateway_settings.list_setups(request.auth)
+    return {"items": [_setup(row) for row in rows], "next_cursor": None}
 
 
 @router.post("/setups", response=TurnSetupOut, operation_id="choose_turn_setup")
 def choose_turn_setup(request: ApiRequest, data: TurnSetupIn) -> dict[str, Any]:
     """Choose where turns get their memory from; admins only."""
     section = {"mode": data.mode.value, "gateway": data.gateway}
-    row = gateway_settings.choose(section, agent_id=data.agent_id, by=request.auth)
+    row = gateway_settings.save(section, agent_id=data.agent_id, by=request.auth)
     return _setup(row)

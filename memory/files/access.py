@@ -1,14 +1,14 @@
-"""Access to memory files for both doors: whose, which, and the tree of them."""
+"""Find memory files by owner and label for API and tools, and list the tree."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
 
+from memory import workspace_tree
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
-from memory.files.writer import Written
-from memory.journal import queries
+from memory.files.writer import WriteResult
 from memory.models import Agent, Crew, HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -26,23 +26,23 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What the actor may see; ``held`` names what waits: crew, agent, label."""
+    """The files the actor may see; ``held``: (crew, agent, label) with a held text."""
 
     branches: list[Branch]
     held: frozenset[tuple[str | None, str | None, str]]
 
     def is_held(self, file: MemoryFile) -> bool:
-        """Whether a newer text for this file waits."""
+        """Whether a newer text for this file is held for review."""
         return (file.crew_id, file.agent_id, file.label) in self.held
 
 
 def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
-    """Return whose files are meant; an agent that names nobody means itself."""
+    """Return the owner of the given ids; an agent without ids means itself."""
     if actor.is_agent and agent_id is None and crew_id is None:
         agent_id = actor.id
     if agent_id is not None:
         rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.get(pk=queries.agent(actor, agent_id).pk)
+        agent = rows.get(pk=workspace_tree.agent(actor, agent_id).pk)
         if crew_id not in (None, agent.crew_id):
             raise errors.NotFound
         if actor.is_agent and agent.id != actor.id:
@@ -51,16 +51,16 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
     if crew_id is None:
         detail = "Name the agent_id or the crew_id whose file this is."
         raise errors.Invalid(detail, code="owner_required")
-    found = queries.crew(actor, crew_id)
-    return Owner(Crew.objects.select_related("workspace").get(pk=found.pk))
+    crew = workspace_tree.crew(actor, crew_id)
+    return Owner(Crew.objects.select_related("workspace").get(pk=crew.pk))
 
 
-def place(label: str, whose: Owner) -> Place:
-    """Return the place a label names in an owner's reach."""
-    found = paths.refuse_unknown(tiers.split(label))
-    if whose.agent is None and not found.rule.shared:
+def place(label: str, owner: Owner) -> Place:
+    """Return the tier and key of a label that the owner can have, or NotFound."""
+    place_ = paths.refuse_unknown(tiers.split(label))
+    if owner.agent is None and not place_.rule.shared:
         raise errors.NotFound
-    return found
+    return place_
 
 
 def tree(
@@ -68,16 +68,16 @@ def tree(
 ) -> Tree:
     """Return the files the actor may see, by crew and agent."""
     actor.require("files.read")
-    crews = queries.crews(actor)
-    agents = queries.agents(actor)
+    crews = workspace_tree.crews(actor)
+    agents = workspace_tree.agents(actor)
     if actor.is_agent:
         agents = [agent for agent in agents if agent.id == actor.id]
     if agent_id is not None:
-        named = queries.agent(actor, agent_id)
-        agents = [agent for agent in agents if agent.id == named.id]
-        crews = [crew for crew in crews if crew.id == named.crew_id]
+        target_agent = workspace_tree.agent(actor, agent_id)
+        agents = [agent for agent in agents if agent.id == target_agent.id]
+        crews = [crew for crew in crews if crew.id == target_agent.crew_id]
     if crew_id is not None:
-        queries.crew(actor, crew_id)
+        workspace_tree.crew(actor, crew_id)
         crews = [crew for crew in crews if crew.id == crew_id]
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     by_owner: dict[tuple[str, str | None], list[MemoryFile]] = defaultdict(list)
@@ -91,42 +91,42 @@ def tree(
         )
         for crew in crews
     ]
-    held = HeldFile.objects.filter(
+    held_places = HeldFile.objects.filter(
         workspace_id=actor.workspace_id, state=HeldState.HELD
     ).values_list("crew_id", "agent_id", "label")
-    return Tree(branches, frozenset(held))
+    return Tree(branches, frozenset(held_places))
 
 
-def text(whose: Owner, label: str, *, by: Actor) -> reading.Text:
+def text(owner: Owner, label: str, *, by: Actor) -> reading.Text:
     """Return a file's text, or NotFound."""
-    found = reading.read(whose, place(label, whose), by=by)
-    if not found.exists:
+    content = reading.read(owner, place(label, owner), by=by)
+    if not content.exists:
         raise errors.NotFound
-    return found
+    return content
 
 
-def file(whose: Owner, label: str, *, by: Actor) -> MemoryFile:
-    """Return a file's row, also of one that was removed, or NotFound."""
-    reading.permit(whose, by)
-    where = place(label, whose)
+def file(owner: Owner, label: str, *, by: Actor) -> MemoryFile:
+    """Return a file's row, also that of a removed file, or NotFound."""
+    reading.permit(owner, by)
+    target = place(label, owner)
     rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = whose.of(where).path(where)
-    found = rows.filter(workspace_id=by.workspace_id, path=path).first()
-    if found is None:
+    path = owner.of(target).path(target)
+    row = rows.filter(workspace_id=by.workspace_id, path=path).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
-def version(found: MemoryFile, sha256: str) -> MemoryVersion:
+def version(file: MemoryFile, sha256: str) -> MemoryVersion:
     """Return the newest version of a file that has these bytes, or NotFound."""
-    rows = found.versions.filter(sha256=sha256, committed=True)
+    rows = file.versions.filter(sha256=sha256, committed=True)
     row = rows.exclude(sha256="").order_by("-number").first()
     if row is None:
         raise errors.NotFound
     return row
 
 
-def restore(found: MemoryFile, sha256: str, *, by: Actor) -> Written:
-    """Put a version back, for operators; through the scribe, as a new version."""
-    by.require("files.restore", found.workspace_id)
-    return writer.restore(found, version(found, sha256), by=by)
+def restore(file: MemoryFile, sha256: str, *, by: Actor) -> WriteResult:
+    """Restore a version as a new one, with all checks of a write; for operators."""
+    by.require("files.restore", file.workspace_id)
+    return writer.restore(file, version(file, sha256), by=by)

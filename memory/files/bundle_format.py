@@ -1,10 +1,10 @@
-"""Bundles of memory files as bytes, written by us and read as a stranger's.
+"""The format of bundles of memory files; a bundle to be read is untrusted.
 
 Equal contents make equal bytes.
 
 A bundle is a folder or a zip of Markdown with a short header, and ``manifest.json``. A
 Crewship ``.memory`` tree and Crewship's JSON export are read too. Nothing is unpacked:
-members are read into memory, one by one, under limits that count what really comes out.
+members are read into memory one by one, with limits on the decompressed bytes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MANIFEST: Final = "manifest.json"
 DOCUMENT_BYTES: Final = 1024 * 1024
 BUNDLE_BYTES: Final = 32 * 1024 * 1024
 MEMBERS: Final = 2_000
-# Ten fields a document are more than an export has.
+# Ten fields per document: more than an export has.
 _VALUES: Final = 10 * MEMBERS + 1_000
-# A header comes on top of a document's bytes.
+# The document and its header.
 _MEMBER_BYTES: Final = DOCUMENT_BYTES + 4_096
 _RATIO, _RATIO_FROM = 200, 256 * 1024
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -40,16 +40,16 @@ _KINDS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 class BadBundle(errors.Invalid):
-    """The bundle as a whole is refused; nothing of it was read into the memory."""
+    """The whole bundle is refused; nothing of it was imported."""
 
     code, title = "bad_bundle", "Bundle refused"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file of a bundle. Without an owner of its own it goes to the one asked for.
+    """One file of a bundle. Without an owner it goes to the import's target.
 
-    ``fault`` says why it cannot be taken; its text is empty then.
+    ``fault`` says why it cannot be imported; the text is empty then.
     """
 
     path: str
@@ -60,11 +60,11 @@ class Document:
     fault: str = ""
 
 
-# ── Making ───────────────────────────────────────────────────────────────────
+# ── Writing ──────────────────────────────────────────────────────────────────
 def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
     """Return a bundle's files by name, the same for the same documents."""
-    found, listed = {}, []
-    for doc in sorted(documents, key=lambda one: one.path):
+    files, entries = {}, []
+    for doc in sorted(documents, key=lambda doc: doc.path):
         facts = {
             "crew": doc.crew,
             "agent": doc.agent,
@@ -72,15 +72,15 @@ def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
             "sha256": digest(doc.text.encode()),
         }
         head = "".join(f"{name}: {json.dumps(facts[name])}\n" for name in facts)
-        found[doc.path] = f"{_FENCE}{head}{_FENCE}{doc.text}".encode()
-        listed.append({"path": doc.path, "bytes": len(doc.text.encode()), **facts})
+        files[doc.path] = f"{_FENCE}{head}{_FENCE}{doc.text}".encode()
+        entries.append({"path": doc.path, "bytes": len(doc.text.encode()), **facts})
     manifest = {"format": FORMAT, "version": 1, "workspace": workspace}
-    text = json.dumps({**manifest, "documents": listed}, indent=2, ensure_ascii=False)
-    return {MANIFEST: f"{text}\n".encode(), **found}
+    text = json.dumps({**manifest, "documents": entries}, indent=2, ensure_ascii=False)
+    return {MANIFEST: f"{text}\n".encode(), **files}
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
-    """Return a zip with nothing in it that depends on when or where it was made."""
+    """Return a zip that does not depend on when or where it was made."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):
@@ -92,19 +92,19 @@ def pack(files: Mapping[str, bytes]) -> bytes:
 
 
 # ── Reading members ──────────────────────────────────────────────────────────
-def _check_name(name: str, seen: set[str]) -> None:
+def _check_name(name: str, names: set[str]) -> None:
     parts = name.split("/")
     if len(name) > 300 or not name.isascii() or not name.isprintable():
         raise BadBundle("A member has a name that no memory file has.")
     if "\\" in name or ":" in name or any(part in ("", ".", "..") for part in parts):
         raise BadBundle(f"A member leads out of the bundle: {name!r}.")
-    if name.casefold() in seen:
+    if name.casefold() in names:
         raise BadBundle(f"The bundle names {name!r} twice.")
-    seen.add(name.casefold())
+    names.add(name.casefold())
 
 
 class _Budget:
-    """Counts what comes out of a bundle, while it comes."""
+    """Counts members and decompressed bytes while a bundle is read."""
 
     def __init__(self) -> None:
         self.left, self.count = BUNDLE_BYTES, 0
@@ -126,7 +126,7 @@ class _Budget:
 
 
 def unpack(source: IO[bytes]) -> dict[str, bytes]:
-    """Return a zip's files by name; raise BadBundle for anything odd in it."""
+    """Return a zip's files by name; raise BadBundle for anything unusual."""
     try:
         with zipfile.ZipFile(source) as archive:
             return _unpack(archive)
@@ -140,17 +140,17 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
     infos = archive.infolist()
     if len(infos) > 2 * MEMBERS:
         raise BadBundle(f"A bundle may hold {MEMBERS:,} files.")
-    seen: set[str] = set()
-    budget, found = _Budget(), {}
+    names: set[str] = set()
+    budget, files = _Budget(), {}
     for info in infos:
         # The name as it is written in the zip, before zipfile cuts it at a NUL.
-        _check_name(info.orig_filename.removesuffix("/"), seen)
+        _check_name(info.orig_filename.removesuffix("/"), names)
         if info.is_dir():
             continue
         _check_kind(info)
         with archive.open(info) as file:
-            found[info.filename] = budget.read(file, info.filename)
-    return found
+            files[info.filename] = budget.read(file, info.filename)
+    return files
 
 
 def _check_kind(info: zipfile.ZipInfo) -> None:
@@ -166,9 +166,9 @@ def _check_kind(info: zipfile.ZipInfo) -> None:
         raise BadBundle(f"{info.filename!r} grows more than {_RATIO} times.")
 
 
-def walk(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
-    """Return a folder's files by name, and what was left out with the reason."""
-    budget, found, skipped = _Budget(), dict[str, bytes](), dict[str, str]()
+def read_folder(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return a folder's files by name, and the skipped paths with the reason."""
+    budget, contents, reasons = _Budget(), dict[str, bytes](), dict[str, str]()
     for folder, names, files in os.walk(root):
         names.sort()
         for name in sorted(files):
@@ -177,26 +177,30 @@ def walk(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
             try:
                 handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             except OSError:
-                skipped[label] = "is a link, or cannot be read"
+                reasons[label] = "is a link, or cannot be read"
                 continue
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    skipped[label] = "is no plain file"
+                    reasons[label] = "is no plain file"
                 else:
-                    found[label] = budget.read(file, label)
-        for name in [one for one in names if (Path(folder) / one).is_symlink()]:
+                    contents[label] = budget.read(file, label)
+        for name in [
+            folder_name
+            for folder_name in names
+            if (Path(folder) / folder_name).is_symlink()
+        ]:
             label = (Path(folder) / name).relative_to(root).as_posix()
-            skipped[label] = "is a link to a folder"
-    return found, skipped
+            reasons[label] = "is a link to a folder"
+    return contents, reasons
 
 
-# ── Understanding them ───────────────────────────────────────────────────────
+# ── Parsing ──────────────────────────────────────────────────────────────────
 def load(path: Path) -> list[Document]:
     """Return the documents of a folder, a zip or a JSON export."""
     try:
         if path.is_dir():
-            files, skipped = walk(path)
-            faults = [Document(n, n, "", fault=why) for n, why in skipped.items()]
+            files, reasons = read_folder(path)
+            faults = [Document(n, n, "", fault=reason) for n, reason in reasons.items()]
             return [*documents(files), *faults]
         if path.stat().st_size > BUNDLE_BYTES:
             raise BadBundle(f"A bundle may hold {BUNDLE_BYTES:,} bytes.")
@@ -211,13 +215,13 @@ def load(path: Path) -> list[Document]:
 
 
 def documents(files: Mapping[str, bytes]) -> list[Document]:
-    """Return the documents among a bundle's files: ours by manifest, else a tree."""
+    """Return the documents of a bundle's files: by its manifest, else as a tree."""
     if MANIFEST in files:
-        return _listed(files)
-    found = [_plain(name, _text(data)) for name, data in sorted(files.items())]
-    if not any(not doc.fault for doc in found):
+        return _of_manifest(files)
+    parsed = [_plain(name, _text(data)) for name, data in sorted(files.items())]
+    if not any(not doc.fault for doc in parsed):
         raise BadBundle("Nothing here looks like memory files.")
-    return found
+    return parsed
 
 
 def _text(data: bytes) -> str | None:
@@ -232,7 +236,7 @@ def _plain(path: str, text: str | None) -> Document:
     place = tiers.split(label)
     if place is None:
         return Document(path, label, "", fault="is no memory file")
-    if place.tier in tiers.WRITTEN_BY_US:
+    if place.tier in tiers.SYSTEM_TIERS:
         fault = f"{place.tier.value} has a writer of its own"
         return Document(path, label, "", fault=fault)
     if text is None:
@@ -249,36 +253,36 @@ def _json(data: bytes) -> Any:
         raise BadBundle("The JSON of the bundle cannot be read.") from None
 
 
-def _entries(told: Any) -> list[dict[str, Any]]:
-    listed = told.get("documents") if isinstance(told, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(e, dict) for e in listed):
+def _entries(data: Any) -> list[dict[str, Any]]:
+    entries = data.get("documents") if isinstance(data, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise BadBundle("The bundle lists no documents.")
-    if len(listed) > MEMBERS:
+    if len(entries) > MEMBERS:
         raise BadBundle(f"A bundle may hold {MEMBERS:,} files.")
-    return listed
+    return entries
 
 
-def _listed(files: Mapping[str, bytes]) -> list[Document]:
-    told = _json(files[MANIFEST])
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+def _of_manifest(files: Mapping[str, bytes]) -> list[Document]:
+    manifest = _json(files[MANIFEST])
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise BadBundle("The manifest is of another format.")
-    seen: set[str] = set()
-    found = [_of_ours(entry, files, seen) for entry in _entries(told)]
-    extra = sorted(set(files) - {doc.path for doc in found} - {MANIFEST})
+    paths: set[str] = set()
+    parsed = [_of_ours(entry, files, paths) for entry in _entries(manifest)]
+    extra = sorted(set(files) - {doc.path for doc in parsed} - {MANIFEST})
     strays = [Document(n, n, "", fault="is not in the manifest") for n in extra]
-    return [*found, *strays]
+    return [*parsed, *strays]
 
 
 def _of_ours(
-    entry: dict[str, Any], files: Mapping[str, bytes], seen: set[str]
+    entry: dict[str, Any], files: Mapping[str, bytes], paths: set[str]
 ) -> Document:
     path, label = str(entry.get("path")), str(entry.get("label"))
-    if path in seen or path not in files:
-        why = "is listed twice" if path in seen else "is listed but not there"
-        return Document(path, label, "", fault=why)
-    seen.add(path)
+    if path in paths or path not in files:
+        fault = "is listed twice" if path in paths else "is listed but not there"
+        return Document(path, label, "", fault=fault)
+    paths.add(path)
     text = _text(files[path])
-    body = _behind_header(text) if text is not None else None
+    body = _without_header(text) if text is not None else None
     if body is None:
         return Document(path, label, "", fault="is not UTF-8 text")
     if digest(body.encode()) != entry.get("sha256"):
@@ -288,7 +292,7 @@ def _of_ours(
     return Document(path, label, body, _name(entry, "crew"), _name(entry, "agent"))
 
 
-def _behind_header(text: str) -> str:
+def _without_header(text: str) -> str:
     if not text.startswith(_FENCE):
         return text
     head, fence, body = text[len(_FENCE) :].partition(f"\n{_FENCE}")
@@ -308,20 +312,20 @@ def from_json(data: bytes) -> list[Document]:
 
 
 def from_entries(entries: Iterable[Mapping[str, Any]]) -> list[Document]:
-    """Return documents told as ``path`` and ``body``, ours with their owner."""
-    found: list[Document] = []
+    """Return the documents of entries with ``path``, ``body`` and perhaps an owner."""
+    parsed: list[Document] = []
     for entry in entries:
         path, body = entry.get("path"), entry.get("body")
         if not isinstance(path, str) or not isinstance(body, str):
-            shown = path if isinstance(path, str) else "?"
-            found.append(Document(shown, shown, "", fault="needs path and body"))
+            name = path if isinstance(path, str) else "?"
+            parsed.append(Document(name, name, "", fault="needs path and body"))
         elif len(body.encode("utf-8", "replace")) > DOCUMENT_BYTES:
-            found.append(Document(path, path, "", fault="is over 1 MiB"))
+            parsed.append(Document(path, path, "", fault="is over 1 MiB"))
         elif _name(entry, "crew"):
             label = str(entry.get("label", ""))
             crew, agent = _name(entry, "crew"), _name(entry, "agent")
             fault = "" if tiers.split(label) else "is no memory file"
-            found.append(Document(path, label, body, crew, agent, fault))
+            parsed.append(Document(path, label, body, crew, agent, fault))
         else:
-            found.append(_plain(path, body))
-    return found
+            parsed.append(_plain(path, body))
+    return parsed

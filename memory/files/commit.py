@@ -1,9 +1,9 @@
-"""From bytes in place to a version that counts, and what a crash left in between.
+"""Commit a version after its bytes are on disk, and recover after a crash.
 
-An intention (a version that is not committed) is written before the bytes are put in
-place. After a crash the next visit finds it: when the bytes on disk are the intended
-ones the write is finished, as its author's; when they are not, nobody was told that
-they were, and the intention is forgotten.
+An intention (an uncommitted version) is stored before the bytes are written. After a
+crash the next access finds it: when the bytes on disk are the intended ones, the write
+is completed in its author's name; otherwise it was never acknowledged, and the
+intention is deleted.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _no_step(_name: str) -> None:
     return None
 
 
-# Called after each step with its name; the crash tests end the process there.
+# Called after each step with its name; crash tests kill the process there.
 step: Step = _no_step
 
 
 def file_of(owner: Owner, place: Place) -> MemoryFile:
-    """Return the row of a place, made when there was none."""
-    found, _ = MemoryFile.objects.get_or_create(
+    """Return the row of a file, created when there is none."""
+    row, _ = MemoryFile.objects.get_or_create(
         workspace_id=owner.workspace_id,
         path=owner.path(place),
         defaults={
@@ -45,11 +45,11 @@ def file_of(owner: Owner, place: Place) -> MemoryFile:
             "label": place.label,
         },
     )
-    return found
+    return row
 
 
 def recover(file: MemoryFile) -> None:
-    """Finish or forget the intentions of writes that never came to their end."""
+    """Complete or delete the intentions of interrupted writes."""
     unfinished = file.versions.filter(committed=False).order_by("number")
     if not unfinished:
         return
@@ -57,17 +57,17 @@ def recover(file: MemoryFile) -> None:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
     for version in unfinished:
         owner, place = paths.owner_of(file), paths.place_of(file)
-        found = paths.vault().read(owner.parts(place))
-        on_disk = found.sha256 if found else ""
+        stored = paths.file_store().read(owner.parts(place))
+        on_disk = stored.sha256 if stored else ""
         if on_disk == version.sha256:
-            text = found.data.decode("utf-8", "replace") if found else ""
+            text = stored.data.decode("utf-8", "replace") if stored else ""
             settle(file, version, text)
         else:
             version.delete()
 
 
 def settle(file: MemoryFile, version: MemoryVersion, text: str) -> None:
-    """Make a version count, with everything that follows from it, in one commit."""
+    """Commit a version with file row, word index and journal entry, atomically."""
     with transaction.atomic():
         version.committed = True
         version.save(update_fields=["committed"])
@@ -102,6 +102,6 @@ def _record(file: MemoryFile, version: MemoryVersion) -> None:
 
 
 def _author(version: MemoryVersion) -> Actor:
-    """Return who wrote a version; after a crash the row is all that tells."""
-    told = dict(version.author)
-    return Actor(role=Role(told.pop("role")), **told)
+    """Return a version's author as an actor; after a crash only the row has it."""
+    fields = dict(version.author)
+    return Actor(role=Role(fields.pop("role")), **fields)

@@ -1,17 +1,17 @@
-"""A person's own writes: an edit that knows what it was made on, and a restore."""
+"""Writes by people: an edit based on a known state, and a restore."""
 
 from __future__ import annotations
 
 from memory.files import listing, writer
 from memory.files.paths import Owner
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, WriteMode
 
 
 class EditedSince(errors.Conflict):
-    """The file is not the one the person saw; nothing was written."""
+    """The file changed since the person opened it; nothing was written."""
 
     code, title = "edited_since", "Edited since"
     sentence = (
@@ -22,10 +22,10 @@ class EditedSince(errors.Conflict):
 
 def edit(
     owner: Owner, place: Place, text: str, mode: WriteMode, *, base: str, by: Actor
-) -> Written:
+) -> WriteResult:
     """Write a person's text over, or below, the state whose SHA-256 is ``base``.
 
-    Appending needs no base: it takes nothing away.
+    Appending needs no base: it overwrites nothing.
     """
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)
@@ -36,11 +36,11 @@ def edit(
     return writer.write(Request(owner, place, text, mode, "operator"), by=by)
 
 
-def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> Written:
+def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> WriteResult:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
     row = listing.row_of(owner, place)
-    found = listing.version(row, number)
-    if row is None or not found.sha256:
+    version = listing.version(row, number)
+    if row is None or not version.sha256:
         raise errors.Conflict("That version says that the file was removed.")
-    return writer.restore(row, found, by=by)
+    return writer.restore(row, version, by=by)

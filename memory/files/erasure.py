@@ -1,8 +1,9 @@
-"""Taking words out of memory files: live text, every version, blobs, the word index.
+"""Erase words from memory files: live text, every version, blobs, the word index.
 
-One file at a time, under its lock. The order survives a kill at any point: new blobs
-first, then the live file, then every row in one commit, then the old blobs go. After a
-kill in between the next visit versions what it finds, and a second run ends the same.
+One file at a time, under its lock. The order survives a kill at any point: write new
+blobs, then the live file, then every row in one commit, then delete the old blobs.
+After a kill the next access versions the file on disk, and a second run has the same
+result.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from django.utils import timezone
 
 from memory import scanner
 from memory.files import commit, paths, reconcile, search_index, versions
-from memory.files.storage import RootLost, Vault, digest
+from memory.files.storage import FileStore, RootLost, digest
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -43,10 +44,10 @@ _HELD_TEXTS: Final[dict[str, int | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
-    """What erasing does to a text: ``edit`` to a file's, ``mask`` to any other value.
+class Redactor:
+    """The functions that erase: ``edit`` for a file's text, ``mask`` for other values.
 
-    Both return their argument when nothing in it has to go.
+    Both return their argument unchanged when nothing in it is to be erased.
     """
 
     edit: Callable[[str], str]
@@ -57,111 +58,113 @@ class Pen:
 def texts(file: MemoryFile) -> Iterator[tuple[MemoryVersion, str]]:
     """Return a file's versions with their text, oldest first; each blob is read once.
 
-    A version whose bytes are gone has no text; damaged bytes are text all the same.
-    Raises vault.RootLost when the whole folder is gone.
+    A version whose blob is missing is empty; a damaged blob is read as it is. Raises
+    RootLost when the whole folder is gone.
     """
-    known: dict[str, str] = {"": ""}
+    text_of: dict[str, str] = {"": ""}
     for version in file.versions.order_by("number"):
-        if version.sha256 not in known:
-            known[version.sha256] = _text(file.workspace_id, version.sha256)
-        yield version, known[version.sha256]
+        if version.sha256 not in text_of:
+            text_of[version.sha256] = _text(file.workspace_id, version.sha256)
+        yield version, text_of[version.sha256]
 
 
 def _text(workspace_id: str, sha256: str) -> str:
     try:
-        found = versions.blobs().read(versions.blob_parts(workspace_id, sha256))
+        stored = versions.blobs().read(versions.blob_parts(workspace_id, sha256))
     except RootLost:
         raise
-    except errors.HouseError:
+    except errors.AppError:
         return ""
-    return found.data.decode("utf-8", "replace") if found else ""
+    return stored.data.decode("utf-8", "replace") if stored else ""
 
 
 def added(version: MemoryVersion) -> frozenset[str]:
-    """Return the lines that a version brought: what its parent did not have."""
+    """Return the lines that a version added to its parent."""
     before = version.parent
     old = _text(before.workspace_id, before.sha256) if before else ""
     new = _text(version.workspace_id, version.sha256)
-    known = {line.strip() for line in old.splitlines()}
-    fresh = {line.strip() for line in new.splitlines()} - known
+    old_lines = {line.strip() for line in old.splitlines()}
+    fresh = {line.strip() for line in new.splitlines()} - old_lines
     return frozenset(line for line in fresh if any(map(str.isalnum, line)))
 
 
-def rewrite(file: MemoryFile, pen: Pen) -> int:
+def rewrite(file: MemoryFile, pen: Redactor) -> int:
     """Edit a file and every version of it; return how many versions changed.
 
-    A version keeps its number and says that words were erased. Raises Busy or Unsafe.
+    A version keeps its number and gets the note ``REDACTED``. Raises Busy or Unsafe.
     """
-    vault = paths.vault()
-    with vault.locked(file.path):
+    store = paths.file_store()
+    with store.locked(file.path):
         reconcile.look(file)
-        _heal(vault, file)
-        rows, moved = _edited(file, pen)
+        _repair_newest_blob(store, file)
+        rows, new_shas = _edited(file, pen)
         commit.step("erasing-blobs")
-        live = moved.get(file.sha256, file.sha256)
-        _put(vault, file, live)
+        live = new_shas.get(file.sha256, file.sha256)
+        _put(store, file, live)
         commit.step("erasing-live")
         before = {row.sha256 for row in rows}
-        changed = _commit(file, rows, moved, pen)
+        count = _commit(file, rows, new_shas, pen)
         commit.step("erasing-rows")
         destroy(file.workspace_id, before)
-    return changed
+    return count
 
 
-def _heal(vault: Vault, file: MemoryFile) -> None:
-    """Make the newest blob whole again from the live file: what is left comes of it."""
-    live = vault.read(tuple(file.path.split("/")))
+def _repair_newest_blob(store: FileStore, file: MemoryFile) -> None:
+    """Restore a damaged newest blob from the live file, before it is edited."""
+    live = store.read(tuple(file.path.split("/")))
     if live is not None and live.sha256 == file.sha256:
         versions.keep(file.workspace_id, live.data)
 
 
-def _edited(file: MemoryFile, pen: Pen) -> tuple[list[MemoryVersion], dict[str, str]]:
+def _edited(
+    file: MemoryFile, pen: Redactor
+) -> tuple[list[MemoryVersion], dict[str, str]]:
     """Return a file's versions, and old sha → new sha of the texts that change."""
     rows: list[MemoryVersion] = []
-    moved: dict[str, str] = {}
+    new_shas: dict[str, str] = {}
     for version, text in texts(file):
         rows.append(version)
-        if version.sha256 in moved:
+        if version.sha256 in new_shas:
             continue
-        left = pen.edit(text)
-        if left != text:
-            moved[version.sha256] = _kept(file, left)
-    return rows, moved
+        remainder = pen.edit(text)
+        if remainder != text:
+            new_shas[version.sha256] = _keep_remainder(file, remainder)
+    return rows, new_shas
 
 
-def _kept(file: MemoryFile, text: str) -> str:
-    """Keep what is left of a text; of one that is blank nothing is kept."""
+def _keep_remainder(file: MemoryFile, text: str) -> str:
+    """Store the remaining text as a blob, return its SHA-256; "" for a blank one."""
     return versions.keep(file.workspace_id, text.encode()) if text.strip() else ""
 
 
-def _put(vault: Vault, file: MemoryFile, sha256: str) -> None:
-    """Bring the live file to the bytes of a blob; no blob means no file."""
+def _put(store: FileStore, file: MemoryFile, sha256: str) -> None:
+    """Set the live file to the bytes of a blob; remove it when there is no blob."""
     parts = tuple(file.path.split("/"))
     if sha256 == file.sha256:
         return
     if sha256:
-        vault.write(parts, _text(file.workspace_id, sha256).encode())
+        store.write(parts, _text(file.workspace_id, sha256).encode())
     else:
-        vault.remove(parts)
+        store.remove(parts)
 
 
 def _commit(
-    file: MemoryFile, rows: list[MemoryVersion], moved: dict[str, str], pen: Pen
+    file: MemoryFile, rows: list[MemoryVersion], new_shas: dict[str, str], pen: Redactor
 ) -> int:
-    changed = 0
+    count = 0
     with transaction.atomic():
         for row in rows:
-            if row.sha256 in moved:
-                row.sha256, row.note = moved[row.sha256], REDACTED
+            if row.sha256 in new_shas:
+                row.sha256, row.note = new_shas[row.sha256], REDACTED
                 row.bytes = len(_text(file.workspace_id, row.sha256).encode())
-                changed += 1
+                count += 1
             row.note = str(pen.mask(row.note))[:400]
             row.written_by = str(pen.mask(row.written_by))[:254]
             row.author = {**row.author, "label": row.written_by}
         names = ["sha256", "bytes", "note", "written_by", "author"]
         MemoryVersion.objects.bulk_update(rows, names, batch_size=50)
-        if file.sha256 in moved:
-            file.sha256 = moved[file.sha256]
+        if file.sha256 in new_shas:
+            file.sha256 = new_shas[file.sha256]
             text = _text(file.workspace_id, file.sha256)
             file.bytes, file.updated_at = len(text.encode()), timezone.now()
             file.save(update_fields=["sha256", "bytes", "updated_at"])
@@ -169,64 +172,63 @@ def _commit(
                 search_index.put(file, text)
             else:
                 search_index.drop(file)
-    return changed
+    return count
 
 
 def remove(file: MemoryFile) -> None:
-    """Take a whole file away: live text, every version, its row, its blobs, its lock.
+    """Delete a whole file: live text, every version, its row, its blobs, its lock.
 
-    For a file that is about one person: its very name is theirs.
+    For a file about one person, whose name is in the file's name.
     """
-    vault = paths.vault()
-    with vault.locked(file.path):
+    store = paths.file_store()
+    with store.locked(file.path):
         shas = set(file.versions.values_list("sha256", flat=True))
-        vault.remove(tuple(file.path.split("/")))
+        store.remove(tuple(file.path.split("/")))
         commit.step("erasing-live")
         workspace_id, path = file.workspace_id, file.path
         file.delete()
         commit.step("erasing-rows")
         destroy(workspace_id, shas)
-        vault.forget_lock(path)
+        store.forget_lock(path)
 
 
-# ── Blobs and what lies about ────────────────────────────────────────────────
+# ── Blobs and stray files ────────────────────────────────────────────────────
 def destroy(workspace_id: str, shas: Iterable[str]) -> int:
-    """Remove blobs that no version names any more, however young; return how many.
+    """Delete blobs that no version refers to, of any age; return how many.
 
-    A writer names a blob before it puts the bytes there, so that none of those in use
-    can be taken from under it.
+    A writer stores the version before its blob, so that no blob in use is deleted.
     """
-    store, gone = versions.blobs(), 0
-    for sha256 in sorted(one for one in shas if one):
+    store, count = versions.blobs(), 0
+    for sha256 in sorted(sha for sha in shas if sha):
         with versions.striped(sha256):
-            named = MemoryVersion.objects.filter(
+            users = MemoryVersion.objects.filter(
                 workspace_id=workspace_id, sha256=sha256
             )
-            if not named.exists():
-                gone += store.remove(versions.blob_parts(workspace_id, sha256))
-    return gone
+            if not users.exists():
+                count += store.remove(versions.blob_parts(workspace_id, sha256))
+    return count
 
 
 def strays(workspace_id: str, slug: str) -> Iterator[Path]:
-    """Return files in a workspace's folders that no row knows.
+    """Yield files in a workspace's folders that have no row.
 
-    Temporaries that a crash left, blobs without a version, files with names of no tier.
+    Temporary files of a crash, blobs without a version, files with names of no tier.
     """
-    paths.vault().check()
+    paths.file_store().check()
     versions.blobs().check()
-    live, blobs = paths.vault().root / slug, versions.blobs().root / workspace_id
-    known = set(
+    live, blobs = paths.file_store().root / slug, versions.blobs().root / workspace_id
+    live_paths = set(
         MemoryFile.objects.filter(workspace_id=workspace_id)
         .exclude(sha256="")
         .values_list("path", flat=True)
     )
     for path in _plain_files(live):
-        if path.relative_to(paths.vault().root).as_posix() not in known:
+        if path.relative_to(paths.file_store().root).as_posix() not in live_paths:
             yield path
     rows = MemoryVersion.objects.filter(workspace_id=workspace_id)
-    named = set(rows.values_list("sha256", flat=True))
+    version_shas = set(rows.values_list("sha256", flat=True))
     for path in _plain_files(blobs):
-        if path.name not in named:
+        if path.name not in version_shas:
             yield path
 
 
@@ -248,9 +250,9 @@ def discard(path: Path) -> bool:
 
 # ── Held texts ───────────────────────────────────────────────────────────────
 def discard_held(workspace_id: str, ids: Iterable[str]) -> int:
-    """Delete held texts with all that hangs on them; return how many there were.
+    """Delete held texts with their dependent rows; return how many there were.
 
-    One that a block stands on is emptied instead: the block has to stay.
+    One that a blocked source refers to is emptied instead: the block stays.
     """
     rows = HeldFile.objects.filter(workspace_id=workspace_id, pk__in=list(ids))
     with transaction.atomic():
@@ -264,7 +266,7 @@ def discard_held(workspace_id: str, ids: Iterable[str]) -> int:
 
 
 def _empty(row: HeldFile) -> None:
-    """Leave of a held text only that there was one."""
+    """Empty a held text's row: only its existence stays."""
     for name in ("key", "sha256", "base_sha256", "fingerprint", "signature"):
         setattr(row, name, "")
     row.label, row.reason, row.body, row.bytes = row.tier, REDACTED, b"", 0
@@ -275,20 +277,20 @@ def _empty(row: HeldFile) -> None:
         model.objects.filter(held=row).delete()
 
 
-def mask_held(workspace_id: str, ids: Iterable[str], pen: Pen) -> int:
-    """Take words out of held texts, and judge them anew; return how many."""
+def mask_held(workspace_id: str, ids: Iterable[str], pen: Redactor) -> int:
+    """Mask words in held texts and scan them again; return how many."""
     with transaction.atomic():
         rows = HeldFile.objects.select_for_update(of=("self",)).filter(
             workspace_id=workspace_id, pk__in=list(ids)
         )
-        done = 0
+        count = 0
         for row in rows:
             _mask_held(row, pen)
-            done += 1
-    return done
+            count += 1
+    return count
 
 
-def _mask_held(row: HeldFile, pen: Pen) -> None:
+def _mask_held(row: HeldFile, pen: Redactor) -> None:
     for name, limit in _HELD_TEXTS.items():
         setattr(row, name, str(pen.mask(getattr(row, name)))[:limit])
     row.outcome = pen.mask(row.outcome)
@@ -299,11 +301,11 @@ def _mask_held(row: HeldFile, pen: Pen) -> None:
         row.sha256 = digest(text.encode())
         row.fingerprint = scanner.fingerprint(text)
         row.signature = scanner.signature(text)
-        # Cleared and confirmed was the text as it was, and as that it is gone.
+        # The clearance and the confirmed attack were about the former text.
         Clearance.objects.filter(held=row).delete()
         KnownAttack.objects.filter(held=row).update(signature=row.signature)
-        found = scanner.scan(text, source=row.source, tier=row.tier)
-        row.findings = [asdict(finding) for finding in found.findings]
+        verdict = scanner.scan(text, source=row.source, tier=row.tier)
+        row.findings = [asdict(finding) for finding in verdict.findings]
     row.findings = pen.mask(row.findings)
     row.save()
     for draft in HeldRecord.objects.filter(held=row):

@@ -1,7 +1,7 @@
-"""Memory files in and out: export as a bundle; import as a plan, then applied.
+"""Export memory files as a bundle; import a bundle: first plan, then apply.
 
-An import is a row of ordinary writes through the scribe: capped, scanned, versioned.
-One document that fails leaves the others alone, and the report names every one of them.
+An import is a series of ordinary writes: capped, scanned, versioned. A document that
+fails does not affect the others, and the report names every one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memory.rules.tiers import Place, WriteMode
 
 REJECTED: Final = (
     writer.TierFull,
-    quarantine.Refused,
+    quarantine.WriteRefused,
     errors.Invalid,
     errors.Forbidden,
     errors.TooLarge,
@@ -33,7 +33,7 @@ REJECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to export, or where documents go that name nobody: all, a crew, an agent."""
+    """What to export, or the target of documents without an owner."""
 
     workspace: Workspace
     crew: Crew | None = None
@@ -42,7 +42,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One document's plan, and after applying its outcome.
+    """One document's planned action, and its outcome after ``apply``.
 
     ``action`` is new, replace, same or refused; ``outcome`` is written, unchanged,
     held, rejected, failed or refused, empty in a plan.
@@ -59,22 +59,22 @@ class Item:
     place: Place | None = field(default=None, repr=False)
     text: str = field(default="", repr=False)
 
-    def told(self) -> dict[str, Any]:
-        """Return what a report says about it; the text is not part of it."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the item for a report, without its text."""
         names = ("path", "target", "action", "outcome", "size", "reason", "held_id")
         return {name: getattr(self, name) for name in names}
 
 
 def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
-    """Return what slugs name; raise NotFound for a crew or agent that is not there."""
+    """Return the scope of slugs; raise NotFound for an unknown crew or agent."""
     if agent and not crew:
         raise errors.Invalid("An agent is named with its crew.", code="crew_required")
     if not crew:
         return Scope(workspace)
-    found = Crew.objects.select_related("workspace").filter(
+    crews = Crew.objects.select_related("workspace").filter(
         workspace=workspace, slug=crew
     )
-    the_crew = found.first()
+    the_crew = crews.first()
     if the_crew is None:
         raise errors.NotFound(f"There is no crew {crew!r}.")
     if not agent:
@@ -85,23 +85,22 @@ def scope(workspace: Workspace, crew: str = "", agent: str = "") -> Scope:
     return Scope(workspace, the_crew, the_agent)
 
 
-# ── Out ──────────────────────────────────────────────────────────────────────
-def export(wanted: Scope, *, by: Actor) -> list[Document]:
+# ── Export ───────────────────────────────────────────────────────────────────
+def export(scope: Scope, *, by: Actor) -> list[Document]:
     """Return every memory file of a scope, as its newest version has it.
 
-    What waits for review is no file and never part of an export, nor is anybody whose
-    data may not be used now: their card is left out, elsewhere they are masked. A file
-    whose bytes are damaged makes the export fail: one that lacks a file is worse than
-    none.
+    Held texts are not exported. Restricted people are not exported either: their card
+    is left out, elsewhere they are masked. A damaged file makes the whole export fail:
+    an incomplete export is worse than none.
     """
-    by.require("files.import", wanted.workspace.id)
-    rows = MemoryFile.objects.filter(workspace=wanted.workspace).exclude(sha256="")
+    by.require("files.import", scope.workspace.id)
+    rows = MemoryFile.objects.filter(workspace=scope.workspace).exclude(sha256="")
     rows = rows.select_related("crew__workspace", "agent").order_by("path")
-    if wanted.crew is not None:
-        rows = rows.filter(crew=wanted.crew)
-    if wanted.agent is not None:
-        rows = rows.filter(agent=wanted.agent)
-    found = []
+    if scope.crew is not None:
+        rows = rows.filter(crew=scope.crew)
+    if scope.agent is not None:
+        rows = rows.filter(agent=scope.agent)
+    documents = []
     for row in rows:
         newest = versions.latest(row)
         if newest is None or subject_linker.mask(row.workspace_id, row.key) != row.key:
@@ -110,40 +109,40 @@ def export(wanted: Scope, *, by: Actor) -> list[Document]:
         owner = paths.owner_of(row)
         path = "/".join(owner.parts(paths.place_of(row))[1:])
         agent = row.agent.slug if row.agent else None
-        found.append(Document(path, row.label, text, row.crew.slug, agent))
-    return found
+        documents.append(Document(path, row.label, text, row.crew.slug, agent))
+    return documents
 
 
-# ── In ───────────────────────────────────────────────────────────────────────
+# ── Import ───────────────────────────────────────────────────────────────────
 def plan(documents: Sequence[Document], into: Scope, *, by: Actor) -> list[Item]:
-    """Say for each document where it would go and what it would do there."""
+    """Return for each document its target and what the import would do there."""
     by.require("files.import", into.workspace.id)
-    taken: set[str] = set()
-    return [_plan(document, into, taken) for document in documents]
+    targets: set[str] = set()
+    return [_plan(document, into, targets) for document in documents]
 
 
-def _plan(doc: Document, into: Scope, taken: set[str]) -> Item:
+def _plan(doc: Document, into: Scope, targets: set[str]) -> Item:
     size = len(doc.text.encode("utf-8", "replace"))
-    refused = Item(doc.path, doc.label, "refused", size)
+    item = Item(doc.path, doc.label, "refused", size)
     if doc.fault:
-        return replace(refused, reason=doc.fault)
+        return replace(item, reason=doc.fault)
     place = paths.refuse_unknown(tiers.split(doc.label))
     try:
         owner = _owner(doc, place, into)
-    except errors.HouseError as error:
-        return replace(refused, reason=error.detail)
+    except errors.AppError as error:
+        return replace(item, reason=error.detail)
     target = owner.path(place)
-    reason = _objection(doc, place, size) or ("twice" if target in taken else "")
+    reason = _objection(doc, place, size) or ("twice" if target in targets else "")
     if reason:
-        why = "another document goes there" if reason == "twice" else reason
-        return replace(refused, target=target, reason=why)
-    taken.add(target)
+        message = "another document goes there" if reason == "twice" else reason
+        return replace(item, target=target, reason=message)
+    targets.add(target)
     row = MemoryFile.objects.filter(workspace=into.workspace, path=target).first()
-    there = row.sha256 if row else ""
-    same = there == storage.digest(doc.text.encode())
-    action = "same" if same else "replace" if there else "new"
-    made = replace(refused, target=target, action=action)
-    return replace(made, owner=owner, place=place, text=doc.text)
+    present = row.sha256 if row else ""
+    is_same = present == storage.digest(doc.text.encode())
+    action = "same" if is_same else "replace" if present else "new"
+    planned = replace(item, target=target, action=action)
+    return replace(planned, owner=owner, place=place, text=doc.text)
 
 
 def _objection(doc: Document, place: Place, size: int) -> str:
@@ -156,25 +155,27 @@ def _objection(doc: Document, place: Place, size: int) -> str:
 
 
 def _owner(doc: Document, place: Place, into: Scope) -> Owner:
-    """Return whose a document is: as it says, within what was asked for."""
-    named = scope(into.workspace, doc.crew or "", doc.agent or "") if doc.crew else into
-    if into.crew is not None and named.crew != into.crew:
+    """Return a document's owner: as it says, within the scope of the import."""
+    target = (
+        scope(into.workspace, doc.crew or "", doc.agent or "") if doc.crew else into
+    )
+    if into.crew is not None and target.crew != into.crew:
         raise errors.Invalid("belongs to another crew than the one asked for")
-    if named.crew is None:
+    if target.crew is None:
         raise errors.Invalid("names no crew; say which one it is for")
     if place.rule.shared:
-        return Owner(named.crew)
-    agent = named.agent or (into.agent if not doc.crew else None)
+        return Owner(target.crew)
+    agent = target.agent or (into.agent if not doc.crew else None)
     if agent is None:
         raise errors.Invalid("belongs to one agent; say which one")
     if into.agent is not None and agent != into.agent:
         raise errors.Invalid("belongs to another agent than the one asked for")
-    agent.crew = named.crew
-    return Owner(named.crew, agent)
+    agent.crew = target.crew
+    return Owner(target.crew, agent)
 
 
 def apply(items: Sequence[Item], *, by: Actor) -> list[Item]:
-    """Carry a plan out; one document that fails does not stop the others."""
+    """Apply a plan; a document that fails does not stop the others."""
     return [_apply(item, by) for item in items]
 
 
@@ -189,12 +190,12 @@ def _apply(item: Item, by: Actor) -> Item:
     )
     try:
         writer.write(request, by=by)
-    except quarantine.Held as error:
+    except quarantine.HeldForReview as error:
         held_id = str(error.fields["held_id"])
         return replace(item, outcome="held", reason=error.detail, held_id=held_id)
     except REJECTED as error:
         return replace(item, outcome="rejected", reason=error.detail)
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return replace(item, outcome="failed", reason=error.detail)
     except (OSError, DatabaseError):
         return replace(item, outcome="failed", reason="The server could not write it.")
@@ -212,7 +213,7 @@ def tally(items: Sequence[Item]) -> dict[str, int]:
 
 def as_json(documents: Sequence[Document], workspace: Workspace) -> dict[str, Any]:
     """Return an export as one JSON document, which an import takes back."""
-    told = [
+    entries = [
         {
             "path": doc.path,
             "label": doc.label,
@@ -221,7 +222,7 @@ def as_json(documents: Sequence[Document], workspace: Workspace) -> dict[str, An
             "sha256": storage.digest(doc.text.encode()),
             "body": doc.text,
         }
-        for doc in sorted(documents, key=lambda one: one.path)
+        for doc in sorted(documents, key=lambda doc: doc.path)
     ]
     head = {"format": bundle_format.FORMAT, "version": 1, "workspace": workspace.slug}
-    return {**head, "documents": told}
+    return {**head, "documents": entries}

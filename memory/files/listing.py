@@ -9,12 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from memory import workspace_tree
 from memory.files import paths, reading, versions
 from memory.files.paths import Owner
 from memory.files.reading import Hit, Text
 from memory.files.storage import Unsafe
 from memory.files.versions import BlobDamaged, DiffLine
-from memory.journal import queries
 from memory.models import HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -47,12 +47,11 @@ class Usage:
 
     @property
     def width(self) -> int:
-        """The length of the bar."""
         return min(100, self.share)
 
     @property
     def band(self) -> str:
-        """Red over the cap, yellow from 80 %, no judgement below or without a cap."""
+        """Red over the cap, yellow from 80 %, none below or without a cap."""
         if self.cap and self.size > self.cap:
             return "red"
         return "yellow" if self.cap and self.size >= tiers.WARN_SHARE * self.cap else ""
@@ -60,7 +59,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A file in the tree."""
+    """A file in the tree; without ``exists`` only a held text for it."""
 
     owner_id: str
     label: str
@@ -72,7 +71,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One agent's files, or a crew's own; strays are names that no tier has."""
+    """One agent's files, or a crew's own; ``strays`` are files of no tier."""
 
     owner_id: str
     name: str
@@ -117,7 +116,7 @@ class FilePage:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """Two versions side by side."""
 
     older: MemoryVersion
@@ -126,61 +125,61 @@ class Compared:
     fault: str = ""
 
 
-# ── Whose ────────────────────────────────────────────────────────────────────
+# ── Owners ───────────────────────────────────────────────────────────────────
 def owner(actor: Actor, owner_id: str) -> Owner:
     """Return the crew or the agent of an id, or NotFound."""
     actor.require("files.read")
     if owner_id.startswith("agent"):
-        agent = queries.agent(actor, owner_id)
+        agent = workspace_tree.agent(actor, owner_id)
         return paths.owner_of_agent(agent)
-    return Owner(queries.crew(actor, owner_id))
+    return Owner(workspace_tree.crew(actor, owner_id))
 
 
-def place(whose: Owner, label: str) -> Place:
+def place(owner: Owner, label: str) -> Place:
     """Return the place of a label in this owner's own tree, or NotFound."""
-    found = paths.refuse_unknown(tiers.split(label))
-    if found.rule.shared is not (whose.agent is None):
+    place_ = paths.refuse_unknown(tiers.split(label))
+    if place_.rule.shared is not (owner.agent is None):
         raise errors.NotFound
-    return found
+    return place_
 
 
-def owner_id(whose: Owner) -> str:
+def owner_id(owner: Owner) -> str:
     """Return the id that names an owner in an address."""
-    return whose.agent_id or whose.crew.id
+    return owner.agent_id or owner.crew.id
 
 
 def owners(actor: Actor) -> list[Owner]:
-    """Return every tree the actor may look into, each crew before its agents."""
+    """Return every owner the actor may read, each crew before its agents."""
     by_crew = defaultdict(list)
-    for agent in queries.agents(actor):
+    for agent in workspace_tree.agents(actor):
         by_crew[agent.crew_id].append(agent)
-    found = []
-    for crew in queries.crews(actor):
-        found.append(Owner(crew))
-        found += [Owner(crew, agent) for agent in by_crew[crew.id]]
-    return found
+    result = []
+    for crew in workspace_tree.crews(actor):
+        result.append(Owner(crew))
+        result += [Owner(crew, agent) for agent in by_crew[crew.id]]
+    return result
 
 
 # ── The tree ─────────────────────────────────────────────────────────────────
 def tree(actor: Actor) -> Tree:
-    """Return every file with its usage, and what lies there without being ours."""
+    """Return every file with its usage, and the stray files on disk."""
     actor.require("files.read")
-    rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
+    stored = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     files = defaultdict(list)
-    for row in rows.exclude(sha256=""):
+    for row in stored.exclude(sha256=""):
         files[row.agent_id or row.crew_id].append(row)
-    held = _held_counts(actor)
-    strays = _strays(queries.workspace(actor).slug)
+    held_counts = _held_counts(actor)
+    strays = _strays(workspace_tree.workspace(actor).slug)
     crews: dict[str, list[Branch]] = {}
-    for whose in owners(actor):
-        made = _branch(whose, files[owner_id(whose)], held, strays)
-        crews.setdefault(whose.crew.slug, []).append(made)
-    found = [row for branches in crews.values() for b in branches for row in b.files]
+    for owner in owners(actor):
+        branch = _branch(owner, files[owner_id(owner)], held_counts, strays)
+        crews.setdefault(owner.crew.slug, []).append(branch)
+    rows = [row for branches in crews.values() for b in branches for row in b.files]
     return Tree(
         tuple((name, tuple(branches)) for name, branches in crews.items()),
-        files=sum(row.exists for row in found),
-        nearly_full=sum(bool(row.usage.band) for row in found),
-        held=sum(row.held for row in found),
+        files=sum(row.exists for row in rows),
+        nearly_full=sum(bool(row.usage.band) for row in rows),
+        held=sum(row.held for row in rows),
     )
 
 
@@ -190,42 +189,42 @@ def _held_counts(actor: Actor) -> dict[tuple[str, str], int]:
     )
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for crew_id, agent_id, label in rows.values_list("crew_id", "agent_id", "label"):
-        found = tiers.split(label)
-        if found is not None:
-            whose = crew_id if found.rule.shared else agent_id
-            counts[str(whose), label] += 1
+        place_ = tiers.split(label)
+        if place_ is not None:
+            target_id = crew_id if place_.rule.shared else agent_id
+            counts[str(target_id), label] += 1
     return counts
 
 
 def _branch(
-    whose: Owner,
+    owner: Owner,
     rows: Sequence[MemoryFile],
-    held: dict[tuple[str, str], int],
+    held_counts: dict[tuple[str, str], int],
     strays: dict[str, list[str]],
 ) -> Branch:
-    name = owner_id(whose)
-    found = [
+    name = owner_id(owner)
+    file_rows = [
         FileRow(
             name,
             row.label,
             Usage(row.bytes, paths.place_of(row).rule.cap),
             row.updated_at,
-            held.get((name, row.label), 0),
+            held_counts.get((name, row.label), 0),
         )
         for row in sorted(rows, key=_by_tier)
     ]
-    there = {row.label for row in rows}
-    for (who, label), count in held.items():
+    labels = {row.label for row in rows}
+    for (target_id, label), count in held_counts.items():
         place_ = tiers.split(label)
-        if who == name and label not in there and place_ is not None:
+        if target_id == name and label not in labels and place_ is not None:
             usage = Usage(0, place_.rule.cap)
-            found.append(FileRow(name, label, usage, None, count, exists=False))
+            file_rows.append(FileRow(name, label, usage, None, count, exists=False))
     return Branch(
         name,
-        whose.agent.slug if whose.agent else f"{whose.crew.slug}, shared",
-        whose.agent.role if whose.agent else "",
-        tuple(found),
-        tuple(strays.get("/".join(whose.parts()), ())),
+        owner.agent.slug if owner.agent else f"{owner.crew.slug}, shared",
+        owner.agent.role if owner.agent else "",
+        tuple(file_rows),
+        tuple(strays.get("/".join(owner.parts()), ())),
     )
 
 
@@ -237,78 +236,78 @@ def _by_tier(row: MemoryFile) -> tuple[int, int, str]:
 
 def _strays(workspace_slug: str) -> dict[str, list[str]]:
     """Return names on disk that are no tier file, by the tree they lie in."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for parts in paths.vault().walk((workspace_slug,)):
-        deep = 4 if len(parts) > 2 and parts[2] == "agents" else 3
-        label = "/".join(parts[deep:])
+    names_by_tree: dict[str, list[str]] = defaultdict(list)
+    for parts in paths.file_store().walk((workspace_slug,)):
+        depth = 4 if len(parts) > 2 and parts[2] == "agents" else 3
+        label = "/".join(parts[depth:])
         place_ = tiers.split(label)
-        if place_ is None or place_.rule.shared is (deep == 4):
-            names = found["/".join(parts[:deep])]
+        if place_ is None or place_.rule.shared is (depth == 4):
+            names = names_by_tree["/".join(parts[:depth])]
             if len(names) < STRAYS:
                 names.append(label.encode("utf-8", "replace").decode())
-    return found
+    return names_by_tree
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
-def search(actor: Actor, query: str, wanted: str = "") -> list[Answer]:
-    """Return what one owner's files, or everybody's, say about a query."""
-    chosen = [owner(actor, wanted)] if wanted else owners(actor)
+def search(actor: Actor, query: str, only_owner: str = "") -> list[Answer]:
+    """Return the hits of a query in one owner's files, or in all owners'."""
+    targets = [owner(actor, only_owner)] if only_owner else owners(actor)
     answers = []
-    for whose in chosen:
-        found = reading.search(whose, query, by=actor)
-        mine = [
+    for target in targets:
+        result = reading.search(target, query, by=actor)
+        hits = [
             hit
-            for hit in found.hits
-            if _shared(hit.source) is (whose.agent is None) or wanted
+            for hit in result.hits
+            if _is_shared(hit.source) is (target.agent is None) or only_owner
         ]
-        if mine:
-            name = whose.agent.slug if whose.agent else f"{whose.crew.slug}, shared"
-            answers.append(Answer(owner_id(whose), name, tuple(mine)))
+        if hits:
+            name = target.agent.slug if target.agent else f"{target.crew.slug}, shared"
+            answers.append(Answer(owner_id(target), name, tuple(hits)))
     return answers
 
 
-def _shared(label: str) -> bool:
-    found = tiers.split(label)
-    return found is not None and found.rule.shared
+def _is_shared(label: str) -> bool:
+    place_ = tiers.split(label)
+    return place_ is not None and place_.rule.shared
 
 
 # ── One file ─────────────────────────────────────────────────────────────────
-def file(actor: Actor, whose: Owner, where: Place) -> FilePage:
-    """Return a file with its state; what is on disk is judged before it is shown."""
+def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
+    """Return a file with its state; the bytes on disk are scanned before."""
     text, fault = None, ""
     try:
-        text = reading.read(whose, where, by=actor)
+        text = reading.read(owner, place, by=actor)
     except (Unsafe, BlobDamaged, errors.TooLarge) as error:
         fault = error.detail
-    row = row_of(whose, where)
+    row = row_of(owner, place)
     newest = versions.latest(row) if row else None
-    held = HeldFile.objects.filter(
-        workspace_id=whose.workspace_id,
-        crew=whose.crew,
-        label=where.label,
+    held_files = HeldFile.objects.filter(
+        workspace_id=owner.workspace_id,
+        crew=owner.crew,
+        label=place.label,
         state=HeldState.HELD,
     )
-    if whose.agent is not None:
-        held = held.filter(agent=whose.agent)
+    if owner.agent is not None:
+        held_files = held_files.filter(agent=owner.agent)
     return FilePage(
-        owner=whose,
-        owner_id=owner_id(whose),
-        place=where,
+        owner=owner,
+        owner_id=owner_id(owner),
+        place=place,
         text=text,
-        usage=Usage(text.size if text else 0, where.rule.cap),
+        usage=Usage(text.size if text else 0, place.rule.cap),
         history=_history(newest, fault),
         newest=newest,
         count=row.versions.filter(committed=True).count() if row else 0,
-        held=tuple(held.defer("body")),
+        held=tuple(held_files.defer("body")),
         fault=fault,
     )
 
 
-def row_of(whose: Owner, where: Place) -> MemoryFile | None:
-    """Return a file's row, None for one that never was."""
+def row_of(owner: Owner, place: Place) -> MemoryFile | None:
+    """Return a file's row, None when there never was one."""
     rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = whose.path(where)
-    return rows.filter(workspace_id=whose.workspace_id, path=path).first()
+    path = owner.path(place)
+    return rows.filter(workspace_id=owner.workspace_id, path=path).first()
 
 
 def _history(newest: MemoryVersion | None, fault: str) -> History:
@@ -318,7 +317,7 @@ def _history(newest: MemoryVersion | None, fault: str) -> History:
         return History.RECORDED
     try:
         versions.read(newest)
-    except errors.HouseError:
+    except errors.AppError:
         return History.UNAVAILABLE
     return History.RECORDED
 
@@ -331,17 +330,17 @@ def log(row: MemoryFile | None) -> list[MemoryVersion]:
 
 def version(row: MemoryFile | None, number: int) -> MemoryVersion:
     """Return one finished version of a file by its number, or NotFound."""
-    found = row.versions.filter(number=number, committed=True).first() if row else None
-    if found is None:
+    row_ = row.versions.filter(number=number, committed=True).first() if row else None
+    if row_ is None:
         raise errors.NotFound
-    return found
+    return row_
 
 
-def compare(row: MemoryFile | None, first: int, second: int) -> Compared:
+def compare(row: MemoryFile | None, first: int, second: int) -> Comparison:
     """Return what changed between two versions, the older one first."""
     older, newer = (version(row, number) for number in sorted((first, second)))
     try:
         lines = versions.diff(versions.read(older), versions.read(newer))
-    except errors.HouseError as error:
-        return Compared(older, newer, (), error.detail)
-    return Compared(older, newer, tuple(lines))
+    except errors.AppError as error:
+        return Comparison(older, newer, (), error.detail)
+    return Comparison(older, newer, tuple(lines))

@@ -1,4 +1,4 @@
-"""Whose file, where on disk: owners, paths, and the one vault of this installation."""
+"""Owners of memory files and their paths on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from memory.files.storage import RootLost, Vault
+from memory.files.storage import FileStore, RootLost
 from memory.installation import identity as installation
 from memory.models import Agent, Crew, MemoryFile
 from memory.rules import errors, tiers
@@ -33,11 +33,11 @@ class Owner:
         return self.agent.id if self.agent else None
 
     def of(self, place: Place) -> Owner:
-        """Return who really owns a place: a shared tier belongs to the crew."""
+        """Return the owner of a place: the crew for a shared tier."""
         return Owner(self.crew) if place.rule.shared else self
 
     def parts(self, place: Place | None = None) -> tuple[str, ...]:
-        """Return the path below the vault's root, of the tree or of one file."""
+        """Return the path below the root of the files, of the tree or of one file."""
         tree: tuple[str, ...] = (self.crew.workspace.slug, self.crew.slug)
         if self.agent is None:
             tree = (*tree, "shared")
@@ -50,18 +50,18 @@ class Owner:
         return "/".join(self.parts(place))
 
 
-def vault() -> Vault:
-    """Return the vault of the live files."""
+def file_store() -> FileStore:
+    """Return the storage of the live files."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "files", data / "locks", installation.installation_id())
+    return FileStore(data / "files", data / "locks", installation.installation_id())
 
 
 def require_tree(slug: str) -> None:
     """Raise RootLost when the whole folder of a workspace is gone.
 
-    Taking single files away leaves it; a folder that is gone is no decision to forget.
+    Removing single files leaves the folder; a missing folder is a fault, no removal.
     """
-    if not vault().has_folder((slug,)):
+    if not file_store().has_folder((slug,)):
         raise RootLost(label=f"files/{slug}")
 
 
@@ -81,8 +81,8 @@ def place_of(file: MemoryFile) -> Place:
 
 
 def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
-    """Return whose and what a path below the root is; None when it is not ours."""
-    # No slug and no label holds anything else, and a database takes no half surrogate.
+    """Return owner and place of a path below the root; None for an unknown path."""
+    # Slugs and labels are ASCII, and a database does not take lone surrogates.
     if len(parts) < 4 or not all(part.isascii() for part in parts):
         return None
     workspace, crew_slug, kind, *rest = parts
@@ -91,21 +91,21 @@ def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
     if crew is None:
         return None
     if kind == "shared":
-        return _in_tree(Owner(crew), rest, shared=True)
+        return _in_tree(Owner(crew), rest, is_shared=True)
     if kind != "agents" or len(rest) < 2:
         return None
     agent = Agent.objects.filter(crew=crew, slug=rest[0]).first()
     if agent is None:
         return None
     agent.crew = crew
-    return _in_tree(Owner(crew, agent), rest[1:], shared=False)
+    return _in_tree(Owner(crew, agent), rest[1:], is_shared=False)
 
 
 def _in_tree(
-    owner: Owner, rest: Sequence[str], *, shared: bool
+    owner: Owner, rest: Sequence[str], *, is_shared: bool
 ) -> tuple[Owner, Place] | None:
     place = tiers.split("/".join(rest))
-    if place is None or place.rule.shared is not shared:
+    if place is None or place.rule.shared is not is_shared:
         return None
     return owner, place
 

@@ -1,7 +1,7 @@
-"""What a workspace lets the scanner do: modes of rules, policy per tier and source.
+"""A workspace's settings of the scanner: modes of rules, policy per tier and source.
 
 Both are settings of the workspace and change under its lock, each change with an entry
-in the journal. Beside each rule stands how often people agreed with it.
+in the journal. For each rule it is counted how often people agreed with it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from memory.workspace_settings import declarations
 MODES: Final = declarations.MODES
 DEFAULT: Final = declarations.DEFAULT_MODE
 SOURCES: Final = declarations.SOURCES
-COUNTED: Final = 5_000
+MAX_DECISIONS: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How people decided about texts in which a rule fired."""
+    """How people decided about texts in which a rule matched."""
 
     confirmed: int
     released: int
 
     @property
     def decided(self) -> int:
-        """All decisions that tell something about the rule."""
+        """The number of decisions about texts in which the rule matched."""
         return self.confirmed + self.released
 
     @property
@@ -49,7 +49,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class RuleCard:
-    """A rule as the workbench lists it."""
+    """A rule as the rule tester lists it."""
 
     rule: Rule
     mode: str
@@ -73,47 +73,47 @@ class PolicyLine:
 
 def rule(rule_id: str) -> Rule:
     """Return a rule by its id."""
-    found = registry.BY_ID.get(rule_id)
-    if found is None:
+    match = registry.BY_ID.get(rule_id)
+    if match is None:
         raise errors.NotFound
-    return found
+    return match
 
 
 def agreement(actor: Actor) -> dict[str, Agreement]:
     """Return, by rule, how often people confirmed what it held and how often not.
 
-    Discarded and redacted texts confirm every rule that fired in them; released ones
-    speak against each. The newest decisions count.
+    Discarded and redacted texts count for every rule that matched in them, released
+    texts against. Only the newest decisions count.
     """
     actor.require("scanner.read")
-    decided = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    decided = decided.exclude(state=HeldState.HELD).order_by("-decided_at")
-    rows = decided.values_list("state", "findings")[:COUNTED]
-    for_it: dict[str, int] = defaultdict(int)
-    against: dict[str, int] = defaultdict(int)
+    decisions = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    decisions = decisions.exclude(state=HeldState.HELD).order_by("-decided_at")
+    rows = decisions.values_list("state", "findings")[:MAX_DECISIONS]
+    confirmed: dict[str, int] = defaultdict(int)
+    released: dict[str, int] = defaultdict(int)
     for state, findings in rows:
-        tally = against if state == HeldState.RELEASED else for_it
-        for name in {found["rule"] for found in findings}:
+        tally = released if state == HeldState.RELEASED else confirmed
+        for name in {finding["rule"] for finding in findings}:
             tally[name] += 1
-    names = for_it.keys() | against.keys()
-    return {name: Agreement(for_it[name], against[name]) for name in names}
+    names = confirmed.keys() | released.keys()
+    return {name: Agreement(confirmed[name], released[name]) for name in names}
 
 
 def cards(actor: Actor) -> list[RuleCard]:
-    """Return every rule with its mode here and what people made of it."""
-    told = agreement(actor)
+    """Return every rule with its mode and agreement in this workspace."""
+    agreements = agreement(actor)
     modes = quarantine.rule_modes(actor.workspace_id)
     none = Agreement(0, 0)
     return [
-        RuleCard(one, modes.get(one.id, DEFAULT), told.get(one.id, none))
-        for one in registry.rules()
+        RuleCard(item, modes.get(item.id, DEFAULT), agreements.get(item.id, none))
+        for item in registry.rules()
     ]
 
 
 def card(actor: Actor, rule_id: str) -> RuleCard:
-    """Return one rule of the workbench."""
+    """Return one rule with its mode and agreement."""
     rule(rule_id)
-    return next(one for one in cards(actor) if one.rule.id == rule_id)
+    return next(item for item in cards(actor) if item.rule.id == rule_id)
 
 
 def lines(actor: Actor) -> list[PolicyLine]:
@@ -130,7 +130,7 @@ def lines(actor: Actor) -> list[PolicyLine]:
 
 # ── Changing ─────────────────────────────────────────────────────────────────
 def _change(by: Actor, setting: Setting[dict[str, str]], name: str, value: str) -> str:
-    """Set one pair of a table under the workspace's lock; "" takes it out."""
+    """Set one pair of a mapping setting under the workspace's lock; "" removes it."""
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         pairs = workspace_settings.value(by.workspace_id, setting).copy()
@@ -156,7 +156,7 @@ def set_rule(rule_id: str, mode: str, *, by: Actor) -> str:
 def set_policy(key: str, action: str, *, by: Actor) -> str:
     """Say what happens to held verdicts of a tier or source; empty is the default."""
     by.require("scanner.manage")
-    known = {line.key for line in lines(by)}
-    if key not in known or action not in ("", *quarantine.ACTIONS):
+    keys = {line.key for line in lines(by)}
+    if key not in keys or action not in ("", *quarantine.ACTIONS):
         raise errors.Invalid("There is no such policy.", code="unknown_policy")
     return _change(by, declarations.SCANNER_POLICY, key, action)

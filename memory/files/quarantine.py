@@ -1,8 +1,8 @@
-"""Text the scanner refused, and what was cleared since.
+"""Texts that the scanner held, and the policy that decides what is held.
 
-A held text is never lost and never shown to a model: its bytes rest in the database
-until a person decides. What a person let pass for good is known by its fingerprint;
-what a person confirmed as an attack, by its signature.
+A held text is never lost and never shown to a model: its bytes stay in the database
+until a person decides. Texts that a person cleared are recognised by their fingerprint,
+confirmed attacks by their signature.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 from memory.scanner import Verdict
-from memory.scanner.similarity import SAME
+from memory.scanner.similarity import SAME_FROM
 from memory.workspace_settings import declarations
 
 KNOWN_ATTACKS: Final = 2_000
-# The priority of a text that is held for who wrote it, whatever it says.
-UNSEEN: Final = 0.4
+# The risk of a held text without findings, such as one like a confirmed attack.
+NO_FINDINGS_RISK: Final = 0.4
 ACTIONS: Final = declarations.ACTIONS
 
 
-class Held(errors.HouseError):
-    """The text waits for a person; ``held_id`` names the case."""
+class HeldForReview(errors.AppError):
+    """The text is held until a person decides; ``held_id`` names the case."""
 
     code, status, title = "held", 409, "Held for review"
     sentence = (
@@ -51,15 +51,15 @@ class Held(errors.HouseError):
     )
 
 
-class Refused(errors.HouseError):
-    """The writer or the rule is set to block; nothing was kept."""
+class WriteRefused(errors.AppError):
+    """The writer is blocked, or the rule's mode is block; nothing was stored."""
 
     code, status, title = "refused", 403, "Refused"
     sentence = "The text was refused: {why}"
 
 
 class Where(Protocol):
-    """Where a text is meant to go: a tier file's place, or the shelf of records."""
+    """The destination of a text: a tier file's place, or a record."""
 
     @property
     def tier(self) -> StrEnum:
@@ -78,30 +78,30 @@ class Where(Protocol):
 
 
 class Releaser(Protocol):
-    """Who puts a released text in place when it was not meant for a tier file."""
+    """Stores a released text whose destination is not a tier file."""
 
     def release(
-        self, held: HeldFile, text: str, *, reason: str, by: Actor
+        self, held_file: HeldFile, text: str, *, reason: str, by: Actor
     ) -> dict[str, Any]:
         """Put the text in place; return what undoing needs."""
         ...
 
-    def take_back(self, held: HeldFile, *, by: Actor) -> None:
+    def take_back(self, held_file: HeldFile, *, by: Actor) -> None:
         """Undo a release."""
         ...
 
-    def current(self, held: HeldFile) -> str:
+    def current(self, held_file: HeldFile) -> str:
         """Return what is in the place now."""
         ...
 
 
-# By tier; a tier without an entry here is a file, which the scribe writes.
+# By tier; a tier without an entry here is a file, released by ``files.writer``.
 RELEASERS: Final[dict[str, Releaser]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A text on its way in: where it is meant to go, from whom, through which door."""
+    """A text to be stored: its destination, its writer and its source."""
 
     owner: Owner
     place: Where
@@ -117,7 +117,7 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the scanner and the workspace's policy say about a text.
+    """The verdict of the scanner and what the workspace's policy makes of it.
 
     ``action`` is allow, redact, hold or block; ``why`` is a sentence for people.
     """
@@ -128,11 +128,11 @@ class Judgement:
 
 
 def _settings(workspace_id: str) -> dict[str, Any]:
-    both = (declarations.SCANNER_RULES, declarations.SCANNER_POLICY)
-    kept = workspace_settings.values(workspace_id, both)
+    settings = (declarations.SCANNER_RULES, declarations.SCANNER_POLICY)
+    values = workspace_settings.values(workspace_id, settings)
     return {
-        "rules": kept[declarations.SCANNER_RULES.name],
-        "policy": kept[declarations.SCANNER_POLICY.name],
+        "rules": values[declarations.SCANNER_RULES.name],
+        "policy": values[declarations.SCANNER_POLICY.name],
     }
 
 
@@ -144,13 +144,13 @@ def rule_modes(workspace_id: str) -> dict[str, str]:
 def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
     """Return what happens to a held verdict; a source's policy beats the tier's."""
     policy = settings.get("policy", {})
-    chosen = policy.get(f"source:{source}") or policy.get(f"tier:{tier}") or "hold"
-    return str(chosen) if chosen in ACTIONS else "hold"
+    action = policy.get(f"source:{source}") or policy.get(f"tier:{tier}") or "hold"
+    return str(action) if action in ACTIONS else "hold"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a workspace has to say of texts on their way in, read once for many."""
+    """A workspace's scanner settings and confirmed attacks, for many texts."""
 
     settings: Mapping[str, Any]
     attacks: tuple[str, ...]
@@ -159,22 +159,25 @@ class Policy:
         """Whether a text is close to one that a person confirmed as an attack."""
         if not self.attacks:
             return False
-        mine = scanner.signature(text)
-        return any(scanner.similarity(mine, one) >= SAME for one in self.attacks)
+        signature = scanner.signature(text)
+        return any(
+            scanner.similarity(signature, attack) >= SAME_FROM
+            for attack in self.attacks
+        )
 
 
 def policy(workspace_id: str) -> Policy:
     """Return a workspace's policy as it is now."""
-    known = KnownAttack.objects.filter(workspace_id=workspace_id)
-    signatures = known.values_list("signature", flat=True)[:KNOWN_ATTACKS]
+    attacks = KnownAttack.objects.filter(workspace_id=workspace_id)
+    signatures = attacks.values_list("signature", flat=True)[:KNOWN_ATTACKS]
     return Policy(_settings(workspace_id), tuple(signatures))
 
 
 def is_cleared(workspace_id: str, text: str) -> bool:
-    """Whether a person let this text pass for good.
+    """Whether a person cleared this text for good.
 
-    The fingerprint is blind to what nobody sees, and a person cleared only what was
-    there to see: a text with hidden characters passes when it is the same bytes.
+    The fingerprint ignores invisible characters, and a person cleared only what was
+    visible: a text with hidden characters is cleared only when the bytes are the same.
     """
     rows = Clearance.objects.filter(
         workspace_id=workspace_id, fingerprint=scanner.fingerprint(text)
@@ -193,58 +196,62 @@ def is_blocked(incoming: Incoming) -> bool:
     ).exists()
 
 
-def _why(verdict: Verdict) -> str:
+def _strongest_reason(verdict: Verdict) -> str:
     if not verdict.findings:
         return "it resembles an attack that a person confirmed."
-    strongest = max(verdict.findings, key=lambda found: found.weight)
+    strongest = max(verdict.findings, key=lambda finding: finding.weight)
     return strongest.why
 
 
-def judge(incoming: Incoming, text: str, said: Policy | None = None) -> Judgement:
+def judge(
+    incoming: Incoming, text: str, workspace_policy: Policy | None = None
+) -> Judgement:
     """Scan a text for its place and source; policy decides what a hit means.
 
-    Whoever judges many texts reads the policy once and hands it in.
+    For many texts read the policy once and pass it.
     """
     workspace_id = incoming.owner.workspace_id
-    said = said or policy(workspace_id)
-    settings = said.settings
+    workspace_policy = workspace_policy or policy(workspace_id)
+    settings = workspace_policy.settings
     verdict = scanner.scan(
         text,
         source=incoming.source,
         tier=incoming.place.tier.value,
         modes=settings.get("rules", {}),
     )
-    held = verdict.is_held or said.resembles_known(text)
-    if not held or is_cleared(workspace_id, text):
+    is_suspect = verdict.is_held or workspace_policy.resembles_known(text)
+    if not is_suspect or is_cleared(workspace_id, text):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
-        return Judgement("block", _why(verdict), verdict)
+        return Judgement("block", _strongest_reason(verdict), verdict)
     action = action_for(settings, incoming.place.tier.value, incoming.source)
-    return Judgement(action, _why(verdict), verdict)
+    return Judgement(action, _strongest_reason(verdict), verdict)
 
 
-def aligned(judged: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
-    """Move findings from the text that was judged to the text that is kept.
+def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judgement:
+    """Move the spans of findings from the scanned text to the stored text.
 
-    An append is judged together with what stands before it; the case keeps the new
-    part alone, and every span must fit that. A finding wholly before it is left out.
+    An append is scanned together with the text before it; the case stores only the new
+    part, and every span must fit it. Findings wholly before it are dropped.
     """
     before, size = judged_chars - len(incoming.text), len(incoming.text)
     if before <= 0:
-        return judged
-    moved = [
+        return judgement
+    findings = [
         replace(
-            found,
-            start=max(found.start - before, 0),
-            end=min(found.end - before, size),
+            finding,
+            start=max(finding.start - before, 0),
+            end=min(finding.end - before, size),
         )
-        for found in judged.verdict.findings
-        if found.end > before
+        for finding in judgement.verdict.findings
+        if finding.end > before
     ]
-    return replace(judged, verdict=replace(judged.verdict, findings=tuple(moved)))
+    return replace(
+        judgement, verdict=replace(judgement.verdict, findings=tuple(findings))
+    )
 
 
-def _again(incoming: Incoming, fingerprint: str) -> HeldFile | None:
+def _open_case(incoming: Incoming, fingerprint: str) -> HeldFile | None:
     """Return the open case of the same text for the same place."""
     return HeldFile.objects.filter(
         workspace_id=incoming.owner.workspace_id,
@@ -256,9 +263,9 @@ def _again(incoming: Incoming, fingerprint: str) -> HeldFile | None:
     ).first()
 
 
-def _case(incoming: Incoming, judged: Judgement, fingerprint: str) -> HeldFile:
-    verdict, data = judged.verdict, incoming.raw or incoming.text.encode()
-    families = [found.family for found in verdict.findings]
+def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFile:
+    verdict, data = judgement.verdict, incoming.raw or incoming.text.encode()
+    families = [finding.family for finding in verdict.findings]
     strongest = max(verdict.findings, key=lambda f: f.weight, default=None)
     return HeldFile(
         workspace_id=incoming.owner.workspace_id,
@@ -276,52 +283,52 @@ def _case(incoming: Incoming, judged: Judgement, fingerprint: str) -> HeldFile:
         base_sha256=incoming.base_sha256,
         fingerprint=fingerprint,
         signature=scanner.signature(incoming.text),
-        findings=[asdict(found) for found in verdict.findings],
+        findings=[asdict(finding) for finding in verdict.findings],
         family=strongest.family if strongest else (families or ["known"])[0],
         score=verdict.score,
-        risk=verdict.risk if verdict.findings else UNSEEN,
+        risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,
     )
 
 
-def hold(incoming: Incoming, judged: Judgement, *, by: Actor) -> HeldFile:
-    """Keep a text for review; the same text for the same place reopens its case."""
+def hold(incoming: Incoming, judgement: Judgement, *, by: Actor) -> HeldFile:
+    """Hold a text for review; a repeat is counted on its open case."""
     fingerprint = scanner.fingerprint(incoming.text)
     with transaction.atomic():
-        found = _again(incoming, fingerprint)
-        if found is None:
-            found = _case(incoming, judged, fingerprint)
-            found.save(force_insert=True)
-            told = subject_linker.Written(
-                found.pk, (incoming.text, incoming.place.key), incoming.subjects
+        held_file = _open_case(incoming, fingerprint)
+        if held_file is None:
+            held_file = _case(incoming, judgement, fingerprint)
+            held_file.save(force_insert=True)
+            text_row = subject_linker.TextRow(
+                held_file.pk, (incoming.text, incoming.place.key), incoming.subjects
             )
-            subject_linker.note(found.workspace_id, "held", [told])
+            subject_linker.note(held_file.workspace_id, "held", [text_row])
         else:
-            HeldFile.objects.filter(pk=found.pk).update(
+            HeldFile.objects.filter(pk=held_file.pk).update(
                 times_seen=F("times_seen") + 1, last_seen_at=timezone.now()
             )
-        record("memory.held", found, by, why=judged.why)
-    return found
+        record("memory.held", held_file, by, why=judgement.why)
+    return held_file
 
 
-def record(entry_type: str, held: HeldFile, by: Actor, **told: Any) -> None:
-    """Leave an entry about a held text; its words are never repeated there."""
+def record(entry_type: str, held_file: HeldFile, by: Actor, **details: Any) -> None:
+    """Append a journal entry about a held text, without its words."""
     verb = entry_type.rpartition(".")[2].replace("_", " ")
     new = NewEntry(
         entry_type=entry_type,
         severity=Severity.WARN if entry_type == "memory.held" else Severity.NOTICE,
-        summary=f"{held.label}: {verb} ({held.id})",
+        summary=f"{held_file.label}: {verb} ({held_file.id})",
         payload={
-            "held_id": held.id,
-            "tier": held.tier,
-            "source": held.source,
-            "families": sorted({found["family"] for found in held.findings}),
-            "rules": sorted({found["rule"] for found in held.findings}),
-            "risk": round(held.risk, 3),
-            **told,
+            "held_id": held_file.id,
+            "tier": held_file.tier,
+            "source": held_file.source,
+            "families": sorted({finding["family"] for finding in held_file.findings}),
+            "rules": sorted({finding["rule"] for finding in held_file.findings}),
+            "risk": round(held_file.risk, 3),
+            **details,
         },
-        refs={"held_id": held.id},
-        crew_id=held.crew_id,
-        agent_id=held.agent_id,
+        refs={"held_id": held_file.id},
+        crew_id=held_file.crew_id,
+        agent_id=held_file.agent_id,
     )
     journal.write([new], by=by)

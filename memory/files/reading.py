@@ -45,15 +45,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Hits, best first, and the labels of files whose newest text is held back."""
+class SearchResult:
+    """Hits, best first, and the labels of files whose newest text is held."""
 
     hits: list[Hit]
     quarantined: list[str]
 
 
 def permit(owner: Owner, by: Actor) -> None:
-    """Refuse somebody else's files: an agent reads its own and its crew's."""
+    """Raise NotFound unless a person, or the agent's own or its crew's files."""
     by.require("files.read", owner.workspace_id)
     if by.is_agent and (
         owner.crew.id != by.crew_id or owner.agent_id not in (None, by.id)
@@ -61,27 +61,27 @@ def permit(owner: Owner, by: Actor) -> None:
         raise errors.NotFound
 
 
-def shown(workspace_id: str, text: str, by: Actor) -> str:
-    """Return a text as an actor may see it: who may not be used is masked.
+def visible_text(workspace_id: str, text: str, by: Actor) -> str:
+    """Return a text as an actor may see it: restricted people are masked.
 
-    Those who answer for personal data see everything.
+    Actors with ``gdpr.read`` see everything.
     """
     return text if by.can("gdpr.read") else subject_linker.mask(workspace_id, text)
 
 
 def read(owner: Owner, place: Place, *, by: Actor) -> Text:
-    """Return a file's text, judged: what is on disk now was seen by the scanner."""
+    """Return a file's text; the bytes on disk are scanned first."""
     permit(owner, by)
     reconcile.notice(owner, place)
-    found = paths.vault().read(owner.of(place).parts(place))
-    data = found.data if found else b""
+    stored = paths.file_store().read(owner.of(place).parts(place))
+    data = stored.data if stored else b""
     return Text(
         label=place.label,
-        text=shown(owner.workspace_id, data.decode("utf-8", "replace"), by),
-        sha256=found.sha256 if found else "",
+        text=visible_text(owner.workspace_id, data.decode("utf-8", "replace"), by),
+        sha256=stored.sha256 if stored else "",
         size=len(data),
         cap=place.rule.cap,
-        exists=found is not None,
+        exists=stored is not None,
     )
 
 
@@ -90,12 +90,12 @@ def files(owner: Owner, *, by: Actor, tier: Tier | None = None) -> list[MemoryFi
     permit(owner, by)
     rows = MemoryFile.objects.filter(workspace_id=owner.workspace_id, crew=owner.crew)
     rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
-    mine = [row for row in rows if row.agent_id in (None, owner.agent_id)]
-    return [row for row in mine if tier is None or row.tier == tier.value]
+    reachable = [row for row in rows if row.agent_id in (None, owner.agent_id)]
+    return [row for row in reachable if tier is None or row.tier == tier.value]
 
 
 def held_labels(owner: Owner) -> list[str]:
-    """Return labels for which a text waits for review."""
+    """Return the labels for which a text is held for review."""
     rows = HeldFile.objects.filter(
         workspace_id=owner.workspace_id, crew=owner.crew, state=HeldState.HELD
     )
@@ -103,23 +103,23 @@ def held_labels(owner: Owner) -> list[str]:
     return sorted({label for label, agent in pairs if agent in (None, owner.agent_id)})
 
 
-def _look(found: Sequence[MemoryFile]) -> list[MemoryFile]:
-    """Bring files in line with the disk first; leave out what cannot be read safely."""
-    fresh = []
-    for file in found:
+def _reconciled(rows: Sequence[MemoryFile]) -> list[MemoryFile]:
+    """Reconcile files with the disk; leave out those that cannot be read safely."""
+    readable = []
+    for file in rows:
         try:
             reconcile.notice(paths.owner_of(file), paths.place_of(file))
         except RootLost:
             raise
-        except errors.HouseError:
+        except errors.AppError:
             continue
-        fresh.append(file)
-    return fresh
+        readable.append(file)
+    return readable
 
 
 def search(
     owner: Owner, query: str, *, by: Actor, tier: Tier | None = None, limit: int = LIMIT
-) -> Found:
+) -> SearchResult:
     """Return the best pieces of the files an owner can reach, crew and own merged.
 
     Scores are divided by the best one, so that they lie in 0..1 within one answer.
@@ -127,26 +127,26 @@ def search(
     if not query.strip():
         raise errors.Invalid("q must not be blank.", code="blank_query")
     limit = limit if 0 < limit <= LIMIT else LIMIT
-    reachable = {file.id: file for file in _look(files(owner, by=by, tier=tier))}
-    found = search_index.find(list(reachable), query, limit)
-    best = max((hit.score for hit in found), default=0.0)
+    reachable = {file.id: file for file in _reconciled(files(owner, by=by, tier=tier))}
+    chunk_hits = search_index.find(list(reachable), query, limit)
+    best = max((hit.score for hit in chunk_hits), default=0.0)
     hits = [
         Hit(
             source=reachable[hit.file_id].label,
             snippet=scanner.redact_for_prompt(
-                shown(owner.workspace_id, hit.text, by)[:SNIPPET_CHARS]
+                visible_text(owner.workspace_id, hit.text, by)[:SNIPPET_CHARS]
             ),
             line=hit.line,
             heading=hit.heading,
             score=round(hit.score / best, 4) if best > 0 else 0.0,
             tier=reachable[hit.file_id].tier,
         )
-        for hit in found
+        for hit in chunk_hits
     ]
-    wanted = [
+    labels = [
         label for label in held_labels(owner) if tier is None or _is_of(label, tier)
     ]
-    return Found(hits, wanted)
+    return SearchResult(hits, labels)
 
 
 def _is_of(label: str, tier: Tier) -> bool:
@@ -155,5 +155,5 @@ def _is_of(label: str, tier: Tier) -> bool:
 
 
 def quarantined(owner: Owner, place: Place) -> bool:
-    """Whether a text for this place waits for review."""
+    """Whether a text for this place is held for review."""
     return place.label in held_labels(owner)

@@ -1,8 +1,8 @@
-"""Files found changed behind our back: scanned, versioned as what they are, indexed.
+"""Reconcile files changed on disk by others: scan, version and index them.
 
-A watcher makes this fast and a sweep makes it certain; reading a file looks too, so
-that no text is ever shown that was not judged. What the scanner holds is taken off the
-disk again: the last good version is put back and the found bytes wait for review.
+A watcher makes this fast, a sweep makes it complete, and every read reconciles first,
+so that no unscanned text is ever shown. A text that the scanner holds is removed from
+the disk: the last good version is restored, and the found bytes are held for review.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(slots=True)
 class Report:
-    """What a sweep found."""
+    """The counts of a sweep."""
 
     seen: int = 0
     changed: int = 0
@@ -38,117 +38,123 @@ class Report:
     unsafe: int = 0
 
 
-def _unfinished(file: MemoryFile) -> bool:
+def _has_unfinished(file: MemoryFile) -> bool:
     return file.versions.filter(committed=False).exists()
 
 
 def notice(owner: Owner, place: Place) -> str:
-    """Bring what we know of one file in line with the disk.
+    """Reconcile one file with the disk.
 
-    Returns same, changed, removed or held. Raises vault.Unsafe for links and devices,
-    vault.RootLost when the whole tree is gone: then nothing was removed by anybody.
+    Returns same, changed, removed or held. Raises Unsafe for links and devices,
+    RootLost when the whole tree is gone: then no file counts as removed.
     """
     owner = owner.of(place)
-    vault = file_paths.vault()
+    store = file_paths.file_store()
     file = MemoryFile.objects.filter(
         workspace_id=owner.workspace_id, path=owner.path(place)
     ).first()
-    found = vault.read(owner.parts(place))
-    on_disk = found.sha256 if found else ""
-    if on_disk == (file.sha256 if file else "") and not (file and _unfinished(file)):
+    stored = store.read(owner.parts(place))
+    on_disk = stored.sha256 if stored else ""
+    if on_disk == (file.sha256 if file else "") and not (
+        file and _has_unfinished(file)
+    ):
         return "same"
-    with vault.locked(owner.path(place)):
+    with store.locked(owner.path(place)):
         file = commit.file_of(owner, place)
         return look(file)
 
 
 def look(file: MemoryFile) -> str:
-    """Do what ``notice`` does for a file whose lock the caller holds."""
+    """Reconcile one file whose lock the caller holds."""
     owner, place = file_paths.owner_of(file), file_paths.place_of(file)
     commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-    found = file_paths.vault().read(owner.parts(place))
-    if (found.sha256 if found else "") == file.sha256:
+    stored = file_paths.file_store().read(owner.parts(place))
+    if (stored.sha256 if stored else "") == file.sha256:
         return "same"
-    return _found(file, owner, place, found)
+    return _record_change(file, owner, place, stored)
 
 
-def _found(file: MemoryFile, owner: Owner, place: Place, found: Stored | None) -> str:
+def _record_change(
+    file: MemoryFile, owner: Owner, place: Place, stored: Stored | None
+) -> str:
     by = system(owner.workspace_id, "disk")
-    if found is None:
+    if stored is None:
         file_paths.require_tree(owner.crew.workspace.slug)
-        gone = versions.begin(file, None, by=by, source="disk")
-        commit.settle(file, gone, "")
+        removal = versions.begin(file, None, by=by, source="disk")
+        commit.settle(file, removal, "")
         return "removed"
-    text = _text(found)
-    if text is None or _is_held(file, owner, place, found, text):
+    text = _text(stored)
+    if text is None or _is_held(file, owner, place, stored, text):
         if text is None:
-            _hold_odd(file, owner, place, found)
+            _hold_non_text(file, owner, place, stored)
         _put_back(file, owner, place)
         return "held"
-    version = versions.begin(file, found.data, by=by, source="disk")
+    version = versions.begin(file, stored.data, by=by, source="disk")
     commit.settle(file, version, text)
     return "changed"
 
 
-def _text(found: Stored) -> str | None:
-    """Return a found file's text, None for what no tier file can be."""
+def _text(stored: Stored) -> str | None:
+    """Return a file's text, None when it is no UTF-8 text or too large."""
     try:
-        text = found.data.decode()
+        text = stored.data.decode()
     except UnicodeDecodeError:
         return None
-    return text if entries.is_storable(text) and len(found.data) <= HARD_CAP else None
+    return text if entries.is_storable(text) and len(stored.data) <= HARD_CAP else None
 
 
-def _incoming(file: MemoryFile, owner: Owner, place: Place, found: Stored) -> Incoming:
+def _incoming(file: MemoryFile, owner: Owner, place: Place, stored: Stored) -> Incoming:
     return Incoming(
         owner=owner,
         place=place,
-        text=found.data.decode("utf-8", "replace"),
+        text=stored.data.decode("utf-8", "replace"),
         mode="replace",
         source="disk",
         written_by="found on disk",
         base_sha256=file.sha256,
-        raw=found.data,
+        raw=stored.data,
     )
 
 
-def _hold_odd(file: MemoryFile, owner: Owner, place: Place, found: Stored) -> None:
-    """Keep bytes that are no text, or too many, so that nothing is lost."""
-    incoming = _incoming(file, owner, place, found)
+def _hold_non_text(
+    file: MemoryFile, owner: Owner, place: Place, stored: Stored
+) -> None:
+    """Hold bytes that are no text, or too many, so that nothing is lost."""
+    incoming = _incoming(file, owner, place, stored)
     verdict = scanner.scan(incoming.text[:HARD_CAP])
-    judged = Judgement("hold", "the bytes found on disk are not text.", verdict)
-    quarantine.hold(incoming, judged, by=system(owner.workspace_id, "disk"))
+    judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
+    quarantine.hold(incoming, judgement, by=system(owner.workspace_id, "disk"))
 
 
 def _is_held(
-    file: MemoryFile, owner: Owner, place: Place, found: Stored, text: str
+    file: MemoryFile, owner: Owner, place: Place, stored: Stored, text: str
 ) -> bool:
     by = system(owner.workspace_id, "disk")
-    incoming = _incoming(file, owner, place, found)
-    judged = quarantine.judge(incoming, text)
-    if judged.action == "allow":
+    incoming = _incoming(file, owner, place, stored)
+    judgement = quarantine.judge(incoming, text)
+    if judgement.action == "allow":
         return False
-    quarantine.hold(incoming, judged, by=by)
+    quarantine.hold(incoming, judgement, by=by)
     return True
 
 
 def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
-    """Put the last good version back in place of what must not be read."""
-    vault, good = file_paths.vault(), versions.latest(file)
+    """Restore the last good version in place of a held text."""
+    store, version = file_paths.file_store(), versions.latest(file)
     try:
-        data = versions.read(good) if good is not None else b""
-    except errors.HouseError:
+        data = versions.read(version) if version is not None else b""
+    except errors.AppError:
         log.warning("last_good_version_unreadable", file=file.id)
         data = b""
     if data:
-        vault.write(owner.parts(place), data)
+        store.write(owner.parts(place), data)
     else:
-        vault.remove(owner.parts(place))
+        store.remove(owner.parts(place))
 
 
 def visit(parts: Iterable[str], report: Report) -> None:
-    """Look at one path below the root, for the watcher and the sweep."""
+    """Reconcile one path below the root, for the watcher and the sweep."""
     located = file_paths.locate(tuple(parts))
     if located is None:
         return
@@ -160,7 +166,7 @@ def visit(parts: Iterable[str], report: Report) -> None:
         return
     except RootLost:
         raise
-    except errors.HouseError as error:
+    except errors.AppError as error:
         log.warning("file_not_reconciled", code=error.problem_code)
         return
     if outcome != "same":
@@ -168,16 +174,18 @@ def visit(parts: Iterable[str], report: Report) -> None:
 
 
 def sweep(workspace_slug: str | None = None) -> Report:
-    """Look at every file on disk and every file we know of.
+    """Reconcile every file on disk and every file in the database.
 
-    Raises vault.RootLost when the folders of the files are gone or not ours.
+    Raises RootLost when the folder of the files is gone or another installation's.
     """
-    report, vault = Report(), file_paths.vault()
+    report, store = Report(), file_paths.file_store()
     start = (workspace_slug,) if workspace_slug else ()
-    paths = set(vault.walk(start))
-    shops = Workspace.objects.filter(Q(slug=workspace_slug) if workspace_slug else Q())
-    known = MemoryFile.objects.filter(workspace__in=shops)
-    paths |= {tuple(path.split("/")) for path in known.values_list("path", flat=True)}
+    paths = set(store.walk(start))
+    workspaces = Workspace.objects.filter(
+        Q(slug=workspace_slug) if workspace_slug else Q()
+    )
+    rows = MemoryFile.objects.filter(workspace__in=workspaces)
+    paths |= {tuple(path.split("/")) for path in rows.values_list("path", flat=True)}
     for parts in sorted(paths):
         visit(parts, report)
     return report

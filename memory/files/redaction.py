@@ -1,8 +1,8 @@
-"""Taking an attack out of a text, and proving that what is left is none.
+"""Remove an attack from a text and check that the rest is clean.
 
-One function for every way there is: a reviewer's decision, many at once, and a policy
-that redacts by itself; for files and for records. Whole sentences and lines go, never
-words, and what is left is judged as a new text would be. Only a clean rest goes on.
+One function for all callers: a reviewer's decision, bulk decisions, and a policy that
+redacts automatically; for files and records. Whole sentences and lines are removed,
+never single words, and the rest is scanned like a new text. Only a clean rest is used.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memory.files.storage import digest
 from memory.rules import errors
 from memory.scanner import Finding, Level, Span, Verdict
 
-SHOWN: Final = 20
+MAX_FINDINGS: Final = 20
 
 
-class NotClean(errors.HouseError):
-    """What a redaction would leave is not clean; the case is as it was."""
+class NotClean(errors.AppError):
+    """The rest after a redaction is not clean; the case is unchanged."""
 
     code, status, title = "not_clean", 422, "Not clean"
     sentence = (
@@ -33,10 +33,10 @@ class NotClean(errors.HouseError):
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What a redaction leaves of a text, judged.
+    """The rest of a text after a redaction, with its verdict.
 
-    ``parts`` are the passages of the original that go, ``beside`` those that stay next
-    to one; ``findings`` lie in what is left. ``why`` is empty for a clean rest.
+    ``parts`` are the removed passages of the original, ``beside`` the kept ones next to
+    them; ``findings`` refer to the rest. ``why`` is empty for a clean rest.
     """
 
     text: str
@@ -53,40 +53,40 @@ class Remainder:
 
     @property
     def sha256(self) -> str:
-        """The digest of what is left; a decision may name it."""
+        """The digest of the rest; a decision may name it."""
         return digest(self.text.encode())
 
     def require_clean(self) -> None:
         """Raise NotClean unless it may be released; the words are not repeated."""
         if self.is_clean:
             return
-        told = [found_in(one) for one in self.findings[:SHOWN]]
-        raise NotClean(level=self.level, why=self.why, findings=told)
+        findings = [finding_facts(finding) for finding in self.findings[:MAX_FINDINGS]]
+        raise NotClean(level=self.level, why=self.why, findings=findings)
 
 
-def found_in(found: Finding) -> dict[str, Any]:
-    """Return a finding without the words it was made of."""
+def finding_facts(finding: Finding) -> dict[str, Any]:
+    """Return a finding without the matched words."""
     names = ("rule", "family", "severity", "weight", "start", "end", "why")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(finding, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
 class Standard:
-    """What a text is judged by: who sent it, where it goes, what the workspace says."""
+    """What a text is scanned with: source, tier, and the workspace's policy."""
 
     source: str
     tier: str
-    said: Policy
+    policy: Policy
 
     @classmethod
-    def of(cls, incoming: Incoming, said: Policy | None = None) -> Standard:
-        """Return the standard for a text on its way in."""
-        found = said or quarantine.policy(incoming.owner.workspace_id)
-        return cls(incoming.source, incoming.place.tier.value, found)
+    def of(cls, incoming: Incoming, policy: Policy | None = None) -> Standard:
+        """Return the standard for a text to be stored."""
+        workspace_policy = policy or quarantine.policy(incoming.owner.workspace_id)
+        return cls(incoming.source, incoming.place.tier.value, workspace_policy)
 
     def scan(self, text: str) -> Verdict:
-        """Judge a text by rules alone."""
-        modes = self.said.settings.get("rules", {})
+        """Scan a text by rules alone."""
+        modes = self.policy.settings.get("rules", {})
         return scanner.scan(text, source=self.source, tier=self.tier, modes=modes)
 
 
@@ -95,51 +95,53 @@ def of(
     spans: Sequence[Span],
     by: Standard,
     *,
-    known: Sequence[Span] = (),
+    findings: Sequence[Span] = (),
     before: str = "",
     is_reviewed: bool = True,
 ) -> Remainder:
-    """Take the parts that spans touch out of a text and judge what is left.
+    """Remove the passages that spans touch from a text and scan the rest.
 
-    ``known`` are all the findings, which say why a part went.
-    ``before`` is what the rest would be appended to: an attack that only shows when
-    both stand together is found as well. Where nobody looks at the rest, more goes.
+    ``known`` are all the findings, which say why a passage was removed. ``before`` is
+    the text the rest would be appended to: an attack across both is found as well.
+    Without a reviewer whole paragraphs are removed.
     """
-    cut = scanner.take_out(text, spans, known=known, by_sentence=is_reviewed)
-    alone = by.scan(cut.text)
-    left = Remainder(
-        text=cut.text,
-        parts=cut.parts,
-        beside=cut.beside,
-        level=alone.verdict,
-        why=_why(alone),
-        findings=alone.findings,
+    excerpt = scanner.redact_units(
+        text, spans, findings=findings, by_sentence=is_reviewed
     )
-    if not left.is_clean:
-        return left
-    if by.said.resembles_known(cut.text):
-        why = "it resembles an attack that a person confirmed."
-        return replace(left, level=Level.HELD.value, why=why)
-    return _together(left, by, before)
+    verdict = by.scan(excerpt.text)
+    remainder = Remainder(
+        text=excerpt.text,
+        parts=excerpt.parts,
+        beside=excerpt.neighbours,
+        level=verdict.verdict,
+        why=_reason(verdict),
+        findings=verdict.findings,
+    )
+    if not remainder.is_clean:
+        return remainder
+    if by.policy.resembles_known(excerpt.text):
+        reason = "it resembles an attack that a person confirmed."
+        return replace(remainder, level=Level.HELD.value, why=reason)
+    return _together(remainder, by, before)
 
 
-def _why(verdict: Verdict) -> str:
+def _reason(verdict: Verdict) -> str:
     if verdict.verdict == Level.CLEAN:
         return ""
-    return max(verdict.findings, key=lambda found: found.weight).why
+    return max(verdict.findings, key=lambda finding: finding.weight).why
 
 
-def _together(left: Remainder, by: Standard, before: str) -> Remainder:
-    """Judge a clean rest together with what stands before it."""
+def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
+    """Scan a clean rest together with the text before it."""
     if not before:
-        return left
-    both, size = by.scan(before + left.text), len(before)
-    here = tuple(
-        replace(found, start=max(found.start - size, 0), end=found.end - size)
-        for found in both.findings
-        if found.end > size
+        return remainder
+    verdict, size = by.scan(before + remainder.text), len(before)
+    findings = tuple(
+        replace(finding, start=max(finding.start - size, 0), end=finding.end - size)
+        for finding in verdict.findings
+        if finding.end > size
     )
-    if not both.is_held or not here:
-        return left
-    why = max(here, key=lambda found: found.weight).why
-    return replace(left, level=both.verdict, why=why, findings=here)
+    if not verdict.is_held or not findings:
+        return remainder
+    reason = max(findings, key=lambda finding: finding.weight).why
+    return replace(remainder, level=verdict.verdict, why=reason, findings=findings)

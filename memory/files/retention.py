@@ -1,4 +1,4 @@
-"""How long versions stay: a workspace's own window, the newest three for ever."""
+"""Retention of versions: a workspace's own window; the newest three stay for ever."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def days_of(workspace_id: str) -> int:
 def run() -> dict[str, Pruned]:
     """Prune every workspace with its own window; one that fails stops no other.
 
-    A folder that is gone stops all: raises vault.RootLost.
+    Raises RootLost when the folder of the blobs is gone.
     """
-    done = {}
+    pruned = {}
     for workspace in Workspace.objects.all():
         try:
             days = days_of(workspace.id)
-            done[workspace.slug] = versions.prune(workspace.id, days=days)
+            pruned[workspace.slug] = versions.prune(workspace.id, days=days)
         except RootLost:
             raise
-        except (errors.HouseError, OSError, DatabaseError):
+        except (errors.AppError, OSError, DatabaseError):
             log.exception("retention_failed", workspace=workspace.slug)
-    return done
+    return pruned

@@ -1,9 +1,9 @@
 """One search over memory files and the journal.
 
-Each source ranks its own: files by BM25, the journal by the ranker in place. Scores of
-two engines mean different things, so each list is divided by its own best score; the
-two are then merged by that number. Equal numbers, the two best hits at least, put files
-first, because a file is what somebody chose to keep.
+Files are ranked by BM25, the journal by the registered ranker. Scores of two engines
+are not comparable, so each list is divided by its own best score, and the two are
+merged by that number. Of equal hits, at least the best of each list, files come first,
+because a file is what somebody chose to keep.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory import scanner
+from memory import scanner, workspace_tree
 from memory.files import paths, reading, search_index
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Agent, MemoryFile
 from memory.ports import ranker
 from memory.ports.ranker import Question
@@ -27,7 +26,7 @@ SUMMARY_CHARS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer; ``where`` holds what only its source can tell."""
+    """One hit; ``where`` has the fields of its source."""
 
     source: str
     score: float
@@ -47,10 +46,10 @@ def _of_files(
         ids = [f.id for f in reachable if scope != "own" or f.agent_id == by.id]
     else:
         by.require("files.read")
-        named = rows.filter(crew_id=crew_id) if crew_id else rows
-        ids = list(named.values_list("id", flat=True))
-    found = search_index.find(ids, query, LIMIT)
-    files = rows.in_bulk([hit.file_id for hit in found])
+        in_scope = rows.filter(crew_id=crew_id) if crew_id else rows
+        ids = list(in_scope.values_list("id", flat=True))
+    chunk_hits = search_index.find(ids, query, LIMIT)
+    files = rows.in_bulk([hit.file_id for hit in chunk_hits])
     return [
         Hit(
             "file",
@@ -64,7 +63,7 @@ def _of_files(
                 "heading": hit.heading,
             },
         )
-        for hit in found
+        for hit in chunk_hits
         if hit.file_id in files
     ]
 
@@ -72,7 +71,7 @@ def _of_files(
 def _of_journal(
     query: str, scope: str | None, crew_id: str | None, by: Actor
 ) -> list[Hit]:
-    asked = Question(
+    question = Question(
         query=query,
         scope=scope if by.is_agent else None,
         crew_id=crew_id,
@@ -92,7 +91,7 @@ def _of_journal(
                 "via": hit.via,
             },
         )
-        for hit in ranker.ranker().recall(asked, by=by)
+        for hit in ranker.ranker().recall(question, by=by)
     ]
 
 
@@ -119,10 +118,10 @@ def search(
     if not query.strip():
         raise errors.Invalid("query must not be blank.", code="blank_query")
     if crew_id is not None:
-        queries.crew(by, crew_id)
-    both = [
+        workspace_tree.crew(by, crew_id)
+    hits = [
         *_normalised(_of_files(query, scope, crew_id, by)),
         *_normalised(_of_journal(query, scope, crew_id, by)),
     ]
-    both.sort(key=lambda hit: (-hit.score, hit.source))
-    return both[: max(1, min(limit, LIMIT))]
+    hits.sort(key=lambda hit: (-hit.score, hit.source))
+    return hits[: max(1, min(limit, LIMIT))]

@@ -1,4 +1,4 @@
-"""The word index of memory files: chunks in, ranked chunks out."""
+"""The word index of memory files: stores chunks, returns ranked chunks."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def put(file: MemoryFile, text: str) -> None:
             line_start=piece.line_start,
             line_end=piece.line_end,
         )
-        for piece in chunks.cut(text.replace("\x00", " "))
+        for piece in chunks.split(text.replace("\x00", " "))
     )
 
 
 def drop(file: MemoryFile) -> None:
-    """Forget a file's chunks."""
+    """Delete a file's chunks."""
     MemoryChunk.objects.filter(file=file).delete()
 
 
 def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
     """Return the best chunks of the given files: the exact phrase first, terms OR-ed.
 
-    File names are no part of the text. Text of the query is quoted, never grammar.
+    File names are not searched. Words of the query are quoted, never query grammar.
     """
-    asked = tokenizer.split(query)
-    terms = tokenizer.telling(asked)[:TERMS]
+    words = tokenizer.split(query)
+    terms = tokenizer.without_stop_words(words)[:TERMS]
     if not terms or not file_ids:
         return []
-    phrases = [" ".join(asked)] if 2 <= len(asked) <= fulltext.MAX_PHRASE else []
+    phrases = [" ".join(words)] if 2 <= len(words) <= fulltext.MAX_PHRASE else []
     run = _sqlite if fulltext.is_sqlite() else _postgres
     return run(file_ids, [*phrases, *terms], limit)
 
@@ -81,11 +81,11 @@ def _sqlite(file_ids: Sequence[str], terms: list[str], limit: int) -> list[Chunk
 
 
 def _postgres(file_ids: Sequence[str], terms: list[str], limit: int) -> list[ChunkHit]:
-    asked = "phraseto_tsquery('english', journal_fold(%s))"
-    query = " || ".join([asked] * len(terms))
+    phrase_query = "phraseto_tsquery('english', journal_fold(%s))"
+    query = " || ".join([phrase_query] * len(terms))
     phrases = [term for term in terms if " " in term]
     # 33 brings the rank under one, so that the whole phrase comes before single words.
-    boost = "".join([f" + (c.tsv @@ {asked})::int"] * len(phrases))
+    boost = "".join([f" + (c.tsv @@ {phrase_query})::int"] * len(phrases))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608
         " SELECT c.file_id, c.heading, c.text, c.line_start,"

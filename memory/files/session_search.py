@@ -1,7 +1,6 @@
-"""Searching what an agent wrote down in earlier sessions, by words.
+"""Search an agent's own entries of earlier sessions by words, newest first.
 
-A session is what entries of one trace have in common; an entry without a trace belongs
-to none. Only the agent's own entries are searched, newest first.
+A session is a trace id; an entry without a trace belongs to none.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from memory.rules.permissions import Actor
 from memory.tool_registry import Tool, schema
 
 LIMIT: Final = 20
-MOST: Final = 100
+MAX_LIMIT: Final = 100
 _TEXT: Final = {"type": "string"}
 
 
@@ -36,15 +35,15 @@ def search(query: str, *, limit: int = LIMIT, by: Actor) -> list[dict[str, Any]]
     """Return the agent's own entries that hold words of a query, newest first."""
     if not query.strip():
         raise tool_registry.fault("query", "query must not be blank.")
-    wanted = JournalFilter(q=query, agent_id=by.id)
-    rows = queries.filtered(by, wanted).order_by("-ts", "-seq")
-    return [_hit(row) for row in rows[: max(1, min(limit, MOST))]]
+    filters = JournalFilter(q=query, agent_id=by.id)
+    rows = queries.filtered(by, filters).order_by("-ts", "-seq")
+    return [_hit(row) for row in rows[: max(1, min(limit, MAX_LIMIT))]]
 
 
-def _run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    limit = int(given.get("limit") or LIMIT)
-    hits = search(given["query"], limit=limit, by=by)
-    return {"query": given["query"], "hits": hits, "count": len(hits)}
+def _run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    limit = int(arguments.get("limit") or LIMIT)
+    hits = search(arguments["query"], limit=limit, by=by)
+    return {"query": arguments["query"], "hits": hits, "count": len(hits)}
 
 
 TOOL: Final = Tool(
@@ -55,7 +54,7 @@ TOOL: Final = Tool(
     schema=schema(
         ["query"],
         query={**_TEXT, "minLength": 1, "maxLength": 4_000},
-        limit={"type": "integer", "minimum": 1, "maximum": MOST},
+        limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
     ),
     answers=schema(
         ["query", "hits", "count"],

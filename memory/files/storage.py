@@ -1,7 +1,7 @@
-"""Files that cannot escape, tear or race: the only file I/O of the memory tiers.
+"""Safe and atomic file I/O below one root: the only file I/O of the memory tiers.
 
 Everything is opened relative to a directory handle, one segment at a time and never
-through a link, so that nothing swapped in between a check and an open can lead outside.
+through a link, so that nothing swapped between a check and an open can lead outside.
 A write is a temporary sibling, fsync, an atomic rename, and fsync of the folder:
 when it returns, the bytes are on the disk, and a reader sees the old or the new.
 """
@@ -33,29 +33,29 @@ _TEMPORARY: Final = ".crewship-tmp-"
 TEMPORARY_SECONDS: Final = 600
 
 
-class Unsafe(errors.HouseError):
-    """Something in the way is not a plain file or folder of ours."""
+class Unsafe(errors.AppError):
+    """A path is a link, a device, or has a second name."""
 
     code, status, title = "unsafe_path", 409, "Not a plain file"
     sentence = "{label} is not a plain file here, and was not touched."
 
 
-def _refusal(error: OSError, parts: Sequence[str]) -> errors.HouseError:
-    """Return what a failure means: a full disk, or something odd in the way."""
+def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
+    """Return the error for a failure: a full disk, or no plain file."""
     if error.errno in errors.NO_ROOM:
         return errors.StorageFull()
     return Unsafe(label="/".join(parts[-2:]))
 
 
-class Busy(errors.HouseError):
-    """Somebody else has held a file's lock for too long."""
+class Busy(errors.AppError):
+    """Another process has held a file's lock for too long."""
 
     code, status, title = "file_busy", 503, "Busy"
     sentence = "{label} is being written by somebody else; try again."
 
 
 class RootLost(errors.Unavailable):
-    """The folder tree is gone or is another installation's: nothing in it counts."""
+    """The folder tree is missing or is another installation's."""
 
     code = "data_folder_lost"
     sentence = (
@@ -82,7 +82,7 @@ def _check(part: str) -> None:
         raise Unsafe(label="The path")
 
 
-class Vault:
+class FileStore:
     """One folder tree. Paths are tuples of segments below its root.
 
     ``owner`` is the installation whose mark the root must carry. The mark is read
@@ -124,7 +124,7 @@ class Vault:
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, 0o700, dir_fd=handle)
-                        # Or a power cut takes the folder and the file that is in it.
+                        # Otherwise a power cut could lose the new folder.
                         os.fsync(handle)
                 below = os.open(part, _OPEN_DIR, dir_fd=handle)
                 os.close(handle)
@@ -167,7 +167,7 @@ class Vault:
 
     # ── Writing ──────────────────────────────────────────────────────────────
     def write(self, parts: Sequence[str], data: bytes) -> str:
-        """Put bytes in place, durably and atomically; return their SHA-256."""
+        """Write a file durably and atomically; return the SHA-256 of its bytes."""
         try:
             with self._folder(parts[:-1], make=True) as folder:
                 self._refuse_odd(folder, parts[-1])
@@ -187,22 +187,22 @@ class Vault:
             raise Unsafe(label=name)
 
     def _replace(self, folder: int, name: str, data: bytes) -> None:
-        fresh = f"{_TEMPORARY}{secrets.token_hex(8)}"
-        handle = os.open(fresh, _CREATE, 0o600, dir_fd=folder)
+        temporary = f"{_TEMPORARY}{secrets.token_hex(8)}"
+        handle = os.open(temporary, _CREATE, 0o600, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with suppress(FileNotFoundError):
-                os.unlink(fresh, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
             raise
         os.fsync(folder)
 
     def remove(self, parts: Sequence[str]) -> bool:
-        """Take a file away; return whether there was one."""
+        """Remove a file; return whether there was one."""
         try:
             with self._folder(parts[:-1], make=False) as folder:
                 self._refuse_odd(folder, parts[-1])
@@ -215,7 +215,7 @@ class Vault:
         return True
 
     def touch(self, parts: Sequence[str]) -> None:
-        """Make a file young again, so that nobody takes it for abandoned."""
+        """Set a file's time to now, so that it does not count as abandoned."""
         with self._folder(parts[:-1], make=False) as folder:
             os.utime(parts[-1], dir_fd=folder, follow_symlinks=False)
 
@@ -248,12 +248,12 @@ class Vault:
                 yield (*parts, name)
 
     def tidy(self) -> int:
-        """Remove temporaries that a crash left behind; return how many.
+        """Remove temporary files that a crash left behind; return how many.
 
-        Younger ones may belong to a write that is going on.
+        Recent ones may belong to a running write.
         """
         self.check()
-        gone, edge = 0, time.time() - TEMPORARY_SECONDS
+        count, edge = 0, time.time() - TEMPORARY_SECONDS
         for folder, _, names in os.walk(self.root, followlinks=False):
             for name in names:
                 path = Path(folder) / name
@@ -262,8 +262,8 @@ class Vault:
                 with suppress(OSError):
                     if path.lstat().st_mtime < edge:
                         path.unlink()
-                        gone += 1
-        return gone
+                        count += 1
+        return count
 
     # ── Locking ──────────────────────────────────────────────────────────────
     @contextmanager
@@ -271,7 +271,7 @@ class Vault:
         """Hold the lock of one file, across threads and processes; raise Busy.
 
         Lock files live apart from the tree, where agents cannot reach them, under a
-        hash: the name of a lock must not tell whom a file was about.
+        hash: a lock's name must not reveal whom a file is about.
         """
         self._locks.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:

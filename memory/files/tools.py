@@ -1,7 +1,7 @@
-"""The four tools over memory files: schemas, call, answer.
+"""The four tools over memory files: schemas, calls, results.
 
-A fault that a model can act on is a result with ``ok`` false and a sentence that says
-what to do; nothing is raised but for a missing permission of the whole tool.
+An error that a model can act on is a result with ``ok`` false and a sentence that says
+what to do; raised are a missing permission, and outages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memory import tool_registry
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
 from memory.files.storage import RootLost
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.models import Agent
@@ -42,7 +42,7 @@ _SUBJECTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool answers; ``error`` is a code and a sentence when ``ok`` is false."""
+    """A tool's result; ``error`` is a code and a sentence when ``ok`` is false."""
 
     ok: bool
     content: str
@@ -52,7 +52,7 @@ class Result:
 
 # ── Calls ────────────────────────────────────────────────────────────────────
 def owner_of(by: Actor) -> Owner:
-    """Return the agent behind a key as an owner of files."""
+    """Return the calling agent as an owner of files."""
     agents = Agent.objects.select_related("crew__workspace")
     agent = agents.filter(pk=by.id, workspace_id=by.workspace_id).first()
     if agent is None:
@@ -60,56 +60,58 @@ def owner_of(by: Actor) -> Owner:
     return paths.owner_of_agent(agent)
 
 
-def _read(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(given["tier"], given.get("key"))
+def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
+    place = tiers.place(arguments["tier"], arguments.get("key"))
     text = reading.read(owner, place, by=by)
     if not text.exists:
-        held = reading.quarantined(owner, place)
-        return Result(ok=True, content="", metadata={"held": True} if held else {})
-    told = {"source": text.label, "bytes": text.size, "sha256": text.sha256}
+        is_held = reading.quarantined(owner, place)
+        return Result(ok=True, content="", metadata={"held": True} if is_held else {})
+    metadata = {"source": text.label, "bytes": text.size, "sha256": text.sha256}
     if reading.quarantined(owner, place):
-        told["held"] = True
-    return Result(ok=True, content=text.text, metadata=told)
+        metadata["held"] = True
+    return Result(ok=True, content=text.text, metadata=metadata)
 
 
-def _told(done: Written, body: str) -> dict[str, Any]:
-    told: dict[str, Any] = {
-        "source": done.label,
-        "bytes_written": done.size,
-        "sha256": done.sha256,
-        "cap_bytes": done.cap,
-        "cap_pct": round(100 * done.size / done.cap) if done.cap else 0,
+def _metadata(write: WriteResult, body: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "source": write.label,
+        "bytes_written": write.size,
+        "sha256": write.sha256,
+        "cap_bytes": write.cap,
+        "cap_pct": round(100 * write.size / write.cap) if write.cap else 0,
         "search_index_updated": True,
-        "version_id": done.version.id,
+        "version_id": write.version.id,
     }
-    if done.is_nearly_full:
-        told |= {"usage": done.usage, "current_entries": body}
-    return told
+    if write.is_nearly_full:
+        metadata |= {"usage": write.usage, "current_entries": body}
+    return metadata
 
 
-def _done(done: Written, by: Actor) -> Result:
-    content = f"Wrote {done.label}: {done.usage}."
-    body = reading.shown(by.workspace_id, done.body, by)
-    if done.is_nearly_full:
+def _write_result(write: WriteResult, by: Actor) -> Result:
+    content = f"Wrote {write.label}: {write.usage}."
+    body = reading.visible_text(by.workspace_id, write.body, by)
+    if write.is_nearly_full:
         content += (
             " The file is nearly full: consolidate it now and write it with mode "
             f"replace. It holds:\n{prompt_fence.around_json({'text': body})}"
         )
-    return Result(ok=True, content=content, metadata=_told(done, body))
+    return Result(ok=True, content=content, metadata=_metadata(write, body))
 
 
-def _write(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(given["tier"], given.get("key"))
-    mode = WriteMode(given["mode"])
-    named = tuple(given.get("subjects") or ())
-    request = Request(owner, place, given["content"], mode, "tool", subjects=named)
-    return _done(writer.write(request, by=by), by)
+def _write(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
+    place = tiers.place(arguments["tier"], arguments.get("key"))
+    mode = WriteMode(arguments["mode"])
+    subjects = tuple(arguments.get("subjects") or ())
+    request = Request(
+        owner, place, arguments["content"], mode, "tool", subjects=subjects
+    )
+    return _write_result(writer.write(request, by=by), by)
 
 
-def _search(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
-    tier = Tier(given["tier"]) if given.get("tier") else None
-    limit = int(given.get("limit") or reading.LIMIT)
-    found = reading.search(owner, given["q"], by=by, tier=tier, limit=limit)
+def _search(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
+    tier = Tier(arguments["tier"]) if arguments.get("tier") else None
+    limit = int(arguments.get("limit") or reading.LIMIT)
+    result = reading.search(owner, arguments["q"], by=by, tier=tier, limit=limit)
     hits = [
         {
             "source": hit.source,
@@ -118,24 +120,26 @@ def _search(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
             "heading": hit.heading,
             "score": hit.score,
         }
-        for hit in found.hits
+        for hit in result.hits
     ]
-    told: dict[str, Any] = {"query": given["q"], "hits": hits}
-    if found.quarantined:
-        told["quarantined"] = found.quarantined
-    return Result(ok=True, content=json.dumps(told, ensure_ascii=False), metadata=told)
+    content: dict[str, Any] = {"query": arguments["q"], "hits": hits}
+    if result.quarantined:
+        content["quarantined"] = result.quarantined
+    return Result(
+        ok=True, content=json.dumps(content, ensure_ascii=False), metadata=content
+    )
 
 
-def _append_daily(owner: Owner, given: Mapping[str, Any], by: Actor) -> Result:
+def _append_daily(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     now = timezone.now()
-    if not given["entry"].strip():
+    if not arguments["entry"].strip():
         raise tool_registry.fault("entry", "entry must not be blank.")
-    line = f"- {journal.stamp(now)} — {given['entry'].strip()}\n"
+    line = f"- {journal.stamp(now)} — {arguments['entry'].strip()}\n"
     place = tiers.place("daily", now.date().isoformat())
-    named = tuple(given.get("subjects") or ())
+    subjects = tuple(arguments.get("subjects") or ())
     mode = WriteMode.APPEND
-    request = Request(owner, place, line, mode, "tool", subjects=named)
-    return _done(writer.write(request, by=by), by)
+    request = Request(owner, place, line, mode, "tool", subjects=subjects)
+    return _write_result(writer.write(request, by=by), by)
 
 
 _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = {
@@ -147,18 +151,18 @@ _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = 
 
 
 # ── The catalogue ────────────────────────────────────────────────────────────
-class Failed(errors.Conflict):
-    """A tool's own refusal, when whoever asked wants an error and not a result."""
+class ToolFailed(errors.Conflict):
+    """A result with ``ok`` false as an error, for callers of the registry."""
 
     code = "tool_failed"
 
 
 def _run(name: str) -> Run:
-    def run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-        done = call(name, given, by=by)
-        if not done.ok:
-            raise Failed(done.content)
-        return {"ok": True, "content": done.content, "metadata": done.metadata}
+    def run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+        result = call(name, arguments, by=by)
+        if not result.ok:
+            raise ToolFailed(result.content)
+        return {"ok": True, "content": result.content, "metadata": result.metadata}
 
     return run
 
@@ -228,13 +232,13 @@ CATALOGUE: Final = (
 
 
 def offered(by: Actor) -> list[Tool]:
-    """Return the tools over files that a caller has, as they are registered."""
-    registered = [tool_registry.named(tool.name) or tool for tool in CATALOGUE]
+    """Return the registered tools over files that a caller may use."""
+    registered = [tool_registry.find(tool.name) or tool for tool in CATALOGUE]
     return [tool for tool in registered if tool.available(by)]
 
 
 def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
-    """Call a tool for the agent behind ``by``; recoverable faults are results."""
+    """Call a tool for the agent ``by``; recoverable errors are results."""
     by.require("tools.call")
     tools = offered(by)
     tool = next((tool for tool in tools if tool.name == name), None)
@@ -248,20 +252,20 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
         tool_registry.check(name, tool.schema, arguments)
         return _CALLS[name](owner_of(by), arguments, by)
     except (errors.Outage, installation.NotReady, RootLost):
-        # Nothing a model could mend, and an empty text would be believed.
+        # A model cannot act on these, and would believe an empty text.
         raise
-    except errors.HouseError as error:
+    except errors.AppError as error:
         return _refusal(name, error, by)
 
 
-def _refusal(name: str, error: errors.HouseError, by: Actor) -> Result:
-    """Return a refusal as a result: all a model needs is in its content."""
+def _refusal(name: str, error: errors.AppError, by: Actor) -> Result:
+    """Return an error as a result; its content has all a model needs."""
     content = f"{name}: {error.detail}"
     metadata, body = dict(error.fields), error.fields.get("current_entries")
     if body is not None:
-        body = reading.shown(by.workspace_id, str(body), by)
+        body = reading.visible_text(by.workspace_id, str(body), by)
         metadata["current_entries"] = body
-        held = prompt_fence.around_json({"text": body})
-        content += f" {metadata['usage']}. The file holds:\n{held}"
-    told = {"code": error.problem_code, "detail": error.detail}
-    return Result(ok=False, content=content, metadata=metadata, error=told)
+        fenced = prompt_fence.around_json({"text": body})
+        content += f" {metadata['usage']}. The file holds:\n{fenced}"
+    problem = {"code": error.problem_code, "detail": error.detail}
+    return Result(ok=False, content=content, metadata=metadata, error=problem)

@@ -1,4 +1,4 @@
-"""Snapshots of memory files: recorded, read back, compared, pruned.
+"""Versions of memory files: recorded, read, compared, pruned.
 
 The bytes of a version are a blob named by its SHA-256; equal bytes are kept once per
 workspace. A blob is checked against its name on every read.
@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory.files.storage import RootLost, Vault, digest
+from memory.files.storage import FileStore, RootLost, digest
 from memory.installation import identity as installation
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
@@ -32,8 +32,8 @@ KEEP_DAYS: Final = declarations.VERSIONS_RETENTION_DAYS.default
 ORPHAN_AGE: Final = timedelta(hours=1)
 
 
-class BlobDamaged(errors.HouseError):
-    """A version's bytes are gone or are not the bytes that were written."""
+class BlobDamaged(errors.AppError):
+    """A version's blob is missing or has other bytes than were written."""
 
     code, status, title = "blob_damaged", 409, "Version is damaged"
     sentence = "The bytes of this version are {state}; it cannot be shown or restored."
@@ -49,46 +49,46 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a retention pass took away."""
+    """The numbers of deleted versions and blobs."""
 
     versions: int
     blobs: int
 
 
-def blobs() -> Vault:
-    """Return the vault of version blobs."""
+def blobs() -> FileStore:
+    """Return the storage of version blobs."""
     data = Path(settings.DATA_DIR)
-    return Vault(data / "blobs", data / "locks", installation.installation_id())
+    return FileStore(data / "blobs", data / "locks", installation.installation_id())
 
 
 def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
-    """Return where a blob lies below the root of its vault."""
+    """Return a blob's path below the root of the blobs."""
     return workspace_id, sha256[:2], sha256
 
 
 @contextmanager
 def striped(sha256: str) -> Iterator[None]:
-    """Hold the lock that a blob shares with a sixteenth of all the others."""
+    """Hold the lock of a blob; one lock serves a sixteenth of all blobs."""
     with blobs().locked(f"blobs:{sha256[:1]}"):
         yield
 
 
 def keep(workspace_id: str, data: bytes) -> str:
-    """Put bytes into the blob store, durably; return their SHA-256.
+    """Store bytes as a blob, durably; return their SHA-256.
 
-    A blob that is there and whole is made young, so that a collection of orphans that
-    runs before the version is written leaves it alone; a damaged one is written anew.
+    An existing intact blob gets a new time, so that a collection of orphans before the
+    version is stored does not delete it; a damaged one is written again.
     """
     sha256 = digest(data)
     store, parts = blobs(), blob_parts(workspace_id, sha256)
     with striped(sha256):
         try:
-            found = store.read(parts)
+            stored = store.read(parts)
         except RootLost:
             raise
-        except errors.HouseError:
-            found = None
-        if found is not None and found.sha256 == sha256:
+        except errors.AppError:
+            stored = None
+        if stored is not None and stored.sha256 == sha256:
             store.touch(parts)
         else:
             store.write(parts, data)
@@ -99,12 +99,12 @@ def read(version: MemoryVersion) -> bytes:
     """Return a version's bytes; raise BlobDamaged when they changed or are gone."""
     if not version.sha256:
         return b""
-    found = blobs().read(blob_parts(version.workspace_id, version.sha256))
-    if found is None:
+    stored = blobs().read(blob_parts(version.workspace_id, version.sha256))
+    if stored is None:
         raise BlobDamaged(state="missing")
-    if found.sha256 != version.sha256:
+    if stored.sha256 != version.sha256:
         raise BlobDamaged(state="changed")
-    return found.data
+    return stored.data
 
 
 def latest(file: MemoryFile) -> MemoryVersion | None:
@@ -118,7 +118,7 @@ def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
 
 
 def _author(by: Actor) -> dict[str, str | None]:
-    """Return a writer in full, as a version keeps it."""
+    """Return an actor as a version stores it."""
     return {
         "role": by.role.value,
         "workspace_id": by.workspace_id,
@@ -137,13 +137,13 @@ def begin(
     note: str = "",
     subjects: tuple[str, ...] = (),
 ) -> MemoryVersion:
-    """Write down the intention to put bytes in place; None means removing the file.
+    """Store the intention to write bytes as an uncommitted version; None removes.
 
-    The row names the blob before its bytes are there: whoever removes blobs that no
-    version names can never take one that is about to be used.
+    The row refers to the blob before the blob exists: a deletion of unreferenced blobs
+    can never delete one that is about to be used.
     """
     last = file.versions.aggregate(last=Max("number"))["last"] or 0
-    made = MemoryVersion(
+    version = MemoryVersion(
         workspace_id=file.workspace_id,
         file=file,
         number=last + 1,
@@ -156,17 +156,17 @@ def begin(
         note=note[:400],
     )
     text = (data or b"").decode("utf-8", "replace")
-    told = subject_linker.Written(made.pk, (text, file.key, note), subjects)
+    text_row = subject_linker.TextRow(version.pk, (text, file.key, note), subjects)
     with transaction.atomic():
-        made.save(force_insert=True)
-        subject_linker.note(file.workspace_id, "versions", [told])
+        version.save(force_insert=True)
+        subject_linker.note(file.workspace_id, "versions", [text_row])
     if data is not None:
         keep(file.workspace_id, data)
-    return made
+    return version
 
 
 def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
-    """Return a unified comparison of two texts, line by line."""
+    """Return the unified diff of two texts, line by line."""
     old, new = (
         data.decode("utf-8", "replace").splitlines() for data in (before, after)
     )
@@ -178,42 +178,42 @@ def diff(before: bytes, after: bytes, context: int = 3) -> list[DiffLine]:
 def prune(
     workspace_id: str, *, days: int = KEEP_DAYS, newest: int = KEEP_NEWEST
 ) -> Pruned:
-    """Drop old versions; the newest of each file always stay, 0 days keeps for ever.
+    """Delete old versions; the newest of each file always stay, 0 days keeps all.
 
-    Raises vault.RootLost when the folder of the blobs is gone or not ours.
+    Raises RootLost when the folder of the blobs is gone or another installation's.
     """
     blobs().check()
-    gone = 0
+    count = 0
     if days > 0:
         edge = timezone.now() - timedelta(days=days)
         for file in MemoryFile.objects.filter(workspace_id=workspace_id):
-            # An unfinished version is no current one, however high its number.
+            # An uncommitted version is not the newest, however high its number.
             finished = file.versions.filter(committed=True)
             newest_first = finished.order_by("-number").values_list("pk", flat=True)
-            kept = list(newest_first[: max(1, newest)])
+            newest_pks = list(newest_first[: max(1, newest)])
             old = finished.filter(written_at__lt=edge)
-            gone += old.exclude(pk__in=kept).delete()[0]
-    return Pruned(gone, collect_orphans(workspace_id))
+            count += old.exclude(pk__in=newest_pks).delete()[0]
+    return Pruned(count, collect_orphans(workspace_id))
 
 
 def collect_orphans(workspace_id: str) -> int:
-    """Remove blobs that no version names; young ones may be about to be named."""
-    store, gone = blobs(), 0
-    named = set(
+    """Delete blobs that no version refers to, older than ``ORPHAN_AGE``."""
+    store, count = blobs(), 0
+    shas = set(
         MemoryVersion.objects.filter(workspace_id=workspace_id).values_list(
             "sha256", flat=True
         )
     )
     for parts in list(store.walk((workspace_id,))):
         name = parts[-1]
-        if len(name) != 64 or name in named:
+        if len(name) != 64 or name in shas:
             continue
         with striped(name):
             if store.age(parts) > ORPHAN_AGE.total_seconds():
-                gone += store.remove(parts)
-    return gone
+                count += store.remove(parts)
+    return count
 
 
 def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return versions by id, for walking parents without a query each."""
+    """Return versions by id, to follow parents without a query each."""
     return {version.id: version for version in versions}

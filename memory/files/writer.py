@@ -1,9 +1,9 @@
-"""The one hand that writes a memory file, whoever asks.
+"""The only writer of memory files.
 
 permit → cap → scan → lock → intention and blob → atomic rename → version, word index
-and journal in one transaction. Killed between any two steps, the next visit to the file
-finds the intention and finishes it (the bytes are in place) or forgets it (they are
-not, and nobody was told that they were).
+and journal in one transaction. After a kill between any two steps, the next access to
+the file finds the intention and completes it (the bytes are on disk) or deletes it
+(they are not, and the write was not acknowledged).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory.files import (
     versions,
 )
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Incoming, Judgement, Refused
+from memory.files.quarantine import HeldForReview, Incoming, Judgement, WriteRefused
 from memory.files.redaction import Remainder, Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
@@ -33,10 +33,10 @@ from memory.rules.tiers import Place, Tier, WriteMode
 JUDGED_TAIL: Final = 600
 
 
-class TierFull(errors.HouseError):
-    """The file would pass its cap.
+class TierFull(errors.AppError):
+    """The file would exceed its cap.
 
-    The current body comes back, so that the caller can consolidate it and write again
+    The error has the current body, so that an agent can consolidate it and write again
     in the same turn.
     """
 
@@ -48,8 +48,8 @@ class TierFull(errors.HouseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A write that is done: the file's new state."""
+class WriteResult:
+    """The result of a write: the file's new state."""
 
     version: MemoryVersion
     label: str
@@ -71,9 +71,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to write where; ``source`` is the door: tool, operator, import, restore.
+    """What to write where; ``source`` is tool, operator, import or restore.
 
-    ``subjects`` are the people whom the writer says the text is about.
+    ``subjects`` are the people the text is about, as the writer says.
     """
 
     owner: Owner
@@ -115,8 +115,8 @@ def _check_text(request: Request) -> None:
     subject_linker.refuse(request.owner.workspace_id, texts, subjects)
 
 
-def joined(current: str, request: Request) -> str:
-    """Return what a file would hold after a write: appending starts on a new line."""
+def resulting_text(current: str, request: Request) -> str:
+    """Return a file's text after a write; appending starts on a new line."""
     if request.mode is WriteMode.REPLACE:
         return request.text
     gap = "\n" if current and not current.endswith("\n") else ""
@@ -142,11 +142,11 @@ def _check_cap(request: Request, current: str, final: str) -> None:
 
 # ── Scanning ─────────────────────────────────────────────────────────────────
 def _suspect(request: Request, current: str, final: str) -> str:
-    """Return the text to judge.
+    """Return the text to scan.
 
-    The whole resulting body, so that an attack split over two appends is seen. When a
-    person accepted a body that looks bad by itself, what is new is judged with the end
-    of it, or nothing could ever be appended again.
+    The whole resulting body, so that an attack split over two appends is found. When a
+    person accepted a body that the scanner would hold, only its end is scanned with the
+    new text, or nothing could ever be appended again.
     """
     if request.mode is WriteMode.REPLACE or not current:
         return final
@@ -156,7 +156,7 @@ def _suspect(request: Request, current: str, final: str) -> str:
 
 
 def _gate(request: Request, current: str, final: str, by: Actor) -> str:
-    """Let a text pass, redact it, or raise Held or Refused. Returns the final text."""
+    """Return the final text, perhaps redacted, or raise Held or Refused."""
     incoming = Incoming(
         owner=request.owner,
         place=request.place,
@@ -168,78 +168,78 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         subjects=request.subjects,
     )
     if quarantine.is_blocked(incoming):
-        raise Refused(why="this writer is blocked until an operator lifts it.")
+        raise WriteRefused(why="this writer is blocked until an operator lifts it.")
     if quarantine.is_cleared(request.owner.workspace_id, request.text):
         return final
     suspect = _suspect(request, current, final)
-    judged = quarantine.judge(incoming, suspect)
-    if judged.action == "allow":
+    judgement = quarantine.judge(incoming, suspect)
+    if judgement.action == "allow":
         return final
-    if judged.action == "block":
-        raise Refused(why=judged.why)
-    judged = quarantine.aligned(judged, incoming, len(suspect))
-    if judged.action == "redact":
-        left = _redacted(incoming, judged, before(request, current))
-        if left.is_clean:
-            return joined(current, replace(request, text=left.text))
-    held = quarantine.hold(incoming, judged, by=by)
-    raise Held(held_id=held.id, why=judged.why)
+    if judgement.action == "block":
+        raise WriteRefused(why=judgement.why)
+    judgement = quarantine.aligned(judgement, incoming, len(suspect))
+    if judgement.action == "redact":
+        remainder = _redacted(incoming, judgement, preceding_text(request, current))
+        if remainder.is_clean:
+            return resulting_text(current, replace(request, text=remainder.text))
+    held_file = quarantine.hold(incoming, judgement, by=by)
+    raise HeldForReview(held_id=held_file.id, why=judgement.why)
 
 
-def _redacted(incoming: Incoming, judged: Judgement, ahead: str) -> Remainder:
-    """Return what a policy that redacts by itself would let in."""
-    spans = scanner.spans(judged.verdict.findings)
+def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder:
+    """Return the rest that a redacting policy would store."""
+    spans = scanner.spans(judgement.verdict.findings)
     by = Standard.of(incoming)
     return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
 
 
-def before(request: Request, current: str) -> str:
-    """Return what a text is judged together with, up to where it begins."""
+def preceding_text(request: Request, current: str) -> str:
+    """Return the text before a new one, that is scanned together with it."""
     if request.mode is WriteMode.REPLACE or not current:
         return ""
-    ahead = joined(current, replace(request, text=""))
+    ahead = resulting_text(current, replace(request, text=""))
     return ahead[-JUDGED_TAIL:] if scanner.scan(current).is_held else ahead
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────
-def current(owner: Owner, place: Place) -> str:
+def current_text(owner: Owner, place: Place) -> str:
     """Return a file's text as it is on disk, empty when there is none."""
-    found = paths.vault().read(owner.of(place).parts(place))
-    return found.data.decode("utf-8", "replace") if found else ""
+    stored = paths.file_store().read(owner.of(place).parts(place))
+    return stored.data.decode("utf-8", "replace") if stored else ""
 
 
-def write(request: Request, *, by: Actor) -> Written:
+def write(request: Request, *, by: Actor) -> WriteResult:
     """Write a memory file; it is on the disk and in the journal when this returns.
 
-    Raises Forbidden, Invalid, TierFull, Held, Refused, vault.Unsafe or vault.Busy; in
-    each case the file is as it was.
+    Raises Forbidden, Invalid, TierFull, Held, Refused, Unsafe or Busy; in each case the
+    file is unchanged.
     """
     _permit(request, by)
     _check_text(request)
-    # What somebody put there behind our back is judged and versioned as theirs first.
+    # A change on disk by others is scanned and versioned as theirs first.
     reconcile.notice(request.owner, request.place)
-    seen = current(request.owner, request.place)
-    final = _prepare(request, seen, by)
+    present = current_text(request.owner, request.place)
+    final = _prepare(request, present, by)
     owner = request.owner.of(request.place)
-    with paths.vault().locked(owner.path(request.place)):
+    with paths.file_store().locked(owner.path(request.place)):
         file = commit.file_of(owner, request.place)
         reconcile.look(file)
-        now_there = current(request.owner, request.place)
-        if now_there != seen:
-            final = _prepare(request, now_there, by)
+        present_now = current_text(request.owner, request.place)
+        if present_now != present:
+            final = _prepare(request, present_now, by)
         return _put(file, request, final, by)
 
 
-def _prepare(request: Request, seen: str, by: Actor) -> str:
-    final = joined(seen, request)
-    _check_cap(request, seen, final)
-    kept = _gate(request, seen, final, by)
-    if kept != final:
-        _check_cap(request, seen, kept)
-    return kept
+def _prepare(request: Request, present: str, by: Actor) -> str:
+    final = resulting_text(present, request)
+    _check_cap(request, present, final)
+    allowed = _gate(request, present, final, by)
+    if allowed != final:
+        _check_cap(request, present, allowed)
+    return allowed
 
 
-def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
+def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> WriteResult:
     data = final.encode()
     version = versions.begin(
         file,
@@ -250,11 +250,11 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
         subjects=request.subjects,
     )
     commit.step("intention")
-    paths.vault().write(paths.owner_of(file).parts(request.place), data)
+    paths.file_store().write(paths.owner_of(file).parts(request.place), data)
     commit.step("rename")
     commit.settle(file, version, final)
     commit.step("settled")
-    return Written(
+    return WriteResult(
         version=version,
         label=file.label,
         sha256=version.sha256,
@@ -264,22 +264,22 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> Written:
     )
 
 
-def write_released(request: Request, *, by: Actor) -> Written:
+def write_released(request: Request, *, by: Actor) -> WriteResult:
     """Write a text that a person judged: everything as in ``write``, but the scan."""
     _permit(request, by)
     _check_text(request)
     owner = request.owner.of(request.place)
-    with paths.vault().locked(owner.path(request.place)):
+    with paths.file_store().locked(owner.path(request.place)):
         file = commit.file_of(owner, request.place)
         reconcile.look(file)
-        present = current(request.owner, request.place)
-        final = joined(present, request)
+        present = current_text(request.owner, request.place)
+        final = resulting_text(present, request)
         _check_cap(request, present, final)
         return _put(file, request, final, by)
 
 
-def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
-    """Put an old version's bytes back, as a new version, through every check."""
+def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> WriteResult:
+    """Restore an old version as a new one, with every check of a write."""
     text = versions.read(version).decode("utf-8", "replace")
     request = Request(
         paths.owner_of(file),
@@ -293,8 +293,8 @@ def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> Written:
 
 
 def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
-    """Undo one write, if it is still the newest, by putting back what was there."""
-    with paths.vault().locked(owner.path(place)):
+    """Undo one write, if it is still the newest, by restoring its parent."""
+    with paths.file_store().locked(owner.path(place)):
         file = commit.file_of(owner, place)
         reconcile.look(file)
         newest = versions.latest(file)
@@ -304,29 +304,29 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
         before = newest.parent
         note = f"version {newest.number} taken back"
         if before is None or not before.sha256:
-            gone = versions.begin(file, None, by=by, source="undo", note=note)
-            paths.vault().remove(owner.parts(place))
-            commit.settle(file, gone, "")
+            removal = versions.begin(file, None, by=by, source="undo", note=note)
+            paths.file_store().remove(owner.parts(place))
+            commit.settle(file, removal, "")
             return
         data = versions.read(before)
-        back = versions.begin(file, data, by=by, source="undo", note=note)
-        paths.vault().write(owner.parts(place), data)
-        commit.settle(file, back, data.decode("utf-8", "replace"))
+        version = versions.begin(file, data, by=by, source="undo", note=note)
+        paths.file_store().write(owner.parts(place), data)
+        commit.settle(file, version, data.decode("utf-8", "replace"))
 
 
 def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
-    """Take a file away, as a version of its own; return whether there was one."""
+    """Remove a file, as a version of its own; return whether there was one."""
     request = Request(owner, place, "-", WriteMode.REPLACE, source)
     _permit(request, by)
     owner = owner.of(place)
-    with paths.vault().locked(owner.path(place)):
+    with paths.file_store().locked(owner.path(place)):
         file = commit.file_of(owner, place)
         reconcile.look(file)
         if not file.sha256:
             return False
         version = versions.begin(file, None, by=by, source=source)
         commit.step("intention")
-        paths.vault().remove(owner.parts(place))
+        paths.file_store().remove(owner.parts(place))
         commit.step("rename")
         commit.settle(file, version, "")
     return True

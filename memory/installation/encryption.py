@@ -1,7 +1,7 @@
-"""Secrets that must be used again: encrypted with a key outside the database.
+"""Stored secrets, encrypted with a key that is not in the database.
 
-The seal is AES-GCM under ``keys/gateway.key``. Each purpose has a key of its own, made
-from that one, and a seal is bound to its row: moved to another row it does not open.
+AES-GCM with a key derived per purpose from ``keys/gateway.key``. The associated data
+binds a ciphertext to its row: copied to another row it does not decrypt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NONCE_BYTES: Final = 12
 
 
 class Broken(Exception):
-    """A seal does not open: another key, another row, or changed bytes."""
+    """A secret does not decrypt: another key, another row, or changed bytes."""
 
 
 def _cipher(purpose: str, key: bytes) -> AESGCM:
@@ -29,32 +29,32 @@ def _cipher(purpose: str, key: bytes) -> AESGCM:
 
 
 def seal(text: str, *, purpose: str, bound_to: str) -> str:
-    """Return a secret as text that only this installation and this row can open."""
+    """Return a secret encrypted for this installation and this row."""
     nonce = os.urandom(NONCE_BYTES)
     cipher = _cipher(purpose, installation.key("gateway"))
-    closed = cipher.encrypt(nonce, text.encode(), bound_to.encode())
-    return VERSION + base64.b64encode(nonce + closed).decode()
+    ciphertext = cipher.encrypt(nonce, text.encode(), bound_to.encode())
+    return VERSION + base64.b64encode(nonce + ciphertext).decode()
 
 
 def unseal(text: str, *, purpose: str, bound_to: str) -> str:
-    """Return the secret again, or raise Broken."""
+    """Return the decrypted secret, or raise Broken."""
     cipher = _cipher(purpose, installation.key("gateway"))
-    return _opened(cipher, text, bound_to)
+    return _decrypt(cipher, text, bound_to)
 
 
 def opens(key: str, text: str, *, purpose: str, bound_to: str) -> bool:
-    """Whether a key is the one that a secret was sealed with."""
+    """Whether a key is the one that a secret was encrypted with."""
     try:
-        _opened(_cipher(purpose, key.encode()), text, bound_to)
+        _decrypt(_cipher(purpose, key.encode()), text, bound_to)
     except Broken:
         return False
     return True
 
 
-def _opened(cipher: AESGCM, text: str, bound_to: str) -> str:
+def _decrypt(cipher: AESGCM, text: str, bound_to: str) -> str:
     try:
         raw = base64.b64decode(text.removeprefix(VERSION), validate=True)
-        nonce, closed = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
-        return cipher.decrypt(nonce, closed, bound_to.encode()).decode()
+        nonce, ciphertext = raw[:NONCE_BYTES], raw[NONCE_BYTES:]
+        return cipher.decrypt(nonce, ciphertext, bound_to.encode()).decode()
     except (InvalidTag, ValueError):
         raise Broken from None

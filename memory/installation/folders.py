@@ -1,4 +1,4 @@
-"""The folders of an installation, and the first start that marks them."""
+"""The folders of an installation: marking them at first start, and checking them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDERS: Final = ("keys", "files", "blobs")
 
 
 def marks() -> set[str]:
-    """Return the ids in the folders; none or one where all is well."""
+    """Return the installation ids that the folders carry; at most one is right."""
     root = Path(settings.DATA_DIR)
     return {mark for name in FOLDERS if (mark := key_files.mark_of(root / name))}
 
@@ -28,17 +28,17 @@ def _live_files() -> list[str]:
     return list(rows.values_list("path", flat=True)[:SAMPLE])
 
 
-def _stranger() -> str | None:
-    """Return why database and folder cannot be one installation, None when they can."""
-    root, known = Path(settings.DATA_DIR), _live_files()
+def _mismatch() -> str | None:
+    """Return why database and data folder do not match, None when they may."""
+    root, live_files = Path(settings.DATA_DIR), _live_files()
     if len(marks()) > 1:
         return "The folders keys, files and blobs come from different installations."
-    if known and not any((root / "files" / path).is_file() for path in known):
+    if live_files and not any((root / "files" / path).is_file() for path in live_files):
         return (
             "The database knows memory files and the data folder has none of them: set"
             f" CREWSHIP_DATA_DIR to the folder that belongs to it; {WAY_OUT}."
         )
-    is_new = not known and not ChainHead.objects.filter(seq__gt=0).exists()
+    is_new = not live_files and not ChainHead.objects.filter(seq__gt=0).exists()
     if is_new and _has_folders(root / "files", root / "blobs"):
         return (
             "The data folder belongs to another installation, and this database is a"
@@ -54,19 +54,22 @@ def _has_folders(*roots: Path) -> bool:
 
 
 def establish() -> str | None:
-    """Record what is there, when it fits together; return why it does not."""
+    """Record id and keys when database and folders match; else return why not."""
     keys.load_missing()
-    why = _stranger()
-    why = why or next((said for key in KEYS if (said := keys.untrue(key))), None)
-    if why:
-        return why
-    found = marks()
+    reason = _mismatch()
+    reason = reason or next(
+        (fault_of_key for key in KEYS if (fault_of_key := keys.recording_fault(key))),
+        None,
+    )
+    if reason:
+        return reason
+    mark_ids = marks()
     with transaction.atomic():
-        name = found.pop() if found else ids.make("inst")
+        name = mark_ids.pop() if mark_ids else ids.make("inst")
         row, is_ours = Installation.objects.get_or_create(
             number=ONLY, defaults={"installation_id": name}
         )
-        # Another process that began at the same moment waits for this row.
+        # Another process that starts at the same time waits for this row.
         if is_ours:
             keys.make_missing()
             mark_folders(Path(settings.DATA_DIR), row.installation_id)
@@ -85,15 +88,15 @@ step: Callable[[str], None] = _no_step
 
 
 def mark_folders(root: Path, installation_id: str) -> None:
-    """Put the id into the folders of a data folder, made where they are not."""
+    """Write the id into the folders of a data folder, creating missing ones."""
     for name in FOLDERS:
         if key_files.mark_of(root / name) != installation_id:
             key_files.replace(root / name / key_files.MARK, installation_id)
 
 
-# ── Whether they are ours ─────────────────────────────────────────────────────
-def look(path: Path) -> tuple[object, ...]:
-    """Return what shows that a folder and its mark are the ones looked at before."""
+# ── Checks ───────────────────────────────────────────────────────────────────
+def signature(path: Path) -> tuple[object, ...]:
+    """Return path, inodes and times of a folder and its mark, to detect changes."""
     folder, mark = path.stat(), (path / key_files.MARK).stat()
     return (
         *(path, folder.st_dev, folder.st_ino, folder.st_mtime_ns),
@@ -102,7 +105,7 @@ def look(path: Path) -> tuple[object, ...]:
 
 
 def _missing_trees(root: Path) -> list[str]:
-    """Return the workspaces with files whose whole folder is gone."""
+    """Return the slugs of workspaces that have files and no folder."""
     rows = MemoryFile.objects.exclude(sha256="").order_by()
     slugs = rows.values_list("workspace__slug", flat=True).distinct()
     return sorted(slug for slug in slugs if not (root / slug).is_dir())
@@ -118,14 +121,14 @@ def fault(name: str, installation_id: str) -> str | None:
             f" not mounted?); {WAY_OUT}."
         )
     if mark != installation_id:
-        whose = "belongs to another installation" if mark else "is not marked as ours"
+        state = "belongs to another installation" if mark else "is not marked as ours"
         return (
-            f"The folder {name} of the data folder {whose}: set CREWSHIP_DATA_DIR to"
+            f"The folder {name} of the data folder {state}: set CREWSHIP_DATA_DIR to"
             f" the folder of this installation; {WAY_OUT}."
         )
-    if name == "files" and (gone := _missing_trees(path)):
+    if name == "files" and (slugs := _missing_trees(path)):
         return (
-            f"The database knows memory files of {len(gone)} workspaces that have no"
+            f"The database knows memory files of {len(slugs)} workspaces that have no"
             f" folder below files any more: bring them back; {WAY_OUT}."
         )
     return None

@@ -1,9 +1,9 @@
-"""Which installation this is: its id, its keys, and whether the data folder is its own.
+"""The installation's id and keys, and whether the data folder belongs to it.
 
 The database holds the id and a fingerprint of each key; the folders ``keys``, ``files``
-and ``blobs`` carry the id in a file. While they disagree nothing is written: a foreign
-folder would make memory look removed, and a foreign key would break the chain for good.
-Keys are made here, at a true first start only: never where something stands on one.
+and ``blobs`` carry the id in a file. While they disagree nothing is written: with a
+foreign folder memory files would look removed, and a foreign key would break the chain
+for good. Keys are created at a true first start only, never while data depends on one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory.installation.keys import BY_NAME, register_check, register_witness
 from memory.models import Installation
 from memory.rules import errors
 
-# How long an answer about keys counts; the folders are looked at every time.
+# How long a check of the keys is valid; the folders are checked every time.
 CHECK_SECONDS = 3.0
 
 __all__ = [
@@ -48,7 +48,7 @@ class NotReady(errors.Unavailable):
 
 @dataclass(slots=True)
 class _State:
-    """What this process knows."""
+    """The result of this process's last check."""
 
     installation_id: str = ""
     keys_problem: str | None = None
@@ -61,7 +61,7 @@ _lock = threading.RLock()
 
 
 def forget() -> None:
-    """Look again at the next question."""
+    """Forget the last check; the next call checks again."""
     global _state
     with _lock:
         _state = _State()
@@ -77,9 +77,9 @@ def _refresh() -> None:
         keys.load_missing()
         _state.keys_problem = keys.mismatch(row.installation_id)
         if _state.keys_problem is not None:
-            # Keys from another folder: the folder is what there is to say.
-            said = folders.fault("keys", row.installation_id)
-            _state.keys_problem = said or _state.keys_problem
+            # When the whole folder is foreign, that is the message to give.
+            folder_fault = folders.fault("keys", row.installation_id)
+            _state.keys_problem = folder_fault or _state.keys_problem
 
 
 def _is_fresh() -> bool:
@@ -90,11 +90,11 @@ def _is_fresh() -> bool:
 def keys_problem() -> str | None:
     """Return what is wrong with the keys, None when they are those on record.
 
-    A database that does not answer, or has no tables yet, says nothing about keys.
+    Errors of the database, and missing tables, are not problems of the keys.
     """
     if _is_fresh():
         return _state.keys_problem
-    # Whoever has an answer goes on with it while another thread looks.
+    # While another thread checks, the previous answer is used.
     if not _lock.acquire(blocking=_state.checked_at is None):
         return _state.keys_problem
     try:
@@ -112,15 +112,15 @@ def keys_problem() -> str | None:
 
 
 def folder_problem() -> str | None:
-    """Return what is wrong with the data folder; a few looks at the disk, no more."""
+    """Return what is wrong with the data folder; costs a few ``stat`` calls."""
     if not _state.installation_id:
         return None
     for name in FOLDERS:
         try:
-            now = folders.look(Path(settings.DATA_DIR) / name)
+            signature = folders.signature(Path(settings.DATA_DIR) / name)
         except OSError:
-            now = ()
-        if now and _state.folders.get(name) == now:
+            signature = ()
+        if signature and _state.folders.get(name) == signature:
             continue
         try:
             fault = folders.fault(name, _state.installation_id)
@@ -129,12 +129,12 @@ def folder_problem() -> str | None:
         if fault is not None:
             _state.folders.pop(name, None)
             return fault
-        _state.folders[name] = now
+        _state.folders[name] = signature
     return None
 
 
 def problem() -> str | None:
-    """Return why nothing may be written, None when all is as it should be."""
+    """Return why nothing may be written, None when keys and folders are right."""
     return keys_problem() or folder_problem()
 
 

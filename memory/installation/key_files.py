@@ -1,7 +1,7 @@
-"""Secrets and installation marks on disk: written whole, for this account alone.
+"""Key and mark files: written atomically, readable by this account only.
 
-No Django here: the settings read keys before Django is there, and the storage of memory
-files compares marks.
+Without Django: the settings read keys before Django is loaded, and the storage of
+memory files compares marks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 MARK: Final = "installation.id"
-OTHERS: Final = 0o077
+GROUP_AND_OTHERS: Final = 0o077
 _FINGERPRINT: Final = b"crewship key fingerprint v1\x00"
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MARK_BYTES: Final = 100
@@ -31,29 +31,29 @@ def read(path: Path) -> str:
 
 
 def make(path: Path, text: str) -> str:
-    """Put a text into a new file; return what is there, ours or another process's.
+    """Create a file; return its content, written by this or by another process.
 
-    A hard link appears whole or not at all, so that of two processes one wins.
+    Creating a hard link is atomic, so that of two processes one wins.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(fresh, text)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(temporary, text)
     try:
-        os.link(fresh, path)
+        os.link(temporary, path)
         _sync(path.parent)
     except FileExistsError:
         pass
     finally:
-        fresh.unlink()
+        temporary.unlink()
     return read(path)
 
 
 def replace(path: Path, text: str) -> None:
-    """Put a text into a file, in place of what was there."""
+    """Replace a file's content atomically."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(fresh, text)
-    fresh.replace(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    _write(temporary, text)
+    temporary.replace(path)
     _sync(path.parent)
 
 
@@ -74,12 +74,12 @@ def _sync(folder: Path) -> None:
 
 
 def fingerprint(name: str, key: str, installation_id: str) -> str:
-    """Return a digest that tells two keys apart and gives neither away."""
+    """Return a digest that tells keys apart without revealing them."""
     message = _FINGERPRINT + f"{installation_id}\x00{name}".encode()
     return hmac.digest(key.encode(), message, "sha256").hex()
 
 
-# ── Whose folder it is ───────────────────────────────────────────────────────
+# ── Marks ────────────────────────────────────────────────────────────────────
 def mark_in(folder: int) -> str:
     """Return the installation id in a folder, by its handle; empty without one."""
     try:
@@ -102,7 +102,7 @@ def mark_of(folder: Path) -> str:
         os.close(handle)
 
 
-# ── Who can read it ──────────────────────────────────────────────────────────
+# ── File modes ───────────────────────────────────────────────────────────────
 def _paths(folder: Path) -> Iterator[Path]:
     yield folder
     for below, folders, names in os.walk(folder, followlinks=False):
@@ -110,20 +110,20 @@ def _paths(folder: Path) -> Iterator[Path]:
 
 
 def tighten(paths: Iterator[Path]) -> Path | None:
-    """Take every right of other accounts away; return the first path that resists.
+    """Remove the rights of group and others; return the first path where that fails.
 
-    A path that is gone meanwhile, or a link, is passed over.
+    Links, and paths that are gone meanwhile, are skipped.
     """
     for path in paths:
         with suppress(FileNotFoundError):
             facts = path.lstat()
-            if stat.S_ISLNK(facts.st_mode) or not facts.st_mode & OTHERS:
+            if stat.S_ISLNK(facts.st_mode) or not facts.st_mode & GROUP_AND_OTHERS:
                 continue
             try:
-                path.chmod(stat.S_IMODE(facts.st_mode) & ~OTHERS)
+                path.chmod(stat.S_IMODE(facts.st_mode) & ~GROUP_AND_OTHERS)
             except PermissionError:
                 return path
-            if path.lstat().st_mode & OTHERS:
+            if path.lstat().st_mode & GROUP_AND_OTHERS:
                 return path
     return None
 
@@ -134,10 +134,10 @@ def tighten_folder(folder: Path) -> Path | None:
 
 
 def readable_by_others(folder: Path) -> Path | None:
-    """Return the first path of a folder that another account may open, if any."""
+    """Return the first path of a folder with rights for group or others, if any."""
     for path in _paths(folder):
         with suppress(FileNotFoundError):
             mode = path.lstat().st_mode
-            if not stat.S_ISLNK(mode) and mode & OTHERS:
+            if not stat.S_ISLNK(mode) and mode & GROUP_AND_OTHERS:
                 return path
     return None

@@ -1,4 +1,4 @@
-"""The keys of an installation: where they are, and what stands on them."""
+"""The keys of an installation: where they are, and what depends on them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ WAY_OUT: Final = "manage.py adopt_data_folder says what giving it up would cost"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One secret: its name, its setting, its file, and what stands on it."""
+    """One secret: its name, its setting, its file, and what depends on it."""
 
     name: str
     setting: str
-    stands: str
+    dependents: str
 
     @property
     def file(self) -> str:
@@ -45,7 +45,7 @@ KEYS: Final = (
 )
 BY_NAME: Final = {key.name: key for key in KEYS}
 
-# Whether a key opens what was closed with it: None when nothing was.
+# Whether a key fits the data that was made with it; None when there is no such data.
 Witness = Callable[[str], bool | None]
 # What else can be wrong with a key, as a sentence.
 Check = Callable[[], str | None]
@@ -54,7 +54,7 @@ _checks: list[Check] = []
 
 
 def register_witness(name: str, witness: Witness) -> None:
-    """Say how a key is tried on what stands on it; called at start-up."""
+    """Register how a key is tested on the data that depends on it; at start-up."""
     witnesses = _witnesses.setdefault(name, [])
     if witness not in witnesses:
         witnesses.append(witness)
@@ -74,7 +74,7 @@ def value(key: Key) -> str:
 
 
 def path_of(key: Key) -> Path:
-    """Return where a key's file is, there or not."""
+    """Return the path of a key's file, whether it exists or not."""
     return Path(settings.DATA_DIR) / "keys" / key.file
 
 
@@ -85,21 +85,21 @@ def _use(key: Key, text: str) -> None:
 
 
 def load_missing() -> None:
-    """Take up keys that another process has made since this one began."""
+    """Load keys that another process has created since this one started."""
     for key in KEYS:
         if not value(key) and (text := key_files.read(path_of(key))):
             _use(key, text)
 
 
 def make_missing() -> None:
-    """Make the keys that are nowhere; of two processes that do, one wins."""
+    """Create the missing keys; of two processes that do, one wins."""
     for key in KEYS:
         if not value(key):
             _use(key, key_files.make(path_of(key), secrets.token_urlsafe(48)))
 
 
 def chain_witness(key: str) -> bool | None:
-    """Try the journal key on the signed ends of the chains."""
+    """Test the journal key on the signed heads of the chains."""
     heads = list(ChainHead.objects.filter(seq__gt=0)[:SAMPLE])
     if not heads:
         return None
@@ -114,59 +114,59 @@ def chain_witness(key: str) -> bool | None:
 register_witness("journal", chain_witness)
 
 
-def untrue(key: Key) -> str | None:
+def recording_fault(key: Key) -> str | None:
     """Return why a key may not be recorded or made, None when it may."""
-    here = value(key)
-    answers = [witness(here) for witness in _witnesses.get(key.name, ())]
-    opens = [answer for answer in answers if answer is not None]
-    if not opens or (here and any(opens)):
+    secret = value(key)
+    answers = [witness(secret) for witness in _witnesses.get(key.name, ())]
+    matches = [answer for answer in answers if answer is not None]
+    if not matches or (secret and any(matches)):
         return None
-    if not here:
+    if not secret:
         return (
-            f"keys/{key.file} is missing and {key.stands} stand on it: bring it back"
-            f" (or set {key.variable}); {WAY_OUT}."
+            f"keys/{key.file} is missing and {key.dependents} stand on it: bring it"
+            f" back (or set {key.variable}); {WAY_OUT}."
         )
     return (
-        f"keys/{key.file} (or {key.variable}) is not the key that {key.stands} were"
+        f"keys/{key.file} (or {key.variable}) is not the key that {key.dependents} were"
         f" made with: bring that one back; {WAY_OUT}."
     )
 
 
 def differing(installation_id: str) -> list[Key]:
-    """Return the keys that are not those on record; one without a record is missing."""
-    known = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
+    """Return the keys that differ from those on record, or are missing."""
+    fingerprints = dict(KeyFingerprint.objects.values_list("name", "fingerprint"))
     return [
         key
         for key in KEYS
         if not value(key)
-        or known.get(key.name)
+        or fingerprints.get(key.name)
         != key_files.fingerprint(key.name, value(key), installation_id)
     ]
 
 
-def _listed(wrong: list[Key]) -> str:
-    """Return which keys are not here, and which are here and are others."""
-    told = []
-    for say, some in (
-        ("missing here", [key for key in wrong if not value(key)]),
-        ("not the key on record", [key for key in wrong if value(key)]),
+def _differences(keys: list[Key]) -> str:
+    """Return which keys are missing and which differ, as a phrase."""
+    parts = []
+    for label, group in (
+        ("missing here", [key for key in keys if not value(key)]),
+        ("not the key on record", [key for key in keys if value(key)]),
     ):
-        if some:
-            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in some)
-            told.append(f"{names} {'is' if len(some) == 1 else 'are each'} {say}")
-    return "; ".join(told)
+        if group:
+            names = ", ".join(f"keys/{key.file} ({key.variable})" for key in group)
+            parts.append(f"{names} {'is' if len(group) == 1 else 'are each'} {label}")
+    return "; ".join(parts)
 
 
 def mismatch(installation_id: str) -> str | None:
     """Return how the keys differ from those on record, None when they do not."""
-    wrong = differing(installation_id)
-    if wrong:
-        return f"{_listed(wrong)}: bring back what was there; {WAY_OUT}."
-    return next((said for check in _checks if (said := check()) is not None), None)
+    keys = differing(installation_id)
+    if keys:
+        return f"{_differences(keys)}: bring back what was there; {WAY_OUT}."
+    return next((reason for check in _checks if (reason := check()) is not None), None)
 
 
 def record(installation_id: str) -> None:
-    """Write down the fingerprints of the keys that this process has."""
+    """Store the fingerprints of the keys that this process has."""
     for key in KEYS:
         KeyFingerprint.objects.update_or_create(
             name=key.name,

@@ -1,7 +1,7 @@
-"""Which version of the schema the database has, and whether this code knows it.
+"""Whether this code knows all migrations that the database has.
 
-A database that a newer version has migrated is read as well as may be, and never
-written: columns and rules that this code does not know would be broken silently.
+A database that a newer version has migrated is read but never written: columns and
+rules that this code does not know would be broken silently.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from memory.rules import errors
 
-OURS: Final = frozenset({"memory", "episodic", "gdpr"})
-LOOK_SECONDS: Final = 10.0
+APPS: Final = frozenset({"memory", "episodic", "gdpr"})
+CHECK_SECONDS: Final = 10.0
 
 
 class Newer(errors.Outage):
@@ -33,31 +33,33 @@ class Newer(errors.Outage):
 
 
 @cache
-def _known() -> frozenset[tuple[str, str]]:
+def _code_migrations() -> frozenset[tuple[str, str]]:
     """Return the migrations of this code, and those that they replace."""
     migrations = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    replaced = [name for one in migrations.values() for name in one.replaces]
+    replaced = [
+        name for migration in migrations.values() for name in migration.replaces
+    ]
     return frozenset([*migrations, *replaced])
 
 
 def unknown() -> list[str]:
-    """Return the migrations of ours that the database has and this code does not."""
+    """Return the applied migrations of these apps that this code does not have."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted(
         f"{app}.{name}"
         for app, name in applied
-        if app in OURS and (app, name) not in _known()
+        if app in APPS and (app, name) not in _code_migrations()
     )
 
 
 def refusal(names: list[str]) -> Newer:
     """Return the error that names the migrations, the first three of them."""
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return Newer(migrations=", ".join(names[:3]) + more)
+    suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return Newer(migrations=", ".join(names[:3]) + suffix)
 
 
 class Guard:
-    """Looks at most every ten seconds: a newer version may start beside this one."""
+    """Checks every ten seconds: a newer version may migrate while this one runs."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -70,14 +72,14 @@ class Guard:
             names = unknown()
             with self._lock:
                 self._unknown = names
-                self._next = time.monotonic() + LOOK_SECONDS
+                self._next = time.monotonic() + CHECK_SECONDS
         if self._unknown:
             raise refusal(self._unknown)
 
     def look_again_at(self, moment: float) -> None:
-        """Forget what was seen, and look at a moment of the monotonic clock."""
+        """Forget the last check; check again at a moment of the monotonic clock."""
         self._unknown, self._next = [], moment
 
 
-# Asked before every append to the journal, and so before every write.
+# Called before every append to the journal, and so before every write.
 guard = Guard()

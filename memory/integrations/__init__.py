@@ -1,7 +1,12 @@
-"""Whether this installation keeps what its wires promise, tried on itself.
+"""Other systems' clients and contracts, one folder each, over our own services.
 
-``stand`` is a workspace that is made for one run and removed after it, with a server of
-this very application on a loopback port. ``wires`` hold the promises: a sentence, and
-the requests that try it, without any client's code. ``runs`` carries them out as a job,
-keeps the results and tells of them.
+A folder holds an ``integration.py`` with an ``INTEGRATION``: its name, how to connect,
+its routes and its self-test. To add one, copy a folder (``langgraph`` is the smallest
+with routes, schemas and filters) and change the name and the addresses in it. It is
+then mounted, throttled, limited, listed on the page and tested; put its name into
+``registry.ORDER`` if it should not come last.
+
+``base`` is what they share, ``registry`` finds them, ``selftest_server`` and
+``selftest_runs`` try what each promises on this installation. ``agent_tools``,
+``provider_tools`` and ``turn_memories`` serve agents over our own API and MCP.
 """

@@ -21,15 +21,15 @@ from memory.tool_registry import Run, Tool, schema
 from memory.workspace_settings.declarations import TOOLS_REQUIRE_USER
 
 
-def _append(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+def _append(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     """Append an entry in the caller's name."""
     new = NewEntry(
-        entry_type=given["entry_type"],
-        summary=given["summary"],
-        severity=Severity(given.get("severity") or Severity.INFO),
-        payload=given.get("payload") or {},
-        refs=given.get("refs") or {},
-        subjects=tuple(given.get("subjects") or ()),
+        entry_type=arguments["entry_type"],
+        summary=arguments["summary"],
+        severity=Severity(arguments.get("severity") or Severity.INFO),
+        payload=arguments.get("payload") or {},
+        refs=arguments.get("refs") or {},
+        subjects=tuple(arguments.get("subjects") or ()),
     )
     row = journal.append(new, by=by)
     return {
@@ -53,7 +53,7 @@ JOURNAL_APPEND: Final = Tool(
             "memory.recorded is recalled by meaning later.",
         },
         summary={"type": "string", "minLength": 1},
-        severity={"type": "string", "enum": [one.value for one in Severity]},
+        severity={"type": "string", "enum": [level.value for level in Severity]},
         payload={"type": "object"},
         refs={"type": "object"},
         subjects={
@@ -83,7 +83,7 @@ NO_USER: Final = (
 
 
 class EndUserRequired(errors.NotFound):
-    """The workspace keeps end users apart, and the request names none."""
+    """The workspace requires an end user, and the request names none."""
 
     code = "end_user_required"
     sentence = (
@@ -92,41 +92,46 @@ class EndUserRequired(errors.NotFound):
     )
 
 
-def remembering(by: Actor) -> Executor:
+def executor_for(by: Actor) -> Executor:
     """Return the executor of the tools, bound to an agent and to its end user.
 
-    The scope is all that a key issued for one end user opens, so behind it the agent's
-    own rights hold.
+    The scope already limits a key that is issued for one end user, so the store acts
+    with the agent's own rights.
     """
     return Executor(RecordStore(replace(by, only_end_user=False)), scope_of(by))
 
 
 def scope_of(by: Actor) -> dict[str, str]:
-    """Return the scope of an agent's memories, or of those about its end user."""
+    """Return the scope of an agent's memories; with an end user, of those about it."""
     scope = {"workspace_id": by.workspace_id, "agent_id": by.id}
     return scope | {"user_id": by.end_user} if by.end_user else scope
 
 
 def has_memories(by: Actor) -> bool:
-    """Whether a caller has the tools over memories; some workspaces want a user."""
+    """Return whether a caller has the tools over memories.
+
+    Some workspaces require an end user for them.
+    """
     required = workspace_settings.value(by.workspace_id, TOOLS_REQUIRE_USER)
     return bool(by.end_user) or not required
 
 
-def call_by_name(name: str, given: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
-    """Call a tool over records by its name; a refusal is an error that names it."""
+def call_by_name(
+    name: str, arguments: Mapping[str, Any], *, by: Actor
+) -> dict[str, Any]:
+    """Call a tool over records by name; errors name the tool."""
     by.require("tools.call")
     if not has_memories(by):
         raise EndUserRequired
-    tool = tool_registry.named(name)
+    tool = tool_registry.find(name)
     if tool is None or tool not in RECORDS:
-        return remembering(by).execute(None, given)
-    return tool_registry.call(tool, given, by=by)
+        return executor_for(by).execute(None, arguments)
+    return tool_registry.call(tool, arguments, by=by)
 
 
-def _of_records(one: Descriptor) -> Run:
-    def run(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-        return remembering(by).execute(one, given)
+def _of_records(descriptor: Descriptor) -> Run:
+    def run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+        return executor_for(by).execute(descriptor, arguments)
 
     return run
 
@@ -142,17 +147,17 @@ _TITLES: Final = {
 _CHANGING: Final = ("memory__remember", "memory__forget", "memory__revise")
 
 
-def _tool(one: Descriptor) -> Tool:
-    changes = one.name in _CHANGING
-    forgets = one.name == "memory__forget"
+def _tool(descriptor: Descriptor) -> Tool:
+    changes = descriptor.name in _CHANGING
+    forgets = descriptor.name == "memory__forget"
     return Tool(
-        name=one.name,
-        title=_TITLES[one.name],
-        description=one.description + NO_USER,
-        schema=one.input_schema,
-        answers=one.output_schema,
+        name=descriptor.name,
+        title=_TITLES[descriptor.name],
+        description=descriptor.description + NO_USER,
+        schema=descriptor.input_schema,
+        answers=descriptor.output_schema,
         needs=("tools.call", "memories.write" if changes else "memories.read"),
-        run=_of_records(one),
+        run=_of_records(descriptor),
         reads_only=not changes,
         destructive=forgets,
         idempotent=forgets,
@@ -171,7 +176,10 @@ def descriptors(by: Actor) -> list[Descriptor]:
         by.require("memories.read")
     if by.is_agent and not has_memories(by):
         return []
-    return [replace(one, description=one.description + NO_USER) for one in DESCRIPTORS]
+    return [
+        replace(descriptor, description=descriptor.description + NO_USER)
+        for descriptor in DESCRIPTORS
+    ]
 
 
 def install() -> None:

@@ -1,10 +1,10 @@
-"""What all dialects share: a request as a call, an answer, and how to say no.
+"""What integrations share: their description, a request as a call, error responses.
 
 A handler takes a ``Call`` and returns JSON, or an ``Answer`` when the status is not
-200. It raises the house's errors; the dialect's ``refuse`` turns them into its own
-shape. The roof knocks for it: it matches the address with and without a slash, reads
-JSON strictly (on DELETE too), turns the credential into an actor, counts the request,
-and only then calls.
+200. It raises errors of ``memory.rules.errors``; the dialect's ``refuse`` turns them
+into its own shape. Before a handler is called, ``crewship_memory/integrations.py``
+matches the address with and without a slash, reads JSON strictly (on DELETE too), turns
+the credential into an actor and counts the request.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from memory.accounts import api_keys
+from memory.integrations.selftest_server import Selftest
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -26,7 +27,7 @@ BEARERS: Final = ("bearer", "token", "api-key")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: ``data`` None is an empty body."""
+    """A response; ``data`` None is an empty body."""
 
     data: Any = None
     status: int = 200
@@ -35,22 +36,23 @@ class Answer:
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One request. ``named`` are the parts of the address, ``body`` the JSON or None.
+    """One request.
 
-    ``kept`` is where a dialect's own ``authenticate`` leaves what its handlers need.
+    ``path_params`` are the ``<name>`` parts of the route, ``body`` the JSON or None.
+    A dialect's own ``authenticate`` leaves what its handlers need in ``state``.
     """
 
     method: str
-    named: Mapping[str, str]
+    path_params: Mapping[str, str]
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Any = None
     actor: Actor | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
 
     @property
     def by(self) -> Actor:
-        """Who asks; an open route has nobody."""
+        """The authenticated actor; Unauthenticated on an open route."""
         if self.actor is None:
             raise errors.Unauthenticated
         return self.actor
@@ -59,8 +61,8 @@ class Call:
         """Return the body as a model, or raise Invalid without repeating the body."""
         return parse(model, {} if self.body is None else self.body)
 
-    def ask(self, model: type[M]) -> M:
-        """Return the query parameters as a model; unknown ones are the model's call."""
+    def read_query(self, model: type[M]) -> M:
+        """Return the query parameters as a model, or raise Invalid."""
         return parse(model, dict(self.query))
 
 
@@ -71,8 +73,9 @@ Handler = Callable[[Call], Any]
 class Route:
     """One address below the prefix, like ``v1/memories/<id>``; ``<path:x>`` may hold /.
 
-    The first route that fits wins, so fixed names come before ``<id>``. An open route
-    asks for no credential. ``body_bytes`` is its limit where it is not the dialect's.
+    The first route that matches wins, so fixed names come before ``<id>``. An open
+    route needs no credential. ``body_bytes`` is its limit where it is not the
+    dialect's.
     """
 
     path: str
@@ -82,29 +85,54 @@ class Route:
 
 
 def bearer(call: Call) -> Actor | None:
-    """Return the actor of a key of ours, in any way clients send one."""
+    """Return the actor of one of our keys, in any header clients send one in."""
     token = token_of(call.headers)
     return api_keys.authenticate(token) if token else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """A wire: ``refuse`` gives an error its shape, ``authenticate`` finds who asks.
+    """Another system's HTTP API: its prefix, routes and shape of errors.
 
+    ``refuse`` turns an error into a response, ``authenticate`` a request into an actor.
     ``reads_first`` reads the body before the credential: for one that is in the body.
     Then a body of more than 64 KiB is read only where ``is_known`` finds a key that
     works in the headers or in the first 64 KiB.
     """
 
-    name: str
     prefix: str
     routes: tuple[Route, ...]
-    refuse: Callable[[errors.HouseError], Answer]
+    refuse: Callable[[errors.AppError], Answer]
     authenticate: Callable[[Call], Actor | None] = bearer
     reads_first: bool = False
     is_known: Callable[[Mapping[str, str], bytes], bool] | None = None
     body_bytes: int = 1024 * 1024
     body_values: int = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integration:
+    """One folder of this package, as the registry and the page know it.
+
+    ``address`` is what the page shows; ``dialect`` is None where nothing is mounted
+    for it (MCP and PromptKit's tools have addresses of their own). ``client`` names the
+    versions it is tested with. ``snippets`` are titles and texts with ``{url}``, the
+    address of the installation. ``key_of`` says whose key its clients send.
+    """
+
+    name: str
+    title: str
+    address: str
+    client: str
+    summary: str
+    snippets: Mapping[str, str]
+    selftest: Selftest
+    dialect: Dialect | None = None
+    key_of: Literal["agent", "user"] = "agent"
+
+    def snippets_for(self, url: str) -> list[tuple[str, str]]:
+        """Return the snippets for an address, with their titles."""
+        return [(title, text.format(url=url)) for title, text in self.snippets.items()]
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
@@ -117,7 +145,7 @@ def token_of(headers: Mapping[str, str]) -> str | None:
 
 
 def parse(model: type[M], value: object) -> M:
-    """Return a value as a model; what was sent is never repeated."""
+    """Return a value as a model, or raise Invalid; the value is never echoed."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -130,47 +158,47 @@ def parse(model: type[M], value: object) -> M:
             for fault in error.errors(include_url=False, include_input=False)[:20]
         ]
     first = faults[0]
-    where = first["field"] or "body"
-    raise errors.Invalid(f"{where}: {first['message']}", errors=faults)
+    field_path = first["field"] or "body"
+    raise errors.Invalid(f"{field_path}: {first['message']}", errors=faults)
 
 
 def agent_only(by: Actor, action: str) -> Actor:
-    """Return an agent that may act; a person's key has no memory of its own here."""
+    """Return the actor if it is an agent that may act, or raise Forbidden."""
     if not by.is_agent:
-        detail = "This wire serves agents: use an agent's key."
+        detail = "This connection serves agents: use an agent's key."
         raise errors.Forbidden(detail, code="agent_only")
     by.require(action)
     return by
 
 
 def moment(value: datetime) -> str:
-    """Return a time in UTC with three digits and Z, as all dialects want it."""
+    """Return a time in UTC with milliseconds and Z, as all dialects write it."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-# ── Saying no ────────────────────────────────────────────────────────────────
-def headers_of(error: errors.HouseError) -> dict[str, str]:
+# ── Errors ───────────────────────────────────────────────────────────────────
+def headers_of(error: errors.AppError) -> dict[str, str]:
     """Return Retry-After in whole seconds, WWW-Authenticate and Allow where due."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     if error.status == errors.TooMany.status:
-        found["Retry-After"] = str(error.fields.get("retry_after", 1))
+        headers["Retry-After"] = str(error.fields.get("retry_after", 1))
     if error.status == errors.Unauthenticated.status:
-        found["WWW-Authenticate"] = "Bearer"
+        headers["WWW-Authenticate"] = "Bearer"
     if "allow" in error.fields:
-        found["Allow"] = str(error.fields["allow"])
-    return found
+        headers["Allow"] = str(error.fields["allow"])
+    return headers
 
 
-def says(
+def detail_refusal(
     key: str, statuses: Mapping[int, int] | None = None
-) -> Callable[[errors.HouseError], Answer]:
-    """Return a ``refuse`` that answers ``{key: sentence}``.
+) -> Callable[[errors.AppError], Answer]:
+    """Return a ``refuse`` that answers ``{key: detail}``.
 
-    ``statuses`` translates ours into the dialect's, like 422 into 400.
+    ``statuses`` maps our statuses to the dialect's, like 422 to 400.
     """
     table = dict(statuses or {})
 
-    def refuse(error: errors.HouseError) -> Answer:
+    def refuse(error: errors.AppError) -> Answer:
         status = table.get(error.status, error.status)
         return Answer({key: error.detail}, status, headers_of(error))
 

@@ -14,7 +14,7 @@ from memory import tool_registry
 from memory.integrations import agent_tools
 from memory.integrations.atomicmemory.provider import extension_calls
 from memory.providers import ownership
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules.permissions import Actor
 from memory.tool_registry import Tool, schema
 
@@ -33,37 +33,42 @@ _MAKER: Final = {
 _LIST: Final = {"type": "array", "items": {"type": "object"}}
 
 
-def _bound(by: Actor) -> Bound:
+def _binding(by: Actor) -> Binding:
     return ownership.bind(by, workspace_id=by.workspace_id)
 
 
-def _scope(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in _SCOPE if given.get(name)}
+def _scope(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: arguments[name] for name in _SCOPE if arguments.get(name)}
 
 
-def _reflect(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    return extension_calls.reflect(_bound(by), given["query"], _scope(given))
+def _reflect(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    return extension_calls.reflect(_binding(by), arguments["query"], _scope(arguments))
 
 
-def _profile(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    wanted = given.get("instructions") or ""
-    return extension_calls.profile(_bound(by), _scope(given), wanted)
+def _profile(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    instructions = arguments.get("instructions") or ""
+    return extension_calls.profile(_binding(by), _scope(arguments), instructions)
 
 
-def _graph(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+def _graph(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     names = ("query", "limit", "graph_scope")
-    told = {name: given[name] for name in names if given.get(name) is not None}
-    return extension_calls.graph(_bound(by), {**told, "scope": _scope(given)})
+    request = {
+        name: arguments[name] for name in names if arguments.get(name) is not None
+    }
+    return extension_calls.graph(_binding(by), {**request, "scope": _scope(arguments)})
 
 
-def _batch(given: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    scope = _scope(given)
+def _batch(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+    scope = _scope(arguments)
     inputs = [
         {"mode": "verbatim", "content": text, "scope": scope}
-        for text in given.get("contents") or ()
+        for text in arguments.get("contents") or ()
     ]
-    refs = [{"id": one, "scope": scope} for one in given.get("delete_ids") or ()]
-    return extension_calls.batch(_bound(by), inputs, refs)
+    refs = [
+        {"id": memory_id, "scope": scope}
+        for memory_id in arguments.get("delete_ids") or ()
+    ]
+    return extension_calls.batch(_binding(by), inputs, refs)
 
 
 TOOLS: Final = (
@@ -128,12 +133,12 @@ TOOLS: Final = (
             contents={
                 "type": "array",
                 "items": _TEXT,
-                "maxItems": extension_calls.MOST,
+                "maxItems": extension_calls.MAX_BATCH,
             },
             delete_ids={
                 "type": "array",
                 "items": _TEXT,
-                "maxItems": extension_calls.MOST,
+                "maxItems": extension_calls.MAX_BATCH,
             },
             **_SCOPE,
         ),
@@ -152,5 +157,5 @@ TOOLS: Final = (
 
 
 def install() -> None:
-    """Register them; called at start-up."""
+    """Register the tools; called at start-up."""
     tool_registry.register(TOOLS)

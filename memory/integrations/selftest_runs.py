@@ -1,4 +1,4 @@
-"""One run over every wire and provider, as a job; results are told as they come."""
+"""One run over every integration and provider, as a job that saves each result."""
 
 from __future__ import annotations
 
@@ -10,63 +10,65 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
+from memory.integrations import registry as integrations
 from memory.integrations import selftest_server
-from memory.integrations.selftest import WIRES
-from memory.integrations.selftest_server import Promise, Stand, Wire
+from memory.integrations.base import Integration
+from memory.integrations.selftest_server import Client, Promise
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 from memory.journal import append as journal
 from memory.models import JobRun, ProviderRun, RunState, Workspace
-from memory.providers import parity_runs, registry
+from memory.providers import parity_runs
+from memory.providers import registry as providers
 from memory.providers.parity.base import Failed, NotApplicable
-from memory.providers.parity.suite import FAILED, PASSED, SKIPPED
-from memory.providers.parity.suite import Outcome as Tried
+from memory.providers.parity.suite import FAILED, NOT_APPLICABLE, PASSED
+from memory.providers.parity.suite import Outcome as CheckOutcome
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, system
 
 JOB: Final = "conformance"
-KEPT: Final = 20
-PROVIDERS: Final = parity_runs.TRIED
+KEPT_RUNS: Final = 20
+PROVIDERS: Final = parity_runs.TESTED_PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One wire with its last run, None before the first."""
+class IntegrationStatus:
+    """One integration with its last run, None before the first."""
 
-    wire: Wire
+    integration: Integration
     run: ProviderRun | None
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
-    """Every wire and every provider; ``going_on`` is the run of now."""
+class Overview:
+    """Every integration and provider; ``current_run`` is the job that runs now."""
 
-    lines: list[Line]
+    integrations: list[IntegrationStatus]
     providers: list[tuple[str, str, ProviderRun | None]]
-    going_on: JobRun | None
+    current_run: JobRun | None
 
     @property
-    def failed(self) -> list[Line]:
-        """The wires that broke a promise when they were last tried."""
-        return [line for line in self.lines if line.run and line.run.failed]
+    def failed(self) -> list[IntegrationStatus]:
+        """The integrations that broke a promise in their last run."""
+        return [row for row in self.integrations if row.run and row.run.failed]
 
     @property
-    def untried(self) -> list[Line]:
-        """The wires that were never tried here."""
-        return [line for line in self.lines if line.run is None]
+    def never_run(self) -> list[IntegrationStatus]:
+        """The integrations that never ran here."""
+        return [row for row in self.integrations if row.run is None]
 
 
-def _name(wire: Wire) -> str:
-    """Return what a wire's runs are kept under, beside those of the providers."""
-    return f"wire:{wire.name}"
+def _run_name(integration: Integration) -> str:
+    """Return ``ProviderRun.provider`` of an integration's runs."""
+    return f"wire:{integration.name}"
 
 
 # ── Running ──────────────────────────────────────────────────────────────────
-def _try(one: Promise, make: Callable[[], Stand]) -> tuple[str, str]:
+def _try(promise: Promise, new_client: Callable[[], Client]) -> tuple[str, str]:
     try:
-        one.run(make())
+        promise.check(new_client())
     except NotApplicable as reason:
-        return SKIPPED, str(reason)
+        return NOT_APPLICABLE, str(reason)
     except Failed as failure:
         return FAILED, str(failure)
     except Exception as error:  # noqa: BLE001  (an answer may have any shape at all)
@@ -74,62 +76,71 @@ def _try(one: Promise, make: Callable[[], Stand]) -> tuple[str, str]:
     return PASSED, ""
 
 
-def tried(wire: Wire, make: Callable[[], Stand]) -> list[Tried]:
-    """Try every promise of a wire, each with agents of its own."""
-    found = []
-    for one in wire.promises:
+def try_promises(
+    integration: Integration, new_client: Callable[[], Client]
+) -> list[CheckOutcome]:
+    """Try every promise of an integration, each with agents of its own."""
+    outcomes = []
+    for number, promise in enumerate(integration.selftest.promises, start=1):
         start = time.perf_counter()
-        state, note = _try(one, make)
-        spent = round((time.perf_counter() - start) * 1000, 1)
-        found.append(Tried(one.id, one.says, state, note, spent))
-    return found
+        state, note = _try(promise, new_client)
+        milliseconds = round((time.perf_counter() - start) * 1000, 1)
+        outcome_id = f"{integration.name}.{number}"
+        outcomes.append(
+            CheckOutcome(outcome_id, promise.text, state, note, milliseconds)
+        )
+    return outcomes
 
 
-def _keep(wire: Wire, outcomes: list[Tried], *, by: Actor) -> ProviderRun:
+def _keep(
+    integration: Integration, outcomes: list[CheckOutcome], *, by: Actor
+) -> ProviderRun:
     counts = {
-        state: sum(one.state == state for one in outcomes)
-        for state in (PASSED, FAILED, SKIPPED)
+        state: sum(outcome.state == state for outcome in outcomes)
+        for state in (PASSED, FAILED, NOT_APPLICABLE)
     }
     passed, failed = counts[PASSED], counts[FAILED]
     with transaction.atomic():
         run = ProviderRun.objects.create(
             workspace_id=by.workspace_id,
-            provider=_name(wire),
+            provider=_run_name(integration),
             started_at=timezone.now(),
-            seconds=round(sum(one.milliseconds for one in outcomes) / 1000, 2),
+            seconds=round(sum(outcome.milliseconds for outcome in outcomes) / 1000, 2),
             passed=passed,
             failed=failed,
-            skipped=counts[SKIPPED],
-            details=[asdict(one) for one in outcomes],
+            skipped=counts[NOT_APPLICABLE],
+            details=[asdict(outcome) for outcome in outcomes],
             started_by=by.label,
         )
         rows = ProviderRun.objects.filter(
-            workspace_id=by.workspace_id, provider=_name(wire)
+            workspace_id=by.workspace_id, provider=_run_name(integration)
         )
-        kept = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT])
-        rows.exclude(pk__in=kept).delete()
-        new = NewEntry(
+        latest = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT_RUNS])
+        rows.exclude(pk__in=latest).delete()
+        entry = NewEntry(
             entry_type="wire.checked",
             severity=Severity.WARN if failed else Severity.INFO,
-            summary=f"Wire {wire.name}: {passed} promises kept, {failed} broken",
-            payload={"wire": wire.name, "passed": passed, "failed": failed},
+            summary=f"Connection {integration.name}: {passed} promises kept, "
+            f"{failed} broken",
+            payload={"wire": integration.name, "passed": passed, "failed": failed},
         )
-        journal.write([new], by=by)
+        journal.write([entry], by=by)
     return run
 
 
 def run(workspace_id: str) -> Outcome:
-    """Try every wire and provider for a workspace, on stages of their own.
+    """Try every integration and provider, in workspaces made for the run.
 
-    Takes the better part of a minute, so the worker does it.
+    Takes up to a minute, so the worker does it. The results belong to ``workspace_id``.
     """
     by = system(workspace_id, "conformance")
     counts = {"kept": 0, "broken": 0}
-    with selftest_server.raised() as make:
-        for wire in WIRES:
-            done = _keep(wire, tried(wire, make), by=by)
-            counts["kept"] += done.passed
-            counts["broken"] += done.failed
+    with selftest_server.running_server() as new_client:
+        for integration in integrations.registered():
+            outcomes = try_promises(integration, new_client)
+            saved_run = _keep(integration, outcomes, by=by)
+            counts["kept"] += saved_run.passed
+            counts["broken"] += saved_run.failed
     workspace = Workspace.objects.get(pk=workspace_id)
     for name in PROVIDERS:
         parity = parity_runs.run_now(workspace, name, by=by)
@@ -140,35 +151,36 @@ def run(workspace_id: str) -> Outcome:
 
 
 def begin(*, by: Actor) -> JobRun:
-    """Have it run now: by the worker where there is one; Conflict when it runs."""
-    return jobs.ask(JOB, by=by)
+    """Request a run, by the worker where there is one; Conflict while one runs."""
+    return jobs.run_now(JOB, by=by)
 
 
-# ── Telling ──────────────────────────────────────────────────────────────────
-def _last(workspace_id: str, wire: Wire) -> ProviderRun | None:
-    return parity_runs.last_run(workspace_id, _name(wire))
-
-
-def board(*, by: Actor) -> Board:
-    """Return every wire and provider with what became of it last."""
+# ── Results ──────────────────────────────────────────────────────────────────
+def overview(*, by: Actor) -> Overview:
+    """Return every integration and provider with its last run."""
     by.require("providers.read")
-    home = by.workspace_id
+    workspace_id = by.workspace_id
     open_runs = JobRun.objects.filter(
         name=JOB,
-        workspace_id=home,
+        workspace_id=workspace_id,
         state__in=(RunState.WAITING, RunState.RUNNING),
         heartbeat_at__gte=timezone.now() - jobs.STALE,
     )
-    return Board(
-        lines=[Line(wire, _last(home, wire)) for wire in WIRES],
-        providers=[
-            (one.name, one.title, parity_runs.last_run(home, one.name))
-            for one in registry.entries()
+    return Overview(
+        integrations=[
+            IntegrationStatus(
+                integration, parity_runs.last_run(workspace_id, _run_name(integration))
+            )
+            for integration in integrations.registered()
         ],
-        going_on=open_runs.order_by("-pk").first(),
+        providers=[
+            (entry.name, entry.title, parity_runs.last_run(workspace_id, entry.name))
+            for entry in providers.entries()
+        ],
+        current_run=open_runs.order_by("-pk").first(),
     )
 
 
 def install() -> None:
-    """Put it among the jobs; nothing but a person starts it."""
+    """Register the job; only a person starts it."""
     jobs.register(Job(name=JOB, title="Conformance", schedule="when asked", act=run))

@@ -1,4 +1,4 @@
-"""Where a run happens: a workspace of its own, two agents, and real requests."""
+"""Where the self-test runs: a workspace of its own, two agents, real requests."""
 
 from __future__ import annotations
 
@@ -21,34 +21,30 @@ from memory.rules.permissions import Actor
 SECONDS: Final = 20.0
 
 
-def demand(holds: object, message: str) -> None:
-    """Raise Failed unless something holds."""
+def expect(holds: object, message: str) -> None:
+    """Raise Failed with a message unless ``holds`` is true."""
     if not holds:
         raise Failed(message)
 
 
-class Stand:
-    """Sends requests to the server of a run, as somebody.
+class Client:
+    """Sends requests to the server of a run.
 
-    ``agent`` and ``other`` are two agents of one crew, new for every promise;
-    ``nobody`` shows no key.
+    The sender is ``agent`` or ``other``, two agents of one crew that are new for every
+    promise, or ``nobody``, who sends no key.
     """
 
-    def __init__(self, http: httpx.Client, cast: parity_harness.Cast) -> None:
+    def __init__(self, http: httpx.Client, cast: parity_harness.ParityCrew) -> None:
         self._http, self._cast = http, cast
 
     @property
-    def house(self) -> Actor:
-        """The house itself, in the workspace of the run."""
+    def system_actor(self) -> Actor:
+        """The system's own actor in the workspace of the run."""
         return permissions.system(self._cast.workspace.id, "conformance")
 
-    def agent(self, who: str = "agent") -> Agent:
-        """Return one of the agents."""
-        return self._cast.agents[who]
-
-    def key(self, who: str = "agent") -> str:
-        """Return somebody's key."""
-        return self._cast.tokens[who]
+    def agent(self, sender: str = "agent") -> Agent:
+        """Return one of the two agents."""
+        return self._cast.agents[sender]
 
     def send(
         self,
@@ -56,75 +52,60 @@ class Stand:
         path: str,
         body: object = None,
         *,
-        who: str = "agent",
+        sender: str = "agent",
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """Send a request and return whatever comes back; redirects are not followed."""
-        shown = dict(headers or {})
-        if who != "nobody":
-            shown["Authorization"] = f"Bearer {self.key(who)}"
+        """Send a request and return the response; redirects are not followed."""
+        request_headers = dict(headers or {})
+        if sender != "nobody":
+            request_headers["Authorization"] = f"Bearer {self._cast.tokens[sender]}"
         try:
             return self._http.request(
-                method, path, json=body, params=query, headers=shown
+                method, path, json=body, params=query, headers=request_headers
             )
         except httpx.HTTPError as error:
             raise Failed(f"{method} {path}: {type(error).__name__}") from None
 
-    def ask(
+    def call(
         self,
         method: str,
         path: str,
         body: object = None,
         *,
         status: int = 200,
-        **more: Any,
+        **options: Any,
     ) -> Any:
-        """Send a request, demand its status and return its JSON, None without any."""
-        found = self.send(method, path, body, **more)
-        told = f"{method} {path} answered {found.status_code}, not {status}"
-        demand(found.status_code == status, told)
-        return found.json() if found.content else None
+        """Send a request, expect its status, return its JSON or None without any."""
+        response = self.send(method, path, body, **options)
+        message = f"{method} {path} answered {response.status_code}, not {status}"
+        expect(response.status_code == status, message)
+        return response.json() if response.content else None
 
 
-Try = Callable[[Stand], None]
+Check = Callable[[Client], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One sentence, and how it is tried."""
+    """One sentence, and the check that tries it."""
 
-    id: str
-    says: str
-    run: Try
+    text: str
+    check: Check
 
 
-@dataclass(slots=True, kw_only=True)
-class Wire:
-    """One wire: where it is, whose client speaks it, what it promises.
+@dataclass(slots=True)
+class Selftest:
+    """What an integration promises, in the order it is shown."""
 
-    ``snippets`` are titles and texts with ``{url}``, the address of the installation.
-    """
-
-    name: str
-    title: str
-    prefix: str
-    client: str
-    about: str
-    snippets: Mapping[str, str]
     promises: list[Promise] = field(default_factory=list)
 
-    def shown(self, url: str) -> list[tuple[str, str]]:
-        """Return the snippets for an address, with their titles."""
-        return [(name, text.format(url=url)) for name, text in self.snippets.items()]
+    def promise(self, text: str) -> Callable[[Check], Check]:
+        """Return a decorator that adds a check as a promise."""
 
-    def promise(self, says: str) -> Callable[[Try], Try]:
-        """Add a promise."""
-
-        def add(run: Try) -> Try:
-            number = f"{self.name}.{len(self.promises) + 1}"
-            self.promises.append(Promise(number, says, run))
-            return run
+        def add(check: Check) -> Check:
+            self.promises.append(Promise(text, check))
+            return check
 
         return add
 
@@ -132,29 +113,31 @@ class Wire:
 def _headers() -> dict[str, str]:
     """Return headers that make a loopback request look like one from outside."""
     hosts = [name for name in settings.ALLOWED_HOSTS if name != "*"]
-    named = hosts[0].lstrip(".") if hosts else "127.0.0.1"
-    return {"Host": named}
+    return {"Host": hosts[0].lstrip(".") if hosts else "127.0.0.1"}
 
 
 @contextmanager
-def raised() -> Iterator[Callable[[], Stand]]:
-    """Yield a maker of stands, each with a crew of its own; remove all of it after."""
+def running_server() -> Iterator[Callable[[], Client]]:
+    """Yield a maker of clients, each with a crew of its own.
+
+    The workspace is made before and removed after, with everything in it.
+    """
     name = f"conformance-{secrets.token_hex(6)}"
     workspace, _ = workspaces.ensure_workspace(name, "Conformance")
-    made = 0
+    crew_number = 0
     try:
         with (
-            parity_harness.server() as url,
+            parity_harness.local_server() as url,
             httpx.Client(
                 base_url=url, timeout=SECONDS, trust_env=False, headers=_headers()
             ) as http,
         ):
 
-            def stand() -> Stand:
-                nonlocal made
-                made += 1
-                return Stand(http, parity_harness.Cast(workspace, made))
+            def new_client() -> Client:
+                nonlocal crew_number
+                crew_number += 1
+                return Client(http, parity_harness.ParityCrew(workspace, crew_number))
 
-            yield stand
+            yield new_client
     finally:
-        parity_harness.strike(workspace)
+        parity_harness.remove_workspace(workspace)

@@ -1,8 +1,8 @@
-"""A turn with memories around it: what is recalled before it, what is kept after it.
+"""A turn with memories: recalled before it, extracted after it.
 
-The strategy of a turn knows files and gateways. Where a workspace wants it, the stages
-over memories run beside the strategy, in the scope of the end user whom the request
-names, else of the agent. Trouble in a stage never stops a turn.
+A turn's strategy handles files and gateways. Where the workspace setting is on, the
+stages over memories run beside the strategy, in the scope of the request's end user,
+else of the agent. A failure of a stage never fails a turn.
 """
 
 from __future__ import annotations
@@ -37,42 +37,42 @@ from memory.workspace_settings.declarations import TURNS_USE_MEMORIES
 
 @dataclass(frozen=True, slots=True)
 class RecalledTurn:
-    """What memory has for a turn; ``memory_context`` is None where nothing is known."""
+    """The memory of a turn; ``memory_context`` is None when nothing was found."""
 
     strategy: MemoryStrategy
     recall: Recall
     memory_context: str | None
 
 
-def _fenced(found: Sequence[Memory]) -> str:
-    """Return memories as a prompt may carry them; nothing for none."""
-    return prompt_fence.around_text(memories.formatted(found)) if found else ""
+def _prompt_text(recalled: Sequence[Memory]) -> str:
+    """Return memories as text for a prompt; an empty text for none."""
+    return prompt_fence.around_text(memories.formatted(recalled)) if recalled else ""
 
 
 def _uses_memories(by: Actor) -> bool:
-    """Whether the stages run: the workspace wants it and the tools would be there."""
-    wanted = workspace_settings.value(by.workspace_id, TURNS_USE_MEMORIES)
-    return wanted and agent_tools.has_memories(by)
+    """Return whether the stages run: the setting is on and the caller has the tools."""
+    is_on = workspace_settings.value(by.workspace_id, TURNS_USE_MEMORIES)
+    return is_on and agent_tools.has_memories(by)
 
 
 def recall(turn: Turn, *, by: Actor) -> RecalledTurn:
     """Run an agent's strategy before its run, and the retrieval stage beside it."""
-    done = turns.recall(turn, by=by)
+    strategy_recall = turns.recall(turn, by=by)
     if not _uses_memories(by):
-        return RecalledTurn(done.strategy, done.recall, None)
+        return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, None)
     store = RecordStore(by)
     stage = RetrievalStage(
-        ConversationRetriever(store), agent_tools.scope_of(by), _fenced
+        ConversationRetriever(store), agent_tools.scope_of(by), _prompt_text
     )
     conversation = Conversation(messages=[Message(role="user", content=turn.prompt)])
     text = stage.process(conversation).variables.get(VARIABLE)
-    return RecalledTurn(done.strategy, done.recall, text)
+    return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, text)
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
     """Run the strategy after the run, and the extraction stage beside it.
 
-    A run that ended in an error leaves nothing behind.
+    Nothing is stored for a run that ended in an error.
     """
     strategy = turns.persist(turn, outcome, by=by)
     if outcome.completion is not Completion.ERROR and _uses_memories(by):

@@ -1,8 +1,7 @@
-"""Messages to the workers: sent in a moment, or not at all.
+"""Send Celery tasks without blocking the request when the broker is down.
 
-No message carries work: what is to do lies in the database, and the clock comes by. So
-a broker that does not answer costs a request nothing but one short attempt, and the
-next ones not even that.
+No message carries data: pending work is in the database, and the scheduler's next tick
+finds it. After a failed attempt no other is made for ``PAUSE_SECONDS``.
 """
 
 from __future__ import annotations
@@ -21,33 +20,33 @@ log = structlog.get_logger(__name__)
 
 
 class _Broker:
-    """When the broker may be tried again."""
+    """Remembers when the broker may be tried again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._again = 0.0
+        self._retry_at = 0.0
 
     @property
-    def is_resting(self) -> bool:
-        return time.monotonic() < self._again
+    def is_paused(self) -> bool:
+        return time.monotonic() < self._retry_at
 
     def failed(self) -> None:
         with self._lock:
-            self._again = time.monotonic() + PAUSE_SECONDS
+            self._retry_at = time.monotonic() + PAUSE_SECONDS
 
     def reset(self) -> None:
-        self._again = 0.0
+        self._retry_at = 0.0
 
 
 broker = _Broker()
 
 
 def send(task: str, args: Sequence[Any] = (), *, expires: float | None = None) -> bool:
-    """Tell the workers of a task; False when nobody could be told.
+    """Send a task to the workers; False when the broker cannot be reached.
 
-    Then it waits in the database for the next tick of the clock.
+    The work then waits in the database for the scheduler's next tick.
     """
-    if broker.is_resting:
+    if broker.is_paused:
         return False
     try:
         current_app.send_task(task, args=list(args), expires=expires, retry=False)

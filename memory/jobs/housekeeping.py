@@ -1,8 +1,8 @@
-"""Small housekeeping: old answers to repeated requests, and tidy word indexes.
+"""Housekeeping jobs: delete old idempotency records, merge SQLite's word indexes.
 
-No statistics are kept for SQLite's planner. With them it takes the index of a scope and
-sorts, where it read the newest records in order: a page of 20,000 records took four
-times as long. Questions that name rows by id say so (``records.access.equal``).
+ANALYZE is not run on SQLite. With statistics the planner takes the index of a scope and
+sorts, instead of reading the newest records in order: a page of 20,000 records took
+four times as long. Queries that name rows by id say so (``records.access.equal``).
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from django.utils import timezone
 from memory import fulltext
 from memory.models import IdempotencyRecord
 
-KEEP: Final = timedelta(hours=24)
+MAX_AGE: Final = timedelta(hours=24)
 CHUNK: Final = 1_000
 INDEXES: Final = ("journal_fts", "chunks_fts")
-PAGES: Final = 500
-MOST_STEPS: Final = 2_000
+PAGES_PER_STEP: Final = 500
+MAX_STEPS: Final = 2_000
 
 
-def forget_answers(at: datetime | None = None) -> int:
-    """Drop idempotency records older than a day; return how many."""
-    before, gone = (at or timezone.now()) - KEEP, 0
+def delete_old_idempotency_records(at: datetime | None = None) -> int:
+    """Delete idempotency records older than a day; return how many."""
+    before, count = (at or timezone.now()) - MAX_AGE, 0
     while True:
         old = IdempotencyRecord.objects.filter(created_at__lt=before)
         ids = list(old.order_by("created_at").values_list("pk", flat=True)[:CHUNK])
         if not ids:
-            return gone
-        gone += IdempotencyRecord.objects.filter(pk__in=ids).delete()[0]
+            return count
+        count += IdempotencyRecord.objects.filter(pk__in=ids).delete()[0]
 
 
-def tidy_words() -> int:
-    """Merge the segments of SQLite's word indexes; return the steps that took.
+def merge_word_indexes() -> int:
+    """Merge the segments of SQLite's word indexes; return the number of steps.
 
-    In steps of some milliseconds instead of one long ``optimize``, so that appends
-    never wait behind it. PostgreSQL keeps its own indexes tidy.
+    In steps of some milliseconds instead of one long ``optimize``, so that appends wait
+    only briefly. PostgreSQL maintains its indexes itself.
     """
     if not fulltext.is_sqlite():
         return 0
@@ -49,13 +49,13 @@ def _merge(name: str) -> int:
     """Merge until a step finds nothing to do; a negative rank begins a full merge."""
     sql = f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)"  # noqa: S608
     with connection.cursor() as cursor:
-        for step in range(MOST_STEPS):
+        for step in range(MAX_STEPS):
             before = _changes(cursor)
-            cursor.execute(sql, [PAGES if step else -PAGES])
+            cursor.execute(sql, [PAGES_PER_STEP if step else -PAGES_PER_STEP])
             # The command itself counts as one change; more means that it worked.
             if _changes(cursor) - before < 2:
                 return step
-    return MOST_STEPS
+    return MAX_STEPS
 
 
 def _changes(cursor: object) -> int:

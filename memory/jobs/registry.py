@@ -1,10 +1,9 @@
-"""The clock's jobs: who registers them, who claims a run, how a run is told.
+"""Scheduled jobs: registering them, claiming a run, running it, recording the result.
 
-Floors register their jobs at start-up; this module knows none of them. A run is
-claimed by inserting (job, slot): of two schedulers that want the same slot one gets it
-and does the work once. While it runs, a thread signs its heartbeat; a run whose process
-died is taken over by the next tick that wants the slot. A job that fails is told with
-its cause and stops no other.
+Packages register their jobs at start-up; this module knows none of them. A run is
+claimed by inserting (job, slot), so of two schedulers one does the work. While it runs,
+a thread updates its heartbeat; a run whose process died is taken over by the next tick
+that wants the slot. A job that fails is recorded with its cause and stops no other.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from memory.rules.permissions import Actor
 
 NIGHT: Final = time(3, 0, tzinfo=UTC)
 HEARTBEAT_SECONDS: Final = 10.0
-# A process that gave no sign of life for this long is gone.
+# A process without a heartbeat for this long counts as dead.
 STALE: Final = timedelta(seconds=60)
-KEPT: Final = 50
-HOUSE: Final = ""
+MAX_RUNS: Final = 50
+ALL_WORKSPACES: Final = ""
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did; a ``fault`` says what was left over and makes it "partly"."""
+    """The result of a run; a ``fault`` says what was not done and makes it "partly"."""
 
     counts: dict[str, int] = field(default_factory=dict)
     fault: str = ""
@@ -50,18 +49,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One job of the clock.
+    """One scheduled job.
 
     ``act`` is given a workspace's id, or "" when the job is ``house_wide``. ``every``
-    makes the tick run it, ``night`` is its place in the nightly chain; a job with
-    neither keeps its own time and only notes what it did.
+    makes the tick run it, ``night`` is its position in the nightly chain; a job with
+    neither is started elsewhere and only records its runs here (``note``).
     """
 
     name: str
     title: str
     schedule: str
     act: Callable[[str], Outcome]
-    every: timedelta | None = None
+    interval: timedelta | None = None
     night: int | None = None
     house_wide: bool = False
     longest: timedelta = timedelta(hours=1)
@@ -71,57 +70,57 @@ _registry: dict[str, Job] = {}
 
 
 def register(job: Job) -> None:
-    """Put a job on the timetable; called at start-up, once per job."""
+    """Add a job; called at start-up, once per job."""
     _registry[job.name] = job
 
 
 def registered() -> list[Job]:
-    """Return every job: those that keep their own time, by interval, by night."""
+    """Return every job: those without a schedule, by interval, then nightly."""
     return sorted(
         _registry.values(),
-        key=lambda job: (job.night or 0, job.every or timedelta(), job.title),
+        key=lambda job: (job.night or 0, job.interval or timedelta(), job.title),
     )
 
 
-def named(name: str) -> Job:
+def get(name: str) -> Job:
     """Return a job, or raise NotFound."""
     if name not in _registry:
         raise errors.NotFound
     return _registry[name]
 
 
-def _homes(job: Job) -> list[str]:
-    """Return whom a job runs for: each workspace, or the house once."""
+def _workspace_ids(job: Job) -> list[str]:
+    """Return the workspaces a job runs for, or "" once for the whole installation."""
     if job.house_wide:
-        return [HOUSE]
+        return [ALL_WORKSPACES]
     return list(Workspace.objects.order_by("number").values_list("pk", flat=True))
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
-def _me() -> str:
+def _worker_id() -> str:
     return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
-def _take_over(rows: dict[str, str], me: str, now: datetime) -> JobRun | None:
-    """Take a run whose process is gone; the conditional UPDATE lets one win."""
+def _take_over(rows: dict[str, str], worker_id: str, now: datetime) -> JobRun | None:
+    """Take a run whose process died; by the conditional UPDATE only one succeeds."""
     dead = JobRun.objects.filter(
         **rows, state=RunState.RUNNING, heartbeat_at__lt=now - STALE
     )
-    if dead.update(claimed_by=me, heartbeat_at=now, started_at=now):
+    if dead.update(claimed_by=worker_id, heartbeat_at=now, started_at=now):
         return JobRun.objects.get(**rows)
     return None
 
 
-def claim(job: Job, home: str, slot: str) -> JobRun | None:
-    """Take a slot of a job; None when somebody else has it or had it."""
-    now, me = timezone.now(), _me()
-    key = {"name": job.name, "slot": f"{home or 'house'} {slot}"}
+def claim(job: Job, workspace_id: str, slot: str) -> JobRun | None:
+    """Claim a slot of a job; None when another process has or had it."""
+    now, worker_id = timezone.now(), _worker_id()
+    key = {"name": job.name, "slot": f"{workspace_id or 'house'} {slot}"}
     if JobRun.objects.filter(**key).exists():
-        return _take_over(key, me, now)
+        return _take_over(key, worker_id, now)
     try:
         with transaction.atomic():
             return JobRun.objects.create(
-                **key, workspace_id=home or None, claimed_by=me,
+                **key, workspace_id=workspace_id or None, claimed_by=worker_id,
                 started_at=now, heartbeat_at=now,
             )  # fmt: skip
     except IntegrityError:
@@ -130,50 +129,50 @@ def claim(job: Job, home: str, slot: str) -> JobRun | None:
 
 @contextmanager
 def _heartbeat(run: JobRun) -> Iterator[None]:
-    """Sign that the process lives, from a thread, until the run is over."""
-    over = threading.Event()
+    """Update the run's heartbeat from a thread until the run is over."""
+    is_over = threading.Event()
 
     def beat() -> None:
-        while not over.wait(HEARTBEAT_SECONDS):
+        while not is_over.wait(HEARTBEAT_SECONDS):
             try:
-                mine = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
-                mine.update(heartbeat_at=timezone.now())
+                own_run = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
+                own_run.update(heartbeat_at=timezone.now())
             except DatabaseError:
                 log.warning("heartbeat_missed", job=run.name)
         connections.close_all()
 
-    thread = threading.Thread(target=beat, name=f"heart of {run.name}", daemon=True)
+    thread = threading.Thread(target=beat, name=f"heartbeat of {run.name}", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        is_over.set()
 
 
 def cause(error: Exception) -> str:
-    """Return why a job failed, in words that may be shown: never a foreign message."""
-    if isinstance(error, errors.HouseError):
+    """Return why a job failed, as shown to people: never another library's message."""
+    if isinstance(error, errors.AppError):
         return error.detail[:400]
-    return f"{type(error).__name__}; the server's log has the whole of it"
+    return f"{type(error).__name__}; the server's log has the details"
 
 
-def _attempt(job: Job, home: str) -> tuple[RunState, Outcome]:
+def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
     try:
         installation.require()
-        outcome = job.act(home)
+        outcome = job.act(workspace_id)
     except errors.Unavailable as error:
         log.warning("job_stopped", job=job.name, why=error.detail)
         return RunState.FAILED, Outcome(fault=cause(error))
-    except Exception as error:  # a job's fault must not stop the clock
-        log.exception("job_failed", job=job.name, workspace=home or None)
+    except Exception as error:  # a failing job must not stop the scheduler
+        log.exception("job_failed", job=job.name, workspace=workspace_id or None)
         return RunState.FAILED, Outcome(fault=cause(error))
     return (RunState.PARTLY if outcome.fault else RunState.DONE), outcome
 
 
 def execute(job: Job, run: JobRun) -> JobRun:
-    """Do the work of a claimed run, and tell how it ended."""
+    """Run a claimed job and record how it ended."""
     with _heartbeat(run):
-        state, outcome = _attempt(job, run.workspace_id or HOUSE)
+        state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
     now = timezone.now()
     JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
         state=state,
@@ -188,26 +187,26 @@ def execute(job: Job, run: JobRun) -> JobRun:
 
 
 def _prune(run: JobRun) -> None:
-    """Keep the last runs of a job, and what has not ended."""
+    """Delete a job's old runs, except the newest and those that have not ended."""
     rows = JobRun.objects.filter(name=run.name, workspace_id=run.workspace_id)
-    edge = rows.order_by("-pk").values_list("pk", flat=True)[KEPT : KEPT + 1]
+    edge = rows.order_by("-pk").values_list("pk", flat=True)[MAX_RUNS : MAX_RUNS + 1]
     for last in edge:
         rows.filter(pk__lte=last, ended_at__isnull=False).delete()
 
 
 # ── Scheduling ───────────────────────────────────────────────────────────────
 def _run_all(job: Job, slot: str) -> list[JobRun]:
-    done = []
-    for home in _homes(job):
-        run = claim(job, home, slot)
+    runs = []
+    for workspace_id in _workspace_ids(job):
+        run = claim(job, workspace_id, slot)
         if run is not None:
-            done.append(execute(job, run))
-    return done
+            runs.append(execute(job, run))
+    return runs
 
 
-def slot_of(every: timedelta, now: datetime) -> datetime:
-    """Return when the interval that ``now`` lies in began, counted from 1970."""
-    seconds = int(every.total_seconds())
+def slot_of(interval: timedelta, now: datetime) -> datetime:
+    """Return the start of the interval that contains ``now``, counted from 1970."""
+    seconds = int(interval.total_seconds())
     return datetime.fromtimestamp(int(now.timestamp()) // seconds * seconds, UTC)
 
 
@@ -218,93 +217,93 @@ def last_night(now: datetime) -> datetime:
 
 
 def tick(now: datetime | None = None) -> list[JobRun]:
-    """Run what is due by its interval, and what was asked for and got lost."""
+    """Run the jobs due by interval, and requested runs whose message was lost."""
     schema_version.guard()
-    moment, done = now or timezone.now(), []
+    moment, runs = now or timezone.now(), []
     for job in registered():
-        if job.every is not None:
-            slot = slot_of(job.every, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
-            done += _run_all(job, slot)
-    waiting = JobRun.objects.filter(
+        if job.interval is not None:
+            slot = slot_of(job.interval, moment).strftime("%Y-%m-%dT%H:%M:%SZ")
+            runs += _run_all(job, slot)
+    overdue = JobRun.objects.filter(
         state=RunState.WAITING, started_at__lt=moment - STALE / 2
     )
-    for pk in list(waiting.values_list("pk", flat=True)):
-        done += run_asked(pk)
-    return done
+    for pk in list(overdue.values_list("pk", flat=True)):
+        runs += run_requested(pk)
+    return runs
 
 
 def nightly(now: datetime | None = None) -> list[JobRun]:
-    """Run the nightly chain in order, unless this night's was run already.
+    """Run the nightly chain in order, unless it ran for this night already.
 
-    Called more often than nightly: a night that was missed is made up for.
+    Called more often than nightly, so that a missed night is made up for.
     """
     schema_version.guard()
     slot = f"night of {last_night(now or timezone.now()):%Y-%m-%d}"
-    done = []
+    runs = []
     for job in registered():
         if job.night is not None:
-            done += _run_all(job, slot)
-    return done
+            runs += _run_all(job, slot)
+    return runs
 
 
-# ── Noting ───────────────────────────────────────────────────────────────────
-def note(name: str, do: Callable[[], Outcome]) -> Outcome:
-    """Run a sweep that keeps its own time, and note it when it did something.
+# ── Runs started elsewhere ───────────────────────────────────────────────────
+def note(name: str, act: Callable[[], Outcome]) -> Outcome:
+    """Run a job that has its own schedule, and record the run when it did something.
 
-    What happens within a minute is one row: its counts and seconds add up. A failure
-    is noted and raised again, unless it only says that the work cannot be done now.
+    Runs within a minute share one row: counts and seconds add up. A failure is recorded
+    and raised again, unless it is Unavailable.
     """
     schema_version.guard()
-    began = timezone.now()
+    started_at = timezone.now()
     try:
         installation.require()
-        outcome = do()
+        outcome = act()
     except errors.Unavailable as error:
         log.warning("job_stopped", job=name, why=error.detail)
-        stopped = Outcome({"times": 1}, cause(error))
-        _note(name, began, RunState.FAILED, stopped)
-        return stopped
+        outcome_of_outage = Outcome({"times": 1}, cause(error))
+        _note(name, started_at, RunState.FAILED, outcome_of_outage)
+        return outcome_of_outage
     except Exception as error:
-        _note(name, began, RunState.FAILED, Outcome({"times": 1}, cause(error)))
+        _note(name, started_at, RunState.FAILED, Outcome({"times": 1}, cause(error)))
         raise
     if outcome.fault or any(outcome.counts.values()):
         state = RunState.PARTLY if outcome.fault else RunState.DONE
-        _note(name, began, state, outcome)
+        _note(name, started_at, state, outcome)
     return outcome
 
 
-def _note(name: str, began: datetime, state: RunState, outcome: Outcome) -> None:
+def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) -> None:
     now = timezone.now()
-    slot = f"house {began:%Y-%m-%dT%H:%M} {state}"
+    slot = f"house {started_at:%Y-%m-%dT%H:%M} {state}"
     with transaction.atomic():
         run, fresh = JobRun.objects.select_for_update().get_or_create(
-            name=name, slot=slot, defaults={"state": state, "started_at": began}
+            name=name, slot=slot, defaults={"state": state, "started_at": started_at}
         )
         counts = dict(run.counts)
         for key, number in outcome.counts.items():
             counts[key] = counts.get(key, 0) + number
         before = timedelta() if fresh else timedelta(seconds=run.seconds)
-        run.started_at, run.ended_at = began - before, now
+        run.started_at, run.ended_at = started_at - before, now
         run.heartbeat_at, run.counts, run.error = now, counts, outcome.fault[:400]
         run.save()
     if fresh:
         _prune(run)
 
 
-# ── By hand ──────────────────────────────────────────────────────────────────
-def ask(name: str, *, by: Actor) -> JobRun:
-    """Run a job now, for an operator: by the worker where there is one, else here.
+# ── On request ───────────────────────────────────────────────────────────────
+def run_now(name: str, *, by: Actor) -> JobRun:
+    """Run a job now: in the worker if there is one, else in this process.
 
-    One that is running already is Conflict ``job_running``.
+    Raises Conflict ``job_running`` when it is running already.
     """
     by.require("jobs.run")
     schema_version.guard()
-    job = named(name)
-    home = HOUSE if job.house_wide else by.workspace_id
+    job = get(name)
+    workspace_id = ALL_WORKSPACES if job.house_wide else by.workspace_id
     now = timezone.now()
     alive = JobRun.objects.filter(
         name=name,
-        workspace_id=home or None,
+        workspace_id=workspace_id or None,
         state__in=(RunState.RUNNING, RunState.WAITING),
         heartbeat_at__gte=now - STALE,
     )
@@ -313,8 +312,8 @@ def ask(name: str, *, by: Actor) -> JobRun:
         raise errors.Conflict(detail, code="job_running")
     run = JobRun.objects.create(
         name=name,
-        slot=f"{home or 'house'} by hand {secrets.token_hex(8)}",
-        workspace_id=home or None,
+        slot=f"{workspace_id or 'house'} by hand {secrets.token_hex(8)}",
+        workspace_id=workspace_id or None,
         state=RunState.WAITING,
         asked_by=by.label,
     )
@@ -322,20 +321,20 @@ def ask(name: str, *, by: Actor) -> JobRun:
         # Without a broker the tick finds the run waiting.
         transaction.on_commit(lambda: dispatch.send("memory.run_job", [run.pk]))
         return run
-    run_asked(run.pk)
+    run_requested(run.pk)
     run.refresh_from_db()
     return run
 
 
-def run_asked(run_id: int) -> list[JobRun]:
-    """Do a run that was asked for, unless somebody else has taken it."""
+def run_requested(run_id: int) -> list[JobRun]:
+    """Do a requested run, unless another process has claimed it."""
     schema_version.guard()
-    me, now = _me(), timezone.now()
-    waiting = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
-    taken = waiting.update(
-        state=RunState.RUNNING, claimed_by=me, started_at=now, heartbeat_at=now
+    worker_id, now = _worker_id(), timezone.now()
+    rows = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
+    is_claimed = rows.update(
+        state=RunState.RUNNING, claimed_by=worker_id, started_at=now, heartbeat_at=now
     )
-    if not taken:
+    if not is_claimed:
         return []
     run = JobRun.objects.get(pk=run_id)
-    return [execute(named(run.name), run)]
+    return [execute(get(run.name), run)]

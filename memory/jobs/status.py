@@ -1,7 +1,7 @@
-"""What people see of the clock: every job's last run, what is stuck, what failed.
+"""The status of scheduled jobs as people see it: last runs, stuck and failed jobs.
 
-A workspace sees its own runs and those of the whole house. What a house-wide run
-counted, and why it failed, is shown only where there is no other tenant to tell about.
+A workspace sees its own runs and the installation-wide ones. Counts and errors of an
+installation-wide run are hidden when there are other workspaces, whose data they tell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memory.models import JobRun, RunState, Workspace
 from memory.rules.permissions import Actor
 
 HISTORY: Final = 30
-LOUD: Final = {
+LABELS: Final = {
     RunState.WAITING: ("", "Waiting"),
     RunState.RUNNING: ("", "Running"),
     RunState.DONE: ("green", "Done"),
@@ -29,8 +29,8 @@ LOUD: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One run as people read it; ``stuck`` says why it counts as stuck, or nothing."""
+class RunView:
+    """One run as people read it; ``stuck`` is why it counts as stuck, else empty."""
 
     run: JobRun
     stuck: str
@@ -38,13 +38,11 @@ class Told:
 
     @property
     def colour(self) -> str:
-        """The colour of its band."""
-        return "red" if self.stuck else LOUD[RunState(self.run.state)][0]
+        return "red" if self.stuck else LABELS[RunState(self.run.state)][0]
 
     @property
     def word(self) -> str:
-        """Its state in a word."""
-        return "Stuck" if self.stuck else LOUD[RunState(self.run.state)][1]
+        return "Stuck" if self.stuck else LABELS[RunState(self.run.state)][1]
 
     @property
     def is_open(self) -> bool:
@@ -53,36 +51,37 @@ class Told:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What it counted."""
         return {} if self.is_secret else dict(self.run.counts)
 
     @property
-    def did(self) -> str:
+    def summary(self) -> str:
         """What it did, in words."""
         if self.is_secret:
             return ""
-        told = [f"{n:,} {k.replace('_', ' ')}" for k, n in self.run.counts.items() if n]
-        return ", ".join(told) or ("" if self.is_open else "nothing to do")
+        parts = [
+            f"{n:,} {k.replace('_', ' ')}" for k, n in self.run.counts.items() if n
+        ]
+        return ", ".join(parts) or ("" if self.is_open else "nothing to do")
 
     @property
     def fault(self) -> str:
-        """Why it failed, or what it left over."""
+        """Why it failed, or what was not done."""
         if not self.run.error:
             return ""
         return "told to the administrator" if self.is_secret else self.run.error
 
     @property
     def asked_by(self) -> str:
-        """Who asked for it, "" for the clock."""
+        """Who started it, "" for the scheduler."""
         return "" if self.is_secret else self.run.asked_by
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JobRow:
     """A job with its last run, None before the first, and when it runs next."""
 
     job: Job
-    last: Told | None
+    last: RunView | None
     next_at: datetime | None
 
     @property
@@ -92,31 +91,31 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
-    """Every job, and what needs somebody."""
+class JobsOverview:
+    """Every job, and those that need attention."""
 
-    lines: list[Line]
-    stuck: list[Line] = field(default_factory=list)
-    failed: list[Line] = field(default_factory=list)
+    lines: list[JobRow]
+    stuck: list[JobRow] = field(default_factory=list)
+    failed: list[JobRow] = field(default_factory=list)
 
     @property
     def finding(self) -> str:
-        """What is true now, in a sentence."""
+        """The state of all jobs in a sentence."""
         if self.stuck:
-            return f"{_several(self.stuck)} stuck"
+            return f"{_subject_and_verb(self.stuck)} stuck"
         if self.failed:
-            return f"{_several(self.failed)} not finish the last time"
+            return f"{_subject_and_verb(self.failed)} not finish the last time"
         ran = sum(line.last is not None for line in self.lines)
         if not ran:
             return "No job has run yet"
         return "Every job that ran finished its work"
 
 
-def _several(lines: list[Line]) -> str:
-    stuck = any(line.last and line.last.stuck for line in lines)
+def _subject_and_verb(lines: list[JobRow]) -> str:
+    is_stuck = any(line.last and line.last.stuck for line in lines)
     if len(lines) == 1:
-        return f"{lines[0].job.title} {'is' if stuck else 'did'}"
-    return f"{len(lines)} jobs {'are' if stuck else 'did'}"
+        return f"{lines[0].job.title} {'is' if is_stuck else 'did'}"
+    return f"{len(lines)} jobs {'are' if is_stuck else 'did'}"
 
 
 def _is_shared() -> bool:
@@ -124,11 +123,11 @@ def _is_shared() -> bool:
 
 
 def _visible(actor: Actor) -> QuerySet[JobRun]:
-    mine = Q(workspace_id=actor.workspace_id) | Q(workspace_id=None)
-    return JobRun.objects.filter(mine)
+    visible = Q(workspace_id=actor.workspace_id) | Q(workspace_id=None)
+    return JobRun.objects.filter(visible)
 
 
-def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
+def stuck_reason(run: JobRun, longest: timedelta, now: datetime) -> str:
     """Return why a run counts as stuck, "" when it does not."""
     if run.ended_at is not None:
         return ""
@@ -141,46 +140,46 @@ def why_stuck(run: JobRun, longest: timedelta, now: datetime) -> str:
     return "it runs longer than it ever should" if late else ""
 
 
-def _told(job: Job, run: JobRun, *, shared: bool, now: datetime) -> Told:
-    secret = shared and run.workspace_id is None
-    return Told(run, why_stuck(run, job.longest, now), secret)
+def _run_view(job: Job, run: JobRun, *, is_shared: bool, now: datetime) -> RunView:
+    is_secret = is_shared and run.workspace_id is None
+    return RunView(run, stuck_reason(run, job.longest, now), is_secret)
 
 
 def _next(job: Job, now: datetime) -> datetime | None:
-    if job.every is not None:
-        return jobs.slot_of(job.every, now) + job.every
+    if job.interval is not None:
+        return jobs.slot_of(job.interval, now) + job.interval
     return None if job.night is None else jobs.last_night(now) + timedelta(days=1)
 
 
-def board(actor: Actor) -> Board:
+def overview(actor: Actor) -> JobsOverview:
     """Return every job with its last run."""
     actor.require("jobs.read")
-    now, shared = timezone.now(), _is_shared()
+    now, is_shared = timezone.now(), _is_shared()
     newest = _visible(actor).order_by().values("name").annotate(last=Max("pk"))
     runs = JobRun.objects.filter(pk__in=newest.values("last"))
     last = {run.name: run for run in runs}
     lines = []
     for job in jobs.registered():
         run = last.get(job.name)
-        told = _told(job, run, shared=shared, now=now) if run else None
-        lines.append(Line(job, told, _next(job, now)))
-    return Board(
+        view = _run_view(job, run, is_shared=is_shared, now=now) if run else None
+        lines.append(JobRow(job, view, _next(job, now)))
+    return JobsOverview(
         lines,
         [line for line in lines if line.last and line.last.stuck],
         [line for line in lines if line.has_failed],
     )
 
 
-def history(actor: Actor, name: str) -> tuple[Job, list[Told]]:
+def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:
     """Return the last runs of a job, newest first."""
     actor.require("jobs.read")
-    job, now, shared = jobs.named(name), timezone.now(), _is_shared()
+    job, now, is_shared = jobs.get(name), timezone.now(), _is_shared()
     runs = _visible(actor).filter(name=name).order_by("-pk")[:HISTORY]
-    return job, [_told(job, run, shared=shared, now=now) for run in runs]
+    return job, [_run_view(job, run, is_shared=is_shared, now=now) for run in runs]
 
 
-def told(actor: Actor, run: JobRun) -> Told:
+def run_view(actor: Actor, run: JobRun) -> RunView:
     """Return one run as this actor may read it."""
     actor.require("jobs.read")
-    job = jobs.named(run.name)
-    return _told(job, run, shared=_is_shared(), now=timezone.now())
+    job = jobs.get(run.name)
+    return _run_view(job, run, is_shared=_is_shared(), now=timezone.now())

@@ -1,8 +1,8 @@
 """The append-only record, hash-chained per workspace; the sole writer of entries.
 
-Two processes that append to one workspace meet at the chain head: its row is locked
-first (on SQLite the IMMEDIATE transaction is that lock), so the chain never forks and
-no number is given twice. Everything that can fail is checked before the lock is taken.
+Two processes that append to one workspace are serialised by the chain head: its row is
+locked first (on SQLite the IMMEDIATE transaction is that lock), so the chain never
+forks and no number is given twice. Everything that can fail is checked before.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from memory.rules import entries, errors, hashing, tokenizer, validation
 from memory.rules.entries import NewEntry, Priority
 from memory.rules.permissions import Actor
 
-# Sent after the commit with workspace_id and embeddable (how many of the entries
-# deserve an embedding). The only stairs up.
+# Sent after the commit with workspace_id and embeddable (how many of the entries are to
+# be embedded). The only notice that upper packages get of an append.
 entry_appended = Signal()
 
 BATCH: Final = 1_000
@@ -55,14 +55,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What became of a batch: (index, entry) pairs written, and the rest."""
+    """The result of a batch: (index, entry) pairs written, and those rejected."""
 
     accepted: list[tuple[int, JournalEntry]]
     rejected: list[Rejected]
 
 
 def key() -> bytes:
-    """Return the chain's secret key; raise NotReady when it is another one."""
+    """Return the chain's key; raise NotReady when it is not the one on record."""
     return installation.key("journal")
 
 
@@ -100,8 +100,8 @@ def content(entry: JournalEntry) -> bytes:
 def searchable(entry_type: str, payload: dict[str, Any]) -> str:
     """Return the words of an entry that go into the word index.
 
-    They are decided here, before the entry is chained, and nothing sets them later but
-    an erasure or a redaction, which decides them here as well.
+    Computed before the entry is chained; only an erasure or a redaction changes them
+    later, with this function too.
     """
     # New payloads hold no NUL; older ones may, and their words must stay the same.
     return entries.body_of(entry_type, payload).replace("\x00", " ")
@@ -139,8 +139,8 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
 def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
     """Give each row its number, salt and hash, and move the head behind the last.
 
-    Nothing follows an end that was signed with another key: the chain would be broken
-    for good, by whoever runs on this database with a folder of their own.
+    Raises NotReady when the head was signed with another key: an append by a process
+    with another data folder would break the chain for good.
     """
     secret = key()
     signed = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
@@ -160,12 +160,12 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
 
 
 def _mentions(
-    rows: Sequence[JournalEntry], news: Sequence[NewEntry]
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
 ) -> list[SubjectMention]:
-    found: list[SubjectMention] = []
-    for row, new in zip(rows, news, strict=True):
+    mentions: list[SubjectMention] = []
+    for row, new in zip(rows, new_entries, strict=True):
         by_fold = {tokenizer.fold(alias): alias.strip() for alias in new.subjects}
-        found.extend(
+        mentions.extend(
             SubjectMention(
                 workspace_id=row.workspace_id,
                 entry_id=row.id,
@@ -174,7 +174,7 @@ def _mentions(
             )
             for folded, alias in by_fold.items()
         )
-    return found
+    return mentions
 
 
 def _admit(
@@ -183,53 +183,44 @@ def _admit(
     """Raise for an entry that may not enter the journal."""
     validation.check(new, now)
     if gate is not None:
-        gate(subject_linker.told(_row(new, by, now)), new.subjects)
+        gate(subject_linker.entry_texts(_row(new, by, now)), new.subjects)
 
 
-def _announce(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
-    embeddable = sum(row.embeddable for row in rows)
-    transaction.on_commit(
-        lambda: entry_appended.send(
-            sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
-        )
-    )
-
-
-def write(news: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
+def write(new_entries: Sequence[NewEntry], *, by: Actor) -> list[JournalEntry]:
     """Append checked entries in one transaction, in order, and return the rows.
 
-    For callers inside the house whose own act is being recorded: no permission is
-    asked here, because the act itself was permitted.
+    For services that record their own action: the caller has checked the permission.
     """
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
-    for new in news:
+    for new in new_entries:
         _admit(new, now, by, gate)
-    return _written(news, now, by)
+    return _write_checked(new_entries, now, by)
 
 
-def _written(news: Sequence[NewEntry], now: datetime, by: Actor) -> list[JournalEntry]:
+def _write_checked(
+    new_entries: Sequence[NewEntry], now: datetime, by: Actor
+) -> list[JournalEntry]:
     schema_version.guard()
-    rows = [_row(new, by, now) for new in news]
+    rows, workspace_id = [_row(new, by, now) for new in new_entries], by.workspace_id
     if not rows:
         return rows
     installation.require()
+    embeddable = sum(row.embeddable for row in rows)
     with transaction.atomic():
-        _store(rows, news, by.workspace_id)
+        head = chain_head.locked(workspace_id)
+        _chain(rows, head, workspace_numbers.of(workspace_id))
+        chain_head.insert(rows)
+        chain_head.move(head)
+        if mentions := _mentions(rows, new_entries):
+            SubjectMention.objects.bulk_create(mentions)
+        texts = subject_linker.entries_of(rows, new_entries)
+        subject_linker.note(workspace_id, "journal", texts)
+        transaction.on_commit(
+            lambda: entry_appended.send(
+                sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
+            )
+        )
     return rows
-
-
-def _store(
-    rows: Sequence[JournalEntry], news: Sequence[NewEntry], workspace_id: str
-) -> None:
-    head = chain_head.locked(workspace_id)
-    _chain(rows, head, workspace_numbers.of(workspace_id))
-    chain_head.insert(rows)
-    chain_head.move(head)
-    mentions = _mentions(rows, news)
-    if mentions:
-        SubjectMention.objects.bulk_create(mentions)
-    subject_linker.note(workspace_id, "journal", subject_linker.entries_of(rows, news))
-    _announce(workspace_id, rows)
 
 
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
@@ -242,7 +233,7 @@ def append(new: NewEntry, *, by: Actor) -> JournalEntry:
 def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchResult:
     """Append many entries in one transaction; bad ones are reported, not fatal.
 
-    An item that its door could not read arrives as Rejected and stays that.
+    An item that the caller could not parse is passed as Rejected and stays rejected.
     """
     by.require("journal.append")
     now, gate = timezone.now(), subject_linker.gate(by.workspace_id)
@@ -255,11 +246,11 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
         try:
             validation.check_offered(item)
             _admit(item, now, by, gate)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             rejected.append(Rejected(index, error.problem_code, error.detail))
         else:
             good.append((index, item))
-    rows = _written([new for _, new in good], now, by)
+    rows = _write_checked([new for _, new in good], now, by)
     indexes = [index for index, _ in good]
     return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
 
@@ -271,10 +262,10 @@ def once(
     *,
     by: Actor,
 ) -> dict[str, Any]:
-    """Run ``act`` once per key and actor; a repeat gets the first answer.
+    """Run ``act`` once per key and actor; a repeat gets the stored answer.
 
-    The record and the act commit together. A key that comes back with another body
-    is a mistake of the caller: Conflict ``idempotency_mismatch``.
+    The record and the action commit together. The same key with another body raises
+    Conflict ``idempotency_mismatch``.
     """
     secret = key()
     digest = hashing.keyed_digest(secret, idempotency_key)
@@ -282,10 +273,10 @@ def once(
     with transaction.atomic():
         # The head's lock makes two simultaneous repeats wait for each other.
         chain_head.locked(by.workspace_id)
-        seen = IdempotencyRecord.objects.filter(
+        record = IdempotencyRecord.objects.filter(
             workspace_id=by.workspace_id, actor_id=by.id, key_digest=digest
         ).first()
-        if seen is None:
+        if record is None:
             answer = act()
             IdempotencyRecord.objects.create(
                 workspace_id=by.workspace_id,
@@ -295,20 +286,20 @@ def once(
                 answer=answer,
             )
             return answer
-    if seen.body_digest != body_digest:
+    if record.body_digest != body_digest:
         detail = "This Idempotency-Key was used with another body."
         raise errors.Conflict(detail, code="idempotency_mismatch")
-    return dict(seen.answer)
+    return dict(record.answer)
 
 
 def prioritise(
     entry: JournalEntry, priority: Priority, reason: str, *, by: Actor
 ) -> PriorityChange:
-    """Mark an entry, with a ledger row and a chained entry in the same transaction.
+    """Set an entry's priority, with ledger row and chained entry in one transaction.
 
-    The previous value is read inside the transaction, so that two operators at once
-    leave a ledger in which each step starts where the last one ended. Setting what is
-    already set changes nothing and leaves no trace.
+    The previous value is read inside the transaction, so that of two simultaneous
+    changes each ledger row starts where the last one ended. Setting the present value
+    changes nothing and writes nothing.
     """
     by.require("journal.prioritise", entry.workspace_id)
     if len(reason) > entries.SUMMARY_BYTES or not entries.is_storable(reason):
@@ -337,7 +328,7 @@ def prioritise(
 
 
 def _priority_entry(live: JournalEntry, change: PriorityChange) -> NewEntry:
-    """Return the chained witness of a ledger row: a forged ledger disagrees with it."""
+    """Return the chained entry of a ledger row; a forged ledger row has none."""
     return NewEntry(
         entry_type="memory.priority_changed",
         severity=entries.Severity.NOTICE,

@@ -1,7 +1,7 @@
-"""Taking words out of what compaction moved away: the archive keeps its rows.
+"""Erase or mask texts of archived entries; the rows stay.
 
-An archived entry is the sign that a number in the chain left on purpose; its identity
-and its hashes stay, its words go.
+An archived row proves that a number of the chain was removed by compaction: its
+identity and hashes stay, its texts go.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from memory.journal import compaction
 from memory.models import ArchivedEntry
 from memory.rules import entries
 
-_FREE: Final = ("mission_id", "trace_id", "span_id")
-_LEFT: Final = ("summary", "payload_text", "subjects", *_FREE)
+_FREE_TEXTS: Final = ("mission_id", "trace_id", "span_id")
+_COLUMNS: Final = ("summary", "payload_text", "subjects", *_FREE_TEXTS)
 
 
 def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
-    """Destroy the words of archived entries; return how many rows there were."""
+    """Empty the texts of archived entries; return the number of rows."""
     rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
     return rows.update(
         summary="",
         payload_text="{}",
         subjects="",
-        **dict.fromkeys(_FREE),
+        **dict.fromkeys(_FREE_TEXTS),
     )
 
 
 def mask_archived(
     workspace_id: str, ids: Sequence[str], mask: Callable[[Any], Any]
 ) -> int:
-    """Put what ``mask`` leaves of texts and payloads in their place; return how many.
+    """Replace texts and payloads by what ``mask`` returns; return the row count.
 
-    ``mask`` takes a text or a JSON value. A line of ``subjects`` that it changes goes.
+    ``mask`` takes a text or a JSON value. A changed line of ``subjects`` is removed.
     """
     with transaction.atomic():
         rows = list(
@@ -45,12 +45,16 @@ def mask_archived(
         )
         for row in rows:
             row.summary = str(mask(row.summary))[: compaction.SUMMARY_CHARS]
-            left = entries.canonical(mask(row.payload))
-            row.payload_text = compaction.cut_payload(left)
-            kept = [one for one in row.subjects.split("\n") if one and mask(one) == one]
-            row.subjects = "\n" + "\n".join(kept) + "\n" if kept else ""
-            for name in _FREE:
+            payload_text = entries.canonical(mask(row.payload))
+            row.payload_text = compaction.cut_payload(payload_text)
+            subjects = [
+                subject
+                for subject in row.subjects.split("\n")
+                if subject and mask(subject) == subject
+            ]
+            row.subjects = "\n" + "\n".join(subjects) + "\n" if subjects else ""
+            for name in _FREE_TEXTS:
                 value = getattr(row, name)
                 setattr(row, name, str(mask(value))[:128] if value else value)
-        ArchivedEntry.objects.bulk_update(rows, _LEFT)
+        ArchivedEntry.objects.bulk_update(rows, _COLUMNS)
     return len(rows)

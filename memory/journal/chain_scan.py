@@ -1,4 +1,4 @@
-"""The links of a chain, read quickly: there are many, and mostly all of them hold."""
+"""Fast check of a chain's links: thousands per query, as long as all of them hold."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ _FROM: Final = (
 _LINKS: Final = (
     f"SELECT seq, id, prev_hash, commitment, entry_hash, salt IS NULL{_FROM}"
 )
-# Many links in one row, and apart from them which entries were erased or redacted.
-_TOGETHER: Final = f"""
-    SELECT count(*), min(seq), max(seq), {{together}}(hashes, ''{{ordered}}),
-        {{together}}(CASE WHEN sealed THEN id END, ','),
+# Thousands of links in one row, and the ids of the erased or redacted entries.
+_RUN: Final = f"""
+    SELECT count(*), min(seq), max(seq), {{concat}}(hashes, ''{{ordered}}),
+        {{concat}}(CASE WHEN sealed THEN id END, ','),
         sum(CASE WHEN sealed THEN 1 ELSE 0 END),
-        min(one), max(one), min(two), max(two), min(three), max(three)
+        min(prev_size), max(prev_size), min(commit_size), max(commit_size),
+        min(entry_size), max(entry_size)
     FROM (SELECT seq, id, prev_hash || commitment || entry_hash AS hashes,
-        salt IS NULL AS sealed, length(prev_hash) AS one, length(commitment) AS two,
-        length(entry_hash) AS three{_FROM}) links
+        salt IS NULL AS sealed, length(prev_hash) AS prev_size,
+        length(commitment) AS commit_size,
+        length(entry_hash) AS entry_size{_FROM}) links
 """  # noqa: S608  (ours)
 _SQL: Final = {
-    "sqlite": _TOGETHER.format(together="group_concat", ordered=""),
-    "postgresql": _TOGETHER.format(together="string_agg", ordered=" ORDER BY seq"),
+    "sqlite": _RUN.format(concat="group_concat", ordered=""),
+    "postgresql": _RUN.format(concat="string_agg", ordered=" ORDER BY seq"),
 }
 
 
 class Link(NamedTuple):
-    """What of an entry chains it to the one before."""
+    """The columns of an entry that chain it to the one before."""
 
     seq: int
     id: str
@@ -45,7 +47,7 @@ class Link(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Links one after the other that all hold: how many, and where they end."""
+    """Consecutive links that all hold: how many, and where they end."""
 
     length: int
     seq: int
@@ -53,23 +55,23 @@ class Run(NamedTuple):
     sealed: list[str]
 
 
-def some(workspace_id: str, after: int, end: int) -> list[Link]:
-    """Return the next links, to be looked at one by one; the first comes alone."""
+def next_links(workspace_id: str, after: int, end: int) -> list[Link]:
+    """Return the next links, to be checked one by one; at the start only one."""
     with connection.cursor() as cursor:
         cursor.execute(_LINKS, [workspace_id, after, end, CHUNK if after else 1])
         return [Link._make(row) for row in cursor.fetchall()]
 
 
-def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
-    """Return the next links when nothing is wrong with them, else None.
+def unbroken_run(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
+    """Return the next links when all of them hold, else None.
 
-    None says no more than that: somebody has to look closer, or there is none left.
+    None also when there are no more links: ``next_links`` tells the two cases apart.
     """
     if not prev:
         return None
     with connection.cursor() as cursor:
         cursor.execute(_SQL[connection.vendor], [workspace_id, after, end, CHUNK])
-        count, first, last, hashes, sealed, many, *sizes = cursor.fetchone()
+        count, first, last, hashes, sealed, sealed_count, *sizes = cursor.fetchone()
     if not count or first != after + 1 or last != after + count:
         return None
     if set(sizes) != {hashing.HASH_CHARS}:
@@ -77,6 +79,6 @@ def whole(workspace_id: str, after: int, prev: str, end: int) -> Run | None:
     if not hashing.is_unbroken(journal.key(), prev, hashes, count):
         return None
     ids = sealed.split(",") if sealed else []
-    if len(ids) != many:
+    if len(ids) != sealed_count:
         return None
     return Run(count, last, hashes[-hashing.HASH_CHARS :], ids)

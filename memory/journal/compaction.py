@@ -1,11 +1,10 @@
-"""Compaction: old noise leaves the journal, its identity stays in the archive.
+"""Compaction: move old, frequent, unimportant entries from the journal to the archive.
 
-Only five chatty types, only info and notice, only what nobody ever marked, only whole
-UTC days older than the limit, only ten or more of a kind. A bucket (crew, day, type) is
-one transaction behind the chain head's lock: archive, sign a checkpoint over what
-leaves, delete, write one summary, and compare the counts. Anything that does not add up
-takes the whole bucket back. A bucket that holds an entry whose hash does not reproduce
-is evidence: it is left as it is and reported.
+Eligible: five frequent types, severity info and notice, never prioritised, whole UTC
+days older than the limit, ten or more in a bucket (crew, day, type). A bucket is one
+transaction under the chain head's lock: archive, sign a checkpoint, delete, write one
+summary, compare the counts; a difference rolls it back. A bucket with a tampered entry
+is evidence: it is left unchanged and reported.
 """
 
 from __future__ import annotations
@@ -42,21 +41,21 @@ TYPES: Final = (
     "network.port_closed",
     "llm.call",
 )
-QUIET: Final = (Severity.INFO.value, Severity.NOTICE.value)
+SEVERITIES: Final = (Severity.INFO.value, Severity.NOTICE.value)
 DAYS: Final = 30
-LEAST: Final = 10
+MIN_ENTRIES: Final = 10
 CHUNK: Final = 500
 SUMMARY_CHARS: Final = 200
 PAYLOAD_CHARS: Final = 400
-SAME: Final = (
+COPIED_COLUMNS: Final = (
     "id", "workspace_id", "seq", "ts", "recorded_at", "entry_type", "severity",
     "priority", "actor_type", "actor_id", "crew_id", "agent_id", "mission_id",
     "trace_id", "span_id", "expires_at", "commitment", "prev_hash", "entry_hash",
 )  # fmt: skip
 
 
-class RowsLost(errors.HouseError):
-    """What was archived and what was deleted differ; the bucket was taken back."""
+class RowsLost(errors.AppError):
+    """The numbers of archived and deleted rows differ; the bucket was rolled back."""
 
     code, status, title = "rows_lost", 500, "Rows would have been lost"
     sentence = (
@@ -65,13 +64,13 @@ class RowsLost(errors.HouseError):
     )
 
 
-class Fenced(Exception):
-    """A bucket holds an entry that must not be destroyed; the message names it."""
+class TamperedEntry(Exception):
+    """A bucket holds an entry that fails verification; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What becomes one summary: a crew's entries of one type on one UTC day."""
+    """The entries that one summary replaces: one crew, one type, one UTC day."""
 
     crew_id: str | None
     day: date
@@ -81,7 +80,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Report:
-    """What a run did; ``refused`` tells of buckets that were left as they are."""
+    """The result of a run; ``refused`` names the buckets that were left unchanged."""
 
     buckets: int = 0
     archived: int = 0
@@ -90,8 +89,8 @@ class Report:
 
 
 @dataclass(slots=True)
-class _Leaving:
-    """The sums of one bucket while it leaves."""
+class _Removal:
+    """The sums of one bucket while it is archived and deleted."""
 
     pairs: list[tuple[int, str]] = field(default_factory=list)
     bytes: int = 0
@@ -99,7 +98,7 @@ class _Leaving:
     times: list[datetime] = field(default_factory=list)
 
 
-# ── Resting ──────────────────────────────────────────────────────────────────
+# ── Restriction ──────────────────────────────────────────────────────────────
 def restrict(workspace_id: str, entry_ids: Sequence[str]) -> int:
     """Keep archived entries out of every list until ``lift``; return how many."""
     rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, restricted_at=None)
@@ -112,25 +111,25 @@ def lift(workspace_id: str, entry_ids: Sequence[str]) -> int:
     return rows.exclude(restricted_at=None).update(restricted_at=None)
 
 
-# ── Choosing ─────────────────────────────────────────────────────────────────
+# ── Selection ────────────────────────────────────────────────────────────────
 def cutoff(days: int, at: datetime) -> datetime:
-    """Return the midnight before which entries are old enough: days leave whole."""
+    """Return the UTC midnight before which entries are old enough; days stay whole."""
     moment = at.astimezone(UTC) - timedelta(days=days)
     return datetime.combine(moment.date(), time.min, UTC)
 
 
 def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
-    """Return what may leave; what was ever marked stays, also when unmarked since."""
+    """Return the eligible entries; none that ever had another priority."""
     normal = Priority.NORMAL.value
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
         entry_type__in=TYPES,
-        severity__in=QUIET,
+        severity__in=SEVERITIES,
         priority=normal,
         priority_at_emit=normal,
         ts__lt=before,
         erased_at__isnull=True,
-        # The archive cuts words short, and a restriction keeps them as they are.
+        # The archive shortens texts, and restricted data must stay unchanged.
         restricted_at__isnull=True,
     )
     return rows.exclude(Exists(PriorityChange.objects.filter(entry=OuterRef("pk"))))
@@ -139,21 +138,21 @@ def _eligible(workspace_id: str, before: datetime) -> QuerySet[JournalEntry]:
 def plan(
     workspace_id: str, *, days: int = DAYS, at: datetime | None = None
 ) -> list[Bucket]:
-    """Return the buckets that are large enough to leave, the oldest first."""
+    """Return the buckets that are large enough to be compacted, the oldest first."""
     rows = _eligible(workspace_id, cutoff(days, at or timezone.now())).order_by()
-    counted = (
+    groups = (
         rows.annotate(day=TruncDate("ts", tzinfo=UTC))
         .values("crew_id", "day", "entry_type")
         .annotate(count=Count("pk"))
-        .filter(count__gte=LEAST)
+        .filter(count__gte=MIN_ENTRIES)
         .order_by("day", "crew_id", "entry_type")
     )
-    return [Bucket(**row) for row in counted]
+    return [Bucket(**row) for row in groups]
 
 
-# ── Fences ───────────────────────────────────────────────────────────────────
+# ── Verification ─────────────────────────────────────────────────────────────
 class _Predecessors:
-    """Knows the hash at a place in the chain: from a live entry, or as signed."""
+    """Looks up hashes by their number: of live entries, or from signed checkpoints."""
 
     def __init__(self, workspace_id: str) -> None:
         self._workspace_id = workspace_id
@@ -161,16 +160,16 @@ class _Predecessors:
 
     def of(self, rows: Sequence[JournalEntry]) -> dict[int, str]:
         """Return seq → hash for the entries before some rows, as far as known."""
-        wanted = [row.seq - 1 for row in rows]
-        mine = {"workspace_id": self._workspace_id, "seq__in": wanted}
-        live = JournalEntry.objects.filter(**mine).values_list("seq", "entry_hash")
-        found: dict[int, str] = {0: "", **dict(live)}
-        gone = ArchivedEntry.objects.filter(**mine).exclude(checkpoint=None)
-        for seq, point in gone.values_list("seq", "checkpoint_id"):
+        seqs = [row.seq - 1 for row in rows]
+        filters = {"workspace_id": self._workspace_id, "seq__in": seqs}
+        live = JournalEntry.objects.filter(**filters).values_list("seq", "entry_hash")
+        hashes: dict[int, str] = {0: "", **dict(live)}
+        archived = ArchivedEntry.objects.filter(**filters).exclude(checkpoint=None)
+        for seq, point in archived.values_list("seq", "checkpoint_id"):
             signed = self._of_point(point)
             if seq in signed:
-                found.setdefault(seq, signed[seq])
-        return found
+                hashes.setdefault(seq, signed[seq])
+        return hashes
 
     def _of_point(self, point_id: int) -> dict[int, str]:
         if point_id not in self._signed:
@@ -182,57 +181,58 @@ class _Predecessors:
 
 
 def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
-    """Raise Fenced for an entry that is not what was chained, where it was chained."""
-    adopted = integrity.adopted_until(rows[0].workspace_id) if rows else 0
+    """Raise TamperedEntry for an entry whose content or link does not verify."""
+    adopted_seq = integrity.adopted_until(rows[0].workspace_id) if rows else 0
     for row in rows:
         fault = integrity.content_fault(row)
-        if not integrity.is_linked(row, adopted):
+        if not integrity.is_linked(row, adopted_seq):
             fault = "its hash does not reproduce"
         elif before.get(row.seq - 1) != row.prev_hash:
             fault = "it does not follow the entry before it"
         if fault is not None:
-            raise Fenced(f"{row.id}: {fault.rstrip('.').lower()}")
+            raise TamperedEntry(f"{row.id}: {fault.rstrip('.').lower()}")
 
 
-# ── Moving ───────────────────────────────────────────────────────────────────
+# ── Archiving ────────────────────────────────────────────────────────────────
 def cut_payload(text: str) -> str:
     """Return a payload's JSON text in 400 characters, still a JSON object."""
     if len(text) <= PAYLOAD_CHARS:
         return text
     keep = PAYLOAD_CHARS - len('{"cut":""}')
     while True:
-        made = entries.canonical({"cut": text[:keep]})
-        if len(made) <= PAYLOAD_CHARS:
-            return made
-        keep -= len(made) - PAYLOAD_CHARS
+        shortened = entries.canonical({"cut": text[:keep]})
+        if len(shortened) <= PAYLOAD_CHARS:
+            return shortened
+        keep -= len(shortened) - PAYLOAD_CHARS
 
 
 def size(row: JournalEntry) -> int:
-    """Return the bytes of an entry's texts."""
     return sum(len(t.encode()) for t in (row.summary, row.payload_text, row.refs_text))
 
 
-def _people(rows: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return entry id → folded aliases, as the archive keeps them."""
-    named: dict[str, list[str]] = {}
-    found = SubjectMention.objects.filter(entry_id__in=[row.id for row in rows])
-    for entry_id, folded in found.order_by("folded").values_list("entry_id", "folded"):
-        named.setdefault(entry_id, []).append(folded)
-    return {entry_id: "\n" + "\n".join(f) + "\n" for entry_id, f in named.items()}
+def _subject_lines(rows: Sequence[JournalEntry]) -> dict[str, str]:
+    """Return entry id → folded aliases, one per line, as the archive stores them."""
+    aliases: dict[str, list[str]] = {}
+    mentions = SubjectMention.objects.filter(entry_id__in=[row.id for row in rows])
+    for entry_id, folded in mentions.order_by("folded").values_list(
+        "entry_id", "folded"
+    ):
+        aliases.setdefault(entry_id, []).append(folded)
+    return {entry_id: "\n" + "\n".join(f) + "\n" for entry_id, f in aliases.items()}
 
 
 def _archived(
     rows: Sequence[JournalEntry], point: ChainCheckpoint, now: datetime
 ) -> list[ArchivedEntry]:
-    people = _people(rows)
+    subjects = _subject_lines(rows)
     return [
         ArchivedEntry(
-            **{name: getattr(row, name) for name in SAME},
+            **{name: getattr(row, name) for name in COPIED_COLUMNS},
             checkpoint=point,
             archived_at=now,
             summary=row.summary[:SUMMARY_CHARS],
             payload_text=cut_payload(row.payload_text),
-            subjects=people.get(row.id, ""),
+            subjects=subjects.get(row.id, ""),
             original_size_bytes=size(row),
         )
         for row in rows
@@ -240,7 +240,6 @@ def _archived(
 
 
 def _store(rows: Iterable[ArchivedEntry]) -> None:
-    """Write archive rows; a failure here must stop the deletion."""
     ArchivedEntry.objects.bulk_create(rows)
 
 
@@ -251,30 +250,30 @@ def _chunks(rows: QuerySet[JournalEntry]) -> Iterator[list[JournalEntry]]:
         yield list(part.order_by("seq"))
 
 
-def _leave(
+def _archive_and_delete(
     rows: QuerySet[JournalEntry], point: ChainCheckpoint, now: datetime
-) -> _Leaving:
-    """Archive a bucket's entries, then delete them with what hangs on them."""
-    known, sums, ids = _Predecessors(point.workspace_id), _Leaving(), []
+) -> _Removal:
+    """Archive a bucket's entries, then delete them with their dependent rows."""
+    predecessors, removal, ids = _Predecessors(point.workspace_id), _Removal(), []
     for chunk in _chunks(rows):
-        _check(chunk, known.of(chunk))
+        _check(chunk, predecessors.of(chunk))
         _store(_archived(chunk, point, now))
         ids.append([row.id for row in chunk])
-        sums.pairs += [(row.seq, row.entry_hash) for row in chunk]
-        sums.bytes += sum(size(row) for row in chunk)
-        sums.times += [row.ts for row in chunk]
-    # Only now: an entry is the witness of the one that follows it.
+        removal.pairs += [(row.seq, row.entry_hash) for row in chunk]
+        removal.bytes += sum(size(row) for row in chunk)
+        removal.times += [row.ts for row in chunk]
+    # After all chunks: checking an entry needs the hash of the one before it.
     for part in ids:
         _, by_table = JournalEntry.objects.filter(pk__in=part).delete()
-        sums.deleted += by_table.get(JournalEntry._meta.label, 0)
-    return sums
+        removal.deleted += by_table.get(JournalEntry._meta.label, 0)
+    return removal
 
 
-def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Leaving | None:
-    """Compact one bucket in one transaction; None when it has become too small."""
+def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | None:
+    """Compact one bucket in one transaction; None when it is too small by now."""
     now, start = timezone.now(), datetime.combine(bucket.day, time.min, UTC)
     with transaction.atomic():
-        # Appends, and decisions on priorities, wait for this lock.
+        # Appends and priority changes wait for this lock.
         ChainHead.objects.select_for_update().get(pk=workspace_id)
         rows = _eligible(workspace_id, before).filter(
             crew_id=bucket.crew_id,
@@ -283,51 +282,49 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Leaving | 
             ts__lt=start + timedelta(days=1),
         )
         ids = list(rows.values_list("pk", flat=True))
-        # The archive cuts words short: what a legal hold keeps stays where it is.
-        held = legal_holds.kept(workspace_id, ids)
-        if len(ids) - len(held) < LEAST:
+        # The archive shortens texts: entries under a legal hold stay in the journal.
+        held_ids = legal_holds.held_ids(workspace_id, ids)
+        if len(ids) - len(held_ids) < MIN_ENTRIES:
             return None
-        rows = rows.exclude(pk__in=held)
+        rows = rows.exclude(pk__in=held_ids)
         point = ChainCheckpoint.objects.create(
             workspace_id=workspace_id, removed=[], mac=""
         )
-        sums = _leave(rows, point, now)
-        _sign(point, sums)
-        _compare(point, sums)
-        _summarise(workspace_id, bucket, point, sums)
-    return sums
+        removal = _archive_and_delete(rows, point, now)
+        point.removed = [list(pair) for pair in removal.pairs]
+        point.mac = hashing.checkpoint_mac(journal.key(), workspace_id, removal.pairs)
+        point.save(update_fields=["removed", "mac"])
+        _check_counts(point, removal)
+        _summarise(workspace_id, bucket, point, removal)
+    return removal
 
 
-def _sign(point: ChainCheckpoint, sums: _Leaving) -> None:
-    point.removed = [list(pair) for pair in sums.pairs]
-    point.mac = hashing.checkpoint_mac(journal.key(), point.workspace_id, sums.pairs)
-    point.save(update_fields=["removed", "mac"])
-
-
-def _compare(point: ChainCheckpoint, sums: _Leaving) -> None:
-    """Raise RowsLost unless exactly what left is archived and signed for."""
-    kept = ArchivedEntry.objects.filter(checkpoint=point).count()
-    if not len(sums.pairs) == kept == sums.deleted:
-        raise RowsLost(wanted=len(sums.pairs), archived=kept, deleted=sums.deleted)
+def _check_counts(point: ChainCheckpoint, removal: _Removal) -> None:
+    """Raise RowsLost unless as many rows are archived as deleted and signed for."""
+    archived = ArchivedEntry.objects.filter(checkpoint=point).count()
+    if not len(removal.pairs) == archived == removal.deleted:
+        raise RowsLost(
+            wanted=len(removal.pairs), archived=archived, deleted=removal.deleted
+        )
 
 
 def _summarise(
-    workspace_id: str, bucket: Bucket, point: ChainCheckpoint, sums: _Leaving
+    workspace_id: str, bucket: Bucket, point: ChainCheckpoint, removal: _Removal
 ) -> None:
-    day, count = bucket.day.isoformat(), len(sums.pairs)
-    told: dict[str, Any] = {
+    day, count = bucket.day.isoformat(), len(removal.pairs)
+    payload: dict[str, Any] = {
         "bucket_date": day,
         "entry_type": bucket.entry_type,
         "count": count,
-        "bytes_sum": sums.bytes,
-        "first_ts": journal.stamp(min(sums.times)),
-        "last_ts": journal.stamp(max(sums.times)),
+        "bytes_sum": removal.bytes,
+        "first_ts": journal.stamp(min(removal.times)),
+        "last_ts": journal.stamp(max(removal.times)),
         "checkpoint": point.pk,
     }
     new = NewEntry(
         entry_type="system.compaction",
         summary=f"{count} {bucket.entry_type} entries of {day} were archived",
-        payload=told,
+        payload=payload,
         ts=datetime.combine(bucket.day, time(23, 59, 59), UTC),
         crew_id=bucket.crew_id,
     )
@@ -340,13 +337,14 @@ def run(workspace_id: str, *, days: int = DAYS, at: datetime | None = None) -> R
     before = cutoff(days, moment)
     for bucket in plan(workspace_id, days=days, at=moment):
         try:
-            left = _compact(workspace_id, bucket, before)
-        except Fenced as fence:
-            told = f"{bucket.day} {bucket.entry_type} left as it is, {fence}"
-            report.refused.append(told)
+            removal = _compact(workspace_id, bucket, before)
+        except TamperedEntry as error:
+            report.refused.append(
+                f"{bucket.day} {bucket.entry_type} left as it is, {error}"
+            )
             continue
-        if left is not None:
+        if removal is not None:
             report.buckets += 1
-            report.archived += len(left.pairs)
-            report.bytes += left.bytes
+            report.archived += len(removal.pairs)
+            report.bytes += removal.bytes
     return report

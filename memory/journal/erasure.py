@@ -1,9 +1,9 @@
-"""Taking words out of the journal while its chain still holds.
+"""Erase and redact journal entries while the chain still verifies.
 
-An erased entry loses its content, its salt and whatever its writer wrote into the
-columns beside; its place, its commitment and its hash stay, and a seal says that this
-was done here. A redacted entry keeps the words that are left, sealed as they are now.
-Whoever holds something made from an entry (vectors, edges) listens to ``entries_left``.
+An erased entry loses its content, its salt and the free texts of its columns; its
+number, commitment and hash stay, and a seal proves that this installation erased it. A
+redacted entry keeps the remaining words, sealed. Packages that store something derived
+from an entry (vectors, edges) listen to ``entries_left``.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _Row = TypeVar("_Row", bound=Model)
 entries_left = Signal()
 
 BATCH: Final = 50
-_FREE: Final = ("mission_id", "trace_id", "span_id")
-_LEFT: Final = (
+_FREE_TEXTS: Final = ("mission_id", "trace_id", "span_id")
+_COLUMNS: Final = (
     "summary", "payload_text", "refs_text", "body", "embeddable", "salt", "seal",
-    "erased_at", "redacted_at", *_FREE,
+    "erased_at", "redacted_at", *_FREE_TEXTS,
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What a redaction leaves of an entry; ``columns`` are free texts beside it."""
+    """What a redaction leaves of an entry; ``columns`` are its free-text columns."""
 
     summary: str
     payload: Mapping[str, Any]
@@ -51,7 +51,7 @@ def _seal(row: JournalEntry, kind: str) -> None:
 
 
 def batches(entry_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Return ids in pieces so small that an appender hardly waits for one."""
+    """Yield ids in batches small enough that appends wait only briefly for one."""
     for start in range(0, len(entry_ids), BATCH):
         yield entry_ids[start : start + BATCH]
 
@@ -59,8 +59,8 @@ def batches(entry_ids: Sequence[str]) -> Iterator[Sequence[str]]:
 def of(rows: QuerySet[_Row], workspace_id: str) -> QuerySet[_Row]:
     """Return the rows of a workspace, for queries that name their primary keys.
 
-    Compared as it is, the column looks to SQLite's planner like the better way in, and
-    it reads the whole workspace instead of a few rows.
+    COALESCE keeps SQLite's planner from using the column's index, with which it would
+    read the whole workspace instead of a few rows.
     """
     plain = rows.alias(home=Coalesce("workspace_id", Value("")))
     return cast("QuerySet[_Row]", plain.filter(home=workspace_id))
@@ -72,9 +72,9 @@ def _live(workspace_id: str, entry_ids: Sequence[str]) -> QuerySet[JournalEntry]
 
 
 def _values(rows: Sequence[JournalEntry]) -> list[list[Any]]:
-    """Return what is left of entries, as the database writes it."""
-    known = {field.name: field for field in JournalEntry._meta.concrete_fields}
-    fields = [known[name] for name in _LEFT]
+    """Return the changed columns of entries as database values, with the id last."""
+    fields_by_name = {field.name: field for field in JournalEntry._meta.concrete_fields}
+    fields = [fields_by_name[name] for name in _COLUMNS]
     return [
         [
             *(
@@ -87,19 +87,23 @@ def _values(rows: Sequence[JournalEntry]) -> list[list[Any]]:
     ]
 
 
-def _keep(values: list[list[Any]]) -> None:
-    """Write what is left: one prepared statement, run once per row.
+def _save(values: list[list[Any]]) -> None:
+    """Update the rows with one prepared statement, run once per row.
 
-    Appenders wait for all of it, and saving through the model takes five times as long.
+    Appends wait meanwhile, and saving through the model takes five times as long.
     """
-    known = {field.name: field.column for field in JournalEntry._meta.concrete_fields}
-    columns = ", ".join(f"{known[name]} = %s" for name in _LEFT)
+    columns_by_name = {
+        field.name: field.column for field in JournalEntry._meta.concrete_fields
+    }
+    columns = ", ".join(f"{columns_by_name[name]} = %s" for name in _COLUMNS)
     sql = f"UPDATE journal_entries SET {columns} WHERE id = %s"  # noqa: S608  (ours)
     with connection.cursor() as cursor:
         cursor.executemany(f"{sql} AND erased_at IS NULL", values)
 
 
-def _told(workspace_id: str, rows: Sequence[JournalEntry], kind: str) -> None:
+def _send_entries_left(
+    workspace_id: str, rows: Sequence[JournalEntry], kind: str
+) -> None:
     entries_left.send(
         sender=JournalEntry,
         workspace_id=workspace_id,
@@ -109,55 +113,56 @@ def _told(workspace_id: str, rows: Sequence[JournalEntry], kind: str) -> None:
 
 
 def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
-    """Destroy the words of entries, in one transaction; return how many had any.
+    """Erase the texts of entries, in one transaction; return how many had any.
 
-    Permission, hold and ledger are the caller's: this is the hand, not the head. Doing
-    it again changes nothing.
+    The caller checks permission and legal holds and keeps the audit log. Idempotent.
     """
-    # What is left follows from what never changes: worked out before anybody waits.
+    # Computed before the transaction, so that appends do not wait for it.
     rows = sorted(_live(workspace_id, entry_ids), key=lambda row: row.seq)
     now = timezone.now()
     for row in rows:
         row.summary, row.body = "", ""
         row.payload_text, row.refs_text = "{}", "{}"
         row.embeddable, row.erased_at, row.redacted_at = False, now, None
-        for name in _FREE:
+        for name in _FREE_TEXTS:
             setattr(row, name, None)
         _seal(row, "erased")
-    # By id, as everybody locks them who locks several.
+    # In order of ids, as everywhere that several rows are locked: no deadlock.
     values = _values(sorted(rows, key=lambda row: row.id))
     with transaction.atomic():
-        _keep(values)
-        _forget_beside(workspace_id, rows)
-        _told(workspace_id, rows, "erased")
+        _save(values)
+        _delete_mentions_and_reasons(workspace_id, rows)
+        _send_entries_left(workspace_id, rows, "erased")
     return len(rows)
 
 
 def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
-    """Replace the words of entries by what is left of them; return how many."""
+    """Replace the texts of entries by what remains of them; return how many."""
     with transaction.atomic():
         live = _live(workspace_id, list(remains)).select_for_update(of=("self",))
         rows = sorted(live.order_by("pk"), key=lambda row: row.seq)
         now = timezone.now()
         for row in rows:
-            left = remains[row.id]
-            row.summary = left.summary
-            row.payload_text = entries.canonical(dict(left.payload))
-            row.refs_text = entries.canonical(dict(left.refs))
-            row.body = journal.searchable(row.entry_type, dict(left.payload))
+            rest = remains[row.id]
+            row.summary = rest.summary
+            row.payload_text = entries.canonical(dict(rest.payload))
+            row.refs_text = entries.canonical(dict(rest.refs))
+            row.body = journal.searchable(row.entry_type, dict(rest.payload))
             row.redacted_at = now
-            for name in _FREE:
-                setattr(row, name, left.columns.get(name, getattr(row, name)))
+            for name in _FREE_TEXTS:
+                setattr(row, name, rest.columns.get(name, getattr(row, name)))
             _seal(row, "redacted")
-        _keep(_values(rows))
-        _told(workspace_id, rows, "redacted")
+        _save(_values(rows))
+        _send_entries_left(workspace_id, rows, "redacted")
     return len(rows)
 
 
-def _forget_beside(workspace_id: str, rows: Sequence[JournalEntry]) -> None:
-    """Take away what stands beside erased entries: who was named, and why it mattered.
+def _delete_mentions_and_reasons(
+    workspace_id: str, rows: Sequence[JournalEntry]
+) -> None:
+    """Delete the mentions of erased entries and empty their priority reasons.
 
-    A ledger row of a priority keeps its step, or the priority would be unexplained.
+    The ledger rows themselves stay: verification needs them to explain the priority.
     """
     ids = [row.id for row in rows]
     SubjectMention.objects.filter(workspace_id=workspace_id, entry_id__in=ids).delete()

@@ -1,4 +1,4 @@
-"""The end of a workspace's chain, and the statements that every append passes.
+"""The head row of a workspace's chain, and the SQL statements of every append.
 
 Plain SQL: for one row the ORM takes longer to build such a statement than the database
 takes to run it.
@@ -23,23 +23,23 @@ _MOVE: Final = (
 
 
 def locked(workspace_id: str) -> ChainHead:
-    """Return the chain's end, locked until the transaction ends."""
+    """Return the chain's head, locked until the transaction ends."""
     lock = " FOR UPDATE" if connection.features.has_select_for_update else ""
     with connection.cursor() as cursor:
         cursor.execute(_HEAD + lock, [workspace_id])
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         ChainHead.objects.get_or_create(workspace_id=workspace_id)
         return ChainHead.objects.select_for_update().get(workspace_id=workspace_id)
-    seq, entry_hash, mac = found
+    seq, entry_hash, mac = row
     return ChainHead(workspace_id=workspace_id, seq=seq, entry_hash=entry_hash, mac=mac)
 
 
 def insert(rows: Sequence[JournalEntry]) -> None:
     """Write new rows with one prepared statement."""
-    # The connection itself: a look through Django's proxy for each of the fields of
-    # each row would be most of what this costs.
-    here = transaction.get_connection()
+    # Not through Django's connection proxy: a lookup for each field of each row would
+    # be most of the cost.
+    database = transaction.get_connection()
     fields = JournalEntry._meta.local_concrete_fields
     columns = ", ".join(f'"{field.column}"' for field in fields)
     marks = ", ".join(["%s"] * len(fields))
@@ -47,15 +47,15 @@ def insert(rows: Sequence[JournalEntry]) -> None:
     sql = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608
     prepare = [(field.attname, field.get_db_prep_save) for field in fields]
     values = [
-        [to_db(getattr(row, name), here) for name, to_db in prepare] for row in rows
+        [to_db(getattr(row, name), database) for name, to_db in prepare] for row in rows
     ]
-    with here.cursor() as cursor:
+    with database.cursor() as cursor:
         cursor.executemany(sql, values)
     for row in rows:
-        row._state.adding, row._state.db = False, here.alias
+        row._state.adding, row._state.db = False, database.alias
 
 
 def move(head: ChainHead) -> None:
-    """Write the chain's new end."""
+    """Save the chain's new head."""
     with connection.cursor() as cursor:
         cursor.execute(_MOVE, [head.seq, head.entry_hash, head.mac, head.workspace_id])

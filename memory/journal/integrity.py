@@ -1,4 +1,4 @@
-"""Whether one entry still says what it said when it was chained."""
+"""Verify one entry: its content, its seal, and its link to the entry before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory.rules import hashing
 
 
 class Linked(Protocol):
-    """What of an entry makes its hash."""
+    """The columns that an entry's hash is computed from, and the hash."""
 
     @property
     def prev_hash(self) -> str: ...
@@ -34,42 +34,42 @@ def adopted_until(workspace_id: str) -> int:
     return last
 
 
-def is_linked(row: Linked, adopted: int = 0) -> bool:
+def is_linked(row: Linked, adopted_seq: int = 0) -> bool:
     """Whether an entry's hash reproduces; one that is not even a hash does not.
 
-    Up to the number ``adopted`` no hash does, and the seal of the adoption counts; what
-    is left of an erased entry has its own seal, which ``content_fault`` judges.
+    Up to the number ``adopted_seq`` the key is lost and the seal of the adoption is
+    checked instead; an erased entry has its own seal, which ``content_fault`` checks.
     """
-    if isinstance(row, JournalEntry) and row.seq <= adopted:
+    if isinstance(row, JournalEntry) and row.seq <= adopted_seq:
         sealed = hashing.adopted_seal(
             journal.key(), row.prev_hash, row.commitment, row.entry_hash
         )
         return row.salt is None or sealed == row.seal
     try:
-        made = hashing.link(journal.key(), row.prev_hash, row.commitment)
+        link_hash = hashing.link(journal.key(), row.prev_hash, row.commitment)
     except ValueError:
         return False
-    return made == row.entry_hash
+    return link_hash == row.entry_hash
 
 
 def _searchable(row: JournalEntry) -> str | None:
-    """Return the words that the payload gives to the index, None when it is no JSON."""
+    """Return the words of the payload for the index, None when it is not JSON."""
     try:
         return journal.searchable(row.entry_type, row.payload)
     except (ValueError, TypeError):
         return None
 
 
-def _remains_fault(row: JournalEntry) -> str | None:
-    """Judge what an erasure or a redaction left, by the seal it put on."""
+def _seal_fault(row: JournalEntry) -> str | None:
+    """Check what an erasure or a redaction left against its seal."""
     if row.erased_at is None and row.redacted_at is None:
         return "Its salt is gone."
     kind = "erased" if row.erased_at is not None else "redacted"
-    left = (row.summary, row.body, row.payload_text, row.refs_text)
-    if kind == "erased" and left != ("", "", "{}", "{}"):
+    texts = (row.summary, row.body, row.payload_text, row.refs_text)
+    if kind == "erased" and texts != ("", "", "{}", "{}"):
         return "An erased entry holds words."
-    made = hashing.seal(journal.key(), row.entry_hash, kind, journal.content(row))
-    if made != row.seal:
+    seal = hashing.seal(journal.key(), row.entry_hash, kind, journal.content(row))
+    if seal != row.seal:
         return f"It is marked as {kind} and nothing signed says so."
     if row.body != _searchable(row):
         return "Its words in the index were changed."
@@ -77,9 +77,9 @@ def _remains_fault(row: JournalEntry) -> str | None:
 
 
 def content_fault(row: JournalEntry) -> str | None:
-    """Return what was changed in an entry, None when it says what it always said."""
+    """Return what was changed in an entry, None when it is unchanged."""
     if row.salt is None:
-        return _remains_fault(row)
+        return _seal_fault(row)
     if hashing.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
         return "Its content was changed."
     if row.erased_at is not None or row.redacted_at is not None:
@@ -90,7 +90,7 @@ def content_fault(row: JournalEntry) -> str | None:
 
 
 def signed(point: ChainCheckpoint) -> dict[int, str]:
-    """Return seq → hash of what a checkpoint covers; a forged one covers nothing."""
+    """Return seq → hash of the entries a checkpoint covers; none for a forged one."""
     try:
         pairs = [(int(seq), str(digest)) for seq, digest in point.removed]
     except (TypeError, ValueError):
@@ -99,13 +99,13 @@ def signed(point: ChainCheckpoint) -> dict[int, str]:
     return dict(pairs) if mac == point.mac else {}
 
 
-def left_hash(workspace_id: str, seq: int) -> str | None:
-    """Return the signed hash of an entry that left on purpose, None when none did."""
+def removed_hash(workspace_id: str, seq: int) -> str | None:
+    """Return the signed hash of an entry that was compacted, None when it was not."""
     points = ChainCheckpoint.objects.filter(workspace_id=workspace_id)
     archived = ArchivedEntry.objects.filter(workspace_id=workspace_id, seq=seq)
-    named = archived.values_list("checkpoint_id", flat=True).first()
-    if named is not None:
-        points = points.filter(pk=named)
+    checkpoint_id = archived.values_list("checkpoint_id", flat=True).first()
+    if checkpoint_id is not None:
+        points = points.filter(pk=checkpoint_id)
     for point in points.order_by("-pk").iterator(chunk_size=16):
         covered = signed(point)
         if seq in covered:
@@ -114,12 +114,12 @@ def left_hash(workspace_id: str, seq: int) -> str | None:
 
 
 def _follows(row: JournalEntry, before: JournalEntry | None) -> bool:
-    """Whether an entry follows the one before it, which may have left on purpose."""
+    """Whether an entry follows the one before it, which may have been compacted."""
     if before is not None and before.seq == row.seq - 1:
         return before.entry_hash == row.prev_hash
     if row.seq == 1:
         return row.prev_hash == ""
-    return left_hash(row.workspace_id, row.seq - 1) == row.prev_hash
+    return removed_hash(row.workspace_id, row.seq - 1) == row.prev_hash
 
 
 def of(row: JournalEntry, before: JournalEntry | None) -> str:

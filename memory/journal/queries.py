@@ -1,12 +1,10 @@
-"""Access functions and lists, for both doors.
+"""Read single journal entries, lists, counts and pages, bound to what an actor may see.
 
-One access function per noun: missing and not yours are the same answer. Every list
-starts from the actor's workspace, then from what the actor may see in it.
+An entry of another workspace and one that does not exist are the same answer: NotFound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -14,20 +12,14 @@ from typing import TypeVar
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import fulltext, pagination
+from memory import fulltext, pagination, workspace_tree
 from memory.journal import append as journal
 from memory.journal import integrity
 from memory.models import (
-    Agent,
-    AgentKey,
     ArchivedEntry,
     ChainHead,
-    Crew,
     JournalEntry,
-    Membership,
-    OperatorKey,
     PriorityChange,
-    Workspace,
 )
 from memory.rules import entries, errors, tokenizer
 from memory.rules.permissions import Actor
@@ -37,7 +29,7 @@ Row = TypeVar("Row", JournalEntry, ArchivedEntry)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalFilter:
-    """Which entries a list shows; empty means any. Ids are checked, not trusted."""
+    """The filters of a list; an empty one matches all. Ids are checked, not trusted."""
 
     q: str = ""
     crew_id: str | None = None
@@ -55,7 +47,7 @@ class JournalFilter:
 
     @property
     def digest(self) -> str:
-        """A short name for this question, kept inside its cursors."""
+        """A digest of the filters, stored in the list's cursors."""
         return pagination.digest(asdict(self))
 
 
@@ -63,8 +55,8 @@ class JournalFilter:
 class JournalPage:
     """One page of entries, newest first; ``next_cursor`` is None on the last.
 
-    ``archived`` are what compaction took out, in the same stretch of time; they are
-    there only when they were asked for.
+    ``archived`` are the compacted entries of the same time span, present only with
+    ``include_archive``.
     """
 
     entries: list[JournalEntry]
@@ -74,93 +66,40 @@ class JournalPage:
 
 @dataclass(frozen=True, slots=True)
 class EntryPlace:
-    """Where an entry stands in the chain, and whether its hash reproduces."""
+    """An entry's neighbours in the chain, and whether its hash reproduces."""
 
     previous: JournalEntry | None
     following: JournalEntry | None
     verdict: str = field(default="unknown")
 
 
-# ── One of a kind ────────────────────────────────────────────────────────────
-def workspace(actor: Actor) -> Workspace:
-    """Return the actor's workspace."""
-    found = Workspace.objects.filter(pk=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    return found
-
-
-def crew(actor: Actor, crew_id: str) -> Crew:
-    """Return a crew the actor may name; an agent may name its own crew only."""
-    found = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.id:
-        raise errors.NotFound
-    return found
-
-
-def agent(actor: Actor, agent_id: str) -> Agent:
-    """Return an agent the actor may name; an agent sees its own crew's agents."""
-    rows = Agent.objects.select_related("crew")
-    found = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != found.crew_id:
-        raise errors.NotFound
-    return found
-
-
+# ── One entry ────────────────────────────────────────────────────────────────
 def entry(actor: Actor, entry_id: str) -> JournalEntry:
     """Return an entry the actor may read."""
     actor.require("journal.read")
-    found = visible_entries(actor).filter(pk=entry_id).first()
-    if found is None:
+    row = visible_entries(actor).filter(pk=entry_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
-    """Return what compaction kept of an entry the actor may read."""
+    """Return the archived row of a compacted entry the actor may read."""
     actor.require("journal.read")
-    rows = _mine(ArchivedEntry.objects.all(), actor)
+    rows = _readable(ArchivedEntry.objects.all(), actor)
     if not actor.can("gdpr.read"):
         rows = rows.filter(restricted_at=None)
-    found = rows.filter(pk=entry_id).first()
-    if found is None:
+    row = rows.filter(pk=entry_id).first()
+    if row is None:
         raise errors.NotFound
-    return found
-
-
-def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
-    """Return a key of the workspace, of either kind."""
-    actor.require("keys.read")
-    mine = Q(pk=key_id, workspace_id=actor.workspace_id)
-    found: AgentKey | OperatorKey | None
-    found = AgentKey.objects.select_related("agent").filter(mine).first()
-    if found is None:
-        found = OperatorKey.objects.select_related("user").filter(mine).first()
-    if found is None:
-        raise errors.NotFound
-    return found
-
-
-def member(actor: Actor, member_id: str) -> Membership:
-    """Return a membership of the workspace."""
-    actor.require("members.read")
-    rows = Membership.objects.select_related("user")
-    found = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
-    if found is None:
-        raise errors.NotFound
-    return found
+    return row
 
 
 # ── Lists ────────────────────────────────────────────────────────────────────
-def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
-    """Return what an actor may read of some rows.
+def _readable(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
+    """Return those of some rows that an actor may read.
 
-    People see their workspace. An agent sees what it may recall: its own entries and
-    its crew's.
+    People read their workspace; an agent reads its own entries and its crew's.
     """
     rows = rows.filter(workspace_id=actor.workspace_id)
     if actor.is_agent:
@@ -171,127 +110,128 @@ def _mine(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
 def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
     """Return the entries an actor may read.
 
-    What may not be used is there for those who answer for personal data, and for them
-    alone: no agent and no operator finds it.
+    Restricted entries are visible only with the permission ``gdpr.read``.
     """
-    rows = _mine(JournalEntry.objects.all(), actor)
+    rows = _readable(JournalEntry.objects.all(), actor)
     return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
 
 
-def _authorise(actor: Actor, wanted: JournalFilter) -> None:
-    """Refuse a filter that names somebody else's crew or agent."""
-    if wanted.crew_id is not None:
-        crew(actor, wanted.crew_id)
-    if wanted.agent_id is not None:
-        agent(actor, wanted.agent_id)
+def _authorise(actor: Actor, filters: JournalFilter) -> None:
+    """Raise NotFound for a crew or agent that the actor may not name."""
+    if filters.crew_id is not None:
+        workspace_tree.crew(actor, filters.crew_id)
+    if filters.agent_id is not None:
+        workspace_tree.agent(actor, filters.agent_id)
 
 
-def _times(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
-    if wanted.since and wanted.until and wanted.since > wanted.until:
+def _times(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
+    if filters.since and filters.until and filters.since > filters.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
-    if wanted.since:
-        rows = rows.filter(ts__gte=wanted.since)
-    if wanted.until:
-        rows = rows.filter(ts__lte=wanted.until)
+    if filters.since:
+        rows = rows.filter(ts__gte=filters.since)
+    if filters.until:
+        rows = rows.filter(ts__lte=filters.until)
     return rows
 
 
-def _named(rows: QuerySet[Row], wanted: JournalFilter) -> QuerySet[Row]:
-    """Return the rows whose columns and times are the wanted ones."""
-    rows = _times(rows, wanted)
+def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
+    """Apply the filters on columns and times."""
+    rows = _times(rows, filters)
     for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
-        value = getattr(wanted, name)
+        value = getattr(filters, name)
         if value is not None:
             rows = rows.filter(**{name: value})
     for name in ("entry_type", "severity", "priority"):
-        values = getattr(wanted, name)
+        values = getattr(filters, name)
         if values:
             rows = rows.filter(**{f"{name}__in": values})
-    if wanted.exclude_entry_type:
-        rows = rows.exclude(entry_type__in=wanted.exclude_entry_type)
+    if filters.exclude_entry_type:
+        rows = rows.exclude(entry_type__in=filters.exclude_entry_type)
     return rows
 
 
-def filtered(actor: Actor, wanted: JournalFilter) -> QuerySet[JournalEntry]:
-    """Return the entries that match; list, count and pages all start here."""
+def filtered(actor: Actor, filters: JournalFilter) -> QuerySet[JournalEntry]:
+    """Return the entries that match; lists, counts and pages all use this."""
     actor.require("journal.read")
-    _authorise(actor, wanted)
-    rows = _named(visible_entries(actor), wanted)
-    if wanted.subject:
-        folded = tokenizer.fold(wanted.subject)
+    _authorise(actor, filters)
+    rows = _matching(visible_entries(actor), filters)
+    if filters.subject:
+        folded = tokenizer.fold(filters.subject)
         rows = rows.filter(
             mentions__workspace_id=actor.workspace_id, mentions__folded=folded
         )
-    if wanted.q.strip():
-        found = fulltext.matching(actor.workspace_id, wanted.q)
-        rows = rows.none() if found is None else rows.filter(docid__in=found)
+    if filters.q.strip():
+        docids = fulltext.matching(actor.workspace_id, filters.q)
+        rows = rows.none() if docids is None else rows.filter(docid__in=docids)
         rows = rows.exclude(entry_type__startswith=entries.UNSEARCHED)
         rows = rows.filter(retired_at=None)
     return rows
 
 
-def archived(actor: Actor, wanted: JournalFilter) -> QuerySet[ArchivedEntry]:
-    """Return the archived entries that match, none unless they are asked for.
+def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
+    """Return the archived entries that match, none without ``include_archive``.
 
-    The archive has no word index: each word is looked for inside the cut texts.
+    The archive has no word index: words are matched as substrings of the short texts.
     """
     rows = ArchivedEntry.objects.all()
-    if not wanted.include_archive:
+    if not filters.include_archive:
         return rows.none()
     actor.require("journal.read")
-    _authorise(actor, wanted)
-    rows = _named(_mine(rows, actor), wanted)
+    _authorise(actor, filters)
+    rows = _matching(_readable(rows, actor), filters)
     if not actor.can("gdpr.read"):
         rows = rows.filter(restricted_at=None)
-    if wanted.subject:
-        rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(wanted.subject)}\n")
-    if wanted.q.strip():
-        quoted, single = tokenizer.phrases(wanted.q)
-        told = [*(" ".join(p) for p in quoted), *tokenizer.telling(single)]
-        if not told:
+    if filters.subject:
+        rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(filters.subject)}\n")
+    if filters.q.strip():
+        quoted, single = tokenizer.phrases(filters.q)
+        terms = [*(" ".join(p) for p in quoted), *tokenizer.without_stop_words(single)]
+        if not terms:
             return rows.none()
-        for word in told[: fulltext.MAX_TERMS]:
+        for word in terms[: fulltext.MAX_TERMS]:
             rows = rows.filter(
                 Q(summary__icontains=word) | Q(payload_text__icontains=word)
             )
     return rows
 
 
-def count(actor: Actor, wanted: JournalFilter) -> int:
-    """Return how many entries match, with the archive when it is asked for."""
-    total = filtered(actor, wanted).count()
-    return total + (archived(actor, wanted).count() if wanted.include_archive else 0)
+def count(actor: Actor, filters: JournalFilter) -> int:
+    """Return how many entries match, archived ones too with ``include_archive``."""
+    total = filtered(actor, filters).count()
+    return total + (archived(actor, filters).count() if filters.include_archive else 0)
 
 
-def _below(
+def _older(
     rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
 ) -> QuerySet[Row]:
-    """Return the rows older than a cursor's place; both lists have the same places."""
+    """Return the rows older than a cursor; it holds the time and number of a row."""
     ts, seq = pagination.read(cursor, workspace_id, digest)
     moment = parse_datetime(str(ts))
     return rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))
 
 
 def journal_page(
-    actor: Actor, wanted: JournalFilter, *, limit: int, cursor: str | None = None
+    actor: Actor, filters: JournalFilter, *, limit: int, cursor: str | None = None
 ) -> JournalPage:
     """Return a page of entries, newest first."""
-    live, gone = filtered(actor, wanted), archived(actor, wanted)
-    shop, digest = actor.workspace_id, wanted.digest
+    live, archive = filtered(actor, filters), archived(actor, filters)
+    workspace_id, digest = actor.workspace_id, filters.digest
     if cursor:
-        live = _below(live, cursor, shop, digest)
-        gone = _below(gone, cursor, shop, digest)
-    found: list[JournalEntry | ArchivedEntry] = []
-    found += live.order_by("-ts", "-seq")[: limit + 1]
-    found += gone.order_by("-ts", "-seq")[: limit + 1]
-    found.sort(key=lambda row: (row.ts, row.seq), reverse=True)
-    page, made = found[:limit], None
-    if len(found) > limit:
+        live = _older(live, cursor, workspace_id, digest)
+        archive = _older(archive, cursor, workspace_id, digest)
+    rows: list[JournalEntry | ArchivedEntry] = []
+    rows += live.order_by("-ts", "-seq")[: limit + 1]
+    rows += archive.order_by("-ts", "-seq")[: limit + 1]
+    rows.sort(key=lambda row: (row.ts, row.seq), reverse=True)
+    page, next_cursor = rows[:limit], None
+    if len(rows) > limit:
         last = page[-1]
         position: list[str | int] = [journal.stamp(last.ts), last.seq]
-        made = pagination.make(shop, digest, position)
-    kept = [row for row in page if isinstance(row, JournalEntry)]
-    return JournalPage(kept, made, [r for r in page if isinstance(r, ArchivedEntry)])
+        next_cursor = pagination.make(workspace_id, digest, position)
+    live_rows = [row for row in page if isinstance(row, JournalEntry)]
+    return JournalPage(
+        live_rows, next_cursor, [r for r in page if isinstance(r, ArchivedEntry)]
+    )
 
 
 def entry_place(row: JournalEntry) -> EntryPlace:
@@ -305,45 +245,6 @@ def entry_place(row: JournalEntry) -> EntryPlace:
 def priorities(row: JournalEntry) -> list[PriorityChange]:
     """Return the ledger of an entry's priority, oldest first."""
     return list(row.priorities.order_by("number"))
-
-
-def crews(actor: Actor) -> list[Crew]:
-    """Return the crews the actor may name."""
-    rows = Crew.objects.filter(workspace_id=actor.workspace_id)
-    return list(rows.filter(pk=actor.crew_id) if actor.is_agent else rows)
-
-
-def agents(actor: Actor) -> list[Agent]:
-    """Return the agents the actor may name, with their crews."""
-    rows = Agent.objects.filter(workspace_id=actor.workspace_id).select_related("crew")
-    if actor.is_agent:
-        rows = rows.filter(crew_id=actor.crew_id)
-    return list(rows.order_by("crew__slug", "-role", "slug"))
-
-
-def keys(actor: Actor) -> list[AgentKey | OperatorKey]:
-    """Return every key of the workspace, newest first."""
-    actor.require("keys.read")
-    mine = Q(workspace_id=actor.workspace_id)
-    found: list[AgentKey | OperatorKey] = [
-        *AgentKey.objects.filter(mine).select_related("agent"),
-        *OperatorKey.objects.filter(mine).select_related("user"),
-    ]
-    return sorted(found, key=lambda key: key.created_at, reverse=True)
-
-
-def members(actor: Actor) -> list[Membership]:
-    """Return the people of the workspace."""
-    actor.require("members.read")
-    rows = Membership.objects.filter(workspace_id=actor.workspace_id)
-    return list(rows.select_related("user").order_by("user__email"))
-
-
-def names(entries: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return agent id → slug for the agents behind some entries."""
-    wanted = {row.agent_id for row in entries if row.agent_id}
-    rows = Agent.objects.filter(pk__in=wanted)
-    return dict(rows.values_list("id", "slug"))
 
 
 def chain_length(workspace_id: str) -> int:

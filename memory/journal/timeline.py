@@ -1,7 +1,7 @@
-"""The journal as a person walks it: pages both ways, around one entry, with authors.
+"""The journal as its page shows it: paged both ways, around an entry, with authors.
 
-The API's list runs one way and knows no numbers. A page also goes back to newer
-entries, opens at the place of a linked entry, and says where in the list it stands.
+The API's list is paged one way and has no totals. A web page also goes back to newer
+entries, opens at a linked entry, and says where in the list it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from memory import pagination
+from memory import pagination, workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -25,8 +25,8 @@ from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
 
 COUNT_CAP: Final = 10_000
-MOST_TYPES: Final = 300
-# How many newer entries stand above the one a link leads to.
+MAX_TYPES: Final = 300
+# How many newer entries are shown above a linked entry.
 ABOVE: Final = 3
 
 Rows = QuerySet[JournalEntry]
@@ -34,15 +34,15 @@ Rows = QuerySet[JournalEntry]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many, counted up to a cap; ``more`` says that it is only the least number."""
+    """A count up to a cap; with ``more`` the real number is larger."""
 
     number: int
-    more: bool = False
+    is_capped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Where a stretch begins: a cursor of either direction, an entry, or the newest."""
+    """Where a page begins: a cursor of either direction, an entry, or the newest."""
 
     older: str = ""
     newer: str = ""
@@ -86,83 +86,83 @@ def _newer(rows: Rows, at: Position) -> Rows:
     return rows.filter(Q(ts__gt=at[0]) | Q(ts=at[0], seq__gt=at[1]))
 
 
-def _read(cursor: str, actor: Actor, wanted: JournalFilter) -> Position:
-    ts, seq = pagination.read(cursor, actor.workspace_id, wanted.digest)
+def _read(cursor: str, actor: Actor, filters: JournalFilter) -> Position:
+    ts, seq = pagination.read(cursor, actor.workspace_id, filters.digest)
     moment = parse_datetime(str(ts))
     if moment is None:
         raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
     return moment, int(seq)
 
 
-def _make(row: JournalEntry, wanted: JournalFilter) -> str:
+def _cursor(row: JournalEntry, filters: JournalFilter) -> str:
     position: list[str | int] = [journal.stamp(row.ts), row.seq]
-    return pagination.make(row.workspace_id, wanted.digest, position)
+    return pagination.make(row.workspace_id, filters.digest, position)
 
 
 def _tally(rows: Rows) -> Tally:
-    found = rows.order_by()[: COUNT_CAP + 1].count()
-    return Tally(min(found, COUNT_CAP), more=found > COUNT_CAP)
+    count = rows.order_by()[: COUNT_CAP + 1].count()
+    return Tally(min(count, COUNT_CAP), is_capped=count > COUNT_CAP)
 
 
-def _falling(rows: Rows, limit: int) -> list[JournalEntry]:
+def _newest(rows: Rows, limit: int) -> list[JournalEntry]:
     return list(rows.order_by("-ts", "-seq")[:limit])
 
 
-def _rising(rows: Rows, limit: int) -> list[JournalEntry]:
+def _oldest(rows: Rows, limit: int) -> list[JournalEntry]:
     """Return the entries just above a position, newest first again."""
     return list(rows.order_by("ts", "seq")[:limit])[::-1]
 
 
 def _around(rows: Rows, entry: JournalEntry, limit: int) -> list[JournalEntry]:
     """Return the page an entry is on: the newest one when it fits there."""
-    newest = _falling(rows, limit)
+    newest = _newest(rows, limit)
     if any(row.pk == entry.pk for row in newest):
         return newest
     if not rows.filter(pk=entry.pk).exists():
         return newest
     at = _position(entry)
-    above = _rising(_newer(rows, at), ABOVE)
-    return [*above, entry, *_falling(_older(rows, at), limit - len(above) - 1)]
+    above = _oldest(_newer(rows, at), ABOVE)
+    return [*above, entry, *_newest(_older(rows, at), limit - len(above) - 1)]
 
 
 def _page(
-    rows: Rows, actor: Actor, wanted: JournalFilter, start: Start, limit: int
+    rows: Rows, actor: Actor, filters: JournalFilter, start: Start, limit: int
 ) -> list[JournalEntry]:
     if start.newer:
-        found = _rising(_newer(rows, _read(start.newer, actor, wanted)), limit)
-        # A page that ran against the top is the newest page, and as long as any other.
-        return found if len(found) == limit else _falling(rows, limit)
+        entries = _oldest(_newer(rows, _read(start.newer, actor, filters)), limit)
+        # With fewer rows above than fit, the newest page is returned, full.
+        return entries if len(entries) == limit else _newest(rows, limit)
     if start.older:
-        return _falling(_older(rows, _read(start.older, actor, wanted)), limit)
+        return _newest(_older(rows, _read(start.older, actor, filters)), limit)
     if start.around is not None:
         return _around(rows, start.around, limit)
-    return _falling(rows, limit)
+    return _newest(rows, limit)
 
 
 def stretch(
-    actor: Actor, wanted: JournalFilter, start: Start, *, limit: int
+    actor: Actor, filters: JournalFilter, start: Start, *, limit: int
 ) -> Stretch:
     """Return a page of the entries that match; Invalid for another list's cursor."""
-    rows = queries.filtered(actor, wanted)
-    found = _page(rows, actor, wanted, start, limit)
-    if not found:
+    rows = queries.filtered(actor, filters)
+    entries = _page(rows, actor, filters, start, limit)
+    if not entries:
         return Stretch(
             entries=[], newer=None, older=None, before=Tally(0), total=_tally(rows)
         )
-    first, last = found[0], found[-1]
+    first, last = entries[0], entries[-1]
     before = _tally(_newer(rows, _position(first)))
-    more = _older(rows, _position(last)).exists()
+    has_older = _older(rows, _position(last)).exists()
     return Stretch(
-        entries=found,
-        newer=_make(first, wanted) if before.number else None,
-        older=_make(last, wanted) if more else None,
+        entries=entries,
+        newer=_cursor(first, filters) if before.number else None,
+        older=_cursor(last, filters) if has_older else None,
         before=before,
         total=_tally(rows),
     )
 
 
 def length(actor: Actor) -> Length:
-    """Return how long the journal is that the actor sees, and its first moment."""
+    """Return the chain's length, and the time of the oldest entry the actor may see."""
     actor.require("journal.read")
     rows = queries.visible_entries(actor).order_by("ts")
     since = rows.values_list("ts", flat=True).first()
@@ -170,16 +170,16 @@ def length(actor: Actor) -> Length:
 
 
 def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return entry id → who is behind it, as people read it: slug, e-mail, or a part.
+    """Return entry id → its author for display: slug, e-mail, or the component's name.
 
     A person who is no longer a member is not named.
     """
-    slugs = queries.names(entries)
-    asked = {e.actor_id for e in entries if e.actor_type == ActorType.USER}
+    slugs = workspace_tree.agent_slugs(entries)
+    user_ids = {e.actor_id for e in entries if e.actor_type == ActorType.USER}
     people: dict[str, str] = {}
-    if asked:
+    if user_ids:
         members = User.objects.filter(
-            pk__in=asked, memberships__workspace_id=actor.workspace_id
+            pk__in=user_ids, memberships__workspace_id=actor.workspace_id
         )
         people = dict(members.values_list("pk", "email"))
     return {e.id: _author(e, slugs, people) for e in entries}
@@ -194,23 +194,23 @@ def _author(entry: JournalEntry, slugs: dict[str, str], people: dict[str, str]) 
 
 
 def subjects(row: JournalEntry) -> list[str]:
-    """Return the people an entry names, as its writer wrote them."""
+    """Return the subjects of an entry, spelled as its writer spelled them."""
     return sorted(row.mentions.values_list("alias", flat=True))
 
 
 def entry_types(actor: Actor) -> list[str]:
     """Return the entry types of the actor's workspace, for a filter's choices.
 
-    One look into the index per type: DISTINCT would walk the whole journal.
+    One index lookup per type: DISTINCT would read the whole journal.
     """
     actor.require("journal.read")
-    least = "SELECT min(entry_type) FROM journal_entries WHERE workspace_id = %s"
+    smallest = "SELECT min(entry_type) FROM journal_entries WHERE workspace_id = %s"
     sql = (
-        f"WITH RECURSIVE types(name) AS ({least} UNION ALL"  # noqa: S608
-        f" SELECT ({least} AND entry_type > types.name) FROM types"
+        f"WITH RECURSIVE types(name) AS ({smallest} UNION ALL"  # noqa: S608
+        f" SELECT ({smallest} AND entry_type > types.name) FROM types"
         " WHERE types.name IS NOT NULL)"
         " SELECT name FROM types WHERE name IS NOT NULL LIMIT %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(sql, [actor.workspace_id, actor.workspace_id, MOST_TYPES])
+        cursor.execute(sql, [actor.workspace_id, actor.workspace_id, MAX_TYPES])
         return [row[0] for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Walking a workspace's chain: what is missing, changed, or erased on purpose."""
+"""Verify a workspace's chain: what is missing, changed, or erased on purpose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memory.rules import entries, hashing
 from memory.rules.permissions import Actor
 
 MAX_BREAKS: Final = 100
-SEALED_AT_ONCE: Final = 500
+SEALED_CHUNK: Final = 500
 _BROKEN: Final = "It does not follow the entry before it."
 _UNMADE: Final = "Its hash does not reproduce."
 _NO_END: Final = 2**62
@@ -45,10 +45,10 @@ class Break:
 
 @dataclass(slots=True)
 class Report:
-    """What a walk found. ``breaks`` holds the first hundred; ``break_count`` is all.
+    """The result of a verification; ``breaks`` holds the first hundred of all.
 
-    ``unproved`` counts entries that were chained with a key that is lost: they are as
-    they were when that was noticed, and nobody can prove what they were before.
+    ``unproved`` counts entries that were chained with a lost key: unchanged since the
+    adoption of the new key, unprovable before it.
     """
 
     checked_at: datetime
@@ -75,34 +75,34 @@ class Report:
 Watch = Callable[[Iterable[JournalEntry], int], Iterable[JournalEntry]]
 
 
-def _silent(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:
+def _unwatched(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEntry]:
     return rows
 
 
-def _attested(workspace_id: str, report: Report) -> dict[int, str]:
-    """Return seq → hash of entries that left on purpose; forged records cover none."""
-    removed: dict[int, str] = {}
+def _removed_hashes(workspace_id: str, report: Report) -> dict[int, str]:
+    """Return seq → hash of the compacted entries, from the checkpoints that verify."""
+    removed_hashes: dict[int, str] = {}
     for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
         covered = integrity.signed(point)
         if covered:
-            removed.update(covered)
+            removed_hashes.update(covered)
             report.checkpoints += 1
-    return removed
+    return removed_hashes
 
 
 def _rows(workspace_id: str, end: int) -> QuerySet[JournalEntry]:
-    """Return the entries to judge: those up to the head of the moment it began."""
+    """Return the entries to verify: those up to the head at the start."""
     rows = JournalEntry.objects.filter(workspace_id=workspace_id)
     return (rows.filter(seq__lte=end) if end else rows).order_by("seq")
 
 
 def _bridge(
-    report: Report, removed: dict[int, str], at: int, prev: str, until: int
+    report: Report, removed_hashes: dict[int, str], at: int, prev: str, until: int
 ) -> str:
-    """Cross missing numbers; return the hash that the next entry must follow."""
+    """Skip missing numbers; return the hash that the next entry must follow."""
     for seq in range(at, until):
-        if seq in removed:
-            prev = removed[seq]
+        if seq in removed_hashes:
+            prev = removed_hashes[seq]
         else:
             report.note("gap", seq, None, "The entry is missing and nothing says why.")
             return ""
@@ -110,12 +110,12 @@ def _bridge(
 
 
 def _check_entry(
-    report: Report, row: JournalEntry, prev: str | None, adopted: int
+    report: Report, row: JournalEntry, prev: str | None, adopted_seq: int
 ) -> None:
     if prev is not None and row.prev_hash != prev:
         report.note("broken_link", row.seq, row.id, _BROKEN)
-    report.unproved += row.seq <= adopted
-    if not integrity.is_linked(row, adopted):
+    report.unproved += row.seq <= adopted_seq
+    if not integrity.is_linked(row, adopted_seq):
         report.note("broken_link", row.seq, row.id, _UNMADE)
     _check_content(report, row)
 
@@ -131,7 +131,7 @@ def _check_content(report: Report, row: JournalEntry) -> None:
 
 
 def _check_place(report: Report, row: JournalEntry, number: int) -> None:
-    """Judge the row number in the word index: it decides whose words these are."""
+    """Check the row number in the word index, which contains the workspace's number."""
     if row.docid != (number << entries.SEQ_BITS) + row.seq:
         reason = "Its number in the word index was changed."
         report.note("content_break", row.seq, row.id, reason)
@@ -156,18 +156,18 @@ def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
         entry_type="memory.priority_changed",
         erased_at__isnull=True,
     )
-    found = set()
+    witnesses = set()
     for row in rows.iterator():
         if row.salt is None and integrity.content_fault(row) is not None:
-            continue  # masked, and not by us: only the seal would say so
+            continue  # redacted without a valid seal: reported as a content break
         try:
-            told = row.payload
-            number = int(told.get("number") or 0)
+            payload = row.payload
+            number = int(payload.get("number") or 0)
         except (ValueError, TypeError):
-            continue  # tampered with; the walk names it
-        target, wanted = told.get("target_entry_id"), told.get("new_priority")
-        found.add((str(target), number, str(wanted)))
-    return found
+            continue  # tampered with: reported as a content break
+        target, priority = payload.get("target_entry_id"), payload.get("new_priority")
+        witnesses.add((str(target), number, str(priority)))
+    return witnesses
 
 
 def _explains(row: JournalEntry, steps: list[PriorityChange]) -> bool:
@@ -198,7 +198,7 @@ def _check_priority(
     steps: list[PriorityChange],
     witnesses: set[tuple[str, int, str]],
 ) -> None:
-    """Judge a priority; one that was set during the walk is read again, whole."""
+    """Check a priority; one that was set meanwhile is read again in a transaction."""
     fault = _priority_fault(row, steps, witnesses)
     if fault is None:
         return
@@ -211,7 +211,11 @@ def _check_priority(
 
 
 def _check_tail(
-    report: Report, head: ChainHead | None, seq: int, prev: str, removed: dict[int, str]
+    report: Report,
+    head: ChainHead | None,
+    seq: int,
+    prev: str,
+    removed_hashes: dict[int, str],
 ) -> None:
     if head is None:
         if seq:
@@ -223,16 +227,16 @@ def _check_tail(
     if head.seq and signed != head.mac:
         report.note("tail_missing", head.seq, None, "The signed end was changed.")
         return
-    end = _bridge(report, removed, seq + 1, prev, head.seq + 1)
+    end = _bridge(report, removed_hashes, seq + 1, prev, head.seq + 1)
     if end and head.entry_hash != end:
         report.note("tail_missing", head.seq, None, "The chain ends somewhere else.")
 
 
-def verify(workspace_id: str, *, by: Actor, watch: Watch = _silent) -> Report:
-    """Walk the whole chain of a workspace once and report every break.
+def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report:
+    """Verify the whole chain of a workspace and report every break.
 
-    ``watch`` wraps the rows with a progress display and gets their number. The walk
-    runs beside appends: entries behind the head of the moment it began are not judged.
+    ``watch`` wraps the rows with a progress display and gets their number. Appends go
+    on meanwhile: entries after the head at the start are not checked.
     """
     by.require("journal.verify", workspace_id)
     report = Report(checked_at=timezone.now())
@@ -240,70 +244,70 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _silent) -> Report:
     numbers = Workspace.objects.filter(pk=workspace_id).values_list("number", flat=True)
     number = numbers.first() or 0
     rows = _rows(workspace_id, _end(head))
-    removed = _attested(workspace_id, report)
+    removed_hashes = _removed_hashes(workspace_id, report)
     steps, witnesses = _priority_steps(workspace_id), _witnesses(workspace_id)
-    seq, prev, adopted = 0, "", integrity.adopted_until(workspace_id)
+    seq, prev, adopted_seq = 0, "", integrity.adopted_until(workspace_id)
     for row in watch(rows.iterator(chunk_size=1_000), rows.count()):
         if row.seq > seq + 1:
-            prev = _bridge(report, removed, seq + 1, prev, row.seq)
+            prev = _bridge(report, removed_hashes, seq + 1, prev, row.seq)
         # After an unexplained gap there is no hash to compare with.
         expected = prev if prev or row.seq == 1 else None
-        _check_entry(report, row, expected, adopted)
+        _check_entry(report, row, expected, adopted_seq)
         _check_place(report, row, number)
         _check_priority(report, row, steps.get(row.id, []), witnesses)
         report.count += 1
         seq, prev = row.seq, row.entry_hash
-    _check_tail(report, head, seq, prev, removed)
+    _check_tail(report, head, seq, prev, removed_hashes)
     return report
 
 
-def walk_links(workspace_id: str, *, by: Actor) -> Report:
-    """Walk every link, and judge in full only what erasures and redactions left.
+def verify_links(workspace_id: str, *, by: Actor) -> Report:
+    """Verify every link, and the content of erased and redacted entries only.
 
-    For whoever just erased something: what an entry says that nobody touched is not
-    read, which makes this many times as quick as ``verify``.
+    For use after an erasure: contents of other entries are not read, which makes this
+    many times as fast as ``verify``.
     """
     by.require("journal.verify", workspace_id)
     report = Report(checked_at=timezone.now())
     head = ChainHead.objects.filter(pk=workspace_id).first()
     end = _end(head)
-    removed = _attested(workspace_id, report)
-    seq, prev = _walk_adopted(report, workspace_id, removed)
+    removed_hashes = _removed_hashes(workspace_id, report)
+    seq, prev = _verify_adopted(report, workspace_id, removed_hashes)
     while True:
-        run = chain_scan.whole(workspace_id, seq, prev, end or _NO_END)
+        run = chain_scan.unbroken_run(workspace_id, seq, prev, end or _NO_END)
         if run is not None:
             report.count += run.length
             _check_sealed(report, run.sealed)
             seq, prev = run.seq, run.entry_hash
             continue
-        chunk = chain_scan.some(workspace_id, seq, end or _NO_END)
+        chunk = chain_scan.next_links(workspace_id, seq, end or _NO_END)
         if not chunk:
             break
         for link in chunk:
             if link.seq > seq + 1:
-                prev = _bridge(report, removed, seq + 1, prev, link.seq)
+                prev = _bridge(report, removed_hashes, seq + 1, prev, link.seq)
             _check_link(report, link, prev if prev or link.seq == 1 else None)
             report.count += 1
             seq, prev = link.seq, link.entry_hash
         _check_sealed(report, [link.id for link in chunk if link.is_sealed])
-    _check_tail(report, head, seq, prev, removed)
+    _check_tail(report, head, seq, prev, removed_hashes)
     return report
 
 
-def _walk_adopted(
-    report: Report, workspace_id: str, removed: dict[int, str]
+def _verify_adopted(
+    report: Report, workspace_id: str, removed_hashes: dict[int, str]
 ) -> tuple[int, str]:
-    """Walk what was chained with a lost key, entry by entry; return where it ends."""
-    seq, prev, adopted = 0, "", integrity.adopted_until(workspace_id)
-    if not adopted:
+    """Verify the entries chained with a lost key one by one; return number and hash."""
+    seq, prev, adopted_seq = 0, "", integrity.adopted_until(workspace_id)
+    if not adopted_seq:
         return seq, prev
-    for row in _rows(workspace_id, adopted).iterator(chunk_size=1_000):
+    for row in _rows(workspace_id, adopted_seq).iterator(chunk_size=1_000):
         if row.seq > seq + 1:
-            prev = _bridge(report, removed, seq + 1, prev, row.seq)
-        _check_entry(report, row, prev if prev or row.seq == 1 else None, adopted)
+            prev = _bridge(report, removed_hashes, seq + 1, prev, row.seq)
+        _check_entry(report, row, prev if prev or row.seq == 1 else None, adopted_seq)
         report.count += 1
         seq, prev = row.seq, row.entry_hash
-    return adopted, _bridge(report, removed, seq + 1, prev, adopted + 1)
+    return adopted_seq, _bridge(report, removed_hashes, seq + 1, prev, adopted_seq + 1)
 
 
 def _check_link(report: Report, link: chain_scan.Link, prev: str | None) -> None:
@@ -314,15 +318,15 @@ def _check_link(report: Report, link: chain_scan.Link, prev: str | None) -> None
 
 
 def _check_sealed(report: Report, ids: list[str]) -> None:
-    """Judge what was left of entries, a few hundred per query."""
-    for start in range(0, len(ids), SEALED_AT_ONCE):
-        part = ids[start : start + SEALED_AT_ONCE]
+    """Verify erased and redacted entries, a few hundred per query."""
+    for start in range(0, len(ids), SEALED_CHUNK):
+        part = ids[start : start + SEALED_CHUNK]
         for row in JournalEntry.objects.filter(pk__in=part).order_by("seq"):
             _check_content(report, row)
 
 
 def _end(head: ChainHead | None) -> int:
-    """Return where the walk stops; a head that is not signed limits nothing."""
+    """Return the last number to verify; 0, no limit, without a validly signed head."""
     if head is None:
         return 0
     key = journal.key()

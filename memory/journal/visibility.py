@@ -1,7 +1,7 @@
-"""Entries that stay in the journal and leave recall and search.
+"""Entries that stay in the journal and are hidden from recall and search.
 
-Retired: a newer version of what they say holds. Restricted: a person's data may be kept
-and not be used. Either keeps an entry out; both have to end before it comes back.
+Retired: a newer version replaced it. Restricted: a person's data may be stored but not
+used. Either hides an entry; it comes back when both have ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ USABLE = Q(retired_at=None, restricted_at=None)
 
 
 def _mark(workspace_id: str, entry_ids: Sequence[str], column: str, *, on: bool) -> int:
-    """Set or clear a column, and tell the floors above whose state that changed."""
+    """Set or clear a column, and send ``entries_left`` for the entries that changed."""
     with transaction.atomic():
         rows = JournalEntry.objects.filter(
             workspace_id=workspace_id, pk__in=entry_ids, **{f"{column}__isnull": on}
@@ -28,18 +28,20 @@ def _mark(workspace_id: str, entry_ids: Sequence[str], column: str, *, on: bool)
         ids = list(rows.values_list("pk", flat=True))
         rows = JournalEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
         rows.update(**{column: timezone.now() if on else None})
-        moved = ids if on else list(rows.filter(USABLE).values_list("pk", flat=True))
+        affected_ids = (
+            ids if on else list(rows.filter(USABLE).values_list("pk", flat=True))
+        )
         entries_left.send(
             sender=JournalEntry,
             workspace_id=workspace_id,
-            entry_ids=moved,
+            entry_ids=affected_ids,
             kind="withheld" if on else "freed",
         )
     return len(ids)
 
 
 def retire(workspace_id: str, entry_ids: Sequence[str]) -> int:
-    """Take entries out of recall because a newer version holds; return how many."""
+    """Hide entries that a newer version replaced from recall; return how many."""
     return _mark(workspace_id, entry_ids, "retired_at", on=True)
 
 

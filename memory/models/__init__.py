@@ -1,4 +1,4 @@
-"""The tables of the ground floor: who there is, and what was written down."""
+"""The tables of the memory package: tenants, journal, files, records, jobs."""
 
 from memory.models.archive import ArchivedEntry
 from memory.models.files import (

@@ -1,4 +1,4 @@
-"""What compaction took out of the journal: the identity of each entry, cut short."""
+"""Entries that compaction moved out of the journal, with their texts cut short."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ArchivedEntry(models.Model):
     summary = models.CharField(max_length=200)
     payload_text = models.CharField(max_length=400, db_column="payload")
     subjects = models.TextField(blank=True)
-    # Out of every list: a person whose data may not be used is named here.
+    # Left out of every list: it names a person whose data may not be used.
     restricted_at = models.DateTimeField(null=True, blank=True)
     original_size_bytes = models.PositiveBigIntegerField()
     commitment = models.CharField(max_length=64)
@@ -68,5 +68,5 @@ class ArchivedEntry(models.Model):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """What is left of the payload."""
+        """The payload as far as it was kept."""
         return dict(json.loads(self.payload_text))

@@ -1,7 +1,8 @@
-"""The tables of memory files: what is there, every version, what was held back.
+"""The tables of memory files: files, versions, texts held for review.
 
-The bytes of live files and of versions rest on disk; these rows say which bytes, whose,
-and how they came. Only held texts rest in the database: nobody else may see them.
+The bytes of live files and of versions are stored on disk; these rows say which bytes,
+whose, and where they came from. Only held texts are stored in the database: only
+reviewers may see them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class MemoryFile(models.Model):
     """One tier file that exists, or existed, for a crew or an agent.
 
     ``agent`` is None for the crew's own files. ``sha256`` is of the bytes that we last
-    put in place or found there; empty when the file is gone.
+    wrote or read there; empty when the file is gone.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_file_id)
@@ -61,11 +62,11 @@ class MemoryFile(models.Model):
 
 
 class MemoryVersion(models.Model):
-    """One state a file was in. ``source`` tells how the bytes came to be there.
+    """One state a file was in. ``source`` tells how the bytes got there.
 
     A row with ``sha256`` empty says that the file was removed. ``committed`` is false
-    from before the bytes are put in place until everything that follows has happened:
-    after a crash such a row tells whose unfinished write the bytes on disk are.
+    from before the bytes are written until the whole write is complete: after a crash
+    such a row tells whose unfinished write the bytes on disk are.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_version_id)
@@ -79,7 +80,7 @@ class MemoryVersion(models.Model):
     bytes = models.PositiveIntegerField(default=0)
     written_at = models.DateTimeField(default=timezone.now)
     written_by = models.CharField(max_length=254)
-    # The writer in full, so that a write that a crash interrupted keeps its author.
+    # The whole actor, so that a write interrupted by a crash keeps its author.
     author = models.JSONField(default=dict)
     source = models.CharField(max_length=16)
     note = models.CharField(max_length=400, blank=True)
@@ -107,7 +108,7 @@ class MemoryVersion(models.Model):
 
 
 class MemoryChunk(models.Model):
-    """A piece of a file for the word index; ``heading`` is the path of headings."""
+    """A chunk of a file in the word index; ``heading`` is the path of headings."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -126,7 +127,7 @@ class MemoryChunk(models.Model):
 
 
 class HeldState(models.TextChoices):
-    """What became of a held text."""
+    """The state of a held text."""
 
     HELD = "held"
     RELEASED = "released"
@@ -135,10 +136,10 @@ class HeldState(models.TextChoices):
 
 
 class HeldFile(models.Model):
-    """A text that the scanner held back, waiting for a person.
+    """A text that the scanner held for review.
 
     ``version`` is the optimistic lock: a decision names the version it was made on.
-    ``base_sha256`` is what the file held when the text came, for the diff.
+    ``base_sha256`` is the file's text when the held text was written, for the diff.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=_held_id)
@@ -177,7 +178,7 @@ class HeldFile(models.Model):
     reason = models.TextField(blank=True)
     decided_by = models.CharField(max_length=254, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
-    # What undo needs: the version a release made, what was blocked or cleared.
+    # For undo: the version that a release created, what was blocked or cleared.
     outcome = models.JSONField(default=dict, blank=True)
 
     class Meta:
@@ -195,7 +196,7 @@ class HeldFile(models.Model):
 
 
 class Clearance(models.Model):
-    """A fingerprint that a person let pass for good; other texts stay judged."""
+    """A fingerprint that a person allowed for good; other texts are still scanned."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -217,7 +218,7 @@ class Clearance(models.Model):
 
 
 class BlockedSource(models.Model):
-    """A writer whose texts are refused outright until somebody lifts it."""
+    """A writer whose texts are refused until the block is lifted."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -240,7 +241,7 @@ class BlockedSource(models.Model):
 class KnownAttack(models.Model):
     """The signature of a text that a person discarded as an attack.
 
-    The store may hold a similar text by itself, because a person stands behind it.
+    The writer may hold a similar text automatically, because a person decided.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,7 +1,7 @@
-"""The tables of the Memory Gateway: who may come in, and where turns go out.
+"""The tables of the Memory Gateway: its users, and where turns are sent.
 
-What is served rests in records; of a conversation that waits for its flush only a keyed
-digest is kept.
+Served memories are stored in records; of a conversation that waits for its flush only a
+keyed digest is stored.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ def gateway_key_id() -> str:
 
 
 def setup_id() -> str:
-    """Return a new id for a set-up of turns."""
+    """Return a new id for a configuration of turns."""
     return ids.make("gws")
 
 
 def no_scopes() -> list[str]:
-    """Return the scopes of a set-up that searches nothing."""
+    """Return the scopes of a configuration that searches nothing."""
     return []
 
 
 class GatewayKey(Key):
-    """Lets one user in at ``/gateway``, for one agent's memory.
+    """Gives one user access at ``/gateway`` to one agent's memory.
 
     ``app_id`` and ``project_id`` limit where the key works; empty means anywhere.
     """
@@ -52,12 +52,12 @@ class GatewayKey(Key):
 
     @property
     def holder(self) -> str:
-        """Whom the key lets in."""
+        """The user of the key."""
         return self.user_id
 
 
 class GatewaySetup(models.Model):
-    """Where the turns of a workspace, or of one agent, get their memory from.
+    """The source of memory for the turns of a workspace, or of one agent.
 
     ``sealed_key`` opens only with this installation's key file and for this row.
     """

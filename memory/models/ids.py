@@ -11,27 +11,22 @@ def make(prefix: str) -> str:
 
 
 def workspace() -> str:
-    """Return a new workspace id."""
     return make("ws")
 
 
 def user() -> str:
-    """Return a new user id."""
     return make("u")
 
 
 def crew() -> str:
-    """Return a new crew id."""
     return make("crew")
 
 
 def agent() -> str:
-    """Return a new agent id."""
     return make("agent")
 
 
 def membership() -> str:
-    """Return a new membership id."""
     return make("m")
 
 
@@ -41,7 +36,6 @@ def key() -> str:
 
 
 def entry() -> str:
-    """Return a new journal entry id."""
     return make("j")
 
 

@@ -1,4 +1,4 @@
-"""Which installation a database belongs to, its keys, and keys that were lost."""
+"""The installation of a database, its keys, and keys that were lost."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Installation(models.Model):
 
 
 class KeyFingerprint(models.Model):
-    """What tells a key from another, without giving it away."""
+    """A fingerprint of a key, which does not reveal it."""
 
     name = models.CharField(primary_key=True, max_length=20)
     fingerprint = models.CharField(max_length=64)
@@ -49,11 +49,11 @@ class KeyFingerprint(models.Model):
 
 
 class ChainSegment(models.Model):
-    """Where a chain goes on with another key, because the one before it was lost.
+    """The place from which a chain has another key, because the last one was lost.
 
     Entries up to ``last_seq`` were chained with the lost key: what they say is still
     compared with their commitments, and the links between them with each other, but
-    nobody can reproduce the hashes. ``mac`` signs the row with the new key.
+    the hashes cannot be recomputed. ``mac`` signs the row with the new key.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -1,4 +1,4 @@
-"""Memberships that wait: who is invited into a workspace and has not accepted yet."""
+"""Pending memberships: people who were invited and have not accepted yet."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from memory.rules.permissions import PERSON_ROLES
 
 
 class Invitation(models.Model):
-    """A pending membership. It is no membership: nothing that reads those sees it.
+    """A pending membership. It gives no access: it is not in the table of memberships.
 
     ``digest`` is the SHA-256 of the token in the invitation's link; empty when the
-    link has ended. ``mailed`` says that the link went to the mailbox and nobody saw it.
+    link has ended. ``mailed`` says that the link was sent by e-mail, not shown.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=ids.invitation)
@@ -49,7 +49,7 @@ class Invitation(models.Model):
 
     @property
     def link_works(self) -> bool:
-        """Whether the link was neither ended nor made too long ago."""
+        """Whether the link was neither withdrawn nor has expired."""
         if not self.digest or self.link_made_at is None:
             return False
         age = (timezone.now() - self.link_made_at).total_seconds()

@@ -1,4 +1,4 @@
-"""The runs of the clock's jobs."""
+"""The runs of scheduled jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory.models.tenancy import Workspace
 
 
 class RunState(models.TextChoices):
-    """How a run stands or ended; partly did its work with something left over."""
+    """The state of a run; ``partly`` means that some work is left."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -19,10 +19,10 @@ class RunState(models.TextChoices):
 
 
 class JobRun(models.Model):
-    """One run of a job. (name, slot) is the claim: whoever inserts it does the work.
+    """One run of a job. The process that inserts the (name, slot) pair runs it.
 
-    ``workspace`` is null for jobs of the whole house. ``heartbeat_at`` is the last
-    sign of life of the process that runs it.
+    ``workspace`` is null for jobs of the whole installation. ``heartbeat_at`` is the
+    last sign of life of the process that runs it.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -57,5 +57,5 @@ class JobRun(models.Model):
 
     @property
     def seconds(self) -> float:
-        """How long it took, or has been running."""
+        """The duration so far, or until the end."""
         return ((self.ended_at or timezone.now()) - self.started_at).total_seconds()

@@ -1,4 +1,4 @@
-"""The journal's tables: entries, the chain's head, ledgers beside it.
+"""The journal's tables: entries, the chain's head, related ledgers.
 
 Crew, agent and mission are plain text on an entry, without foreign keys: the log
 outlives what it points at. Payload and refs are text, not JSON columns, because the
@@ -19,7 +19,7 @@ from memory.rules.entries import ActorType, Priority, Severity
 
 
 class JournalEntry(models.Model):
-    """One thing that happened. Immutable but for priority, erasure and redaction.
+    """One journal entry. Immutable but for priority, erasure and redaction.
 
     ``docid`` is the row number in the word index: the workspace's number in the high
     bits, ``seq`` in the low ones, so that a tenant's entries are one range.
@@ -62,9 +62,9 @@ class JournalEntry(models.Model):
     entry_hash = models.CharField(max_length=64)
     erased_at = models.DateTimeField(null=True, blank=True)
     redacted_at = models.DateTimeField(null=True, blank=True)
-    # Signs what an erasure or a redaction left: nobody else can make an entry look so.
+    # The signature of an erased or redacted entry: it cannot be forged without the key.
     seal = models.CharField(max_length=64, null=True, blank=True)  # noqa: DJ001
-    # Out of recall and search: outdated by a newer version, or restricted by law.
+    # Left out of recall and search: superseded by a newer version, or restricted.
     retired_at = models.DateTimeField(null=True, blank=True)
     restricted_at = models.DateTimeField(null=True, blank=True)
 
@@ -206,7 +206,7 @@ class PriorityChange(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """What a request with an Idempotency-Key was answered, so a repeat gets the same.
+    """The response to a request with an Idempotency-Key, returned again to a repeat.
 
     The body is kept as a keyed digest only: enough to tell a repeat from a mistake.
     """

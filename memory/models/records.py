@@ -1,4 +1,4 @@
-"""The tables of records, and of what is known about the providers of a workspace."""
+"""The tables of records, and of the status of a workspace's providers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ def _record_id() -> str:
 
 
 class RecordStatus(models.TextChoices):
-    """Where a record stands."""
-
     CURRENT = "current"
     SUPERSEDED = "superseded"
     FORGOTTEN = "forgotten"
@@ -27,7 +25,7 @@ class Record(models.Model):
     """One remembered statement: a chain of journal entries with a current version.
 
     The entries say what was recorded, revised and forgotten, and by whom; this row says
-    what holds now. ``owner_*`` is whose record it is; the four scope strings are the
+    what is current. ``owner_*`` is whose record it is; the four scope strings are the
     caller's own division. A forgotten record keeps its row and none of its words.
     """
 
@@ -41,7 +39,7 @@ class Record(models.Model):
     scope_agent = models.CharField(max_length=256, blank=True)
     scope_namespace = models.CharField(max_length=256, blank=True)
     scope_thread = models.CharField(max_length=256, blank=True)
-    # What else the caller's scope map holds, and one name for the whole map.
+    # The other keys of the caller's scope map, and a digest of the whole map.
     scope_extra = models.JSONField(null=True, blank=True)
     scope_key = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001
     kind = models.CharField(max_length=40)
@@ -49,7 +47,7 @@ class Record(models.Model):
     sha256 = models.CharField(max_length=64, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     confidence = models.FloatField(default=1.0)
-    # Which door took it; decided by the door, never by the caller.
+    # The interface that accepted it; set by the interface, never by the caller.
     provenance = models.CharField(max_length=24)
     session_id = models.CharField(max_length=256, blank=True)
     turn_range = models.JSONField(null=True, blank=True)
@@ -119,7 +117,7 @@ class Record(models.Model):
 
 
 class RecordEvent(models.TextChoices):
-    """What a link of the chain did to its record."""
+    """The operation of a link of a record's chain."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -128,7 +126,7 @@ class RecordEvent(models.TextChoices):
 
 
 class RecordEntry(models.Model):
-    """One link of a record's chain: which entry said what of it, and while it held."""
+    """One link of a record's chain: an entry about it, and when it was current."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
@@ -157,7 +155,7 @@ class RecordEntry(models.Model):
 
 
 class HeldRecord(models.Model):
-    """All that a held record would have been, for the person who releases it."""
+    """The full content of a held record, for the person who releases it."""
 
     held = models.OneToOneField(
         HeldFile, models.CASCADE, primary_key=True, related_name="record_draft"
@@ -201,7 +199,7 @@ class ProviderRun(models.Model):
 
 
 class ProviderPulse(models.Model):
-    """The last pulse of a provider, and when it was last good."""
+    """The last health check of a provider, and the last successful one."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""What reviewers keep for themselves beside the held texts."""
+"""Personal data of reviewers: their saved filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory.models.tenancy import User, Workspace
 
 
 class SavedFilter(models.Model):
-    """A filter of the quarantine that one person gave a name; nobody else sees it."""
+    """A named filter of the quarantine, visible to its owner only."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""What an admin set in a workspace, one row a setting."""
+"""The changed settings of a workspace, one row a setting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memory.models.tenancy import Workspace
 
 
 class WorkspaceSetting(models.Model):
-    """A setting that somebody changed; without a row the default holds.
+    """A changed setting; without a row the default holds.
 
     ``is_set`` is false after a return to the default. A secret is in ``sealed``, never
     in ``value``. ``version`` counts the changes.

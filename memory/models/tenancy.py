@@ -1,4 +1,4 @@
-"""Workspaces, crews, agents, people, and the keys that open the API."""
+"""Workspaces, crews, agents, people, and API keys."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class UserManager(BaseUserManager["User"]):
     def create_user(
         self, email: str, password: str | None = None, **extra: Any
     ) -> User:
-        """Make a person; without a password only a login link opens the door."""
+        """Create a person; without a password only a login link signs in."""
         return self._make(email, password, **extra)
 
     def create_superuser(
         self, email: str, password: str | None = None, **extra: Any
     ) -> User:
-        """Make a person who may open the Django admin."""
+        """Create a person who may use the Django admin."""
         return self._make(email, password, is_staff=True, is_superuser=True, **extra)
 
 
@@ -50,7 +50,7 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
-    # Raised to end every session and every link of the account.
+    # Incremented to end every session and every link of the account.
     session_generation = models.PositiveIntegerField(default=0)
 
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
@@ -66,15 +66,13 @@ class User(AbstractUser):
         return self.name or self.email
 
     def get_full_name(self) -> str:
-        """Return the name people read."""
         return str(self)
 
     def get_short_name(self) -> str:
-        """Return the name people read."""
         return str(self)
 
     def get_session_auth_hash(self) -> str:
-        """Return what a session must carry; it changes with the generation as well."""
+        """Return the hash a session must carry; it also changes with the generation."""
         value = f"{super().get_session_auth_hash()}{self.session_generation}"
         salt = "memory.models.User.session"
         return salted_hmac(salt, value, algorithm="sha256").hexdigest()
@@ -120,7 +118,7 @@ class Crew(models.Model):
 
 
 class Agent(models.Model):
-    """A program that remembers. ``memory_walk_depth`` 1 adds neighbours to recall."""
+    """An AI agent. ``memory_walk_depth`` 1 adds neighbours to recall."""
 
     id = models.CharField(primary_key=True, max_length=32, default=ids.agent)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agents")
@@ -153,7 +151,7 @@ class Agent(models.Model):
 
 
 class Membership(models.Model):
-    """What a person may do in one workspace."""
+    """The role of a person in one workspace."""
 
     id = models.CharField(primary_key=True, max_length=32, default=ids.membership)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members")
@@ -177,7 +175,7 @@ class Membership(models.Model):
 
 
 class Key(models.Model):
-    """A bearer key: only its SHA-256 digest rests here, the key is shown once."""
+    """A bearer key: only its SHA-256 digest is stored, the key is shown once."""
 
     id = models.CharField(primary_key=True, max_length=32, default=ids.key)
     name = models.CharField(max_length=120)
@@ -207,11 +205,11 @@ class Key(models.Model):
 
 
 class AgentKey(Key):
-    """Opens the API as one agent; the crew comes from the agent."""
+    """Authenticates as one agent; the crew comes from the agent."""
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="agent_keys")
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="keys")
-    # The one end user whose memories it opens; empty for every other key.
+    # The one end user to whose memories it gives access; empty for every other key.
     end_user = models.CharField(max_length=256, blank=True)
 
     class Meta:
@@ -220,12 +218,12 @@ class AgentKey(Key):
 
     @property
     def holder(self) -> str:
-        """Whom the key stands for."""
+        """The name of the agent or person of the key."""
         return self.agent.slug
 
 
 class OperatorKey(Key):
-    """Opens the API as a person, with a role of its own."""
+    """Authenticates as a person, with a role of its own."""
 
     workspace = models.ForeignKey(
         Workspace, models.CASCADE, related_name="operator_keys"
@@ -243,5 +241,5 @@ class OperatorKey(Key):
 
     @property
     def holder(self) -> str:
-        """Whom the key stands for."""
+        """The name of the agent or person of the key."""
         return str(self.user)

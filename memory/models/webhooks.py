@@ -1,4 +1,4 @@
-"""Where a workspace is told what happened, and what became of each message."""
+"""Webhooks of a workspace, and the deliveries to them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ HEALTH_BAND_CHANGED: Final = "memory.health_band_changed"
 
 
 def webhook_id() -> str:
-    """Return a new webhook id."""
     return ids.make("wh")
 
 
 def delivery_id() -> str:
-    """Return a new delivery id."""
     return ids.make("whd")
 
 
 def default_events() -> list[str]:
-    """Return what a webhook hears of unless told otherwise."""
+    """Return the default event types of a webhook."""
     return [HEALTH_BAND_CHANGED]
 
 
@@ -36,7 +34,7 @@ def new_secret() -> str:
 
 
 class DeliveryStatus(models.TextChoices):
-    """How a delivery stands; a failed one is tried again only by hand."""
+    """The state of a delivery; a failed one is retried only by hand."""
 
     PENDING = "pending"
     SENT = "sent"
@@ -44,7 +42,7 @@ class DeliveryStatus(models.TextChoices):
 
 
 class Webhook(models.Model):
-    """An address that hears of events. The secret is kept, because it signs."""
+    """An address that receives events. The secret is stored, because it signs."""
 
     id = models.CharField(primary_key=True, max_length=32, default=webhook_id)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
@@ -67,15 +65,15 @@ class Webhook(models.Model):
 
     @property
     def host(self) -> str:
-        """Whom it tells; the rest of an address may hold a secret."""
+        """The host of the address; the rest may contain a secret."""
         return urlsplit(self.url).hostname or ""
 
 
 class WebhookDelivery(models.Model):
     """One message to one webhook. ``attempts`` counts the claims: each is one try.
 
-    ``next_attempt_at`` is also the end of a claim: a row whose sender died is due
-    again then.
+    ``next_attempt_at`` is also the end of a claim: a row whose sender crashed is
+    due again then.
     """
 
     id = models.CharField(primary_key=True, max_length=32, default=delivery_id)

@@ -1,6 +1,6 @@
-"""The port for what only an upper floor knows: the embedder, and a model that answers.
+"""The port through which ``episodic`` supplies the embedder and a language model.
 
-Without either, ranking is by words and answers are extractive, and both say so.
+Without either, ranking is by words and answers are extractive, marked as such.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Final, Literal, Protocol
 class Engine:
     """What ranks by meaning; ``dimensions`` is 1 where nothing is embedded.
 
-    ``provider`` is ollama or transformers, the contract's words for far and near; the
-    truth is in ``model``.
+    ``provider`` is ollama or transformers, the contract's words for a remote and a
+    local model; ``model`` is the real name.
     """
 
     provider: str
@@ -26,7 +26,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A memory as a mind sees it."""
+    """A memory as it is given to the model."""
 
     id: str
     text: str
@@ -34,7 +34,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class Conclusion:
     """A conclusion and the ids of the statements it rests on."""
 
     content: str
@@ -52,71 +52,68 @@ class Question:
 
 
 WORDS: Final = Engine("transformers", "words-only", 1)
-NOBODY: Final = "none: rules and extraction"
+NO_MODEL: Final = "none: rules and extraction"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said, resting on statements it was given and on nothing else.
+    """A model's conclusions, each based on statements it was given.
 
-    ``fault`` says in a word why there is nothing: timeout, unreachable, bad_answer,
+    ``fault`` is why there are none: timeout, unreachable, bad_answer,
     unknown_ids, empty_answer, unsafe_answer, busy; it is empty without a model.
     """
 
-    thoughts: tuple[Thought, ...] = ()
-    model: str = NOBODY
+    thoughts: tuple[Conclusion, ...] = ()
+    model: str = NO_MODEL
     fault: str = ""
 
 
-class Mind(Protocol):
-    """What the first floor fills in."""
+class LanguageModel(Protocol):
+    """What ``episodic`` implements."""
 
     def engine(self) -> Engine:
         """Return what ranks by meaning now."""
         ...
 
     def thinker(self) -> str:
-        """Return the name of the model that thinks, ``NOBODY`` without one."""
+        """Return the name of the language model, ``NOBODY`` without one."""
         ...
 
-    def answer(self, asked: Question, statements: Sequence[Statement]) -> Answer:
-        """Return what a model says of the statements; a fault is told, never raised."""
+    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
+        """Return the model's conclusions; faults are returned, never raised."""
         ...
 
 
-class NoMind:
-    """The default: words, and nobody who thinks."""
+class NoLanguageModel:
+    """The default: ranking by words, and no language model."""
 
     def engine(self) -> Engine:
-        """Words alone."""
         return WORDS
 
     def thinker(self) -> str:
-        """Nobody."""
-        return NOBODY
+        return NO_MODEL
 
     def answer(
         self,
-        asked: Question,  # noqa: ARG002  (the protocol names it)
+        question: Question,  # noqa: ARG002  (the protocol names it)
         statements: Sequence[Statement],  # noqa: ARG002
     ) -> Answer:
-        """Nobody does."""
         return Answer()
 
 
 class _Port:
     def __init__(self) -> None:
-        self.mind: Mind = NoMind()
+        self.mind: LanguageModel = NoLanguageModel()
 
 
 _port = _Port()
 
 
-def register(mind: Mind) -> None:
-    """Put the upper floor's mind in place; called once, at start-up."""
+def register(mind: LanguageModel) -> None:
+    """Set the implementation; called once, at start-up."""
     _port.mind = mind
 
 
-def mind() -> Mind:
-    """Return the mind in place."""
+def current() -> LanguageModel:
+    """Return the registered implementation."""
     return _port.mind

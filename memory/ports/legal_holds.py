@@ -1,7 +1,7 @@
-"""The port through which the ground floor learns what must not be destroyed.
+"""The port through which ``gdpr`` says which entries a legal hold keeps.
 
-The second floor knows of legal holds. Here there are none. Whoever destroys words that
-the journal holds, at somebody's wish or by the clock, asks before it does.
+Without it there are no holds. Every service that destroys texts of the journal, on
+request or on a schedule, asks first.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from memory.rules import errors
 JOURNAL: Final = "journal"
 RECORDS: Final = "records"
 
-# Is given a workspace, a place and entries of the journal; returns those to be kept.
-Kept = Callable[[str, str, Sequence[str]], frozenset[str]]
+# (workspace id, where the words are stored, entry ids) → the ids that must be kept.
+HeldIds = Callable[[str, str, Sequence[str]], frozenset[str]]
 
 
 def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozenset[str]:
@@ -24,31 +24,31 @@ def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozens
 
 class _Port:
     def __init__(self) -> None:
-        self.kept: Kept = _none
+        self.lookup: HeldIds = _none
 
 
 _port = _Port()
 
 
-def register(kept: Kept) -> None:
-    """Put the upper floor's knowledge in place; called once, at start-up."""
-    _port.kept = kept
+def register(lookup: HeldIds) -> None:
+    """Set the lookup; called once, at start-up."""
+    _port.lookup = lookup
 
 
-def kept(
+def held_ids(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> frozenset[str]:
-    """Return which of some entries a legal hold keeps; ``place`` holds their words."""
-    return _port.kept(workspace_id, place, entry_ids) if entry_ids else frozenset()
+    """Return the entries under a legal hold; ``place`` is where their words are."""
+    return _port.lookup(workspace_id, place, entry_ids) if entry_ids else frozenset()
 
 
 def may_destroy(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> None:
-    """Raise Conflict ``on_hold`` when one of some entries has to be kept.
+    """Raise Conflict ``on_hold`` when a legal hold keeps one of some entries.
 
-    Whose hold it is, and why, is for those who keep holds: the caller is not told.
+    The error does not say whose hold it is, or why.
     """
-    if kept(workspace_id, entry_ids, place):
+    if held_ids(workspace_id, entry_ids, place):
         detail = "A legal hold keeps this: nothing was forgotten."
         raise errors.Conflict(detail, code="on_hold")

@@ -1,9 +1,8 @@
-"""The port through which the ground floor gets what only the first floor knows.
+"""The port through which ``episodic`` supplies embeddings and ranking by meaning.
 
-The ground floor appends and searches by words alone. The first floor registers a ranker
-at start-up that also knows which entries deserve an embedding, what state an entry's
-embedding is in, and how to rank by meaning. Whoever asks for a ranking says who asks:
-the ranker keeps to what that actor may read.
+Without it, search is by words. The registered ranker decides which entries are to be
+embedded, knows the state of each embedding, and ranks by meaning. Every call names the
+actor: results are limited to what that actor may read.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingState:
-    """Where an entry's embedding stands.
+    """The state of an entry's embedding.
 
     ``state`` is not_embeddable, pending, indexed or failed. ``importance`` is the
-    weight as of the last night, ``importance_parts`` what it is made of now.
+    weight computed last night, ``importance_parts`` its parts as of now.
     """
 
     state: str
@@ -41,10 +40,10 @@ class EmbeddingState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for in the journal.
+    """A search of the journal.
 
-    ``scope`` is own, crew_shared or None for the asker's default. ``entry_types``
-    empty means what is worth recalling.
+    ``scope`` is own, crew_shared or None for the actor's default. Empty ``entry_types``
+    are the types worth recalling.
     """
 
     query: str
@@ -65,7 +64,7 @@ class Recalled:
 
 
 class Ranker(Protocol):
-    """What the first floor fills in."""
+    """What ``episodic`` implements."""
 
     name: str
 
@@ -76,7 +75,7 @@ class Ranker(Protocol):
         payload: Mapping[str, Any],
         refs: Mapping[str, Any],
     ) -> bool:
-        """Whether such an entry deserves an embedding."""
+        """Whether such an entry is to be embedded."""
         ...
 
     def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
@@ -84,7 +83,7 @@ class Ranker(Protocol):
         ...
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        """Return the best entries the actor may read; none is marked as used."""
+        """Return the best entries the actor may read, without counting them as used."""
         ...
 
     def cosines(
@@ -95,19 +94,19 @@ class Ranker(Protocol):
         workspace_id: str,
         as_question: bool = True,
     ) -> dict[str, float] | None:
-        """Return how near named entries are to a text, those that have a vector.
+        """Return entry id → cosine to a text, for the named entries that have a vector.
 
-        None when meaning cannot be asked now. The text is a question, or a statement
-        like the entries' own. The caller answers for who may see the entries.
+        None when no embedder is available. The text is a question, or a statement
+        like the entries. The caller checks who may see the entries.
         """
         ...
 
     def nearest(
-        self, query: str, scope: WordScope, *, limit: int, least: float
+        self, query: str, scope: WordScope, *, limit: int, min_similarity: float
     ) -> dict[str, float] | None:
         """Return the entries of a scope that are nearest to a question, best first.
 
-        None when meaning cannot be asked now; ``least`` is the least nearness.
+        None when no embedder is available; ``least`` is the smallest cosine.
         """
         ...
 
@@ -124,15 +123,12 @@ class WordsOnly:
         payload: Mapping[str, Any],  # noqa: ARG002
         refs: Mapping[str, Any],  # noqa: ARG002
     ) -> bool:
-        """Nothing is."""
         return False
 
     def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
-        """Every entry is not embeddable."""
         return {entry.id: EmbeddingState("not_embeddable") for entry in entries}
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        """Rank by words."""
         return words_only(question, by=by)
 
     def cosines(
@@ -143,7 +139,6 @@ class WordsOnly:
         workspace_id: str,  # noqa: ARG002
         as_question: bool = True,  # noqa: ARG002
     ) -> dict[str, float] | None:
-        """Nothing is known of meaning."""
         return None
 
     def nearest(
@@ -152,14 +147,13 @@ class WordsOnly:
         scope: WordScope,  # noqa: ARG002
         *,
         limit: int,  # noqa: ARG002
-        least: float,  # noqa: ARG002
+        min_similarity: float,  # noqa: ARG002
     ) -> dict[str, float] | None:
-        """Nothing is known of meaning."""
         return None
 
 
 def _word_scope(question: Question, by: Actor) -> WordScope:
-    """Return what may be searched: ids of another crew or workspace are NotFound."""
+    """Return what may be searched; NotFound for ids of another crew or workspace."""
     crew_id, agent_id = question.crew_id, question.agent_id
     crews = Crew.objects.filter(workspace_id=by.workspace_id)
     agents = Agent.objects.filter(workspace_id=by.workspace_id)
@@ -185,10 +179,10 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
 def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     """Return the best entries by words alone."""
     by.require("recall.ask")
-    asked = fulltext.ask(by.workspace_id, question.query)
-    found = fulltext.rank(asked, _word_scope(question, by), question.limit)
+    query = fulltext.word_query(by.workspace_id, question.query)
+    hits = fulltext.rank(query, _word_scope(question, by), question.limit)
     rows = JournalEntry.objects.filter(
-        pk__in=[hit.entry_id for hit in found],
+        pk__in=[hit.entry_id for hit in hits],
         workspace_id=by.workspace_id,
         erased_at__isnull=True,
         retired_at__isnull=True,
@@ -197,7 +191,7 @@ def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     by_id = {row.id: row for row in rows}
     return [
         Recalled(by_id[hit.entry_id], hit.score, "words")
-        for hit in found
+        for hit in hits
         if hit.entry_id in by_id
     ]
 
@@ -211,10 +205,10 @@ _port = _Port()
 
 
 def register(ranker: Ranker) -> None:
-    """Put the upper floor's ranker in place; called once, at start-up."""
+    """Set the ranker; called once, at start-up."""
     _port.ranker = ranker
 
 
 def ranker() -> Ranker:
-    """Return the ranker in place."""
+    """Return the registered ranker."""
     return _port.ranker

@@ -1,8 +1,8 @@
-"""The port through which the ground floor learns who is named in a text.
+"""The port through which ``gdpr`` links texts to the data subjects they name.
 
-The second floor knows the people of a workspace. Here nobody is known: nothing is
-refused, nothing noted, nothing masked. Every writer asks ``refuse`` (or ``gate``, for
-many texts) before it keeps one, and tells ``note`` in the transaction that keeps it.
+Without it nothing is refused, linked or masked. Every writer calls ``refuse`` (or
+``gate``, for many texts) before it stores a text, and ``note`` in the transaction that
+stores it.
 """
 
 from __future__ import annotations
@@ -18,97 +18,95 @@ RESTRICTED: Final = "[restricted]"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """One row that was kept: its texts, and whom its writer named."""
+class TextRow:
+    """One stored row: its texts, and the subjects its writer named."""
 
     row_id: str
     texts: tuple[str, ...]
     subjects: tuple[str, ...] = ()
 
 
-# Is given the texts of a row and whom its writer named, and raises or not.
+# Is given the texts of a row and the subjects its writer named; raises for a refusal.
 Gate = Callable[[Iterable[str], Sequence[str]], None]
 
 
-class People(Protocol):
-    """What the second floor fills in; every call is about one workspace."""
+class SubjectLinker(Protocol):
+    """What ``gdpr`` implements; every call is about one workspace."""
 
     def gate(self, workspace_id: str) -> Gate | None:
-        """Return what raises Conflict ``subject_suppressed``; None lets all pass."""
+        """Return what raises Conflict ``subject_suppressed``; None refuses nothing."""
         ...
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
-        """Link rows of a place to the people they name, inside the transaction."""
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
+        """Link stored rows to the people they name, inside the transaction."""
         ...
 
     def mask(self, workspace_id: str, text: str) -> str:
-        """Return a text without the people whose data may not be used now."""
+        """Return a text with restricted people masked."""
         ...
 
 
-class Nobody:
-    """The default: nobody is known."""
+class NoSubjects:
+    """The default: no subjects are known."""
 
     def gate(self, workspace_id: str) -> Gate | None:  # noqa: ARG002
-        """Everything may be kept."""
         return None
 
-    def note(self, workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
         """Nothing is linked."""
 
     def mask(self, workspace_id: str, text: str) -> str:  # noqa: ARG002
-        """Everything may be shown."""
         return text
 
 
 class _Port:
     def __init__(self) -> None:
-        self.people: People = Nobody()
+        self.people: SubjectLinker = NoSubjects()
 
 
 _port = _Port()
 
 
-def register(people: People) -> None:
-    """Put the upper floor's knowledge in place; called once, at start-up."""
+def register(people: SubjectLinker) -> None:
+    """Set the linker; called once, at start-up."""
     _port.people = people
 
 
 def gate(workspace_id: str) -> Gate | None:
-    """Return what refuses texts about erased people; asked once for many texts."""
+    """Return the check that refuses texts about erased people, for many texts."""
     return _port.people.gate(workspace_id)
 
 
 def refuse(
     workspace_id: str, texts: Iterable[str], subjects: Sequence[str] = ()
 ) -> None:
-    """Raise Conflict ``subject_suppressed`` when a text may not be kept."""
+    """Raise Conflict ``subject_suppressed`` when a text may not be stored."""
     check = gate(workspace_id)
     if check is not None:
         check(texts, subjects)
 
 
-def told(entry: JournalEntry) -> tuple[str, ...]:
+def entry_texts(entry: JournalEntry) -> tuple[str, ...]:
     """Return every text of an entry that may name somebody."""
     objects = [text for text in (entry.payload_text, entry.refs_text) if text != "{}"]
-    beside = (entry.mission_id, entry.trace_id, entry.span_id)
-    return (entry.summary, *objects, *(text for text in beside if text))
+    trace_ids = (entry.mission_id, entry.trace_id, entry.span_id)
+    return (entry.summary, *objects, *(text for text in trace_ids if text))
 
 
-def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[Written]:
-    """Return journal entries as rows that were kept."""
+def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[TextRow]:
+    """Return journal entries as rows to link."""
     return [
-        Written(row.id, told(row), new.subjects)
+        TextRow(row.id, entry_texts(row), new.subjects)
         for row, new in zip(rows, news, strict=True)
     ]
 
 
-def note(workspace_id: str, place: str, rows: Sequence[Written]) -> None:
+def note(workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
     """Link rows to the people they name; call it inside the writing transaction."""
     if rows:
         _port.people.note(workspace_id, place, rows)
 
 
 def mask(workspace_id: str, text: str) -> str:
-    """Return a text without restricted people, for whoever may not use their data."""
+    """Return a text with restricted people masked, for actors who may not see them."""
     return _port.people.mask(workspace_id, text) if text else text

@@ -1,1 +1,1 @@
-"""Whoever keeps memory behind one contract: retain, recall, forget, health."""
+"""Memory providers behind one contract: retain, recall, forget, health."""

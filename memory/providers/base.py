@@ -1,8 +1,8 @@
-"""The contract between the house and whoever keeps its memory.
+"""The contract of a memory provider.
 
 Four methods, flat frozen requests, frozen answers. The contract only ever grows: a
 field may be added with a default, none is removed or retyped. All four methods are
-safe from many threads at once. No message tells an address, a path or a secret.
+safe from many threads at once. No message holds an address, a path or a secret.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REMOTE_SECONDS: Final = 1.0
 # ── Requests ─────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retain:
-    """Keep a text. ``mode`` is replace or append and has no default.
+    """Store a text. ``mode`` is replace or append and has no default.
 
     ``subjects`` are the people whom the writer says the text is about.
     """
@@ -40,7 +40,7 @@ class Retain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """Look for text; an empty tier is every tier, the limit is capped at 20."""
+    """Search; an empty tier is every tier, the limit is capped at 20."""
 
     workspace_id: str
     query: str
@@ -52,7 +52,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget:
-    """Remove one item, or all that names a person: exactly one selector."""
+    """Remove one item, or every item that names a person: exactly one selector."""
 
     workspace_id: str
     id: str = ""
@@ -75,7 +75,7 @@ class Retained:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer. ``source`` is an id that Forget takes, never a path."""
+    """One result. ``source`` is an id that Forget takes, never a path."""
 
     source: str
     snippet: str
@@ -85,7 +85,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """Hits, best first; ``quarantined`` names what is held back, for people only."""
+    """Hits, best first; ``quarantined`` are the ids of held items, for people only."""
 
     hits: list[Hit] = field(default_factory=list)
     quarantined: list[str] = field(default_factory=list)
@@ -93,13 +93,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many items went; 0 when there was nothing any more."""
+    """How many items were removed; 0 when none was left."""
 
     removed: int
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class HealthStatus:
     """Whether the provider works; ``message`` is empty unless it does not."""
 
     ok: bool
@@ -109,28 +109,28 @@ class Pulse:
 
 @runtime_checkable
 class Provider(Protocol):
-    """Whoever keeps memory for one workspace, agent and crew."""
+    """Keeps memory for one workspace, agent and crew."""
 
     def retain(self, request: Retain) -> Retained:
-        """Keep a text; it is durable when this returns."""
+        """Store a text; it is durable when this returns."""
         ...
 
     def recall(self, request: Recall) -> Recalled:
-        """Return what answers a question, best first."""
+        """Return the hits for a query, best first."""
         ...
 
     def forget(self, request: Forget) -> Forgotten:
-        """Remove an item, or what names a person."""
+        """Remove an item, or every item that names a person."""
         ...
 
-    def health(self, request: Health) -> Pulse:
-        """Tell whether the provider works; never raises."""
+    def health(self, request: Health) -> HealthStatus:
+        """Return whether the provider works; never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """Whom a provider works for. ``by`` is who acts; empty ids are not bound."""
+class Binding:
+    """Whose memory a provider keeps. ``by`` is the actor; an empty id is unbound."""
 
     by: Actor
     workspace_id: str
@@ -139,22 +139,22 @@ class Bound:
 
 
 # ── Errors ───────────────────────────────────────────────────────────────────
-class ProviderError(errors.HouseError):
-    """The base of all that a provider refuses."""
+class ProviderError(errors.AppError):
+    """The base of every error of a provider."""
 
     code, status, title = "provider_error", 409, "The provider refused"
     sentence = "The provider could not do this."
 
 
 class NotInitialized(ProviderError):
-    """The provider is bound to nobody."""
+    """The provider has no binding."""
 
     code, status, title = "not_initialized", 503, "Not initialized"
     sentence = "not initialized"
 
 
 class ScopeMismatch(ProviderError):
-    """The request names somebody else than the provider works for."""
+    """The request names another scope than the binding."""
 
     code, status, title = "scope_mismatch", 404, "Not found"
     sentence = "The request names another {what} than this provider is bound to."
@@ -185,69 +185,71 @@ class UnsupportedSelector(ProviderError):
 
 
 class UpstreamTimeout(ProviderError):
-    """The other side did not answer in time."""
+    """The remote provider did not answer in time."""
 
     code, status, title = "upstream_timeout", 503, "Upstream time-out"
     sentence = "{verb}: the provider did not answer within {seconds:g} s (time-out)."
 
 
 class UpstreamRefused(ProviderError):
-    """The other side is not there, or turned us away."""
+    """The remote provider cannot be reached, or rejected our key."""
 
     code, status, title = "upstream_refused", 503, "Upstream refused"
     sentence = "{verb}: the provider refused the connection or our credential."
 
 
 class UpstreamForbidden(ProviderError):
-    """The other side's address leads where this installation does not connect."""
+    """The remote address is one to which this installation does not connect."""
 
     code, status, title = "upstream_forbidden", 503, "Upstream not reachable from here"
     sentence = "{verb}: {reason}"
 
 
 class UpstreamBadAnswer(ProviderError):
-    """The other side answered what is not in the contract."""
+    """The remote answer does not follow the contract."""
 
     code, status, title = "upstream_bad_answer", 503, "Upstream answered nonsense"
     sentence = "{verb}: the provider's answer does not follow the contract."
 
 
-# What a refusal may tell beside its sentence; anything else stays inside.
-TOLD: Final = frozenset(
+# The fields that a refusal may carry to the caller; all others are left out.
+PUBLIC_FIELDS: Final = frozenset(
     "tier cap_bytes projected_size current_size current_entries usage held_id why"
     " label argument limit size".split()
 )
 
 
 class Refusal(ProviderError):
-    """What stands behind a provider said no; code and status are its own."""
+    """The error of the store behind a provider, with its own code and status."""
 
     code, status, title = "refusal", 409, "The provider refused"
 
-    def __init__(self, verb: str, error: errors.HouseError) -> None:
-        fields: dict[str, Any] = {k: v for k, v in error.fields.items() if k in TOLD}
+    def __init__(self, verb: str, error: errors.AppError) -> None:
+        fields: dict[str, Any] = {
+            k: v for k, v in error.fields.items() if k in PUBLIC_FIELDS
+        }
         detail = error.detail
         if not detail.startswith(f"{verb}:"):
             detail = f"{verb}: {detail}"
         super().__init__(detail, **fields, code=error.problem_code)
-        # The class names a default; this one answers as what stands behind it did.
+        # The class has defaults; this error answers as the wrapped one.
         vars(self)["status"] = error.status
         vars(self)["title"] = error.title
 
 
-# ── What every provider checks alike ─────────────────────────────────────────
-def guard(bound: Bound | None, request: Retain | Recall | Forget) -> Bound:
-    """Return whom the provider works for; refuse a request for somebody else.
+# ── What every provider checks ─────────────────────────────────────────
+def guard(binding: Binding | None, request: Retain | Recall | Forget) -> Binding:
+    """Return the binding; refuse a request for another scope.
 
-    An empty field is no override. The error tells which field differs, not its value.
+    An empty field is no override. The error names the differing field, not its value.
     """
-    if bound is None or not bound.workspace_id:
+    if binding is None or not binding.workspace_id:
         raise NotInitialized
     for name in ("workspace_id", "agent_id", "crew_id"):
-        asked = getattr(request, name, "")
-        if asked and asked != getattr(bound, name):
+        value = getattr(request, name, "")
+        if value and value != getattr(binding, name):
             raise ScopeMismatch(what=name.removesuffix("_id"))
-    return bound
+    return binding
 
 
 def selector(request: Forget) -> str:

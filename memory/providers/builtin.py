@@ -1,4 +1,4 @@
-"""The three providers that come with the house."""
+"""The three providers that come with the project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENTRIES = (
 
 
 def install() -> None:
-    """Register them and close the registry; called once, at start-up."""
+    """Register them and close the registry; called at start-up."""
     if registry.is_closed():
         return
     for entry in ENTRIES:

@@ -1,4 +1,4 @@
-"""Whether the remote provider can be used: asked now, with what is set.
+"""Test the connection to the remote provider with the present settings.
 
 Its health alone proves too little: a server that answers may know neither our workspace
 nor our agents. So one recall follows, which changes nothing.
@@ -12,19 +12,19 @@ from typing import Final
 
 from memory.models import Agent, Workspace
 from memory.providers import base, parity_runs, registry, remote
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors, permissions
 from memory.rules.permissions import Actor
 
-MAY: Final = "providers.manage"
-PROBE: Final = "connection test"
+PERMISSION: Final = "providers.manage"
+PROBE_QUERY: Final = "connection test"
 WORKS: Final = "The remote provider answers and takes our key."
 NO_AGENT: Final = "It answers; there is no agent yet for whom a recall could be tried."
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a test of the connection came to; ``message`` is a sentence."""
+    """The result of a test of the connection; ``message`` is a sentence."""
 
     ok: bool
     message: str
@@ -32,33 +32,33 @@ class Outcome:
 
 
 def _recall(workspace: Workspace) -> str:
-    """Ask for one recall as an agent; return what can be said of it."""
+    """Run one recall as an agent; return a sentence about the result."""
     agent = Agent.objects.filter(workspace=workspace).order_by("created_at").first()
     if agent is None:
         return NO_AGENT
-    bound = Bound(
+    binding = Binding(
         by=permissions.system(workspace.id, "connection test"),
         workspace_id=workspace.id,
         agent_id=agent.id,
         crew_id=agent.crew_id,
     )
-    request = base.Recall(workspace_id=workspace.id, query=PROBE, limit=1)
-    registry.provider(workspace, bound, remote.NAME).recall(request)
+    request = base.Recall(workspace_id=workspace.id, query=PROBE_QUERY, limit=1)
+    registry.provider(workspace, binding, remote.NAME).recall(request)
     return WORKS
 
 
 def test(*, by: Actor) -> Outcome:
     """Ask the remote provider for its health and for one recall, for an admin."""
-    by.require(MAY)
+    by.require(PERMISSION)
     workspace = Workspace.objects.get(pk=by.workspace_id)
     start = time.perf_counter()
     ok = False
-    pulse = parity_runs.take_pulse(workspace, registry.entry(remote.NAME))
-    message = pulse.message
-    if pulse.ok:
+    status = parity_runs.check_health(workspace, registry.entry(remote.NAME))
+    message = status.message
+    if status.ok:
         try:
             message, ok = _recall(workspace), True
-        except errors.HouseError as error:
+        except errors.AppError as error:
             message = f"It answers, and refuses a recall for this workspace. {error}"
-    spent = (time.perf_counter() - start) * 1000
-    return Outcome(ok, message, round(spent, 1))
+    milliseconds = (time.perf_counter() - start) * 1000
+    return Outcome(ok, message, round(milliseconds, 1))

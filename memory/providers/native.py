@@ -1,8 +1,8 @@
 """The contract over records: ranked recall, and forgetting by person.
 
-An item kept through this contract is a record that carries its label, so ids mean the
-same as with files; a record from another door is named by its own id. People are known
-by the key of a peer card and by the e-mail addresses in a text.
+An item stored through this contract is a record that carries its label, so ids mean the
+same as with files; any other record is named by its own id. People are identified by
+the key of a peer card and by the e-mail addresses in a text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memory.files.paths import Owner
 from memory.files.writer import TierFull
 from memory.models import Record
 from memory.providers import base, ownership
-from memory.providers.base import Bound, Hit, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit
 from memory.records import drafts
 from memory.records.drafts import Draft
 from memory.rules import errors, tiers, tokenizer
@@ -33,15 +33,15 @@ _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 _RECORD: Final = re.compile(r"rec_[0-9a-f]{16}")
 
 
-def probe(bound: Bound) -> None:
-    """Ask the database for a record."""
-    records.probe(bound.workspace_id)
+def probe(binding: Binding) -> None:
+    """Raise when the database does not answer."""
+    records.probe(binding.workspace_id)
 
 
 def _subjects(place: Place, content: str) -> tuple[str, ...]:
-    found = [place.key] if place.tier is Tier.PEERS else []
-    found += _EMAIL.findall(content)
-    return tuple(dict.fromkeys(found))[:SUBJECTS]
+    subjects = [place.key] if place.tier is Tier.PEERS else []
+    subjects += _EMAIL.findall(content)
+    return tuple(dict.fromkeys(subjects))[:SUBJECTS]
 
 
 def _check_cap(place: Place, current: str, final: str) -> None:
@@ -64,46 +64,51 @@ class Native:
     """Memory in records."""
 
     def __init__(
-        self, bound: Bound | None, look: Callable[[Bound], None] = probe
+        self, binding: Binding | None, check: Callable[[Binding], None] = probe
     ) -> None:
-        self._bound, self._look = bound, look
+        self._binding, self._probe = binding, check
 
     # ── Retain ───────────────────────────────────────────────────────────────
     def retain(self, request: base.Retain) -> base.Retained:
         """Save a record, or make the next version of the one with this label."""
-        bound = base.guard(self._bound, request)
+        binding = base.guard(self._binding, request)
         try:
-            owner = ownership.owner(bound)
+            owner = ownership.owner(binding)
             mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
-            ownership.writable(place, owner, bound.by)
+            ownership.writable(place, owner, binding.by)
             if not request.content.strip():
                 detail = "content must not be empty."
                 raise errors.Invalid(detail, code="empty_content")
             subjects = (*_subjects(place, request.content), *request.subjects)
-            wanted = Draft(
+            draft = Draft(
                 content=request.content,
                 owner=owner,
                 subjects=tuple(dict.fromkeys(subjects)),
             )
-            done = self._keep(bound, owner, wanted, place, mode)
-        except errors.HouseError as error:
+            record = self._save(binding, owner, draft, place, mode)
+        except errors.AppError as error:
             raise base.Refusal("retain", error) from error
-        return base.Retained(place.label, len(done.content.encode()))
+        return base.Retained(place.label, len(record.content.encode()))
 
-    def _keep(
-        self, bound: Bound, owner: Owner, wanted: Draft, place: Place, mode: WriteMode
+    def _save(
+        self,
+        binding: Binding,
+        owner: Owner,
+        request: Draft,
+        place: Place,
+        mode: WriteMode,
     ) -> Record:
         def change(current: str) -> str:
             gap = "\n" if current and not current.endswith("\n") else ""
-            new = wanted.content
+            new = request.content
             final = new if mode is WriteMode.REPLACE else current + gap + new
             _check_cap(place, current, final)
             return final
 
-        owner, subjects = owner.of(place), wanted.subjects
-        found = self._record(bound, owner, place)
-        if found is None:
+        owner, subjects = owner.of(place), request.subjects
+        record = self._record(binding, owner, place)
+        if record is None:
             draft = Draft(
                 content=change(""),
                 owner=owner,
@@ -112,109 +117,124 @@ class Native:
                 subjects=subjects,
             )
             try:
-                judged = records.prepare(draft, provenance=SOURCE, by=bound.by)
-                return records.insert(judged, provenance=SOURCE, by=bound.by)
+                prepared = records.prepare(draft, provenance=SOURCE, by=binding.by)
+                return records.insert(prepared, provenance=SOURCE, by=binding.by)
             except IntegrityError:
-                # Somebody else saved the same label first; theirs is the one to change.
-                found = self._record(bound, owner, place)
-        if found is None:
+                # Another writer saved the same label first: revise that record.
+                record = self._record(binding, owner, place)
+        if record is None:
             raise errors.Conflict
         return records.revise(
-            found, change, provenance=SOURCE, subjects=subjects, by=bound.by
+            record, change, provenance=SOURCE, subjects=subjects, by=binding.by
         )
 
-    def _record(self, bound: Bound, owner: Owner, place: Place) -> Record | None:
-        rows = records.mine(owner, by=bound.by).filter(external_id=place.label)
-        whose_it_is = None if place.rule.shared else owner.agent_id
-        return rows.filter(agent_id=whose_it_is).first()
+    def _record(self, binding: Binding, owner: Owner, place: Place) -> Record | None:
+        rows = records.current_records(owner, by=binding.by).filter(
+            external_id=place.label
+        )
+        agent_id = None if place.rule.shared else owner.agent_id
+        return rows.filter(agent_id=agent_id).first()
 
     # ── Recall ───────────────────────────────────────────────────────────────
     def recall(self, request: base.Recall) -> base.Recalled:
         """Rank the records of the agent and of its crew."""
-        bound = base.guard(self._bound, request)
+        binding = base.guard(self._binding, request)
         try:
             if not request.query.strip():
                 raise errors.Invalid("q is required.", code="blank_query")
-            tier, owner = ownership.tier(request.tier), ownership.owner(bound)
-            found = records.find(
+            tier, owner = ownership.tier(request.tier), ownership.owner(binding)
+            candidates = records.find(
                 request.query,
                 owner=owner,
                 kinds=(tier.value,) if tier else (),
                 limit=base.clamp(request.limit),
-                by=bound.by,
+                by=binding.by,
             )
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("recall", error) from error
-        unsafe = {hit.record.id for hit in found if not records.is_safe(hit.record)}
-        good = [hit for hit in found if hit.record.id not in unsafe]
-        held = [_name(hit.record) for hit in found if hit.record.id in unsafe]
-        hits = [_hit(hit, request.query) for hit in good]
-        return base.Recalled(hits, sorted({*held, *_held(owner, tier)}))
+        unsafe = {
+            hit.record.id for hit in candidates if not records.is_safe(hit.record)
+        }
+        safe = [hit for hit in candidates if hit.record.id not in unsafe]
+        quarantined = [
+            _item_id(hit.record) for hit in candidates if hit.record.id in unsafe
+        ]
+        hits = [_hit(hit, request.query) for hit in safe]
+        return base.Recalled(
+            hits, sorted({*quarantined, *_quarantined_labels(owner, tier)})
+        )
 
     # ── Forget ───────────────────────────────────────────────────────────────
     def forget(self, request: base.Forget) -> base.Forgotten:
         """Forget one record, or every record of this owner that names a person."""
-        bound = base.guard(self._bound, request)
+        binding = base.guard(self._binding, request)
         by_id = base.selector(request) == "id"
         try:
             if not by_id:
-                return self._forget_subject(bound, request.data_subject_id)
-            owner = ownership.owner(bound)
-            found = self._named(bound, owner, request.id)
-        except errors.HouseError as error:
+                return self._forget_subject(binding, request.data_subject_id)
+            owner = ownership.owner(binding)
+            record = self._record_by_id(binding, owner, request.id)
+        except errors.AppError as error:
             raise base.Refusal("forget", error) from error
         try:
-            removed = found is not None and records.forget(found, by=bound.by)
-        except errors.HouseError as error:
+            is_removed = record is not None and records.forget(record, by=binding.by)
+        except errors.AppError as error:
             raise base.Refusal("forget: remove", error) from error
-        return base.Forgotten(int(removed))
+        return base.Forgotten(int(is_removed))
 
-    def _forget_subject(self, bound: Bound, alias: str) -> base.Forgotten:
-        """Forget by person; a person who names no owner means the workspace."""
-        named = bound.agent_id or bound.crew_id or bound.by.is_agent
-        owner = ownership.owner(bound) if named else None
-        gone = records.forget_subject(alias, owner=owner, by=bound.by)
-        return base.Forgotten(gone)
+    def _forget_subject(self, binding: Binding, alias: str) -> base.Forgotten:
+        """Forget by person: of the bound owner, or of the workspace without one."""
+        has_owner = binding.agent_id or binding.crew_id or binding.by.is_agent
+        owner = ownership.owner(binding) if has_owner else None
+        count = records.forget_subject(alias, owner=owner, by=binding.by)
+        return base.Forgotten(count)
 
-    def _named(self, bound: Bound, owner: Owner, name: str) -> Record | None:
-        if _RECORD.fullmatch(name):
-            return records.mine(owner, by=bound.by).filter(pk=name).first()
-        place = ownership.writable(ownership.place_of(name), owner, bound.by)
-        return self._record(bound, owner.of(place), place)
+    def _record_by_id(
+        self, binding: Binding, owner: Owner, item_id: str
+    ) -> Record | None:
+        if _RECORD.fullmatch(item_id):
+            return (
+                records.current_records(owner, by=binding.by).filter(pk=item_id).first()
+            )
+        place = ownership.writable(ownership.place_of(item_id), owner, binding.by)
+        return self._record(binding, owner.of(place), place)
 
     # ── Health ───────────────────────────────────────────────────────────────
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
-        """Tell whether the records answer."""
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
+        """Return whether the database of the records answers."""
         message = ""
-        if self._bound is None or not self._bound.workspace_id:
+        if self._binding is None or not self._binding.workspace_id:
             message = base.NotInitialized.sentence
         else:
             try:
-                self._look(self._bound)
-            except Exception:  # noqa: BLE001  (health tells, it never raises)
+                self._probe(self._binding)
+            except Exception:  # noqa: BLE001  (health never raises)
                 message = "the records do not answer"
-        return Pulse(ok=not message, message=message, checked_at=timezone.now())
+        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
 
 
-def _hit(found: records.Hit, query: str) -> Hit:
-    """Return a hit with the piece of the record that holds the first word asked for."""
-    text, asked = found.record.content, tokenizer.telling(tokenizer.split(query))
-    lines = text.splitlines() or [""]
-    held = (
-        n for n, line in enumerate(lines) if set(tokenizer.split(line)) & set(asked)
+def _hit(hit: records.Hit, query: str) -> Hit:
+    """Return a hit with the record's text from the first line that matches."""
+    text, words = (
+        hit.record.content,
+        tokenizer.without_stop_words(tokenizer.split(query)),
     )
-    start = next(held, 0)
+    lines = text.splitlines() or [""]
+    matching_lines = (
+        n for n, line in enumerate(lines) if set(tokenizer.split(line)) & set(words)
+    )
+    start = next(matching_lines, 0)
     snippet = scanner.redact_for_prompt("\n".join(lines[start:])[: base.SNIPPET_CHARS])
-    cut = snippet[: base.SNIPPET_CHARS]
-    return Hit(_name(found.record), cut, start + 1, found.score)
+    excerpt = snippet[: base.SNIPPET_CHARS]
+    return Hit(_item_id(hit.record), excerpt, start + 1, hit.score)
 
 
-def _name(record: Record) -> str:
+def _item_id(record: Record) -> str:
     """Return the id that Forget takes: a label where the record has one."""
     return record.external_id if tiers.split(record.external_id) else record.id
 
 
-def _held(owner: Owner, tier: Tier | None) -> list[str]:
+def _quarantined_labels(owner: Owner, tier: Tier | None) -> list[str]:
     """Return the labels of held records, as this contract names them."""
     labels = [
         label.removeprefix("records/")
@@ -225,6 +245,5 @@ def _held(owner: Owner, tier: Tier | None) -> list[str]:
     return [label for label, place in places if place and tier in (None, place.tier)]
 
 
-def make(bound: Bound | None) -> Native:
-    """Return the provider for a binding."""
-    return Native(bound)
+def make(binding: Binding | None) -> Native:
+    return Native(binding)

@@ -1,10 +1,10 @@
-"""From the ids a provider is bound to, to the crew and the agent behind them."""
+"""The owner behind a binding, and what each actor may write."""
 
 from __future__ import annotations
 
 from memory.files.paths import Owner
 from memory.models import Agent, Crew
-from memory.providers.base import Bound, ScopeMismatch
+from memory.providers.base import Binding, ScopeMismatch
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
@@ -12,44 +12,46 @@ from memory.rules.tiers import Place, Tier, WriteMode
 
 def bind(
     by: Actor, *, workspace_id: str, agent_id: str = "", crew_id: str = ""
-) -> Bound:
-    """Return a binding for a request; an agent acts as itself, a person names one."""
+) -> Binding:
+    """Return the binding of a request; an agent is itself, a person names one."""
     if workspace_id != by.workspace_id:
         raise ScopeMismatch(what="workspace")
     if by.is_agent:
-        return _itself(by, agent_id, crew_id)
+        return _own_binding(by, agent_id, crew_id)
     if agent_id:
-        found = Agent.objects.filter(pk=agent_id, workspace_id=workspace_id).first()
-        if found is None or crew_id not in ("", found.crew_id):
+        agent = Agent.objects.filter(pk=agent_id, workspace_id=workspace_id).first()
+        if agent is None or crew_id not in ("", agent.crew_id):
             raise ScopeMismatch(what="agent")
-        crew_id = found.crew_id
+        crew_id = agent.crew_id
     elif crew_id:
         crews = Crew.objects.filter(pk=crew_id, workspace_id=workspace_id)
         if not crews.exists():
             raise ScopeMismatch(what="crew")
-    return Bound(by=by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
+    return Binding(by=by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id)
 
 
-def _itself(by: Actor, agent_id: str, crew_id: str) -> Bound:
-    """Return an agent's own binding; it may name nobody but itself."""
+def _own_binding(by: Actor, agent_id: str, crew_id: str) -> Binding:
+    """Return an agent's own binding; it may name no other agent or crew."""
     if agent_id not in ("", by.id):
         raise ScopeMismatch(what="agent")
     if crew_id not in ("", by.crew_id):
         raise ScopeMismatch(what="crew")
     own = by.crew_id or ""
-    return Bound(by=by, workspace_id=by.workspace_id, agent_id=by.id, crew_id=own)
+    return Binding(by=by, workspace_id=by.workspace_id, agent_id=by.id, crew_id=own)
 
 
-def owner(bound: Bound) -> Owner:
-    """Return whose memory a bound provider keeps."""
-    if bound.agent_id:
+def owner(binding: Binding) -> Owner:
+    """Return the agent or crew of a binding; NotFound or Invalid without one."""
+    if binding.agent_id:
         rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.filter(pk=bound.agent_id, workspace_id=bound.workspace_id).first()
+        agent = rows.filter(
+            pk=binding.agent_id, workspace_id=binding.workspace_id
+        ).first()
         if agent is None:
             raise errors.NotFound
         return Owner(agent.crew, agent)
     crews = Crew.objects.select_related("workspace")
-    crew = crews.filter(pk=bound.crew_id, workspace_id=bound.workspace_id).first()
+    crew = crews.filter(pk=binding.crew_id, workspace_id=binding.workspace_id).first()
     if crew is None:
         detail = "Name the agent or the crew whose memory this is."
         raise errors.Invalid(detail, code="agent_required")
@@ -66,21 +68,21 @@ def mode(text: str) -> WriteMode:
 
 
 def tier(text: str) -> Tier | None:
-    """Return the tier a recall names, None for all."""
+    """Return the tier of a recall, None for all."""
     if not text:
         return None
     return tiers.tier_named(text)
 
 
-def writable(place: Place, whose: Owner, by: Actor) -> Place:
-    """Refuse what no provider may change: a provider writes what tools may write.
+def writable(place: Place, owner: Owner, by: Actor) -> Place:
+    """Refuse a place that the actor may not write: providers write what tools may.
 
     An agent's own tiers need an agent; the crew's is written by the lead.
     """
-    if place.tier in tiers.WRITTEN_BY_US or (by.is_agent and not place.rule.by_tools):
+    if place.tier in tiers.SYSTEM_TIERS or (by.is_agent and not place.rule.by_tools):
         detail = f"{place.tier.value} is read-only here."
         raise errors.Forbidden(detail, code="read_only_tier")
-    if not place.rule.shared and whose.agent is None:
+    if not place.rule.shared and owner.agent is None:
         detail = f"{place.tier.value} belongs to an agent: name one."
         raise errors.Invalid(detail, code="agent_required")
     lead = by.agent_role is AgentRole.LEAD
@@ -91,9 +93,9 @@ def writable(place: Place, whose: Owner, by: Actor) -> Place:
 
 
 def place_of(label: str) -> Place:
-    """Return the place an id names; anything that is no label is refused."""
-    found = tiers.split(label)
-    if found is None:
+    """Return the place that an id names; Invalid when the id is no label."""
+    place = tiers.split(label)
+    if place is None:
         detail = "forget: resolve: the id names no item of this provider."
         raise errors.Invalid(detail, code="unknown_id")
-    return found
+    return place

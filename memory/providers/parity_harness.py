@@ -1,7 +1,7 @@
-"""A stage for the parity suite: a workspace that is made for it and removed after it.
+"""The harnesses of our providers: a workspace made for the suite, removed afterwards.
 
-Every check plays in a crew of its own, so that none sees what another left. The remote
-provider talks real HTTP to a server that is started here, on a loopback port.
+Every check runs in a crew of its own, so that none sees the data of another. The remote
+provider uses real HTTP to a server that is started here, on a loopback port.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memory.files import paths as file_paths
 from memory.files.storage import digest
 from memory.models import Agent, Crew, JournalEntry, MemoryFile, Record, Workspace
 from memory.providers import base, native, remote, tierfiles
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.providers.parity.base import Harness, NotApplicable
 from memory.records.drafts import Draft
 from memory.rules import permissions, tiers
@@ -39,7 +39,7 @@ from memory.rules.permissions import AgentRole
 from memory.rules.tiers import Place
 
 HANG_SECONDS: Final = 3.0
-TRIES: Final = 5
+DELETE_ATTEMPTS: Final = 5
 CAST: Final = (
     ("agent", AgentRole.AGENT),
     ("lead", AgentRole.LEAD),
@@ -47,29 +47,29 @@ CAST: Final = (
 )
 
 
-class Cast:
+class ParityCrew:
     """A crew with two agents and a lead, new for every check."""
 
     def __init__(self, workspace: Workspace, number: int) -> None:
-        house = permissions.system(workspace.id, "parity")
+        actor = permissions.system(workspace.id, "parity")
         self.workspace = workspace
-        self.crew, _ = workspaces.ensure_crew(f"crew-{number}", by=house)
+        self.crew, _ = workspaces.ensure_crew(f"crew-{number}", by=actor)
         self.agents: dict[str, Agent] = {}
         self.tokens: dict[str, str] = {}
-        for who, role in CAST:
-            agent, _ = workspaces.ensure_agent(who, self.crew, by=house, role=role)
-            self.agents[who] = agent
-            self.tokens[who] = api_keys.issue_agent_key(agent, by=house).token
+        for name, role in CAST:
+            agent, _ = workspaces.ensure_agent(name, self.crew, by=actor, role=role)
+            self.agents[name] = agent
+            self.tokens[name] = api_keys.issue_agent_key(agent, by=actor).token
 
-    def bound(self, who: str) -> Bound:
-        """Return somebody's binding; nobody's is the workspace alone."""
-        if who == "nobody":
-            house = permissions.system(self.workspace.id, "parity")
-            return Bound(by=house, workspace_id=self.workspace.id)
-        actor = api_keys.authenticate(self.tokens[who])
+    def binding(self, name: str) -> Binding:
+        """Return the binding of an agent; that of ``nobody`` is the workspace alone."""
+        if name == "nobody":
+            system_actor = permissions.system(self.workspace.id, "parity")
+            return Binding(by=system_actor, workspace_id=self.workspace.id)
+        actor = api_keys.authenticate(self.tokens[name])
         if actor is None:
-            raise NotApplicable("the key of the stage was revoked")
-        return Bound(
+            raise NotApplicable("the key of the suite was revoked")
+        return Binding(
             by=actor,
             workspace_id=self.workspace.id,
             agent_id=actor.id,
@@ -78,65 +78,62 @@ class Cast:
 
 
 def place(label: str) -> Place:
-    """Return the place a label names."""
-    found = tiers.split(label)
-    if found is None:
+    """Return the place of a label; NotApplicable when it is none."""
+    result = tiers.split(label)
+    if result is None:
         raise NotApplicable(f"{label} is no label")
-    return found
+    return result
 
 
-def hang(_bound: Bound) -> None:
-    """Stand for a store that does not answer."""
+def never_answer(_: Binding) -> None:
+    """Simulate a store that does not answer."""
     threading.Event().wait(HANG_SECONDS)
 
 
-def fault(_bound: Bound) -> None:
-    """Stand for a store that is down; the message must not come through."""
+def raise_os_error(_: Binding) -> None:
+    """Simulate a store that is down; the message must not reach the caller."""
     message = f"no route to {settings.DATA_DIR}"
     raise OSError(message)
 
 
-class OnStage(Harness):
-    """What the three harnesses share."""
+class WorkspaceHarness(Harness):
+    """The base of harnesses whose agents live in a workspace."""
 
     def __init__(self, workspace: Workspace, folder: Path) -> None:
         self.workspace, self.folder, self._number = workspace, folder, 0
-        self.cast = Cast(workspace, 0)
+        self.cast = ParityCrew(workspace, 0)
 
     def reset(self) -> None:
-        """Play the next check in a new crew."""
+        """Run the next check in a new crew."""
         self._number += 1
-        self.cast = Cast(self.workspace, self._number)
+        self.cast = ParityCrew(self.workspace, self._number)
 
-    def bound(self, who: str = "agent") -> Bound:
-        """Return whose memory it is."""
-        return self.cast.bound(who)
+    def binding(self, role: str = "agent") -> Binding:
+        return self.cast.binding(role)
 
     def secrets(self) -> tuple[str, ...]:
         """Folders and keys."""
         return (str(settings.DATA_DIR), str(self.folder), *self.cast.tokens.values())
 
 
-class FilesHarness(OnStage):
-    """Tier files: everything can be done to a folder."""
+class FilesHarness(WorkspaceHarness):
+    """Tier files: a folder allows every hook."""
 
     name = tierfiles.NAME
     seconds = base.LOCAL_SECONDS
 
-    def provider(self, who: str = "agent") -> Provider:
-        """Return the provider."""
-        return tierfiles.TierFiles(self.bound(who))
+    def provider(self, role: str = "agent") -> Provider:
+        return tierfiles.TierFiles(self.binding(role))
 
     def unbound(self) -> Provider:
-        """Return the provider for nobody."""
         return tierfiles.TierFiles(None)
 
     def _path(self, label: str) -> Path:
         owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        return file_paths.vault().root.joinpath(*owner.parts(place(label)))
+        return file_paths.file_store().root.joinpath(*owner.parts(place(label)))
 
     def poison(self, label: str, text: str) -> None:
-        """Write behind the scribe's back."""
+        """Write the file without the file writer."""
         path = self._path(label)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -150,28 +147,28 @@ class FilesHarness(OnStage):
         path.symlink_to(target)
         return target.read_text
 
-    def broken(self, how: str) -> Provider:
-        """Return the provider over a folder that is not as it should be."""
+    def broken(self, fault: str) -> Provider:
+        """Return the provider over a faulty folder."""
         data = self.folder / secrets.token_hex(4)
-        if how == "a file":
+        if fault == "a file":
             data.write_text("not a folder")
-        elif how == "unwritable":
+        elif fault == "unwritable":
             data.mkdir(mode=0o500)
             if _is_writable(data):
                 raise NotApplicable("this user may write everywhere (root)")
-        elif how == "down":
-            return tierfiles.TierFiles(self.bound(), fault)
-        return tierfiles.TierFiles(self.bound(), partial(tierfiles.probe, data=data))
+        elif fault == "down":
+            return tierfiles.TierFiles(self.binding(), raise_os_error)
+        return tierfiles.TierFiles(self.binding(), partial(tierfiles.probe, data=data))
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return the provider over a folder that does not answer."""
-        return tierfiles.TierFiles(self.bound(), hang)
+        return tierfiles.TierFiles(self.binding(), never_answer)
 
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
         """Hold a file's lock."""
         owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        with file_paths.vault().locked(owner.path(place(label))):
+        with file_paths.file_store().locked(owner.path(place(label))):
             yield
 
     def unremovable(self, label: str) -> Provider:
@@ -181,7 +178,7 @@ class FilesHarness(OnStage):
 
     def traces(self) -> frozenset[str]:
         """Return every name in the tree."""
-        root = file_paths.vault().root / self.workspace.slug
+        root = file_paths.file_store().root / self.workspace.slug
         return frozenset(str(path.relative_to(root)) for path in root.rglob("*"))
 
 
@@ -193,52 +190,50 @@ def _is_writable(folder: Path) -> bool:
     return True
 
 
-class RecordsHarness(OnStage):
+class RecordsHarness(WorkspaceHarness):
     """Records: rows in a database, which has no links and no folders."""
 
     name = native.NAME
     seconds = base.LOCAL_SECONDS
     forgets_by_subject = True
 
-    def provider(self, who: str = "agent") -> Provider:
-        """Return the provider."""
-        return native.Native(self.bound(who))
+    def provider(self, role: str = "agent") -> Provider:
+        return native.Native(self.binding(role))
 
     def unbound(self) -> Provider:
-        """Return the provider for nobody."""
         return native.Native(None)
 
     def poison(self, label: str, text: str) -> None:
-        """Save a record past the gate."""
-        where, bound = place(label), self.bound()
+        """Insert a record without scanning it."""
+        item_place, binding = place(label), self.binding()
         draft = Draft(
             content=text,
             owner=file_paths.owner_of_agent(self.cast.agents["agent"]),
-            kind=where.tier.value,
+            kind=item_place.tier.value,
             external_id=label,
         )
-        records.insert(draft, provenance="parity", by=bound.by)
+        records.insert(draft, provenance="parity", by=binding.by)
 
-    def broken(self, how: str) -> Provider:
+    def broken(self, fault: str) -> Provider:
         """Return the provider over a database that is down."""
-        if how != "down":
-            raise NotApplicable("records rest in a database, not in a folder")
-        return native.Native(self.bound(), fault)
+        if fault != "down":
+            raise NotApplicable("records are stored in a database, not in a folder")
+        return native.Native(self.binding(), raise_os_error)
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return the provider over a database that does not answer."""
-        return native.Native(self.bound(), hang)
+        return native.Native(self.binding(), never_answer)
 
     def traces(self) -> frozenset[str]:
-        """Return every row that a look could leave behind."""
-        mine = {"workspace": self.workspace}
-        rows = Record.objects.filter(**mine).values_list("id", "version")
-        last = JournalEntry.objects.filter(**mine).count()
-        return frozenset({f"{last} entries", *(f"{name} {n}" for name, n in rows)})
+        """Return every row that a health check could leave behind."""
+        filters = {"workspace": self.workspace}
+        rows = Record.objects.filter(**filters).values_list("id", "version")
+        count = JournalEntry.objects.filter(**filters).count()
+        return frozenset({f"{count} entries", *(f"{name} {n}" for name, n in rows)})
 
 
 class RemoteHarness(FilesHarness):
-    """Real HTTP to a server of ours, which keeps tier files."""
+    """Real HTTP to a server started here, which stores tier files."""
 
     name = remote.NAME
     seconds = base.REMOTE_SECONDS
@@ -247,29 +242,28 @@ class RemoteHarness(FilesHarness):
         super().__init__(workspace, folder)
         self.url = url
 
-    def provider(self, who: str = "agent") -> Provider:
-        """Return the provider with somebody's key."""
-        return self._at(self.url, who)
+    def provider(self, role: str = "agent") -> Provider:
+        """Return the provider with the key of an agent."""
+        return self._at(self.url, role)
 
-    def _at(self, url: str, who: str = "agent") -> Provider:
-        key = self.cast.tokens.get(who, self.cast.tokens["agent"])
-        return remote.Remote(self.bound(who), url=url, key=key, private=True)
+    def _at(self, url: str, role: str = "agent") -> Provider:
+        key = self.cast.tokens.get(role, self.cast.tokens["agent"])
+        return remote.Remote(self.binding(role), url=url, key=key, private=True)
 
     def unbound(self) -> Provider:
-        """Return the provider for nobody."""
         return remote.Remote(None, url=self.url, key=self.cast.tokens["agent"])
 
-    def broken(self, how: str) -> Provider:
-        """Return the provider with an address where nobody listens."""
-        if how != "down":
-            raise NotApplicable("the folder is the other side's; it is tried there")
+    def broken(self, fault: str) -> Provider:
+        """Return the provider with an address on which no server listens."""
+        if fault != "down":
+            raise NotApplicable("the folder is the server's; it is tested there")
         with socket.socket() as closed:
             closed.bind(("127.0.0.1", 0))
             port = closed.getsockname()[1]
         return self._at(f"http://127.0.0.1:{port}")
 
-    def hung(self) -> Provider:
-        """Return the provider with a server that takes calls and never answers."""
+    def hanging(self) -> Provider:
+        """Return the provider with a server that accepts but never answers."""
         silent = socket.socket()
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -281,14 +275,14 @@ class RemoteHarness(FilesHarness):
         return (*super().secrets(), "127.0.0.1", self.url)
 
 
-# ── Putting it up and taking it down ─────────────────────────────────────────
+# ── Start and removal ─────────────────────────────────────────
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: the suite says what happened."""
+        """Log nothing: the suite reports the results."""
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def local_server() -> Iterator[str]:
     """Serve this process's application on a free loopback port; yield its address."""
     httpd = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     httpd.set_app(get_internal_wsgi_application())
@@ -304,49 +298,49 @@ def server() -> Iterator[str]:
         httpd.server_close()
 
 
-def strike(workspace: Workspace) -> None:
+def remove_workspace(workspace: Workspace) -> None:
     """Remove the workspace with its rows, files, blobs and locks."""
     data = Path(settings.DATA_DIR)
     paths = MemoryFile.objects.filter(workspace=workspace)
     for name in paths.values_list("path", flat=True):
         lock = data / "locks" / f"{digest(name.encode())[:32]}.lock"
         lock.unlink(missing_ok=True)
-    home, slug = workspace.pk, workspace.slug
-    _delete(home)
-    # After the rows: files without their folder would look like a folder that is lost.
+    workspace_id, slug = workspace.pk, workspace.slug
+    _delete(workspace_id)
+    # After the rows: rows without their folder would look like a lost folder.
     shutil.rmtree(data / "files" / slug, ignore_errors=True)
-    shutil.rmtree(data / "blobs" / home, ignore_errors=True)
+    shutil.rmtree(data / "blobs" / workspace_id, ignore_errors=True)
 
 
 def _delete(workspace_id: str) -> None:
-    """Remove the rows; the clock may write for this workspace while we do."""
-    for left in reversed(range(TRIES)):
+    """Remove the rows, while scheduled jobs may still write for the workspace."""
+    for attempts_left in reversed(range(DELETE_ATTEMPTS)):
         try:
             with transaction.atomic():
                 Crew.objects.filter(workspace_id=workspace_id).delete()
                 Workspace.objects.filter(pk=workspace_id).delete()
         except IntegrityError:
-            # A sweep added a row after what is to go had been read.
-            if not left:
+            # A job added a row after the rows to delete had been read.
+            if not attempts_left:
                 raise
         else:
             return
 
 
 @contextmanager
-def up(name: str) -> Iterator[Harness]:
-    """Yield the harness of a provider that comes with the house."""
+def open_harness(name: str) -> Iterator[Harness]:
+    """Yield the harness of a built-in provider."""
     workspace, _ = workspaces.ensure_workspace(
         f"parity-{secrets.token_hex(6)}", "Parity"
     )
     with tempfile.TemporaryDirectory(prefix="crewship-parity-") as folder:
         try:
             if name == remote.NAME:
-                with server() as url:
+                with local_server() as url:
                     yield RemoteHarness(workspace, Path(folder), url)
             elif name == native.NAME:
                 yield RecordsHarness(workspace, Path(folder))
             else:
                 yield FilesHarness(workspace, Path(folder))
         finally:
-            strike(workspace)
+            remove_workspace(workspace)

@@ -1,4 +1,4 @@
-"""What is known of a workspace's providers: the last parity run, the last pulse."""
+"""The status of a workspace's providers: last parity run, last health check."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memory.providers import (
     remote,
     tierfiles,
 )
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.providers.parity import suite as parity
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
@@ -30,13 +30,13 @@ from memory.workspace_settings import declarations
 
 FRESH: Final = timedelta(seconds=10)
 KEPT_RUNS: Final = 20
-TRIED: Final = (tierfiles.NAME, native.NAME, remote.NAME)
+TESTED_PROVIDERS: Final = (tierfiles.NAME, native.NAME, remote.NAME)
 _running = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """One provider on the board; ``is_chosen`` is the workspace's own."""
+    """One provider of the list; ``is_chosen`` is the one the workspace uses."""
 
     name: str
     title: str
@@ -56,19 +56,19 @@ def last_run(workspace_id: str, provider: str) -> ProviderRun | None:
 
 
 def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
-    """Run the parity suite on a provider, on a stage of its own, and keep the result.
+    """Run the parity suite on a provider in a temporary workspace; store the result.
 
     Takes seconds. One run at a time in a process: the second caller gets Conflict.
     """
     by.require("providers.manage", workspace.id)
-    if provider not in TRIED:
+    if provider not in TESTED_PROVIDERS:
         raise errors.NotFound
     if not _running.acquire(blocking=False):
         detail = "A conformance run is going on; wait for its result."
         raise errors.Conflict(detail, code="run_going_on")
     try:
         started = timezone.now()
-        with parity_harness.up(provider) as harness:
+        with parity_harness.open_harness(provider) as harness:
             report = parity.run(harness)
     finally:
         _running.release()
@@ -87,13 +87,13 @@ def _keep(
             seconds=report.seconds,
             passed=passed,
             failed=failed,
-            skipped=report.count(parity.SKIPPED),
-            details=[asdict(one) for one in report.outcomes],
+            skipped=report.count(parity.NOT_APPLICABLE),
+            details=[asdict(outcome) for outcome in report.outcomes],
             started_by=by.label,
         )
         rows = ProviderRun.objects.filter(workspace=workspace, provider=report.provider)
-        kept = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT_RUNS])
-        rows.exclude(pk__in=kept).delete()
+        newest = list(rows.order_by("-id").values_list("pk", flat=True)[:KEPT_RUNS])
+        rows.exclude(pk__in=newest).delete()
         new = NewEntry(
             entry_type="provider.checked",
             severity=Severity.WARN if failed else Severity.INFO,
@@ -104,43 +104,43 @@ def _keep(
     return run
 
 
-# ── Pulses ───────────────────────────────────────────────────────────────────
-def take_pulse(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
-    """Ask a provider how it is, within its deadline, and remember the answer."""
-    bound = Bound(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
+# ── Health ───────────────────────────────────────────────────────────────────
+def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
+    """Check a provider's health within its deadline, and store the result."""
+    binding = Binding(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
     try:
-        made = registry.provider(workspace, bound, entry.name)
-        found, spent = deadline.timed(made, entry.seconds)
-        ok, message, moment = found.ok, found.message, found.checked_at
-    except errors.HouseError as error:
-        ok, message, moment, spent = False, error.detail, timezone.now(), 0.0
-    known = {"ok": ok, "message": message[:300], "checked_at": moment}
-    known["milliseconds"] = round(spent, 1)
+        provider = registry.provider(workspace, binding, entry.name)
+        status, milliseconds = deadline.timed(provider, entry.seconds)
+        ok, message, moment = status.ok, status.message, status.checked_at
+    except errors.AppError as error:
+        ok, message, moment, milliseconds = False, error.detail, timezone.now(), 0.0
+    fields = {"ok": ok, "message": message[:300], "checked_at": moment}
+    fields["milliseconds"] = round(milliseconds, 1)
     if ok:
-        known["last_good_at"] = moment
+        fields["last_good_at"] = moment
     row, _ = ProviderPulse.objects.update_or_create(
-        workspace=workspace, provider=entry.name, defaults=known
+        workspace=workspace, provider=entry.name, defaults=fields
     )
     return row
 
 
-def pulses(workspace_id: str) -> list[ProviderState]:
-    """Return every provider with a pulse of the last ten seconds and its last run."""
+def provider_states(workspace_id: str) -> list[ProviderState]:
+    """Return every provider with a status at most ten seconds old and its last run."""
     workspace = Workspace.objects.get(pk=workspace_id)
-    known = {
+    rows = {
         row.provider: row for row in ProviderPulse.objects.filter(workspace=workspace)
     }
-    chosen = workspace_settings.value(workspace.id, declarations.PROVIDER)
+    chosen_name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     states = []
     for entry in registry.entries():
-        row = known.get(entry.name)
+        row = rows.get(entry.name)
         if row is None or timezone.now() - row.checked_at > FRESH:
-            row = take_pulse(workspace, entry)
+            row = check_health(workspace, entry)
         states.append(
             ProviderState(
                 name=entry.name,
                 title=entry.title,
-                is_chosen=entry.name == chosen,
+                is_chosen=entry.name == chosen_name,
                 ok=row.ok,
                 message=row.message,
                 checked_at=row.checked_at,

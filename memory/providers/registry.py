@@ -1,7 +1,7 @@
-"""Which providers there are, and which one a workspace uses.
+"""The registered providers, and which one a workspace uses.
 
 Providers are registered while the process starts; then the registry is closed, so that
-what serves a request can never change under it.
+the provider of a request cannot change while it is served.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Final
 
 from memory import workspace_settings
 from memory.models import Workspace
-from memory.providers.base import Bound, Provider
+from memory.providers.base import Binding, Provider
 from memory.rules import errors
 from memory.workspace_settings import declarations
 
 DEFAULT: Final = declarations.PROVIDER.default
-Factory = Callable[[Bound | None], Provider]
+Factory = Callable[[Binding | None], Provider]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How a provider is made, and how long its Health may take."""
+    """The factory of a provider, and how long its health check may take in seconds."""
 
     name: str
     title: str
@@ -52,12 +52,10 @@ def register(entry: Entry) -> None:
 
 
 def close() -> None:
-    """End the registration."""
     _registry.is_closed = True
 
 
 def is_closed() -> bool:
-    """Whether the start-up is over."""
     return _registry.is_closed
 
 
@@ -68,20 +66,22 @@ def entries() -> list[Entry]:
 
 def entry(name: str) -> Entry:
     """Return a provider by name, or raise NotFound."""
-    found = _registry.entries.get(name)
-    if found is None:
+    result = _registry.entries.get(name)
+    if result is None:
         raise errors.NotFound
-    return found
+    return result
 
 
-def chosen(workspace: Workspace) -> str:
-    """Return the name of a workspace's provider; an unknown one is an error, loudly."""
+def workspace_provider(workspace: Workspace) -> str:
+    """Return the name of a workspace's provider; Unavailable when it is unknown."""
     name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     if name not in _registry.entries:
         raise errors.Unavailable(reason="the workspace's provider is not here")
     return name
 
 
-def provider(workspace: Workspace, bound: Bound, name: str | None = None) -> Provider:
+def provider(
+    workspace: Workspace, binding: Binding, name: str | None = None
+) -> Provider:
     """Return a workspace's provider, bound to one agent or crew."""
-    return entry(name or chosen(workspace)).make(bound)
+    return entry(name or workspace_provider(workspace)).make(binding)

@@ -1,8 +1,8 @@
-"""The contract over somebody's HTTP: our own wire, ``/api/v1/provider/*``.
+"""The contract over HTTP: a client of ``/api/v1/provider/*`` on another server.
 
-Every fault becomes a typed error. What the other side says is passed on only where the
-contract names it, and without anything that looks like an address, a path or a key.
-Reads are tried once more when the connection cannot be made; writes never are.
+Every fault becomes a typed error. Messages of the server are passed on only where the
+contract names them, and without anything that looks like an address, a path or a key.
+Reads are retried once when the connection cannot be made; writes never are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.utils import timezone
 from memory import http_out, workspace_settings
 from memory.installation import encryption
 from memory.providers import base
-from memory.providers.base import Bound, Hit, ProviderError, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit, ProviderError
 from memory.rules import errors
 from memory.rules.json_structure import is_within
 from memory.workspace_settings import declarations
@@ -31,7 +31,7 @@ CONNECT_SECONDS: Final = 2.0
 READ_SECONDS: Final = 10.0
 ANSWER_BYTES: Final = 4 * 1024 * 1024
 ANSWER_VALUES: Final = 100_000
-KNOWN: Final[dict[str, type[ProviderError]]] = {
+ERROR_TYPES: Final[dict[str, type[ProviderError]]] = {
     error.code: error
     for error in (
         base.NotInitialized,
@@ -48,14 +48,14 @@ _SECRETS: Final = re.compile(
 _CODE: Final = re.compile(r"[a-z][a-z0-9_]{0,60}")
 
 
-class Upstream(errors.HouseError):
-    """What the other side refused, in its own words made harmless."""
+class Upstream(errors.AppError):
+    """A refusal by the server, in its own words without secrets."""
 
     code, status, title = "upstream", 409, "The provider refused"
 
 
-def harmless(text: str, *secrets: str) -> str:
-    """Return a message without addresses, paths and keys, cut to a sentence."""
+def without_secrets(text: str, *secrets: str) -> str:
+    """Return at most 400 characters of a message, without addresses, paths and keys."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, "…")
@@ -65,13 +65,13 @@ def harmless(text: str, *secrets: str) -> str:
 class Remote:
     """Memory kept by another server.
 
-    Without a ``transport`` of the caller's every request goes to an address that was
-    judged: a private one only with ``private``, or where the installation allows it.
+    Without a ``transport`` the address of every request is checked first: a private
+    one needs ``private`` or the installation's setting.
     """
 
     def __init__(
         self,
-        bound: Bound | None,
+        binding: Binding | None,
         *,
         url: str,
         key: str,
@@ -79,15 +79,15 @@ class Remote:
         read_seconds: float = READ_SECONDS,
         private: bool = False,
     ) -> None:
-        self._bound, self._key, self._url = bound, key, url.rstrip("/")
+        self._binding, self._key, self._url = binding, key, url.rstrip("/")
         self._transport, self._seconds = transport, read_seconds
         self._private = private or bool(settings.PROVIDER_PRIVATE)
 
     # ── The four methods ─────────────────────────────────────────────────────
     def retain(self, request: base.Retain) -> base.Retained:
-        """Hand a text over."""
-        bound = base.guard(self._bound, request)
-        body = self._body(bound, tier=request.tier, content=request.content)
+        """Send a text to the server."""
+        binding = base.guard(self._binding, request)
+        body = self._body(binding, tier=request.tier, content=request.content)
         body |= {"mode": request.mode} | ({"key": request.key} if request.key else {})
         if request.subjects:
             body["subjects"] = list(request.subjects)
@@ -96,46 +96,48 @@ class Remote:
         return base.Retained(name, self._of(answer, "bytes", int, "retain"))
 
     def recall(self, request: base.Recall) -> base.Recalled:
-        """Ask the other side."""
-        bound = base.guard(self._bound, request)
-        body = self._body(bound, query=request.query, limit=base.clamp(request.limit))
+        """Search on the server."""
+        binding = base.guard(self._binding, request)
+        body = self._body(binding, query=request.query, limit=base.clamp(request.limit))
         if request.tier:
             body["tier"] = request.tier
         answer = self._post("recall", body)
         hits = [self._hit(item) for item in self._of(answer, "hits", list, "recall")]
-        held = answer.get("quarantined") or []
-        if not isinstance(held, list) or not all(isinstance(n, str) for n in held):
+        quarantined = answer.get("quarantined") or []
+        if not isinstance(quarantined, list) or not all(
+            isinstance(n, str) for n in quarantined
+        ):
             raise base.UpstreamBadAnswer(verb="recall")
-        return base.Recalled(hits[: base.LIMIT], held)
+        return base.Recalled(hits[: base.LIMIT], quarantined)
 
     def forget(self, request: base.Forget) -> base.Forgotten:
-        """Have the other side forget; the selectors are checked here already."""
-        bound = base.guard(self._bound, request)
+        """Forget on the server; the selectors are checked before."""
+        binding = base.guard(self._binding, request)
         name = base.selector(request)
-        body = self._body(bound, **{name: getattr(request, name)})
+        body = self._body(binding, **{name: getattr(request, name)})
         return base.Forgotten(
             self._of(self._post("forget", body), "removed", int, "forget")
         )
 
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
-        """Ask the other side how it is, within a second."""
-        if self._bound is None or not self._bound.workspace_id:
-            return _pulse(base.NotInitialized.sentence)
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
+        """Ask the server for its health, within a second."""
+        if self._binding is None or not self._binding.workspace_id:
+            return _health_status(base.NotInitialized.sentence)
         seconds = min(self._seconds, 0.9 * base.REMOTE_SECONDS)
         try:
             answer = self._send("health", None, seconds)
             ok = self._of(answer, "ok", bool, "health")
         except ProviderError as error:
-            return _pulse(error.detail)
+            return _health_status(error.detail)
         message = answer.get("message")
-        told = harmless(str(message or "not ok"), self._key, self._url)
-        return _pulse("" if ok else told)
+        sentence = without_secrets(str(message or "not ok"), self._key, self._url)
+        return _health_status("" if ok else sentence)
 
-    # ── The wire ─────────────────────────────────────────────────────────────
-    def _body(self, bound: Bound, **fields: Any) -> dict[str, Any]:
-        named = {"agent_id": bound.agent_id, "crew_id": bound.crew_id}
-        whose = {name: value for name, value in named.items() if value}
-        return {"workspace_id": bound.workspace_id, **whose, **fields}
+    # ── Requests ─────────────────────────────────────────────────────────────
+    def _body(self, binding: Binding, **fields: Any) -> dict[str, Any]:
+        ids = {"agent_id": binding.agent_id, "crew_id": binding.crew_id}
+        given_ids = {name: value for name, value in ids.items() if value}
+        return {"workspace_id": binding.workspace_id, **given_ids, **fields}
 
     def _post(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._send(verb, body, self._seconds)
@@ -151,8 +153,8 @@ class Remote:
             except httpx.ConnectError:
                 if not tries:
                     raise base.UpstreamRefused(verb=verb) from None
-            except http_out.Unreachable as refused:
-                raise base.UpstreamForbidden(verb=verb, reason=str(refused)) from None
+            except http_out.Unreachable as error:
+                raise base.UpstreamForbidden(verb=verb, reason=str(error)) from None
             except httpx.TimeoutException:
                 raise base.UpstreamTimeout(verb=verb, seconds=seconds) from None
             except (httpx.HTTPError, httpx.InvalidURL, ValueError):
@@ -167,7 +169,7 @@ class Remote:
             httpx.Client(
                 transport=self._transport
                 or http_out.PinnedTransport(
-                    private=self._private, who="the remote provider"
+                    private=self._private, caller="the remote provider"
                 ),
                 timeout=httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds)),
                 headers={
@@ -212,18 +214,20 @@ class Remote:
         raise self._refusal(verb, status, answer)
 
     def _refusal(self, verb: str, status: int, answer: dict[str, Any]) -> ProviderError:
-        """Return the error a problem document stands for."""
+        """Return the error for a problem document."""
         code, detail = answer.get("code"), answer.get("detail")
         if status not in STATUSES or not isinstance(code, str):
             return base.UpstreamBadAnswer(verb=verb)
-        if code in KNOWN:
-            return KNOWN[code]()
+        if code in ERROR_TYPES:
+            return ERROR_TYPES[code]()
         if code == base.ScopeMismatch.code:
             return base.ScopeMismatch(what="workspace, agent or crew")
         if not _CODE.fullmatch(code) or not isinstance(detail, str):
             return base.UpstreamBadAnswer(verb=verb)
-        told = {name: answer[name] for name in base.TOLD if name in answer}
-        error = Upstream(harmless(detail, self._key, self._url), **told, code=code)
+        fields = {name: answer[name] for name in base.PUBLIC_FIELDS if name in answer}
+        error = Upstream(
+            without_secrets(detail, self._key, self._url), **fields, code=code
+        )
         vars(error)["status"] = status
         return base.Refusal(verb, error)
 
@@ -248,22 +252,24 @@ class Remote:
         return "Remote()"
 
 
-def _pulse(message: str) -> Pulse:
-    return Pulse(
+def _health_status(message: str) -> HealthStatus:
+    return HealthStatus(
         ok=not message, message=message, checked_at=timezone.now().astimezone(UTC)
     )
 
 
-def make(bound: Bound | None) -> Remote:
-    """Return the provider for a binding; the workspace's settings say where it is."""
+def make(binding: Binding | None) -> Remote:
+    """Return the provider for a binding, with the workspace's address and key."""
     url = key = ""
-    if bound is not None:
-        url = workspace_settings.value(bound.workspace_id, declarations.REMOTE_URL)
+    if binding is not None:
+        url = workspace_settings.value(binding.workspace_id, declarations.REMOTE_URL)
         try:
-            key = workspace_settings.secret(bound.workspace_id, declarations.REMOTE_KEY)
+            key = workspace_settings.secret(
+                binding.workspace_id, declarations.REMOTE_KEY
+            )
         except encryption.Broken:
             reason = "the remote provider's key cannot be opened; enter it again"
             raise errors.Unavailable(reason=reason) from None
     if not url or not key:
         raise errors.Unavailable(reason="the remote provider has no address or no key")
-    return Remote(bound, url=url, key=key)
+    return Remote(binding, url=url, key=key)

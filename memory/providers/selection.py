@@ -1,4 +1,4 @@
-"""Which provider a workspace uses: one setting, changed by an admin, in the journal."""
+"""Change the provider of a workspace: a setting, journaled, for admins."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from memory.workspace_settings import declarations
 
 
 def choose(workspace: Workspace, name: str, *, by: Actor) -> bool:
-    """Let a workspace use another provider from now on; False when it did already.
+    """Change the provider of a workspace; False when it is the present one.
 
-    What the old one holds stays where it is: nothing is moved.
+    Nothing is moved: what the old provider stores stays there.
     """
     by.require("providers.manage", workspace.id)
     registry.entry(name)

@@ -1,8 +1,8 @@
-"""The contract over tier files, with the scribe as the only hand.
+"""The contract over tier files; every change goes through the file writer.
 
 Ids are labels with canonical keys: a daily note without a key is today's, and its id
-says which day that was. A text that is held back is named beside the hits and is never
-among them; the last good text of the same file stays readable.
+says which day that was. A held text is listed in ``quarantined`` and never among the
+hits; the last accepted text of the same file stays readable.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from memory.files.paths import Owner
 from memory.files.writer import Request
 from memory.models import Workspace
 from memory.providers import base, ownership
-from memory.providers.base import Bound, Hit, Pulse
+from memory.providers.base import Binding, HealthStatus, Hit
 from memory.rules import errors, tiers
 
 NAME: Final = "tierfiles"
 SOURCE: Final = "provider"
-# What a file system says that has no unnamed files.
+# Errors of a file system that has no unnamed files.
 _NO_UNNAMED: Final = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
 
 
@@ -35,25 +35,25 @@ class StoreFault(Exception):
     """Why the folders cannot be written, without saying where they are."""
 
 
-def probe(bound: Bound, data: Path | None = None) -> None:
-    """Look whether the workspace's folder can be written, and leave nothing there.
+def probe(binding: Binding, data: Path | None = None) -> None:
+    """Raise unless the workspace's folder can be written; leave nothing there.
 
-    An unnamed file is written and dropped where the system has them; a folder that is
-    not made yet is as good as the nearest one above it.
+    An unnamed file is written and dropped where the system has them; for a folder that
+    does not exist yet the nearest existing one above it is tried.
     """
     if data is None:
         try:
-            paths.vault().check()
+            paths.file_store().check()
         except errors.Unavailable:
             message = "stat: the folder of the memory files is missing or not ours"
             raise StoreFault(message) from None
-    slug = Workspace.objects.values_list("slug", flat=True).get(pk=bound.workspace_id)
+    slug = Workspace.objects.values_list("slug", flat=True).get(pk=binding.workspace_id)
     data = data or Path(settings.DATA_DIR)
     folder = data / "files" / slug
     while not os.path.lexists(folder) and folder != data:
         folder = folder.parent
     try:
-        _write_nothing(folder)
+        _probe_write(folder)
     except FileNotFoundError:
         message = "stat: the folder of the memory files is missing"
         raise StoreFault(message) from None
@@ -65,7 +65,7 @@ def probe(bound: Bound, data: Path | None = None) -> None:
         raise StoreFault(message) from None
 
 
-def _write_nothing(folder: Path) -> None:
+def _probe_write(folder: Path) -> None:
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(folder, flags)
     try:
@@ -86,39 +86,39 @@ def _write_nothing(folder: Path) -> None:
         os.close(handle)
 
 
-def _look_around(owner: Owner) -> None:
-    """Notice files that nobody told us of, before they are searched or not found.
+def _notice_new_files(owner: Owner) -> None:
+    """Register files that were added to the tree outside the writer.
 
-    Search itself looks at every file that is known; a new one lies in the tree only.
+    Search reads the registered files only.
     """
-    vault = paths.vault()
-    for whose_tree in (owner, Owner(owner.crew)):
-        tree = whose_tree.parts()
+    vault = paths.file_store()
+    for tree_owner in (owner, Owner(owner.crew)):
+        tree = tree_owner.parts()
         for parts in vault.walk(tree):
             place = tiers.split("/".join(parts[len(tree) :]))
-            if place is None or place.rule.shared is not (whose_tree.agent is None):
+            if place is None or place.rule.shared is not (tree_owner.agent is None):
                 continue
-            with suppress(errors.HouseError):
-                reconcile.notice(whose_tree, place)
+            with suppress(errors.AppError):
+                reconcile.notice(tree_owner, place)
 
 
 class TierFiles:
     """Memory in files, one tree per crew and agent."""
 
     def __init__(
-        self, bound: Bound | None, look: Callable[[Bound], None] = probe
+        self, binding: Binding | None, check: Callable[[Binding], None] = probe
     ) -> None:
-        self._bound, self._look = bound, look
+        self._binding, self._probe = binding, check
 
     def retain(self, request: base.Retain) -> base.Retained:
-        """Write a file through the scribe."""
-        bound = base.guard(self._bound, request)
+        """Write a file through the file writer."""
+        binding = base.guard(self._binding, request)
         try:
-            owner = ownership.owner(bound)
+            owner = ownership.owner(binding)
             mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
-            ownership.writable(place, owner, bound.by)
-            asked = Request(
+            ownership.writable(place, owner, binding.by)
+            write_request = Request(
                 owner,
                 place,
                 request.content,
@@ -126,64 +126,63 @@ class TierFiles:
                 SOURCE,
                 subjects=request.subjects,
             )
-            done = writer.write(asked, by=bound.by)
-        except errors.HouseError as error:
+            result = writer.write(write_request, by=binding.by)
+        except errors.AppError as error:
             raise base.Refusal("retain", error) from error
-        return base.Retained(done.label, done.size)
+        return base.Retained(result.label, result.size)
 
     def recall(self, request: base.Recall) -> base.Recalled:
         """Search the files of the agent and of its crew."""
-        bound = base.guard(self._bound, request)
+        binding = base.guard(self._binding, request)
         try:
             tier = ownership.tier(request.tier)
             limit = base.clamp(request.limit)
-            owner = ownership.owner(bound)
-            reading.permit(owner, bound.by)
-            _look_around(owner)
-            found = reading.search(
-                owner, request.query, by=bound.by, tier=tier, limit=limit
+            owner = ownership.owner(binding)
+            reading.permit(owner, binding.by)
+            _notice_new_files(owner)
+            results = reading.search(
+                owner, request.query, by=binding.by, tier=tier, limit=limit
             )
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise base.Refusal("recall", error) from error
         hits = [
             Hit(hit.source, hit.snippet[: base.SNIPPET_CHARS], hit.line, hit.score)
-            for hit in found.hits
+            for hit in results.hits
         ]
-        held = [label for label in found.quarantined if tiers.split(label)]
-        return base.Recalled(hits, held)
+        quarantined = [label for label in results.quarantined if tiers.split(label)]
+        return base.Recalled(hits, quarantined)
 
     def forget(self, request: base.Forget) -> base.Forgotten:
-        """Remove a file through the scribe: locked, versioned, in the journal."""
-        bound = base.guard(self._bound, request)
+        """Remove a file through the writer: locked, versioned, in the journal."""
+        binding = base.guard(self._binding, request)
         if base.selector(request) != "id":
             raise base.UnsupportedSelector
         try:
             place = ownership.place_of(request.id)
-            owner = ownership.owner(bound)
-            ownership.writable(place, owner, bound.by)
-        except errors.HouseError as error:
+            owner = ownership.owner(binding)
+            ownership.writable(place, owner, binding.by)
+        except errors.AppError as error:
             raise base.Refusal("forget", error) from error
         try:
-            gone = writer.remove(owner, place, source=SOURCE, by=bound.by)
-        except errors.HouseError as error:
+            is_removed = writer.remove(owner, place, source=SOURCE, by=binding.by)
+        except errors.AppError as error:
             raise base.Refusal("forget: remove", error) from error
-        return base.Forgotten(int(gone))
+        return base.Forgotten(int(is_removed))
 
-    def health(self, request: base.Health) -> Pulse:  # noqa: ARG002  (the contract's)
-        """Tell whether the folders can be written."""
+    def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
+        """Return whether the folders can be written."""
         message = ""
-        if self._bound is None or not self._bound.workspace_id:
+        if self._binding is None or not self._binding.workspace_id:
             message = base.NotInitialized.sentence
         else:
             try:
-                self._look(self._bound)
+                self._probe(self._binding)
             except StoreFault as fault:
                 message = str(fault)
-            except Exception:  # noqa: BLE001  (health tells, it never raises)
+            except Exception:  # noqa: BLE001  (health never raises)
                 message = "the memory files do not answer"
-        return Pulse(ok=not message, message=message, checked_at=timezone.now())
+        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
 
 
-def make(bound: Bound | None) -> TierFiles:
-    """Return the provider for a binding."""
-    return TierFiles(bound)
+def make(binding: Binding | None) -> TierFiles:
+    return TierFiles(binding)

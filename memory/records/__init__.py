@@ -1,24 +1,29 @@
 """Records: remembered statements, each a chain of journal entries with one current.
 
 One service under every contract and dialect. ``writing`` saves, revises, supersedes,
-``many`` does it for many at once; ``forgetting`` takes words away; ``reading`` lists,
-``finding`` ranks, ``past`` tells what was said before; ``access`` decides who reaches
-what.
+``batch`` saves many at once; ``erasure`` forgets; ``reading`` lists, ``ranked_search``
+ranks, ``version_history`` reads former versions; ``access`` decides who reaches what.
 """
 
 from __future__ import annotations
 
 from memory.records.access import (
+    current_records,
     is_expired,
-    mine,
     owner_for,
     owner_of,
     permit,
     reach,
     scope_of,
 )
-from memory.records.batch import all_or_nothing, called, keep_all, prepare_all, saying
-from memory.records.chain import TYPES, named
+from memory.records.batch import (
+    all_or_nothing,
+    by_content,
+    by_external_ids,
+    keep_all,
+    prepare_all,
+)
+from memory.records.chain import TYPES, subjects_of
 from memory.records.counts import count, kinds, scopes
 from memory.records.erasure import forget, forget_scope, forget_subject, retire_expired
 from memory.records.ranked_search import find, search
@@ -28,24 +33,24 @@ from memory.records.reading import (
     get,
     page,
     probe,
+    repeated_answer,
     sources,
-    told_again,
 )
-from memory.records.redaction import is_safe, withheld
+from memory.records.redaction import is_safe, unsafe_ids
 from memory.records.types import (
     KEEP,
     Action,
-    Alike,
     Amendment,
-    Found,
+    Criteria,
     Hit,
     Match,
     Order,
     Page,
     Provenance,
     Saved,
+    SearchResult,
+    SimilarRecord,
     Version,
-    Wanted,
 )
 from memory.records.version_history import authors, history, versions
 from memory.records.writing import (
@@ -64,23 +69,25 @@ __all__ = [
     "KEEP",
     "TYPES",
     "Action",
-    "Alike",
     "Amendment",
-    "Found",
+    "Criteria",
     "Hit",
     "Match",
     "Order",
     "Page",
     "Provenance",
     "Saved",
+    "SearchResult",
+    "SimilarRecord",
     "Version",
-    "Wanted",
     "all_or_nothing",
     "amend",
     "authors",
+    "by_content",
     "by_external",
-    "called",
+    "by_external_ids",
     "count",
+    "current_records",
     "draft_of",
     "facts",
     "find",
@@ -95,8 +102,6 @@ __all__ = [
     "keep",
     "keep_all",
     "kinds",
-    "mine",
-    "named",
     "owner_for",
     "owner_of",
     "page",
@@ -105,17 +110,17 @@ __all__ = [
     "prepare_all",
     "probe",
     "reach",
+    "repeated_answer",
     "replace_content",
     "retire_expired",
     "revise",
     "save",
-    "saying",
     "scope_of",
     "scopes",
     "search",
     "sources",
+    "subjects_of",
     "supersede",
-    "told_again",
+    "unsafe_ids",
     "versions",
-    "withheld",
 ]

@@ -1,4 +1,4 @@
-"""Whose records: who may write them, who reaches them, and which are wanted."""
+"""Access to records: who may write, who may read, and the selection by criteria."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from django.db.models.functions import Cast, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.files.paths import Owner
-from memory.journal import queries
 from memory.models import Agent, Crew, Record, RecordStatus
 from memory.records import sql_filters
-from memory.records.types import Match, Wanted
+from memory.records.types import Criteria, Match
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.scopes import Scope
 
-# Ids of records, or a question for them.
+# Ids of records, or a subquery for them.
 Among = Sequence[str] | QuerySet[Record, Any]
 
 
 # ── Permission ───────────────────────────────────────────────────────────────
 def permit(owner: Owner | None, workspace_id: str, by: Actor) -> None:
-    """Refuse to write for somebody else: an agent its own, a lead its crew's too."""
+    """Raise unless ``by`` may write for an owner: itself, or as a lead its crew."""
     by.require("records.write", workspace_id)
     if owner is not None and owner.workspace_id != workspace_id:
         raise errors.NotFound
@@ -42,14 +42,14 @@ def permit(owner: Owner | None, workspace_id: str, by: Actor) -> None:
 
 
 def owner_of(record: Record) -> Owner | None:
-    """Return whose record it is; None is the workspace's."""
+    """Return a record's owner; None is the workspace."""
     return Owner(record.crew, record.agent) if record.crew else None
 
 
 def scope_of(record: Record) -> Scope:
     """Return a record's scope map as it was given."""
-    named = {name: getattr(record, f"scope_{name}") for name in scopes.NAMES}
-    return Scope(**named, extra=dict(record.scope_extra or {}))
+    parts = {name: getattr(record, f"scope_{name}") for name in scopes.NAMES}
+    return Scope(**parts, extra=dict(record.scope_extra or {}))
 
 
 def owner_for(
@@ -57,12 +57,12 @@ def owner_for(
     *,
     crew_id: str | None = None,
     agent_id: str | None = None,
-    shared: bool = False,
+    is_shared: bool = False,
 ) -> Owner | None:
-    """Return whose records a caller means; NotFound for what is not its own.
+    """Return the owner of the given ids; NotFound for one the caller may not name.
 
-    An agent means itself, with ``shared`` its crew. A person names an agent, or a crew,
-    or nobody: then it is the workspace.
+    An agent means itself, with ``shared`` its crew. A person names an agent or a crew;
+    with neither it is the workspace (None).
     """
     if by.is_agent:
         if agent_id not in (None, by.id) or crew_id not in (None, by.crew_id):
@@ -73,7 +73,7 @@ def owner_for(
         agent = rows.filter(pk=agent_id, workspace_id=by.workspace_id).first()
         if agent is None or crew_id not in (None, agent.crew_id):
             raise errors.NotFound
-        return Owner(agent.crew, None if shared else agent)
+        return Owner(agent.crew, None if is_shared else agent)
     if crew_id is None:
         return None
     crews = Crew.objects.select_related("workspace")
@@ -83,29 +83,29 @@ def owner_for(
     return Owner(crew)
 
 
-# ── Reach ────────────────────────────────────────────────────────────────────
-def equal(column: str, value: str, *, named: bool) -> Q:
-    """Return a condition; rows that are ``named`` by id, no other index may find.
+# ── Reading ──────────────────────────────────────────────────────────────────
+def equal(column: str, value: str, *, by_id: bool) -> Q:
+    """Return an equality; with ``by_id`` one for which no index of the column is used.
 
-    A database without statistics would rather read a whole workspace than ten rows.
+    A database without statistics would use that index and read a whole workspace
+    instead of the few rows named by id.
     """
     plain = Cast(column, TextField())
-    return Q(Exact(plain, Value(value))) if named else Q(**{column: value})
+    return Q(Exact(plain, Value(value))) if by_id else Q(**{column: value})
 
 
 def reach(
     owner: Owner | None, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return every record an owner reaches: its own, and its crew's shared ones.
+    """Return every record an owner may read: its own, and its crew's shared ones.
 
-    Without an owner a person reaches the workspace; an agent always is one. What is
-    restricted by law is out of use for everybody but the case that restricted it.
-    ``among`` are ids: of these only.
+    Without an owner a person reads the workspace; an agent always has an owner.
+    Restricted records are left out for everybody. ``among`` limits the result to ids.
     """
     by.require("records.read")
-    named = among is not None
+    by_id = among is not None
     rows = Record.objects.select_related("crew__workspace", "agent")
-    rows = rows.filter(equal("workspace_id", by.workspace_id, named=named))
+    rows = rows.filter(equal("workspace_id", by.workspace_id, by_id=by_id))
     if among is not None:
         rows = rows.filter(pk__in=among)
     rows = rows.filter(Q(current_entry=None) | Q(current_entry__restricted_at=None))
@@ -121,106 +121,107 @@ def reach(
         raise errors.NotFound
     own = Q(agent=None)
     if owner.agent_id is not None:
-        own |= equal("agent_id", owner.agent_id, named=named)
-    return rows.filter(own, equal("crew_id", owner.crew.id, named=named))
+        own |= equal("agent_id", owner.agent_id, by_id=by_id)
+    return rows.filter(own, equal("crew_id", owner.crew.id, by_id=by_id))
 
 
 def alive() -> Q:
-    """Return the condition of not having expired."""
+    """Return the condition that a record has not expired."""
     return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
 
 
 def is_expired(record: Record) -> bool:
-    """Whether a record has expired."""
     return record.expires_at is not None and record.expires_at <= timezone.now()
 
 
-def mine(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
-    """Return the current records an owner reaches, without what has expired."""
+def current_records(owner: Owner | None, *, by: Actor) -> QuerySet[Record]:
+    """Return the current records an owner may read, without expired ones."""
     return reach(owner, by=by).filter(alive(), status=RecordStatus.CURRENT)
 
 
-# ── What is wanted ───────────────────────────────────────────────────────────
-def _check(wanted: Wanted) -> None:
-    """Refuse what no database can be asked for."""
-    scopes.check(wanted.scope)
-    texts = (wanted.under, wanted.text, wanted.session_id, wanted.external_id)
-    if not all(entries.is_storable(t) for t in (*texts, *wanted.kinds)):
+# ── Criteria ─────────────────────────────────────────────────────────────────
+def _check(criteria: Criteria) -> None:
+    """Raise Invalid for criteria that a database does not take."""
+    scopes.check(criteria.scope)
+    texts = (criteria.under, criteria.text, criteria.session_id, criteria.external_id)
+    if not all(entries.is_storable(t) for t in (*texts, *criteria.kinds)):
         detail = "A text holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
 
 
-def _scoped(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
-    scope = wanted.scope
-    if wanted.match is Match.EXACT:
+def _scoped(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
+    scope = criteria.scope
+    if criteria.match is Match.EXACT:
         return rows.filter(scope_key=scope.key)
     for name in scopes.NAMES:
         if value := getattr(scope, name):
             rows = rows.filter(**{f"scope_{name}": value})
     for number, (key, value) in enumerate(sorted(scope.extra.items())):
-        told = Cast(KeyTextTransform(key, "scope_extra"), TextField())
-        named = {f"scope_at_{number}": told}
-        rows = rows.alias(**named).filter(**{f"scope_at_{number}": value})
-    if wanted.under:
-        begins = wanted.under + "."
-        # LIKE knows no case on SQLite; a cut text compares as it is.
-        rows = rows.alias(begins=Left("scope_namespace", len(begins)))
-        rows = rows.filter(Q(scope_namespace=wanted.under) | Q(begins=begins))
+        extra_value = Cast(KeyTextTransform(key, "scope_extra"), TextField())
+        alias = {f"scope_at_{number}": extra_value}
+        rows = rows.alias(**alias).filter(**{f"scope_at_{number}": value})
+    if criteria.under:
+        prefix = criteria.under + "."
+        # LIKE ignores case on SQLite; the comparison of a prefix does not.
+        rows = rows.alias(begins=Left("scope_namespace", len(prefix)))
+        rows = rows.filter(Q(scope_namespace=criteria.under) | Q(begins=prefix))
     return rows
 
 
-def _picked(rows: QuerySet[Record], wanted: Wanted, by: Actor) -> QuerySet[Record]:
-    if wanted.crew_id is not None:
-        rows = rows.filter(crew_id=queries.crew(by, wanted.crew_id).id)
-    if wanted.agent_id is not None:
-        rows = rows.filter(agent_id=queries.agent(by, wanted.agent_id).id)
+def _narrowed_by_ids(
+    rows: QuerySet[Record], criteria: Criteria, by: Actor
+) -> QuerySet[Record]:
+    if criteria.crew_id is not None:
+        rows = rows.filter(crew_id=workspace_tree.crew(by, criteria.crew_id).id)
+    if criteria.agent_id is not None:
+        rows = rows.filter(agent_id=workspace_tree.agent(by, criteria.agent_id).id)
     for name in ("session_id", "external_id"):
-        if value := getattr(wanted, name):
+        if value := getattr(criteria, name):
             rows = rows.filter(**{name: value})
     return rows
 
 
-def _owner(wanted: Wanted, by: Actor) -> Owner | None:
-    if wanted.owner is None and by.is_agent:
+def _owner(criteria: Criteria, by: Actor) -> Owner | None:
+    if criteria.owner is None and by.is_agent:
         return owner_for(by)
-    return wanted.owner
+    return criteria.owner
 
 
-def standing(
-    wanted: Wanted, *, by: Actor, among: Among | None = None
+def in_scope(
+    criteria: Criteria, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return the rows whose place is wanted, in whatever state they are."""
-    _check(wanted)
-    rows = reach(_owner(wanted, by), by=by, among=among)
-    return _picked(_scoped(rows, wanted), wanted, by)
+    """Return the rows in the owner, scope and ids of the criteria, in any state."""
+    _check(criteria)
+    rows = reach(_owner(criteria, by), by=by, among=among)
+    return _narrowed_by_ids(_scoped(rows, criteria), criteria, by)
 
 
 def select(
-    wanted: Wanted, *, by: Actor, among: Among | None = None
+    criteria: Criteria, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
-    """Return the rows wanted of what is there now; the filter has still to be asked."""
-    rows = standing(wanted, by=by, among=among)
-    expired = False if by.is_agent else wanted.expired
+    """Return the present rows that match; the filter must still be tested in Python."""
+    rows = in_scope(criteria, by=by, among=among)
+    expired = False if by.is_agent else criteria.expired
     if expired is not None:
-        gone = Q(expires_at__lte=timezone.now())
-        rows = rows.filter(gone if expired else alive())
-    statuses = wanted.statuses if not by.is_agent else ("current",)
-    return narrowed(rows.filter(status__in=statuses), wanted)
+        is_over = Q(expires_at__lte=timezone.now())
+        rows = rows.filter(is_over if expired else alive())
+    statuses = criteria.statuses if not by.is_agent else ("current",)
+    return matching(rows.filter(status__in=statuses), criteria)
 
 
-def narrowed(rows: QuerySet[Record], wanted: Wanted) -> QuerySet[Record]:
-    """Return the rows whose own words and facts are wanted, as far as SQL knows.
+def matching(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
+    """Return the rows whose content and fields match, as far as SQL can decide.
 
-    The filter has still to be asked: what it is handed here is what surely fails it.
+    The filter must still be applied in Python: SQL only drops rows that surely fail.
     """
-    if wanted.kinds:
-        rows = rows.filter(kind__in=wanted.kinds)
-    if wanted.provenances:
-        rows = rows.filter(provenance__in=wanted.provenances)
-    if wanted.min_confidence > 0:
-        rows = rows.filter(confidence__gte=wanted.min_confidence)
-    if wanted.text:
-        rows = rows.filter(content__icontains=wanted.text)
-    if wanted.filter is not None:
-        rows = rows.filter(sql_filters.conditions(wanted.filter))
+    if criteria.kinds:
+        rows = rows.filter(kind__in=criteria.kinds)
+    if criteria.provenances:
+        rows = rows.filter(provenance__in=criteria.provenances)
+    if criteria.min_confidence > 0:
+        rows = rows.filter(confidence__gte=criteria.min_confidence)
+    if criteria.text:
+        rows = rows.filter(content__icontains=criteria.text)
+    if criteria.filter is not None:
+        rows = rows.filter(sql_filters.conditions(criteria.filter))
     return rows

@@ -1,7 +1,7 @@
-"""Writing many records at once: judged one by one, kept in one transaction.
+"""Write many records at once: checked one by one, saved in one transaction.
 
-What the database is asked for, it is asked for all of them together, so that fifty
-statements cost about what one costs. Each is still its own record with its own entry.
+Queries are made for all of them together, so that fifty records cost about as many
+queries as one. Each is its own record with its own journal entry.
 """
 
 from __future__ import annotations
@@ -17,52 +17,54 @@ from memory.records import rows, writing
 from memory.records.access import permit, select
 from memory.records.drafts import Draft
 from memory.records.redaction import is_safe
-from memory.records.types import Action, Wanted
+from memory.records.types import Action, Criteria
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
 
-# So many rows are made at a time: what a statement may hold has an end.
+# Rows per statement: databases limit the number of parameters.
 PART: Final = 200
-Kept = tuple[Record, Action]
+SaveResult = tuple[Record, Action]
 
 
-# ── Judging ──────────────────────────────────────────────────────────────────
+# ── Checking ─────────────────────────────────────────────────────────────────
 def prepare_all(
     drafts: Sequence[Draft], *, provenance: str, by: Actor
-) -> list[Draft | errors.HouseError]:
-    """Judge every draft; in the place of one that may not be kept is why.
+) -> list[Draft | errors.AppError]:
+    """Check and scan every draft; return the draft or its error, in order.
 
-    Whatever the scanner holds waits in the quarantine afterwards, each in its own
-    case. Not inside a transaction.
+    Each draft that the scanner holds becomes a case of the quarantine. Not inside a
+    transaction.
     """
     gate = record_drafts.Gate(source=provenance, by=by)
-    judged: list[Draft | errors.HouseError] = []
+    results: list[Draft | errors.AppError] = []
     for draft in drafts:
         try:
             permit(draft.owner, by.workspace_id, by)
             record_drafts.check(draft)
-            judged.append(gate.admit(draft))
-        except errors.HouseError as error:
-            judged.append(error)
-    return judged
+            results.append(gate.admit(draft))
+        except errors.AppError as error:
+            results.append(error)
+    return results
 
 
-def all_or_nothing(judged: Sequence[Draft | errors.HouseError]) -> list[Draft]:
-    """Return the drafts of a batch that is kept whole, or raise its first fault."""
+def all_or_nothing(results: Sequence[Draft | errors.AppError]) -> list[Draft]:
+    """Return the drafts of a batch, or raise its first error."""
     good: list[Draft] = []
-    for one in judged:
-        if isinstance(one, errors.HouseError):
-            raise one
-        good.append(one)
+    for result in results:
+        if isinstance(result, errors.AppError):
+            raise result
+        good.append(result)
     return good
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
-def keep_all(drafts: Sequence[Draft], *, provenance: str, by: Actor) -> list[Kept]:
-    """Save prepared drafts, all or none; what became of each, in their order.
+# ── Saving ───────────────────────────────────────────────────────────────────
+def keep_all(
+    drafts: Sequence[Draft], *, provenance: str, by: Actor
+) -> list[SaveResult]:
+    """Save prepared drafts, all or none; return each record and action, in order.
 
-    A known external id makes that record's next version, as with ``keep``. May run
-    inside the caller's own transaction, after ``prepare_all`` outside of it.
+    A known external id makes a new version of that record, as with ``keep``. May run
+    inside the caller's transaction, after ``prepare_all`` outside of it.
     """
     for draft in drafts:
         permit(draft.owner, by.workspace_id, by)
@@ -70,81 +72,93 @@ def keep_all(drafts: Sequence[Draft], *, provenance: str, by: Actor) -> list[Kep
     for _ in range(writing.TRIES):
         try:
             with transaction.atomic():
-                return _kept(drafts, provenance, by)
+                return _save_all(drafts, provenance, by)
         except IntegrityError:
-            # Somebody else saved one of the external ids first: theirs goes on.
+            # Another writer saved one of the external ids first: revise that record.
             if not any(draft.external_id for draft in drafts):
                 raise
     raise writing.busy()
 
 
-def _kept(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[Kept]:
-    done: dict[int, Kept] = {}
-    known, taken = rows.named(drafts, by), set[rows.Name]()
-    fresh: list[int] = []
-    later: list[int] = []
+def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveResult]:
+    results: dict[int, SaveResult] = {}
+    existing, names = rows.current_by_name(drafts, by), set[rows.Name]()
+    new_numbers: list[int] = []
+    repeat_numbers: list[int] = []
     for number, draft in enumerate(drafts):
         name = rows.name_of(draft)
         if not draft.external_id:
-            fresh.append(number)
-        elif name in taken:
-            # The same id twice in a batch: the second is told what the first left.
-            later.append(number)
-        elif name not in known:
-            fresh.append(number)
-        elif rows.says(known[name], draft):
-            done[number] = known[name], Action.UNCHANGED
+            new_numbers.append(number)
+        elif name in names:
+            # The same id twice in a batch: the second is a new version of the first.
+            repeat_numbers.append(number)
+        elif name not in existing:
+            new_numbers.append(number)
+        elif rows.is_same(existing[name], draft):
+            results[number] = existing[name], Action.UNCHANGED
         else:
-            later.append(number)
-        taken.add(name)
-    _lock([known[name].id for n in later if (name := rows.name_of(drafts[n])) in known])
-    for start in range(0, len(fresh), PART):
-        part = fresh[start : start + PART]
-        chosen = [drafts[number] for number in part]
-        made = [rows.fresh(draft, provenance, by) for draft in chosen]
-        rows.store(made, chosen, by)
-        done |= {n: (row, Action.CREATED) for n, row in zip(part, made, strict=True)}
-    for number in later:
-        done[number] = writing.keep(drafts[number], provenance=provenance, by=by)
-    return [done[number] for number in range(len(drafts))]
+            repeat_numbers.append(number)
+        names.add(name)
+    _lock(
+        [
+            existing[name].id
+            for n in repeat_numbers
+            if (name := rows.name_of(drafts[n])) in existing
+        ]
+    )
+    for start in range(0, len(new_numbers), PART):
+        part = new_numbers[start : start + PART]
+        part_drafts = [drafts[number] for number in part]
+        records = [rows.new_row(draft, provenance, by) for draft in part_drafts]
+        rows.store(records, part_drafts, by)
+        results |= {
+            n: (row, Action.CREATED) for n, row in zip(part, records, strict=True)
+        }
+    for number in repeat_numbers:
+        results[number] = writing.keep(drafts[number], provenance=provenance, by=by)
+    return [results[number] for number in range(len(drafts))]
 
 
 def _lock(ids: Sequence[str]) -> None:
-    """Lock the records that get a next version before the journal is locked.
+    """Lock the records that get a new version, before the chain head is locked.
 
-    Whoever changes a record locks it first and the journal's end then; a batch that
-    went the other way round could wait for somebody who waits for it.
+    Every change of a record locks the record first and the chain head then; the other
+    order could deadlock.
     """
     if ids:
         locked = Record.objects.select_for_update().filter(pk__in=ids)
         list(locked.order_by("pk").values_list("pk"))
 
 
-# ── What is there already ────────────────────────────────────────────────────
-def saying(texts: Sequence[str], wanted: Wanted, *, by: Actor) -> dict[str, Record]:
-    """Return text → the newest record wanted that says exactly that."""
-    return _by(wanted, "content", texts, by)
-
-
-def called(names: Sequence[str], wanted: Wanted, *, by: Actor) -> dict[str, Record]:
-    """Return external id → the newest record wanted of that id, in any scope of it."""
-    return _by(wanted, "external_id", names, by)
-
-
-def _by(
-    wanted: Wanted, column: str, values: Sequence[str], by: Actor
+# ── Existing records ─────────────────────────────────────────────────────────
+def by_content(
+    texts: Sequence[str], criteria: Criteria, *, by: Actor
 ) -> dict[str, Record]:
-    """Return the newest record of each value; an agent gets what it may see."""
-    found: dict[str, Record] = {}
-    asked = list(dict.fromkeys(values))
-    if not all(map(entries.is_storable, asked)):
+    """Return text → the newest matching record with exactly this content."""
+    return _newest_by(criteria, "content", texts, by)
+
+
+def by_external_ids(
+    names: Sequence[str], criteria: Criteria, *, by: Actor
+) -> dict[str, Record]:
+    """Return external id → the newest matching record, in any scope that matches."""
+    return _newest_by(criteria, "external_id", names, by)
+
+
+def _newest_by(
+    criteria: Criteria, column: str, values: Sequence[str], by: Actor
+) -> dict[str, Record]:
+    """Return the newest record of each value; for an agent only safe ones."""
+    records: dict[str, Record] = {}
+    unique = list(dict.fromkeys(values))
+    if not all(map(entries.is_storable, unique)):
         detail = "A text holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
-    for start in range(0, len(asked), PART):
-        part = {f"{column}__in": asked[start : start + PART]}
-        # Sorted here: asked to, a database would read a whole workspace in order.
-        rows = list(select(wanted, by=by).filter(**part).order_by())
+    for start in range(0, len(unique), PART):
+        part = {f"{column}__in": unique[start : start + PART]}
+        # Sorted here: with ORDER BY a database would read a whole workspace in order.
+        rows = list(select(criteria, by=by).filter(**part).order_by())
         for row in sorted(rows, key=lambda row: row.updated_at):
             if not by.is_agent or is_safe(row):
-                found[getattr(row, column)] = row
-    return found
+                records[getattr(row, column)] = row
+    return records

@@ -1,8 +1,8 @@
-"""The chain behind a record: one journal entry for whatever happened to it.
+"""The journal entries of a record: one for each of its events.
 
-The words of a version are its entry's, and so are the facts beside them, in the refs:
-what erases or redacts an entry erases or redacts the version. The link says from when
-until when the version held.
+The content of a version is its entry's text, its other fields are in the entry's refs:
+erasing or redacting the entry erases or redacts the version. The link row has the time
+span in which the version was current.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ VERBS: Final = {
     RecordEvent.SUPERSEDED: "superseded",
     RecordEvent.INVALIDATED: "forgotten",
 }
-# The entries that hold words of a record, for whoever searches them.
+# The types of the entries that hold a record's content.
 TYPES: Final = ("memory.recorded", "memory.revised")
-SPEAKS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
+CONTENT_EVENTS: Final = (RecordEvent.CREATED, RecordEvent.UPDATED)
 
 
-def _refs(record: Record, **told: Any) -> dict[str, Any]:
+def _refs(record: Record, **facts: Any) -> dict[str, Any]:
     return {
         "record_id": record.id,
         "version": record.version,
         "kind": record.kind,
         "provenance": record.provenance,
-        **{key: value for key, value in told.items() if value},
+        **{key: value for key, value in facts.items() if value},
     }
 
 
-def _spoken(
-    record: Record, verb: str, subjects: tuple[str, ...] = (), **told: Any
+def _content_entry(
+    record: Record, verb: str, subjects: tuple[str, ...] = (), **extra: Any
 ) -> NewEntry:
-    """Return the entry of a version: the words, and the facts beside them."""
+    """Return the entry of a version: the content, and the other fields in its refs."""
     short = record.content.strip()[:SUMMARY_CHARS]
     due = journal.stamp(record.expires_at) if record.expires_at else None
-    facts = {"metadata": record.metadata, "expires_at": due, **told}
+    facts = {"metadata": record.metadata, "expires_at": due, **extra}
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=short,
@@ -61,30 +61,30 @@ def _spoken(
     )
 
 
-def _silent(record: Record, verb: str, **told: Any) -> NewEntry:
-    """Return the entry of an end: it says that, and nothing of what was said."""
+def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
+    """Return the entry of an end (superseded, forgotten), without the content."""
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=f"A record was {verb} ({record.id})",
-        refs=_refs(record, **told),
+        refs=_refs(record, **extra),
         crew_id=record.crew_id,
         agent_id=record.agent_id,
     )
 
 
-def named(record: Record) -> list[str]:
-    """Return who a record is about, as its current entry names them."""
+def subjects_of(record: Record) -> list[str]:
+    """Return the subjects of a record, as its current entry names them."""
     rows = SubjectMention.objects.filter(
         workspace_id=record.workspace_id, entry_id=record.current_entry_id
     )
     return list(rows.order_by("id").values_list("alias", flat=True))
 
 
-def people_in(record: Record, draft: Draft) -> tuple[str, ...]:
-    """Return who a version is about: named now, named before, and the scope's user."""
-    known = named(record) if record.current_entry_id else []
+def version_subjects(record: Record, draft: Draft) -> tuple[str, ...]:
+    """Return the subjects of a version: the draft's, the former, the scope's user."""
+    previous = subjects_of(record) if record.current_entry_id else []
     user = [record.scope_user] if record.scope_user.strip() else []
-    return tuple(dict.fromkeys([*draft.subjects, *user, *known]))[:SUBJECTS]
+    return tuple(dict.fromkeys([*draft.subjects, *user, *previous]))[:SUBJECTS]
 
 
 def extend(
@@ -93,22 +93,22 @@ def extend(
     subjects: tuple[str, ...] = (),
     *,
     by: Actor,
-    **told: Any,
+    **extra: Any,
 ) -> JournalEntry:
-    """Write what happened to a record, and end the version before it.
+    """Append the entry of an event, and end the version before.
 
-    Runs inside the caller's transaction, with the record already as it is now.
+    Runs inside the caller's transaction, with the record's new values.
     """
-    if event in SPEAKS:
-        new = _spoken(record, VERBS[event], subjects, **told)
+    if event in CONTENT_EVENTS:
+        new = _content_entry(record, VERBS[event], subjects, **extra)
     else:
-        new = _silent(record, VERBS[event], **told)
+        new = _end_entry(record, VERBS[event], **extra)
     entry = journal.write([new], by=by)[0]
     links = RecordEntry.objects.filter(
         workspace_id=record.workspace_id, record=record, valid_to=None
     )
     links.update(valid_to=entry.ts)
-    ended = event in (RecordEvent.SUPERSEDED, RecordEvent.INVALIDATED)
+    is_end = event in (RecordEvent.SUPERSEDED, RecordEvent.INVALIDATED)
     RecordEntry.objects.create(
         workspace_id=record.workspace_id,
         record=record,
@@ -116,7 +116,7 @@ def extend(
         version=record.version,
         event=event,
         valid_from=entry.ts,
-        valid_to=entry.ts if ended else None,
+        valid_to=entry.ts if is_end else None,
     )
     return entry
 
@@ -128,19 +128,22 @@ def begin(
     by: Actor,
     reason: str = "",
 ) -> list[JournalEntry]:
-    """Write that new records came to be: one append for all, in their order.
+    """Append the first entries of new records: one append for all, in order.
 
-    Runs inside the caller's transaction, before the rows are there; ``link`` ties the
-    two together when they are.
+    Runs inside the caller's transaction, before the rows are stored; ``link`` connects
+    rows and entries afterwards.
     """
     verb = VERBS[RecordEvent.CREATED]
     pairs = zip(records, people, strict=True)
-    news = [_spoken(record, verb, about, reason=reason) for record, about in pairs]
-    return journal.write(news, by=by)
+    new_entries = [
+        _content_entry(record, verb, subjects, reason=reason)
+        for record, subjects in pairs
+    ]
+    return journal.write(new_entries, by=by)
 
 
 def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
-    """Tie new records to the entries that tell of their beginning."""
+    """Connect new records with their first entries."""
     RecordEntry.objects.bulk_create(
         RecordEntry(
             workspace_id=record.workspace_id,
@@ -154,8 +157,8 @@ def link(records: Sequence[Record], entries: Sequence[JournalEntry]) -> None:
     )
 
 
-def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
-    """Return the entries that hold words of some records."""
+def content_entry_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
+    """Return the ids of the entries that hold content of some records."""
     rows = RecordEntry.objects.filter(
         workspace_id=workspace_id, record_id__in=records, entry__erased_at=None
     )
@@ -164,8 +167,8 @@ def spoken_ids(workspace_id: str, records: Sequence[str]) -> list[str]:
 
 
 def retire_old(record: Record) -> None:
-    """Take every version but the current one out of recall and search."""
-    ids = spoken_ids(record.workspace_id, [record.id])
+    """Retire the entries of every version but the current one."""
+    ids = content_entry_ids(record.workspace_id, [record.id])
     if record.status == "current":
         ids = [entry_id for entry_id in ids if entry_id != record.current_entry_id]
     visibility.retire(record.workspace_id, ids)

@@ -1,6 +1,6 @@
-"""Counting records: how many, and by the names a scope is divided by.
+"""Count records: how many, and by the values of a scope's names.
 
-An agent is told of as many as it could list: what no model may see is not counted.
+For an agent, unsafe records are not counted, as they are not listed.
 """
 
 from __future__ import annotations
@@ -11,38 +11,46 @@ from django.db.models import Count, QuerySet
 
 from memory.files.paths import Owner
 from memory.models import Record
-from memory.records.access import mine, owner_for, select
-from memory.records.reading import COUNTED, HIDDEN, asked_for, seen, told_of, walk
-from memory.records.redaction import withheld
-from memory.records.types import Wanted
+from memory.records.access import current_records, owner_for, select
+from memory.records.reading import (
+    COUNT_LIMIT,
+    MAX_HIDDEN,
+    columns_for_filter,
+    facts_of,
+    scan,
+    without_unsafe,
+)
+from memory.records.redaction import unsafe_ids
+from memory.records.types import Criteria
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES
 
 
 def _hidden(rows: QuerySet[Record], by: Actor) -> set[str]:
-    """Return what of some rows is not there for whoever asks."""
-    return withheld(rows, COUNTED) if by.is_agent else set()
+    """Return the ids that are hidden from the actor."""
+    return unsafe_ids(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
-def count(wanted: Wanted, *, by: Actor) -> int:
-    """Return how many records are wanted; with a filter, of the first 50,000.
+def count(criteria: Criteria, *, by: Actor) -> int:
+    """Return how many records match; with a filter, of the first 50,000.
 
-    What no model may see is looked for among the first 50,000 too.
+    Unsafe records are looked for among the first 50,000 too.
     """
     by.require("records.read")
-    if wanted.as_of is not None:
-        looked = islice(seen(walk(wanted, by=by), by), COUNTED)
-        return sum(row is not None for row, _ in looked)
-    rows = select(wanted, by=by)
+    if criteria.as_of is not None:
+        rows_read = islice(without_unsafe(scan(criteria, by=by), by), COUNT_LIMIT)
+        return sum(row is not None for row, _ in rows_read)
+    rows = select(criteria, by=by)
     hidden = _hidden(rows, by)
-    asked, holds = asked_for(wanted)
+    columns, holds = columns_for_filter(criteria)
     if holds is None:
         return rows.count() - len(hidden)
-    ordered = rows.order_by("-updated_at", "id").values_list("pk", *asked)
-    told = ordered[:COUNTED].iterator()
+    newest_first = rows.order_by("-updated_at", "id").values_list("pk", *columns)
+    value_rows = newest_first[:COUNT_LIMIT].iterator()
     return sum(
-        holds(told_of(asked, values)) and key not in hidden for key, *values in told
+        holds(facts_of(columns, values)) and key not in hidden
+        for key, *values in value_rows
     )
 
 
@@ -55,11 +63,11 @@ def scopes(
     column = f"scope_{name}"
     if owner is None and by.is_agent:
         owner = owner_for(by)
-    rows = mine(owner, by=by).exclude(**{column: ""}).order_by(column)
+    rows = current_records(owner, by=by).exclude(**{column: ""}).order_by(column)
     if hidden := _hidden(rows, by):
-        rows = rows.exclude(pk__in=list(hidden)[:HIDDEN])
-    counted = rows.values(column).annotate(many=Count("pk"))
-    return [(row[column], row["many"]) for row in counted[:limit]]
+        rows = rows.exclude(pk__in=list(hidden)[:MAX_HIDDEN])
+    groups = rows.values(column).annotate(many=Count("pk"))
+    return [(row[column], row["many"]) for row in groups[:limit]]
 
 
 def kinds(*, by: Actor, limit: int = 100) -> list[str]:

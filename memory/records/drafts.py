@@ -1,7 +1,7 @@
-"""Records on their way in: their shape, and the scanner's gate.
+"""Drafts of records: their validation, and the scanner's gate.
 
-A held record waits in the same quarantine as a held file, on the tier ``records``; all
-that it would have been rests beside the case, for the person who releases it.
+A held record is in the same quarantine as a held file, on the tier ``records``; its
+other fields are stored with the case, for its release.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import Any, Final
 from memory import scanner
 from memory.files import quarantine, redaction
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Incoming, Judgement, Policy, Refused
+from memory.files.quarantine import (
+    HeldForReview,
+    Incoming,
+    Judgement,
+    Policy,
+    WriteRefused,
+)
 from memory.files.redaction import Remainder, Standard
 from memory.files.storage import digest
 from memory.models import HeldFile, HeldRecord
@@ -28,32 +34,32 @@ METADATA_DEPTH: Final = 16
 WORD_CHARS: Final = 256
 EXTERNAL_CHARS: Final = 200
 KIND_CHARS: Final = 40
-NAMED: Final = ("kind", "session_id", "external_id")
-SAME: Final = {name: name for name in scopes.NAMES}
+TEXT_FIELDS: Final = ("kind", "session_id", "external_id")
+SCOPE_NAMES: Final = {name: name for name in scopes.NAMES}
 
 
-class Shelf(StrEnum):
+class RecordTier(StrEnum):
     """The quarantine's name for records."""
 
     RECORDS = "records"
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a record stands, as policy and people name it."""
+class RecordPlace:
+    """The destination of a record, as the quarantine names it."""
 
     key: str
-    tier: Shelf = Shelf.RECORDS
+    tier: RecordTier = RecordTier.RECORDS
 
     @property
     def label(self) -> str:
-        """The record as people read it; one with a file's label keeps that."""
+        """The label that people read."""
         return f"records/{self.key or 'new'}"[:80]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A record as a caller hands it in. ``owner`` None is the workspace itself."""
+    """A record as a caller passes it. ``owner`` None is the workspace itself."""
 
     content: str
     owner: Owner | None
@@ -68,7 +74,7 @@ class Draft:
     subjects: tuple[str, ...] = ()
 
 
-# ── Shape ────────────────────────────────────────────────────────────────────
+# ── Validation ───────────────────────────────────────────────────────────────
 def _bad(name: str, message: str) -> errors.Invalid:
     fault = {"field": name, "code": f"bad_{name}", "message": message}
     return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
@@ -86,8 +92,8 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
 
 
 def _check_words(draft: Draft) -> None:
-    named = [getattr(draft, name) for name in NAMED]
-    texts = [draft.content, *named, *entries.texts(draft.metadata)]
+    fields = [getattr(draft, name) for name in TEXT_FIELDS]
+    texts = [draft.content, *fields, *entries.texts(draft.metadata)]
     if not all(entries.is_storable(text) for text in texts):
         detail = "A text holds a NUL or half a surrogate pair."
         raise errors.Invalid(detail, code="bad_text")
@@ -121,7 +127,7 @@ def check(draft: Draft) -> None:
 def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
     return Incoming(
         owner=owner,
-        place=Spot(draft.external_id[:64]),
+        place=RecordPlace(draft.external_id[:64]),
         text=draft.content,
         mode="replace",
         source=source[:16],
@@ -130,7 +136,7 @@ def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
 
 
 class Gate:
-    """The gate for one writer's drafts: what it asks the database, it asks once."""
+    """The scanner's gate for one writer's drafts; policy and blocks are read once."""
 
     def __init__(self, *, source: str, by: Actor) -> None:
         self._source, self._by = source, by
@@ -138,40 +144,40 @@ class Gate:
         self._blocked: dict[str | None, bool] = {}
 
     def admit(self, draft: Draft, record_id: str = "") -> Draft:
-        """Let a draft pass, redact it, or raise Held or Refused."""
+        """Return the draft, perhaps redacted, or raise Held or Refused."""
         source = self._source
         if draft.owner is None:
             if scanner.scan(draft.content, source=source).is_held:
-                why = "name a crew or an agent: only theirs can be reviewed."
-                raise Refused(why=why)
+                reason = "name a crew or an agent: only theirs can be reviewed."
+                raise WriteRefused(why=reason)
             return draft
         incoming = _incoming(draft, draft.owner, source, self._by)
         if self._is_blocked(incoming):
-            raise Refused(why="this writer is blocked until an operator lifts it.")
-        judged = self._judge(draft, incoming)
-        if judged.action == "allow":
+            raise WriteRefused(why="this writer is blocked until an operator lifts it.")
+        judgement = self._judge(draft, incoming)
+        if judgement.action == "allow":
             return draft
-        if judged.action == "block":
-            raise Refused(why=judged.why)
-        if judged.action == "redact":
-            left = self._redacted(incoming, judged)
-            if left.is_clean:
-                return replace(draft, content=left.text)
-        held = quarantine.hold(incoming, judged, by=self._by)
-        _keep(held, draft, record_id, source)
-        raise Held(held_id=held.id, why=judged.why)
+        if judgement.action == "block":
+            raise WriteRefused(why=judgement.why)
+        if judgement.action == "redact":
+            remainder = self._redacted(incoming, judgement)
+            if remainder.is_clean:
+                return replace(draft, content=remainder.text)
+        held_file = quarantine.hold(incoming, judgement, by=self._by)
+        _keep_draft(held_file, draft, record_id, source)
+        raise HeldForReview(held_id=held_file.id, why=judgement.why)
 
-    def _redacted(self, incoming: Incoming, judged: Judgement) -> Remainder:
-        """Return what a policy that redacts by itself would let in."""
-        spans = scanner.spans(judged.verdict.findings)
+    def _redacted(self, incoming: Incoming, judgement: Judgement) -> Remainder:
+        """Return the rest that a redacting policy would store."""
+        spans = scanner.spans(judgement.verdict.findings)
         by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
         return redaction.of(incoming.text, spans, by, is_reviewed=False)
 
     def _is_blocked(self, incoming: Incoming) -> bool:
-        whose = incoming.owner.agent_id
-        if whose not in self._blocked:
-            self._blocked[whose] = quarantine.is_blocked(incoming)
-        return self._blocked[whose]
+        agent_id = incoming.owner.agent_id
+        if agent_id not in self._blocked:
+            self._blocked[agent_id] = quarantine.is_blocked(incoming)
+        return self._blocked[agent_id]
 
     def _policy(self, workspace_id: str) -> Policy:
         if workspace_id not in self._policies:
@@ -179,29 +185,29 @@ class Gate:
         return self._policies[workspace_id]
 
     def _judge(self, draft: Draft, incoming: Incoming) -> Judgement:
-        """Judge content; metadata that looks bad is refused, it cannot be released."""
-        said = self._policy(incoming.owner.workspace_id)
+        """Scan the content; suspicious metadata is refused, it cannot be released."""
+        policy = self._policy(incoming.owner.workspace_id)
         leaves = "\n".join(entries.leaves(draft.metadata))
         if leaves.strip():
-            beside = quarantine.judge(incoming, leaves, said)
-            if beside.action != "allow":
-                why = "the metadata holds text that the scanner does not let pass."
-                raise Refused(why=why)
-        return quarantine.judge(incoming, draft.content, said)
+            metadata_judgement = quarantine.judge(incoming, leaves, policy)
+            if metadata_judgement.action != "allow":
+                reason = "the metadata holds text that the scanner does not let pass."
+                raise WriteRefused(why=reason)
+        return quarantine.judge(incoming, draft.content, policy)
 
 
 def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
-    """Let a draft pass, redact it, or raise Held or Refused.
+    """Return the draft, perhaps redacted, or raise Held or Refused.
 
-    Runs outside any transaction: what is held must outlive the refusal.
+    Not inside a transaction: the held case must be stored although this raises.
     """
     return Gate(source=source, by=by).admit(draft, record_id)
 
 
-def _keep(held: HeldFile, draft: Draft, record_id: str, source: str) -> None:
-    """Keep what a held text would have become; the words themselves are the case's."""
-    kept = {
-        "scope": draft.scope.whole(),
+def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) -> None:
+    """Store the fields of a held draft; its content is in the case."""
+    fields = {
+        "scope": draft.scope.as_map(),
         "kind": draft.kind,
         "metadata": draft.metadata,
         "confidence": draft.confidence,
@@ -215,27 +221,28 @@ def _keep(held: HeldFile, draft: Draft, record_id: str, source: str) -> None:
         "sha256": digest(draft.content.encode()),
     }
     HeldRecord.objects.update_or_create(
-        held=held, defaults={"workspace_id": held.workspace_id, "draft": kept}
+        held=held_file,
+        defaults={"workspace_id": held_file.workspace_id, "draft": fields},
     )
 
 
-def draft_of(held: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
-    """Return a held record as a draft again, with what was kept beside it."""
-    kept = dict(HeldRecord.objects.get(pk=held.pk).draft)
-    if held.crew is None:
+def draft_of(held_file: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
+    """Return a held record as a draft, and the stored fields."""
+    fields = dict(HeldRecord.objects.get(pk=held_file.pk).draft)
+    if held_file.crew is None:
         raise errors.NotFound
-    due = kept["expires_at"]
+    due = fields["expires_at"]
     draft = Draft(
         content=text,
-        owner=Owner(held.crew, held.agent),
-        kind=kept["kind"],
-        scope=Scope.of(kept["scope"], SAME),
-        metadata=kept["metadata"],
-        confidence=kept["confidence"],
-        session_id=kept["session_id"],
-        turn_range=kept["turn_range"],
+        owner=Owner(held_file.crew, held_file.agent),
+        kind=fields["kind"],
+        scope=Scope.of(fields["scope"], SCOPE_NAMES),
+        metadata=fields["metadata"],
+        confidence=fields["confidence"],
+        session_id=fields["session_id"],
+        turn_range=fields["turn_range"],
         expires_at=datetime.fromisoformat(due) if due else None,
-        external_id=kept["external_id"],
-        subjects=tuple(kept["subjects"]),
+        external_id=fields["external_id"],
+        subjects=tuple(fields["subjects"]),
     )
-    return draft, kept
+    return draft, fields

@@ -1,8 +1,8 @@
-"""Forgetting: the words go from the record and from every entry of its chain.
+"""Forget records: erase the content from the record and from all its entries.
 
 What stays is that there was a record, when it was forgotten, by whom and why. The
-journal's chain still verifies; nothing is left that recall, search or history could
-show, and the external id is free again.
+journal's chain still verifies; recall, search and history have nothing to show, and the
+external id can be used again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry, RecordEvent, RecordStatus
 from memory.ports import legal_holds
 from memory.records import chain
-from memory.records.access import equal, narrowed, owner_of, permit, reach, standing
+from memory.records.access import equal, in_scope, matching, owner_of, permit, reach
 from memory.records.reading import facts
-from memory.records.types import Match, Wanted
+from memory.records.types import Criteria, Match
 from memory.rules import entries, errors, filters, tokenizer
 from memory.rules.permissions import Actor, AgentRole
 
@@ -36,9 +36,9 @@ def check_reason(reason: str) -> None:
 
 
 def forget(record: Record, *, reason: str = "", by: Actor) -> bool:
-    """Take a record's words away, with an entry; False when it was gone already.
+    """Forget a record, with a journal entry; False when it was forgotten already.
 
-    Conflict ``on_hold`` when a legal hold keeps what the record says of somebody.
+    Raises Conflict ``on_hold`` when a legal hold keeps one of its entries.
     """
     permit(owner_of(record), record.workspace_id, by)
     check_reason(reason)
@@ -51,14 +51,14 @@ def _forget(record: Record, reason: str, by: Actor) -> bool:
         live = rows.filter(workspace_id=record.workspace_id).first()
         if live is None or live.status == RecordStatus.FORGOTTEN:
             return False
-        _silence(live, reason, by)
+        _erase_content(live, reason, by)
     return True
 
 
-def _silence(live: Record, reason: str, by: Actor) -> None:
-    """Empty a locked row and erase what its chain says."""
-    spoken = chain.spoken_ids(live.workspace_id, [live.id])
-    legal_holds.may_destroy(live.workspace_id, spoken, legal_holds.RECORDS)
+def _erase_content(live: Record, reason: str, by: Actor) -> None:
+    """Empty a locked row and erase its entries."""
+    entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
+    legal_holds.may_destroy(live.workspace_id, entry_ids, legal_holds.RECORDS)
     live.version += 1
     live.status = RecordStatus.FORGOTTEN
     live.content, live.sha256, live.metadata = "", "", {}
@@ -68,90 +68,93 @@ def _silence(live: Record, reason: str, by: Actor) -> None:
     )
     live.updated_at = timezone.now()
     live.save()
-    erasure.erase(live.workspace_id, spoken)
+    erasure.erase(live.workspace_id, entry_ids)
 
 
 # ── Many ─────────────────────────────────────────────────────────────────────
-def _check_wanted(wanted: Wanted, by: Actor) -> None:
-    """Refuse what names nobody, or what was then: only what is can be forgotten."""
-    if wanted.as_of is not None:
+def _check_criteria(criteria: Criteria, by: Actor) -> None:
+    """Raise Invalid for ``as_of``, and for a person's criteria without any scope."""
+    if criteria.as_of is not None:
         detail = "What held then cannot be forgotten: leave as_of out."
         raise errors.Invalid(detail, code="bad_as_of")
-    named = wanted.owner or wanted.crew_id or wanted.agent_id or wanted.under
-    empty = wanted.scope.is_empty and not wanted.session_id and not named
-    if empty and not by.is_agent and wanted.match is not Match.EXACT:
+    has_name = criteria.owner or criteria.crew_id or criteria.agent_id or criteria.under
+    is_empty = criteria.scope.is_empty and not criteria.session_id and not has_name
+    if is_empty and not by.is_agent and criteria.match is not Match.EXACT:
         detail = "Name whose records to forget: an owner, a scope or a session."
         raise errors.Invalid(detail, code="too_wide")
 
 
 def _writable(rows: QuerySet[Record], by: Actor) -> QuerySet[Record]:
-    """Return the rows a writer may forget; only a lead speaks for its crew."""
+    """Return the rows an actor may forget; of agents only a lead its crew's."""
     rows = rows.exclude(status=RecordStatus.FORGOTTEN)
     if by.is_agent and by.agent_role is not AgentRole.LEAD:
         return rows.filter(agent_id=by.id)
     return rows
 
 
-def _meant(wanted: Wanted, by: Actor) -> list[str]:
-    """Return the ids of what is wanted, also of what expired or was superseded.
+def _matching_ids(criteria: Criteria, by: Actor) -> list[str]:
+    """Return the ids of the matching records, also of expired and superseded ones.
 
-    Whoever has a scope forgotten does not want its old words to stay.
+    Forgetting a scope must not leave its old contents.
     """
-    rows = narrowed(standing(wanted, by=by), wanted)
-    holds = filters.read(wanted.filter)
+    rows = matching(in_scope(criteria, by=by), criteria)
+    holds = filters.read(criteria.filter)
     rows = _writable(rows, by).select_related(None).order_by("id")
     if holds is None:
         return list(rows.values_list("pk", flat=True))
     return [row.id for row in rows.iterator(BATCH) if holds(facts(row))]
 
 
-def forget_scope(wanted: Wanted, *, reason: str = "", by: Actor) -> int:
-    """Forget every record that is wanted, its filter too; return how many.
+def forget_scope(criteria: Criteria, *, reason: str = "", by: Actor) -> int:
+    """Forget every record that matches the criteria; return how many.
 
-    A person has to name something: an empty request would forget a whole workspace.
-    Conflict ``on_hold``, and nothing is forgotten, when a legal hold keeps any of it.
+    A person has to give a scope: empty criteria would forget a whole workspace. Raises
+    Conflict ``on_hold``, and forgets nothing, when a legal hold keeps any of them.
     """
     by.require("records.write")
     check_reason(reason)
-    _check_wanted(wanted, by)
-    ids = _meant(wanted, by)
-    home, gone = by.workspace_id, 0
-    # In pieces, so that an appender hardly waits; what is gone is gone for good.
+    _check_criteria(criteria, by)
+    ids = _matching_ids(criteria, by)
+    workspace_id, count = by.workspace_id, 0
+    # In batches, so that appends wait only briefly; each batch is final.
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in parts:
-        legal_holds.may_destroy(home, chain.spoken_ids(home, part), legal_holds.RECORDS)
+        legal_holds.may_destroy(
+            workspace_id,
+            chain.content_entry_ids(workspace_id, part),
+            legal_holds.RECORDS,
+        )
     for part in parts:
         rows = Record.objects.select_related("crew__workspace", "agent").filter(
-            equal("workspace_id", home, named=True), pk__in=part
+            equal("workspace_id", workspace_id, by_id=True), pk__in=part
         )
         with transaction.atomic():
-            gone += sum(forget(row, reason=reason, by=by) for row in rows)
-    return gone
+            count += sum(forget(row, reason=reason, by=by) for row in rows)
+    return count
 
 
 def forget_subject(alias: str, *, owner: Owner | None, by: Actor) -> int:
-    """Forget every record of an owner that names a person, or none; return how many.
+    """Forget every record of an owner that names a person, atomically; return how many.
 
-    An agent reaches what it may write. Whoever answers for personal data reaches the
-    records of an owner whoever wrote them, and without an owner the workspace's.
+    An agent forgets what it may write; people the records of the owner, whoever wrote
+    them, and without an owner the workspace's.
     """
     by.require("provider.forget_subject")
-    named = RecordEntry.objects.filter(
+    mentions = RecordEntry.objects.filter(
         workspace_id=by.workspace_id,
         entry__mentions__workspace_id=by.workspace_id,
         entry__mentions__folded=tokenizer.fold(alias),
     )
-    rows = reach(owner, by=by).filter(pk__in=named.values("record_id"))
+    rows = reach(owner, by=by).filter(pk__in=mentions.values("record_id"))
     with transaction.atomic():
         return sum(_forget(row, "", by) for row in list(_writable(rows, by)))
 
 
-# ── The clock ────────────────────────────────────────────────────────────────
+# ── Expiry ───────────────────────────────────────────────────────────────────
 def retire_expired(limit: int = 1_000) -> int:
-    """Take the entries of expired records out of recall and search; return how many.
+    """Retire the entries of expired records in all workspaces; return how many.
 
-    The record itself stays for people, who may give it another end. A sweep over every
-    workspace: safe to run twice, on two machines, or late.
+    The records stay visible to people, who may set another expiry. Idempotent.
     """
     rows = RecordEntry.objects.filter(
         record__status=RecordStatus.CURRENT,
@@ -162,4 +165,6 @@ def retire_expired(limit: int = 1_000) -> int:
     by_workspace: dict[str, list[str]] = {}
     for workspace_id, entry_id in rows[:limit]:
         by_workspace.setdefault(workspace_id, []).append(entry_id)
-    return sum(visibility.retire(shop, ids) for shop, ids in by_workspace.items())
+    return sum(
+        visibility.retire(workspace, ids) for workspace, ids in by_workspace.items()
+    )

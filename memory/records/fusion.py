@@ -1,7 +1,7 @@
-"""The two rankings of records made one, by the workspace's fusion.
+"""Merge the two rankings of records, by words and by meaning, into one score.
 
 rrf     Σ over the rankings of 61 / (60 + rank), divided by their number
-convex  ½ · nearness + ½ · words, each scaled to 0..1 over the candidates; a candidate
+convex  ½ · cosine + ½ · words, each scaled to 0..1 over the candidates; a candidate
         of one ranking gets its real score in the other
 
 Both lie in 0..1. Without vectors the words alone decide.
@@ -15,45 +15,49 @@ from typing import Final
 from memory.rules.fusion import Fusion
 
 RRF: Final = 60
-SHARE: Final = 0.5
-# A cosine below this says nothing; a record without words in common is then no hit.
-FAINT: Final = 0.1
+COSINE_SHARE: Final = 0.5
+# A smaller cosine is noise: a record without a word in common is then no hit.
+MIN_COSINE: Final = 0.1
 
 
 def order(scores: Mapping[int, float]) -> list[int]:
-    """Return places, best first; of equals what was changed last, which comes first."""
+    """Return places, best first; equal scores in the order of places (newest first)."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 
 def fuse(
-    words: Mapping[int, float], near: Mapping[int, float] | None, how: Fusion
+    words: Mapping[int, float], cosines: Mapping[int, float] | None, fusion: Fusion
 ) -> dict[int, float]:
     """Return place → score of every candidate that a ranking names."""
     strong = {
-        place: cosine for place, cosine in (near or {}).items() if cosine >= FAINT
+        place: cosine
+        for place, cosine in (cosines or {}).items()
+        if cosine >= MIN_COSINE
     }
-    if how is Fusion.CONVEX and near is not None:
-        return _convex(words, near, {*words, *strong})
-    return _rrf([order(words)] + ([] if near is None else [order(strong)]))
+    if fusion is Fusion.CONVEX and cosines is not None:
+        return _convex(words, cosines, {*words, *strong})
+    return _rrf([order(words)] + ([] if cosines is None else [order(strong)]))
 
 
-def _rrf(legs: Sequence[Sequence[int]]) -> dict[int, float]:
-    fused: dict[int, float] = {}
-    for leg in legs:
-        for rank, place in enumerate(leg, 1):
-            fused[place] = fused.get(place, 0.0) + (RRF + 1) / (RRF + rank) / len(legs)
-    return fused
+def _rrf(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, place in enumerate(ranking, 1):
+            scores[place] = scores.get(place, 0.0) + (RRF + 1) / (RRF + rank) / len(
+                rankings
+            )
+    return scores
 
 
 def _convex(
-    words: Mapping[int, float], near: Mapping[int, float], places: set[int]
+    words: Mapping[int, float], cosines: Mapping[int, float], places: set[int]
 ) -> dict[int, float]:
-    most = max(words.values(), default=0.0) or 1.0
-    low = min(near.values(), default=0.0)
-    span = max(near.values(), default=0.0) - low
+    best_weight = max(words.values(), default=0.0) or 1.0
+    low = min(cosines.values(), default=0.0)
+    span = max(cosines.values(), default=0.0) - low
     return {
-        place: SHARE * _scaled(near.get(place), low, span)
-        + (1 - SHARE) * words.get(place, 0.0) / most
+        place: COSINE_SHARE * _scaled(cosines.get(place), low, span)
+        + (1 - COSINE_SHARE) * words.get(place, 0.0) / best_weight
         for place in places
     }
 

@@ -1,8 +1,8 @@
-"""Searching records: what is wanted first, then ranked by words and by meaning.
+"""Search records: select the candidates, then rank them by words and by meaning.
 
-The candidates come from the caller's own scope, so a narrow scope is searched whole and
-no other tenant's words weigh in. Only a scope too large for that is cut, to what the
-journal's ranking and word index find in it and to its newest part.
+The candidates are the caller's own scope, so that a narrow scope is searched completely
+and other tenants' words have no weight. A larger scope is limited to its newest part
+and to what the journal's vectors and word index find in it.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from memory.ports import ranker
 from memory.records import fusion, similarity
 from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
-from memory.records.reading import asked_for, told_of, walk
+from memory.records.reading import columns_for_filter, facts_of, scan
 from memory.records.redaction import is_safe
-from memory.records.types import Found, Hit, Wanted
+from memory.records.types import Criteria, Hit, SearchResult
 from memory.rules import entries, errors
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.workspace_settings import declarations
 
 LIMIT: Final = 100
-POOL: Final = 2_000
-DEEP: Final = 500
+POOL_SIZE: Final = 2_000
+JOURNAL_LIMIT: Final = 500
 QUERY_CHARS: Final = 4_000
-FAINT: Final = fusion.FAINT
+MIN_COSINE: Final = fusion.MIN_COSINE
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
-# As much of a record as ranking needs, plainly as it is read: a large scope has many.
+# The columns that ranking needs, as tuples: a large scope has many candidates.
 COLUMNS: Final = ("id", "content", "current_entry_id")
 Candidate = tuple[str, str, str | None]
 ID: Final = 0
@@ -47,86 +47,96 @@ ENTRY: Final = 2
 
 @dataclass(slots=True)
 class _Pool:
-    """The candidates of one answer, last changed first, and rows read whole anyway."""
+    """The candidates of one search, last changed first, and full rows read so far."""
 
-    wanted: Wanted
+    criteria: Criteria
     by: Actor
-    these: dict[str, Candidate] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
     rows: dict[str, Record] = field(default_factory=dict)
-    more: bool = False
+    is_cut: bool = False
 
     def take(self, row: Record) -> None:
-        """Add a record that was read whole."""
-        one = (row.id, row.content, row.current_entry_id)
-        self.these.setdefault(row.id, one)
+        """Add a full row."""
+        candidate = (row.id, row.content, row.current_entry_id)
+        self.candidates.setdefault(row.id, candidate)
         self.rows[row.id] = row
 
-    def read(self, rows: QuerySet[Record], most: int) -> int:
-        """Add those of some rows that the filter wants; return how many were read."""
-        asked, holds = asked_for(self.wanted)
-        names = (*COLUMNS, *asked)
-        told = list(rows.order_by("-updated_at", "id").values_list(*names)[:most])
+    def read(self, rows: QuerySet[Record], limit: int) -> int:
+        """Add those of some rows that pass the filter; return how many were read."""
+        columns, holds = columns_for_filter(self.criteria)
+        names = (*COLUMNS, *columns)
+        rows_read = list(rows.order_by("-updated_at", "id").values_list(*names)[:limit])
         size = len(COLUMNS)
-        kept = told
+        candidates = rows_read
         if holds is not None:
-            kept = [row[:size] for row in told if holds(told_of(asked, row[size:]))]
-        self.these |= {row[ID]: row for row in kept}
-        return len(told)
+            candidates = [
+                row[:size] for row in rows_read if holds(facts_of(columns, row[size:]))
+            ]
+        self.candidates |= {row[ID]: row for row in candidates}
+        return len(rows_read)
 
     def load(self, ids: Sequence[str]) -> dict[str, Record]:
-        """Return the records of some candidates; one that just left is not there."""
-        missing = [one for one in ids if one not in self.rows]
-        if missing:
-            found = select(self.wanted, by=self.by, among=missing)
-            self.rows |= {row.id: row for row in found}
-        return {one: self.rows[one] for one in ids if one in self.rows}
+        """Return the full rows of some candidates; one deleted meanwhile is missing."""
+        unread = [pk for pk in ids if pk not in self.rows]
+        if unread:
+            rows = select(self.criteria, by=self.by, among=unread)
+            self.rows |= {row.id: row for row in rows}
+        return {
+            record_id: self.rows[record_id]
+            for record_id in ids
+            if record_id in self.rows
+        }
 
 
-def _newest(wanted: Wanted, by: Actor) -> _Pool:
-    """Return the newest records wanted, and whether there are more than these."""
-    pool = _Pool(wanted, by)
-    if wanted.as_of is None:
-        pool.more = pool.read(select(wanted, by=by), POOL + 1) > POOL
+def _newest(criteria: Criteria, by: Actor) -> _Pool:
+    """Return the newest matching records; ``is_cut`` when there are more."""
+    pool = _Pool(criteria, by)
+    if criteria.as_of is None:
+        pool.is_cut = pool.read(select(criteria, by=by), POOL_SIZE + 1) > POOL_SIZE
         return pool
-    for number, (row, _) in enumerate(walk(wanted, by=by)):
-        if number >= POOL:
-            pool.more = True
+    for number, (row, _) in enumerate(scan(criteria, by=by)):
+        if number >= POOL_SIZE:
+            pool.is_cut = True
             break
         if row is not None:
             pool.take(row)
     return pool
 
 
-def _elsewhere(query: str, pool: _Pool) -> None:
+def _add_from_journal(query: str, pool: _Pool) -> None:
     """Add what the journal's vectors and word index find in a large scope."""
-    wanted, by = pool.wanted, pool.by
-    owner = wanted.owner or (owner_for(by) if by.is_agent else None)
+    criteria, by = pool.criteria, pool.by
+    owner = criteria.owner or (owner_for(by) if by.is_agent else None)
     scope = WordScope(
         workspace_id=by.workspace_id,
         crew_id=owner.crew.id if owner else None,
         entry_types=TYPES,
         embeddable_only=False,
     )
-    near = ranker.ranker().nearest(query, scope, limit=DEEP, least=FAINT)
-    words = fulltext.rank(fulltext.ask(by.workspace_id, query), scope, DEEP)
-    known = {one[ENTRY] for one in pool.these.values()}
-    ids = ({hit.entry_id for hit in words} | set(near or ())) - known
+    nearest = ranker.ranker().nearest(
+        query, scope, limit=JOURNAL_LIMIT, min_similarity=MIN_COSINE
+    )
+    words = fulltext.rank(
+        fulltext.word_query(by.workspace_id, query), scope, JOURNAL_LIMIT
+    )
+    entry_ids = {candidate[ENTRY] for candidate in pool.candidates.values()}
+    ids = ({hit.entry_id for hit in words} | set(nearest or ())) - entry_ids
     if ids:
         rows = Record.objects.order_by().filter(
             workspace_id=by.workspace_id, current_entry_id__in=ids
         )
-        pool.read(select(wanted, by=by, among=rows.values("pk")), len(ids))
+        pool.read(select(criteria, by=by, among=rows.values("pk")), len(ids))
 
 
 # ── Ranking ──────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The hits of a pool, best first, by their place in it; and what is told of each.
+    """The ranking of a pool: places (indexes of candidates), best first, with scores.
 
     ``score`` is fused, ``cosine`` and ``share`` (of the question's words) are not.
     """
 
-    these: Sequence[Candidate]
+    candidates: Sequence[Candidate]
     order: list[int]
     score: Mapping[int, float]
     cosine: Mapping[int, float]
@@ -134,12 +144,11 @@ class _Ranked:
     degraded: bool = False
 
     def relevance(self, place: int) -> float:
-        """Return the better of nearness and share, 0..1."""
+        """Return the larger of cosine and share, 0..1."""
         best = max(self.share.get(place, 0.0), self.cosine.get(place, 0.0))
         return min(1.0, best)
 
     def hit(self, place: int, row: Record) -> Hit:
-        """Return a hit as it is told."""
         cosine = self.cosine.get(place)
         return Hit(
             row,
@@ -150,30 +159,40 @@ class _Ranked:
 
 
 def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
-    """Return place → nearness of the candidates that have a vector."""
-    entries_of = [one[ENTRY] for one in pool.these.values()]
-    near = ranker.ranker().cosines(
-        query, [one for one in entries_of if one], workspace_id=pool.by.workspace_id
+    """Return place → cosine of the candidates that have a vector."""
+    entry_ids = [candidate[ENTRY] for candidate in pool.candidates.values()]
+    cosines = ranker.ranker().cosines(
+        query,
+        [entry_id for entry_id in entry_ids if entry_id],
+        workspace_id=pool.by.workspace_id,
     )
-    if near is None:
+    if cosines is None:
         return None
-    return {n: near[one] for n, one in enumerate(entries_of) if one and one in near}
+    return {
+        n: cosines[entry_id]
+        for n, entry_id in enumerate(entry_ids)
+        if entry_id and entry_id in cosines
+    }
 
 
 def _rank(query: str, pool: _Pool) -> _Ranked:
     """Rank candidates by words and by meaning, and fuse the two."""
-    these = list(pool.these.values())
-    told = similarity.by_words(query, [one[CONTENT] for one in these])
-    near = _cosines(query, pool)
-    how = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
-    fused = fusion.fuse({place: pair[0] for place, pair in told.items()}, near, how)
+    candidates = list(pool.candidates.values())
+    weights = similarity.by_words(
+        query, [candidate[CONTENT] for candidate in candidates]
+    )
+    cosines = _cosines(query, pool)
+    method = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
+    scores = fusion.fuse(
+        {place: pair[0] for place, pair in weights.items()}, cosines, method
+    )
     return _Ranked(
-        these,
-        order=fusion.order(fused),
-        score=fused,
-        cosine=near or {},
-        share={place: pair[1] for place, pair in told.items()},
-        degraded=near is None and bool(these),
+        candidates,
+        order=fusion.order(scores),
+        score=scores,
+        cosine=cosines or {},
+        share={place: pair[1] for place, pair in weights.items()},
+        degraded=cosines is None and bool(candidates),
     )
 
 
@@ -186,49 +205,49 @@ def _check(query: str) -> None:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(query))
 
 
-def _asked(query: str, wanted: Wanted, by: Actor) -> tuple[_Pool, _Ranked]:
-    pool = _newest(wanted, by)
+def _ranked(query: str, criteria: Criteria, by: Actor) -> tuple[_Pool, _Ranked]:
+    pool = _newest(criteria, by)
     if not query.strip():
-        these = list(pool.these.values())
-        return pool, _Ranked(these, list(range(len(these))), {}, {}, {})
-    if pool.more and wanted.as_of is None:
-        _elsewhere(query, pool)
+        candidates = list(pool.candidates.values())
+        return pool, _Ranked(candidates, list(range(len(candidates))), {}, {}, {})
+    if pool.is_cut and criteria.as_of is None:
+        _add_from_journal(query, pool)
     return pool, _rank(query, pool)
 
 
 def search(
     query: str,
-    wanted: Wanted,
+    criteria: Criteria,
     *,
     limit: int = 10,
     offset: int = 0,
     min_score: float = 0.0,
     by: Actor,
-) -> Found:
+) -> SearchResult:
     """Return the records that answer a question, best first, by meaning where it can.
 
-    ``min_score`` is the least relevance. A question without words is the list of what
-    is wanted, newest first. What no model may see is counted and left out.
+    ``min_score`` is the smallest relevance. A blank query lists the matching records,
+    newest first. Unsafe records are counted and left out.
     """
     by.require("records.read")
     _check(query)
-    pool, ranked = _asked(query, wanted, by)
+    pool, ranked = _ranked(query, criteria, by)
     order = ranked.order
     if min_score > 0:
         order = [place for place in order if ranked.relevance(place) >= min_score]
     limit, offset = max(1, min(limit, LIMIT)), max(0, offset)
-    shown: list[Hit] = []
-    withheld = skipped = 0
+    hits: list[Hit] = []
+    unsafe = passed_over = 0
     for place, row in _loaded(pool, ranked, order, limit + offset):
         if not is_safe(row):
-            withheld += 1
-        elif skipped < offset:
-            skipped += 1
+            unsafe += 1
+        elif passed_over < offset:
+            passed_over += 1
         else:
-            shown.append(ranked.hit(place, row))
-        if len(shown) == limit:
+            hits.append(ranked.hit(place, row))
+        if len(hits) == limit:
             break
-    return Found(shown, withheld, ranked.degraded)
+    return SearchResult(hits, unsafe, ranked.degraded)
 
 
 def _loaded(
@@ -237,9 +256,11 @@ def _loaded(
     """Yield places and records, as many at a time as the answer will hold."""
     for start in range(0, len(order), chunk):
         places = order[start : start + chunk]
-        part = {ranked.these[place][ID]: place for place in places}
-        found = pool.load(list(part))
-        yield from ((place, found[key]) for key, place in part.items() if key in found)
+        part = {ranked.candidates[place][ID]: place for place in places}
+        records = pool.load(list(part))
+        yield from (
+            (place, records[key]) for key, place in part.items() if key in records
+        )
 
 
 def find(
@@ -250,7 +271,10 @@ def find(
     limit: int = 10,
     by: Actor,
 ) -> list[Hit]:
-    """Return the best current records, safe for a model or not: the caller judges."""
-    pool, ranked = _asked(query, Wanted(owner=owner, kinds=kinds), by)
+    """Return the best current records, unsafe ones too: the caller must check."""
+    pool, ranked = _ranked(query, Criteria(owner=owner, kinds=kinds), by)
     best = ranked.order[: max(1, min(limit, LIMIT))]
-    return [ranked.hit(*one) for one in _loaded(pool, ranked, best, LIMIT)]
+    return [
+        ranked.hit(*ranked_record)
+        for ranked_record in _loaded(pool, ranked, best, LIMIT)
+    ]

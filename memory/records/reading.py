@@ -1,4 +1,4 @@
-"""Reading records: one, a page, what took whose place."""
+"""Read records: one, a page, and the records that one superseded."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from memory import pagination
 from memory.files.paths import Owner
 from memory.models import Record, RecordEntry, RecordStatus
 from memory.records import version_history
-from memory.records.access import equal, mine, owner_for, reach, select
-from memory.records.redaction import is_safe, withheld
-from memory.records.similarity import alike
-from memory.records.types import Action, Order, Page, Saved, Wanted
+from memory.records.access import current_records, equal, owner_for, reach, select
+from memory.records.redaction import is_safe, unsafe_ids
+from memory.records.similarity import similar_records
+from memory.records.types import Action, Criteria, Order, Page, Saved
 from memory.rules import errors, filters
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
 CHUNK: Final = 250
-# Rows one page may look at: a sparse filter costs the caller pages, not the house.
-SCAN: Final = 5_000
-COUNTED: Final = 50_000
-# No database counts further than this when it passes over rows.
-FURTHEST: Final = 2**62
+# Rows that one page reads at most: with a sparse filter pages are short.
+SCAN_LIMIT: Final = 5_000
+COUNT_LIMIT: Final = 50_000
+# The largest OFFSET that both databases take.
+MAX_OFFSET: Final = 2**62
 ROWS: Final = {Order.NEWEST: ("updated_at", "id"), Order.OLDEST: ("created_at", "id")}
 LINKS: Final = {
     Order.NEWEST: ("valid_from", "record_id"),
     Order.OLDEST: ("record__created_at", "record_id"),
 }
-# More rows than this are not named in a question to the database.
-HIDDEN: Final = 5_000
+# The largest number of ids to exclude in one query.
+MAX_HIDDEN: Final = 5_000
 Place = tuple[datetime, str]
 Row = TypeVar("Row", bound=Model)
 
 
-class Over(NamedTuple):
-    """How many rows the database passes over, and which of them are not there."""
+class RowsToSkip(NamedTuple):
+    """The OFFSET of a query, and the hidden ids that it must not count."""
 
-    many: int = 0
+    number: int = 0
     hidden: frozenset[str] = frozenset()
 
 
-NOTHING: Final = Over()
+NO_ROWS: Final = RowsToSkip()
 
 
 # ── One ──────────────────────────────────────────────────────────────────────
@@ -58,29 +58,31 @@ def get(
     by: Actor,
     statuses: tuple[str, ...] = (RecordStatus.CURRENT.value,),
 ) -> Record:
-    """Return one record that an owner reaches; people may ask for an expired one too.
+    """Return one record that an owner may read.
 
-    NotFound for what is missing, not the caller's, forgotten, expired, or not for a
-    model to see.
+    Raises NotFound for one that is missing, another owner's, forgotten or expired; for
+    an agent also for an unsafe one.
     """
     if by.is_agent:
-        found = mine(owner or owner_for(by), by=by).filter(pk=record_id).first()
-        if found is None or not is_safe(found):
+        record = (
+            current_records(owner or owner_for(by), by=by).filter(pk=record_id).first()
+        )
+        if record is None or not is_safe(record):
             raise errors.NotFound
-        return found
+        return record
     current = statuses == (RecordStatus.CURRENT.value,)
-    rows = mine(owner, by=by) if current else reach(owner, by=by)
-    found = rows.filter(pk=record_id, status__in=statuses).first()
-    if found is None:
+    rows = current_records(owner, by=by) if current else reach(owner, by=by)
+    record = rows.filter(pk=record_id, status__in=statuses).first()
+    if record is None:
         raise errors.NotFound
-    return found
+    return record
 
 
-def told_again(record_id: str, action: Action, *, by: Actor) -> Saved:
-    """Return what a repeated request is told: the record as it is now."""
+def repeated_answer(record_id: str, action: Action, *, by: Actor) -> Saved:
+    """Return the answer to a repeated request: the record as it is now."""
     rows = Record.objects.filter(workspace_id=by.workspace_id)
     row = rows.select_related("crew__workspace", "agent").get(pk=record_id)
-    return Saved(row, action, alike(row) if row.content else [])
+    return Saved(row, action, similar_records(row) if row.content else [])
 
 
 def by_external(
@@ -89,7 +91,9 @@ def by_external(
     """Return the current record of an external id in exactly this scope."""
     if not external_id:
         return None
-    rows = mine(owner, by=by).filter(scope_key=scope.key, external_id=external_id)
+    rows = current_records(owner, by=by).filter(
+        scope_key=scope.key, external_id=external_id
+    )
     if owner is not None:
         rows = rows.filter(agent_id=owner.agent_id)
     return rows.first()
@@ -97,33 +101,33 @@ def by_external(
 
 # ── Lists ────────────────────────────────────────────────────────────────────
 def facts(record: Record) -> dict[str, Any]:
-    """Return what a filter expression may ask of a record."""
+    """Return the fields of a record that a filter can test."""
     names = filters.COLUMNS
-    return told_of(names, [getattr(record, name, None) for name in names])
+    return facts_of(names, [getattr(record, name, None) for name in names])
 
 
-def told_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """Return columns and their values as facts; a filter knows no empty text."""
+def facts_of(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Return columns and values for a filter; an empty text counts as None."""
     pairs = zip(names, values, strict=True)
     return {key: None if value == "" else value for key, value in pairs}
 
 
-def asked_for(wanted: Wanted) -> tuple[list[str], filters.Holds | None]:
-    """Return the columns that a filter asks of a row, and the filter ready to ask."""
-    holds = filters.read(wanted.filter)
-    return ([] if holds is None else sorted(filters.columns(wanted.filter))), holds
+def columns_for_filter(criteria: Criteria) -> tuple[list[str], filters.Holds | None]:
+    """Return the columns that a filter needs, and the compiled filter or None."""
+    holds = filters.read(criteria.filter)
+    return ([] if holds is None else sorted(filters.columns(criteria.filter))), holds
 
 
-def _walk(
+def _in_order(
     rows: QuerySet[Row],
     order: Order,
     names: tuple[str, str],
     after: Place | None,
     skip: int = 0,
 ) -> Iterator[tuple[Row, Place]]:
-    """Yield rows in order, each with its place, a chunk of them at a time.
+    """Yield rows in order, each with its place, reading a chunk at a time.
 
-    ``skip`` is how many the database passes over first.
+    ``skip`` is the OFFSET of the first chunk.
     """
     when, key = names
     down = order is Order.NEWEST
@@ -131,8 +135,8 @@ def _walk(
     while True:
         part = rows
         if after is not None:
-            same = Q(**{when: after[0], f"{key}__gt": after[1]})
-            part = part.filter(Q(**{f"{when}__{sign}": after[0]}) | same)
+            at_same_time = Q(**{when: after[0], f"{key}__gt": after[1]})
+            part = part.filter(Q(**{f"{when}__{sign}": after[0]}) | at_same_time)
         part = part.order_by(f"-{when}" if down else when, key)
         chunk, skip = list(part[skip : skip + CHUNK]), 0
         for row in chunk:
@@ -149,55 +153,58 @@ def _place(row: Model, names: tuple[str, str]) -> Place:
     return moment, str(getattr(row, names[1]))
 
 
-def _of_now(
-    wanted: Wanted, order: Order, after: Place | None, over: Over, by: Actor
+def _current_rows(
+    criteria: Criteria, order: Order, after: Place | None, skip: RowsToSkip, by: Actor
 ) -> Iterator[tuple[Record, Place]]:
-    rows = select(wanted, by=by)
-    if over.hidden:
-        rows = rows.exclude(pk__in=over.hidden)
-    yield from _walk(rows, order, ROWS[order], after, over.many)
+    rows = select(criteria, by=by)
+    if skip.hidden:
+        rows = rows.exclude(pk__in=skip.hidden)
+    yield from _in_order(rows, order, ROWS[order], after, skip.number)
 
 
-def _of_then(
-    wanted: Wanted, moment: datetime, order: Order, after: Place | None, by: Actor
+def _rows_at(
+    criteria: Criteria, moment: datetime, order: Order, after: Place | None, by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
-    links: QuerySet[RecordEntry] = version_history.links_at(wanted, moment, by=by)
-    for link, place in _walk(links, order, LINKS[order], after):
-        then = version_history.at(link)
-        yield then if version_history.held(then, wanted, moment) else None, place
+    links: QuerySet[RecordEntry] = version_history.links_at(criteria, moment, by=by)
+    for link, place in _in_order(links, order, LINKS[order], after):
+        version = version_history.record_at(link)
+        yield (
+            version if version_history.is_match(version, criteria, moment) else None,
+            place,
+        )
 
 
-def walk(
-    wanted: Wanted,
+def scan(
+    criteria: Criteria,
     *,
     order: Order = Order.NEWEST,
     after: Place | None = None,
-    over: Over = NOTHING,
+    skip: RowsToSkip = NO_ROWS,
     by: Actor,
 ) -> Iterator[tuple[Record | None, Place]]:
-    """Yield every record looked at with its place; None for one that is not wanted.
+    """Yield every record read with its place; None for one that does not match.
 
-    ``over`` is passed over unread, where every row is wanted (``_is_plain``).
+    ``skip`` is skipped unread, only where every row matches (``_is_plain``).
     """
     by.require("records.read")
-    holds = filters.read(wanted.filter)
+    holds = filters.read(criteria.filter)
     rows: Iterator[tuple[Record | None, Place]]
-    if wanted.as_of is None:
-        rows = _of_now(wanted, order, after, over, by)
+    if criteria.as_of is None:
+        rows = _current_rows(criteria, order, after, skip, by)
     else:
-        rows = _of_then(wanted, wanted.as_of, order, after, by)
+        rows = _rows_at(criteria, criteria.as_of, order, after, by)
     for row, place in rows:
-        kept = row is not None and (holds is None or holds(facts(row)))
-        yield row if kept else None, place
+        is_match = row is not None and (holds is None or holds(facts(row)))
+        yield row if is_match else None, place
 
 
-def _is_plain(wanted: Wanted) -> bool:
-    """Whether the database alone knows which rows are wanted."""
-    return wanted.filter is None and wanted.as_of is None
+def _is_plain(criteria: Criteria) -> bool:
+    """Whether SQL alone decides which rows match."""
+    return criteria.filter is None and criteria.as_of is None
 
 
 def page(
-    wanted: Wanted,
+    criteria: Criteria,
     *,
     limit: int = 50,
     cursor: str | None = None,
@@ -205,47 +212,49 @@ def page(
     order: Order = Order.NEWEST,
     by: Actor,
 ) -> Page:
-    """Return a page of records. For an agent, what no model may see is not there."""
+    """Return a page of records, for an agent without unsafe ones."""
     limit = max(1, min(limit, LIMIT))
-    question = pagination.digest([asdict(_bare(wanted)), _whose(wanted), order.value])
+    question = pagination.digest(
+        [asdict(_without_owner(criteria)), _owner_ids(criteria), order.value]
+    )
     after = _after(cursor, by, question) if cursor else None
     rows: list[Record] = []
     last: Place | None = None
-    over = _passed_over(wanted, offset, by)
-    offset = max(0, offset - over.many)
-    skipped = 0
-    walked = walk(wanted, order=order, after=after, over=over, by=by)
-    for number, (row, place) in enumerate(seen(walked, by)):
+    skip = _rows_to_skip(criteria, offset, by)
+    offset = max(0, offset - skip.number)
+    passed = 0
+    scanned = scan(criteria, order=order, after=after, skip=skip, by=by)
+    for number, (row, place) in enumerate(without_unsafe(scanned, by)):
         is_full = len(rows) == limit and row is not None
-        if is_full or (number >= SCAN and not offset):
+        if is_full or (number >= SCAN_LIMIT and not offset):
             assert last is not None  # noqa: S101  (limit and SCAN are positive)
-            made = pagination.make(
+            next_cursor = pagination.make(
                 by.workspace_id, question, [last[0].isoformat(), last[1]]
             )
-            return Page(rows, made)
+            return Page(rows, next_cursor)
         last = place
         if row is None:
             continue
-        if skipped < offset:
-            skipped += 1
+        if passed < offset:
+            passed += 1
             continue
         rows.append(row)
     return Page(rows, None)
 
 
-def _bare(wanted: Wanted) -> Wanted:
-    """Return what is wanted without rows of tables, for a digest."""
-    return Wanted(
+def _without_owner(criteria: Criteria) -> Criteria:
+    """Return the criteria without the owner's model instances, for a digest."""
+    return Criteria(
         **{
-            name: getattr(wanted, name)
-            for name in wanted.__dataclass_fields__
+            name: getattr(criteria, name)
+            for name in criteria.__dataclass_fields__
             if name != "owner"
         }
     )
 
 
-def _whose(wanted: Wanted) -> list[str | None]:
-    owner = wanted.owner
+def _owner_ids(criteria: Criteria) -> list[str | None]:
+    owner = criteria.owner
     return [owner.crew.id, owner.agent_id] if owner else []
 
 
@@ -257,38 +266,38 @@ def _after(cursor: str, by: Actor, question: str) -> Place:
     return parsed, str(key)
 
 
-def _passed_over(wanted: Wanted, offset: int, by: Actor) -> Over:
-    """Return how many rows the database may pass over, and those it must not count."""
-    if offset <= 0 or not _is_plain(wanted):
-        return NOTHING
-    hidden = withheld(select(wanted, by=by), COUNTED) if by.is_agent else set()
-    if len(hidden) > HIDDEN:
-        return NOTHING
-    return Over(min(offset, FURTHEST), frozenset(hidden))
+def _rows_to_skip(criteria: Criteria, offset: int, by: Actor) -> RowsToSkip:
+    """Return how many rows SQL may skip, and the hidden ones it must not count."""
+    if offset <= 0 or not _is_plain(criteria):
+        return NO_ROWS
+    hidden = unsafe_ids(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
+    if len(hidden) > MAX_HIDDEN:
+        return NO_ROWS
+    return RowsToSkip(min(offset, MAX_OFFSET), frozenset(hidden))
 
 
-def seen(
-    walked: Iterator[tuple[Record | None, Place]], by: Actor
+def without_unsafe(
+    scanned: Iterator[tuple[Record | None, Place]], by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
-    """Give None for what no model may see, as for what is not wanted, to a model.
+    """Yield None for unsafe records when an agent reads.
 
-    Its place counts as looked at: one page never walks through all that is withheld.
+    They count as read, so that one page never reads through all unsafe records.
     """
-    for row, place in walked:
-        hides = row is not None and by.is_agent and not is_safe(row)
-        yield None if hides else row, place
+    for row, place in scanned:
+        is_hidden = row is not None and by.is_agent and not is_safe(row)
+        yield None if is_hidden else row, place
 
 
 def sources(record: Record) -> list[Record]:
-    """Return the records whose place a record took."""
-    # By the index of what took whose place: any other holds the whole workspace.
+    """Return the records that a record superseded."""
+    # By the index of superseded_by: any other would read the whole workspace.
     rows = Record.objects.filter(
-        equal("workspace_id", record.workspace_id, named=True),
+        equal("workspace_id", record.workspace_id, by_id=True),
         superseded_by_id=record.id,
     )
     return list(rows.exclude(status=RecordStatus.FORGOTTEN).order_by("created_at"))
 
 
 def probe(workspace_id: str) -> None:
-    """Ask the store for a row, for a health check; raises when it does not answer."""
+    """Read a row, for a health check; raises when the database does not answer."""
     Record.objects.filter(workspace_id=workspace_id).order_by("id").first()

@@ -1,4 +1,4 @@
-"""What a model may see: the scanner says so now, or a person let it pass."""
+"""Which records are safe for a model: clean by the scanner, or cleared by a person."""
 
 from __future__ import annotations
 
@@ -14,47 +14,46 @@ from memory.files import quarantine
 from memory.files.storage import digest
 from memory.models import Clearance, HeldRecord, HeldState, Record
 
-# Texts read at a time, of those that were not judged yet.
+# Texts read per query, of those that were not scanned yet.
 PART: Final = 250
 
 
 class _Verdicts:
-    """What the scanner said of texts, by their digest: it says the same again."""
+    """Cache of the scanner's verdicts by the text's digest."""
 
     def __init__(self, size: int = 65_536) -> None:
         self._known: dict[str, bool] = {}
         self._size = size
         self._lock = threading.Lock()
 
-    def told(self, sha256: str) -> bool | None:
-        """Return whether a text of this digest is held; None for one not judged yet."""
+    def get(self, sha256: str) -> bool | None:
+        """Return whether a text of this digest is held; None when not scanned yet."""
         return self._known.get(sha256)
 
     def is_held(self, text: str) -> bool:
-        """Whether the scanner holds a text."""
         sha256 = digest(text.encode())
-        known = self.told(sha256)
-        if known is not None:
-            return known
-        held = scanner.scan(text, source="prompt").is_held
+        verdict = self.get(sha256)
+        if verdict is not None:
+            return verdict
+        is_held = scanner.scan(text, source="prompt").is_held
         with self._lock:
-            self._known[sha256] = held
+            self._known[sha256] = is_held
             while len(self._known) > self._size:
-                # The one that was judged first; it is judged again when it comes.
+                # The oldest verdict; its text is scanned again when needed.
                 del self._known[next(iter(self._known))]
-        return held
+        return is_held
 
 
 _verdicts = _Verdicts()
 
 
 def is_safe(record: Record) -> bool:
-    """Whether a model may see a record: the scanner says so now, or a person did."""
+    """Whether a model may see a record: it is clean, or a person cleared it."""
     return may_show(record, record.content)
 
 
 def may_show(record: Record, text: str) -> bool:
-    """Whether a model may see a text that a record holds, or held before."""
+    """Whether a model may see a present or former content of a record."""
     if not _verdicts.is_held(text):
         return True
     if quarantine.is_cleared(record.workspace_id, text):
@@ -65,40 +64,42 @@ def may_show(record: Record, text: str) -> bool:
     ).exists()
 
 
-# ── Among many ───────────────────────────────────────────────────────────────
-def withheld(rows: QuerySet[Record], most: int) -> set[str]:
-    """Return the ids of rows that no model may see, looking at ``most`` of them.
+# ── Many records ─────────────────────────────────────────────────────────────
+def unsafe_ids(rows: QuerySet[Record], limit: int) -> set[str]:
+    """Return the ids of unsafe rows among the first ``limit``.
 
-    Only digests are read of texts that were judged before, and those are nearly all.
+    Of texts scanned before, which are nearly all, only the digests are read.
     """
-    found: set[str] = set()
-    told = rows.order_by().values_list("pk", "sha256")[:most].iterator()
-    # The digest says which texts to read; the text itself has the last word.
-    doubtful = (key for key, sha256 in told if _verdicts.told(sha256) is not False)
-    while part := list(islice(doubtful, PART)):
-        named = Record.objects.filter(pk__in=part)
-        read = named.only("id", "workspace_id", "content")
-        found |= _unseen([row for row in read if _verdicts.is_held(row.content)])
-    return found
+    ids: set[str] = set()
+    digests = rows.order_by().values_list("pk", "sha256")[:limit].iterator()
+    # The stored digest selects the texts to read; the verdict is on the text itself.
+    candidates = (key for key, sha256 in digests if _verdicts.get(sha256) is not False)
+    while part := list(islice(candidates, PART)):
+        records = Record.objects.filter(pk__in=part)
+        texts = records.only("id", "workspace_id", "content")
+        ids |= _without_clearance(
+            [row for row in texts if _verdicts.is_held(row.content)]
+        )
+    return ids
 
 
-def _unseen(held: Sequence[Record]) -> set[str]:
-    """Return which of some held records nobody let pass."""
-    if not held:
+def _without_clearance(records: Sequence[Record]) -> set[str]:
+    """Return the ids of those suspicious records that no person cleared."""
+    if not records:
         return set()
-    home, ids = held[0].workspace_id, [row.id for row in held]
-    prints = {row.id: scanner.fingerprint(row.content) for row in held}
+    workspace_id, ids = records[0].workspace_id, [row.id for row in records]
+    prints = {row.id: scanner.fingerprint(row.content) for row in records}
     cleared = Clearance.objects.filter(
-        workspace_id=home, fingerprint__in=set(prints.values())
+        workspace_id=workspace_id, fingerprint__in=set(prints.values())
     )
-    passed = set(cleared.values_list("fingerprint", flat=True))
+    cleared_prints = set(cleared.values_list("fingerprint", flat=True))
     released = HeldRecord.objects.filter(
-        workspace_id=home, record_id__in=ids, held__state=HeldState.RELEASED
+        workspace_id=workspace_id, record_id__in=ids, held__state=HeldState.RELEASED
     )
-    said = set(released.values_list("record_id", "held__sha256"))
+    released_texts = set(released.values_list("record_id", "held__sha256"))
     return {
         row.id
-        for row in held
-        if prints[row.id] not in passed
-        and (row.id, digest(row.content.encode())) not in said
+        for row in records
+        if prints[row.id] not in cleared_prints
+        and (row.id, digest(row.content.encode())) not in released_texts
     }

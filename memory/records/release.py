@@ -1,4 +1,4 @@
-"""What the review of a held record does: save it, take it back, show what is there."""
+"""Release held records: save one, undo it, read the present content."""
 
 from __future__ import annotations
 
@@ -13,61 +13,61 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 
-def _same(draft: Draft, record_id: str, by: Actor) -> Record | None:
+def _target_record(draft: Draft, record_id: str, by: Actor) -> Record | None:
     """Return the record that a held draft would have changed, None for a new one."""
-    found = records.mine(draft.owner, by=by).filter(pk=record_id).first()
-    return found or records.by_external(
+    record = records.current_records(draft.owner, by=by).filter(pk=record_id).first()
+    return record or records.by_external(
         draft.external_id, owner=draft.owner, scope=draft.scope, by=by
     )
 
 
 class _Releases:
-    """What the review of a held record calls."""
+    """Implements ``quarantine.Releaser`` for records."""
 
     def release(
         self,
-        held: HeldFile,
+        held_file: HeldFile,
         text: str,
         *,
         reason: str,  # noqa: ARG002  (the case keeps it)
         by: Actor,
     ) -> dict[str, Any]:
-        draft, kept = drafts.draft_of(held, text)
-        said = kept["provenance"]
-        record = _same(draft, kept["record_id"], by)
+        draft, fields = drafts.draft_of(held_file, text)
+        provenance = fields["provenance"]
+        record = _target_record(draft, fields["record_id"], by)
         before = record.content if record else ""
         if record is None:
-            record, _ = records.keep(draft, provenance=said, by=by)
+            record, _ = records.keep(draft, provenance=provenance, by=by)
         else:
             version = record.version
             record = records.replace_content(
-                record, draft, expected=version, provenance=said, by=by
+                record, draft, expected=version, provenance=provenance, by=by
             )
         if record is None:
             raise errors.Conflict("The record changed just now.", code="busy_record")
-        HeldRecord.objects.filter(pk=held.pk).update(record=record)
+        HeldRecord.objects.filter(pk=held_file.pk).update(record=record)
         return {"record_id": record.id, "version": record.version, "before": before}
 
-    def take_back(self, held: HeldFile, *, by: Actor) -> None:
-        told = held.outcome
+    def take_back(self, held_file: HeldFile, *, by: Actor) -> None:
+        outcome = held_file.outcome
         record = Record.objects.filter(
-            pk=told["record_id"], workspace_id=by.workspace_id
+            pk=outcome["record_id"], workspace_id=by.workspace_id
         ).first()
-        if record is None or record.version != told["version"]:
+        if record is None or record.version != outcome["version"]:
             detail = "The record changed since; mend it by hand."
             raise errors.Conflict(detail, code="written_since")
-        if not told["before"]:
+        if not outcome["before"]:
             records.forget(record, by=by)
             return
-        draft = records.draft_of(record, told["before"])
+        draft = records.draft_of(record, outcome["before"])
         records.replace_content(record, draft, expected=record.version, by=by)
 
-    def current(self, held: HeldFile) -> str:
-        kept = HeldRecord.objects.get(pk=held.pk).draft
-        row = Record.objects.filter(pk=kept["record_id"]).first()
+    def current(self, held_file: HeldFile) -> str:
+        fields = HeldRecord.objects.get(pk=held_file.pk).draft
+        row = Record.objects.filter(pk=fields["record_id"]).first()
         return row.content if row else ""
 
 
 def install() -> None:
-    """Put the release of records where the review looks for it."""
-    quarantine.RELEASERS[drafts.Shelf.RECORDS.value] = _Releases()
+    """Register the release of records with the quarantine."""
+    quarantine.RELEASERS[drafts.RecordTier.RECORDS.value] = _Releases()

@@ -1,4 +1,4 @@
-"""A draft as a row of the table: made, filled, stored with its entry, found again."""
+"""Rows of the table of records: create, fill, store with an entry, find by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memory.records.drafts import Draft
 from memory.rules import scopes
 from memory.rules.permissions import Actor
 
-# What an external id names: a record of this owner and this scope.
+# Crew id, agent id, scope key, external id: unique among current records.
 Name = tuple[str | None, str | None, str, str]
 
 
 def fill(record: Record, draft: Draft, provenance: str) -> None:
-    """Put a draft's words and facts into a row; its place is not touched."""
+    """Copy a draft's fields to a row, except owner, scope and external id."""
     record.content, record.sha256 = draft.content, digest(draft.content.encode())
     record.metadata, record.confidence = draft.metadata, draft.confidence
     record.kind, record.session_id = draft.kind, draft.session_id
@@ -25,8 +25,8 @@ def fill(record: Record, draft: Draft, provenance: str) -> None:
     record.provenance = provenance
 
 
-def fresh(draft: Draft, provenance: str, by: Actor) -> Record:
-    """Return a draft as a row that is not stored yet."""
+def new_row(draft: Draft, provenance: str, by: Actor) -> Record:
+    """Return a draft as an unsaved row."""
     owner, scope = draft.owner, draft.scope
     record = Record(
         workspace_id=by.workspace_id,
@@ -46,69 +46,69 @@ def store(
 ) -> None:
     """Store new rows with their entries, inside the caller's transaction.
 
-    However many there are: one append to the journal, one insert into each table. The
-    entries come first, so that a row is written once, complete. All were recorded at
-    one moment; microseconds keep them in their order wherever they are listed.
+    One append to the journal and one insert per table for all of them. The entries come
+    first, so that a row is written once, complete. All have the same time; added
+    microseconds keep their order in lists.
     """
     pairs = zip(records, drafts, strict=True)
-    people = [chain.people_in(record, draft) for record, draft in pairs]
+    people = [chain.version_subjects(record, draft) for record, draft in pairs]
     entries = chain.begin(records, people, by=by, reason=reason)
     for place, (record, entry) in enumerate(zip(records, entries, strict=True)):
         record.current_entry = entry
-        made = entry.recorded_at + timedelta(microseconds=place)
-        record.created_at = record.updated_at = made
+        moment = entry.recorded_at + timedelta(microseconds=place)
+        record.created_at = record.updated_at = moment
     Record.objects.bulk_create(records)
     chain.link(records, entries)
 
 
-# ── The same record again ────────────────────────────────────────────────────
+# ── External ids ─────────────────────────────────────────────────────────────
 def name_of(draft: Draft) -> Name:
-    """Return what a draft's external id names."""
+    """Return the unique name that a draft's external id makes."""
     owner = draft.owner
     crew = owner.crew.id if owner else None
     return crew, owner.agent_id if owner else None, draft.scope.key, draft.external_id
 
 
-def named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+def current_by_name(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
     """Return the current records of some drafts' external ids, expired or not."""
-    found: dict[Name, Record] = {}
+    records: dict[Name, Record] = {}
     groups: dict[tuple[str | None, str | None], list[Draft]] = {}
     for draft in drafts:
         if draft.external_id:
             groups.setdefault(name_of(draft)[:2], []).append(draft)
     for group in groups.values():
-        found |= _named(group, by)
-    return found
+        records |= _current_of_owner(group, by)
+    return records
 
 
-def _named(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
-    """Return the records that drafts of one owner name.
+def _current_of_owner(drafts: Sequence[Draft], by: Actor) -> dict[Name, Record]:
+    """Return the current records that drafts of one owner name.
 
-    Asked so that the index which keeps a name unique also finds it; it holds no empty
-    names, and SQLite has to be told that none is asked for.
+    The query uses the partial unique index on names, which has no empty ids: SQLite
+    uses it only when the query excludes them too.
     """
-    owner, asked = drafts[0].owner, {name_of(draft) for draft in drafts}
+    owner, names = drafts[0].owner, {name_of(draft) for draft in drafts}
     rows = Record.objects.filter(
         workspace_id=by.workspace_id,
         status=RecordStatus.CURRENT,
         crew=owner.crew if owner else None,
         agent=owner.agent if owner else None,
-        scope_key__in={name[2] for name in asked},
-        external_id__in={name[3] for name in asked},
+        scope_key__in={name[2] for name in names},
+        external_id__in={name[3] for name in names},
     ).exclude(external_id="")
-    found: dict[Name, Record] = {}
+    records: dict[Name, Record] = {}
     for row in rows.order_by():
         row.crew, row.agent = (owner.crew, owner.agent) if owner else (None, None)
         name = row.crew_id, row.agent_id, row.scope_key or "", row.external_id
-        if name in asked:
-            found[name] = row
-    return found
+        if name in names:
+            records[name] = row
+    return records
 
 
-def says(record: Record, draft: Draft) -> bool:
-    """Whether a record already holds all that a draft does."""
+def is_same(record: Record, draft: Draft) -> bool:
+    """Whether a record already has all fields and subjects of a draft."""
     facts = ("content", "kind", "metadata", "confidence", "session_id", "expires_at")
     if any(getattr(record, name) != getattr(draft, name) for name in facts):
         return False
-    others = set(draft.subjects) - {record.scope_user}
-    return not others or others <= set(chain.named(record))
+    subjects = set(draft.subjects) - {record.scope_user}
+    return not subjects or subjects <= set(chain.subjects_of(record))

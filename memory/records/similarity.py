@@ -1,4 +1,4 @@
-"""How near texts are: by the words of a question, and to another statement."""
+"""Similarity of texts: BM25 for a question, word overlap or cosine for statements."""
 
 from __future__ import annotations
 
@@ -15,125 +15,134 @@ from memory.models import Record, RecordStatus
 from memory.ports import ranker
 from memory.records.access import alive
 from memory.records.redaction import is_safe
-from memory.records.types import Alike
+from memory.records.types import SimilarRecord
 from memory.rules import tokenizer
 
-NEAR: Final = 0.85
+MIN_SIMILARITY: Final = 0.85
 NEIGHBOURS: Final = 500
-TOLD: Final = 5
+MAX_SIMILAR: Final = 5
 _ENDINGS: Final = ("ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
 _SATURATION, _LENGTH = 1.2, 0.75
-# Between texts that are searched as one; none of them holds it, and it is no space.
+# Separates texts that are searched as one; no text contains it.
 GAP: Final = "\x00"
 
 
 def stem(word: str) -> str:
-    """Return a word without its commonest English endings."""
+    """Return a word without a common English ending."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word
 
 
-def cut(text: str) -> list[str]:
+def stems(text: str) -> list[str]:
     """Return the stems of a text's words."""
     return [stem(word) for word in tokenizer.split(text)]
 
 
 # ── A question's words ───────────────────────────────────────────────────────
 def _ends(texts: Sequence[str]) -> list[int]:
-    """Return where each text ends in all of them as one."""
-    return list(accumulate(len(one) + 1 for one in texts))
+    """Return where each text ends in the concatenation."""
+    return list(accumulate(len(text) + 1 for text in texts))
 
 
-def _joined(texts: Sequence[str]) -> tuple[str, list[int]]:
-    """Return texts as one, as ``words.split`` sees them, and where each ends."""
-    whole = GAP.join(texts)
-    if whole.isascii():
-        return whole.lower(), _ends(texts)
-    lowered = [unicodedata.normalize("NFC", one).lower() for one in texts]
+def _concatenated(texts: Sequence[str]) -> tuple[str, list[int]]:
+    """Return the lower-case concatenation of texts, and where each ends."""
+    combined = GAP.join(texts)
+    if combined.isascii():
+        return combined.lower(), _ends(texts)
+    lowered = [unicodedata.normalize("NFC", text).lower() for text in texts]
     return GAP.join(lowered), _ends(lowered)
 
 
 def _holding(
-    query: str, texts: Sequence[str], joined: tuple[str, list[int]]
+    query: str, texts: Sequence[str], combined: tuple[str, list[int]]
 ) -> set[int]:
-    """Return the places of texts that hold a whole question, in any case."""
+    """Return the places of texts that contain the whole query, ignoring case."""
     if not query.strip():
         return set()
-    whole, ends = joined
-    if not whole.isascii():
-        folded = [one.casefold() for one in texts]
-        whole, ends = GAP.join(folded), _ends(folded)
+    text, ends = combined
+    if not text.isascii():
+        folded = [each_text.casefold() for each_text in texts]
+        text, ends = GAP.join(folded), _ends(folded)
     pattern = r"\s+".join(map(re.escape, query.casefold().split()))
-    found = re.finditer(pattern, whole)
-    return {bisect_right(ends, match.start()) for match in found}
+    matches = re.finditer(pattern, text)
+    return {bisect_right(ends, match.start()) for match in matches}
 
 
 def _bags(
-    joined: tuple[str, list[int]], asked: Sequence[str]
+    combined: tuple[str, list[int]], terms: Sequence[str]
 ) -> dict[int, dict[str, int]]:
-    """Return the place of each text with an asked stem → how often it has each.
+    """Return place → term → number of occurrences, for texts with any of the terms.
 
-    All texts are searched as one, which is far quicker than one after the other: a
-    word has a stem only when it begins with it, so few places are looked at.
+    All texts are searched as one, which is far faster than one after the other. A word
+    with a stem begins with it, so that few matches have to be checked.
     """
-    whole, ends = joined
-    found: dict[int, dict[str, int]] = {}
-    for term in asked:
-        known: dict[str, bool] = {}
-        for match in re.finditer(rf"{re.escape(term)}[^\W_]*", whole):
+    text, ends = combined
+    bags: dict[int, dict[str, int]] = {}
+    for term in terms:
+        has_stem: dict[str, bool] = {}
+        for match in re.finditer(rf"{re.escape(term)}[^\W_]*", text):
             start, word = match.start(), match[0]
-            if start and whole[start - 1].isalnum():
+            if start and text[start - 1].isalnum():
                 continue
-            if word not in known:
-                known[word] = stem(word) == term
-            if known[word]:
-                bag = found.setdefault(bisect_right(ends, start), {})
+            if word not in has_stem:
+                has_stem[word] = stem(word) == term
+            if has_stem[word]:
+                bag = bags.setdefault(bisect_right(ends, start), {})
                 bag[term] = bag.get(term, 0) + 1
-    return found
+    return bags
 
 
 def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]:
     """Return place → (weight, share of the question's words) of texts that have any.
 
-    The weight is BM25 within these texts alone: nothing of another scope shows in it.
-    A text that holds the whole question, in any case, has all its words.
+    The weight is BM25 within these texts alone: no other scope influences it. A text
+    that contains the whole query, ignoring case, has the share 1.
     """
-    asked = list(
-        dict.fromkeys(stem(w) for w in tokenizer.telling(tokenizer.split(query)))
+    terms = list(
+        dict.fromkeys(
+            stem(w) for w in tokenizer.without_stop_words(tokenizer.split(query))
+        )
     )
-    joined = _joined(texts)
-    bags, holding = _bags(joined, asked), _holding(query, texts, joined)
+    combined = _concatenated(texts)
+    bags, holding = _bags(combined, terms), _holding(query, texts, combined)
     spread = Counter(term for bag in bags.values() for term in bag)
-    rarity = {term: _rarity(many, len(texts)) for term, many in spread.items()}
+    rarity = {term: _rarity(count, len(texts)) for term, count in spread.items()}
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
-    found: dict[int, tuple[float, float]] = {}
-    # A question of another script is a piece of a text whose words we cannot cut.
-    every = not asked or not query.casefold().isascii()
-    nothing: dict[str, int] = {}
-    for place in bags.keys() | holding if every else bags:
-        bag = bags.get(place, nothing)
-        share = 1.0 if place in holding else len(bag) / len(asked)
+    scores: dict[int, tuple[float, float]] = {}
+    # Without terms, or in another script, texts that contain the query count too.
+    match_whole_query = not terms or not query.casefold().isascii()
+    no_terms: dict[str, int] = {}
+    for place in bags.keys() | holding if match_whole_query else bags:
+        bag = bags.get(place, no_terms)
+        share = 1.0 if place in holding else len(bag) / len(terms)
         length = _SATURATION * (1 - _LENGTH + _LENGTH * len(texts[place]) / mean)
         weight = 10.0 * (share == 1.0)
         for term, times in bag.items():
             weight += rarity[term] * times * (_SATURATION + 1) / (times + length)
-        found[place] = (weight, share)
-    return found
+        scores[place] = (weight, share)
+    return scores
 
 
 def _rarity(spread: int, size: int) -> float:
-    """Return what a term weighs that so many texts of all hold."""
+    """Return the BM25 weight of a term that ``spread`` of ``size`` texts contain."""
     return math.log(1 + (size - spread + 0.5) / (spread + 0.5))
 
 
-# ── The same thing twice ─────────────────────────────────────────────────────
-def overlap(one: str, other: str) -> float:
+# ── Similar records ──────────────────────────────────────────────────────────
+def overlap(first: str, second: str) -> float:
     """Return the share of words two texts have in common, 0..1."""
-    mine, theirs = Counter(tokenizer.split(one)), Counter(tokenizer.split(other))
-    total = mine.total() + theirs.total()
-    return 2 * (mine & theirs).total() / total if total else float(one == other)
+    first_words, second_words = (
+        Counter(tokenizer.split(first)),
+        Counter(tokenizer.split(second)),
+    )
+    total = first_words.total() + second_words.total()
+    return (
+        2 * (first_words & second_words).total() / total
+        if total
+        else float(first == second)
+    )
 
 
 def _neighbours(record: Record) -> list[Record]:
@@ -149,32 +158,32 @@ def _neighbours(record: Record) -> list[Record]:
     return list(rows.order_by("-updated_at", "id")[:NEIGHBOURS])
 
 
-def alike(record: Record) -> list[Alike]:
-    """Return what says nearly the same as a record in its own scope, nearest first.
+def similar_records(record: Record) -> list[SimilarRecord]:
+    """Return the records of the same scope with nearly the same content, nearest first.
 
-    By meaning where both have vectors, else by words; at most a handful.
+    By cosine where both have vectors, else by words; at most ``MAX_SIMILAR``.
     """
     rows = _neighbours(record)
     ids = [str(row.current_entry_id) for row in rows if row.current_entry_id]
-    near = ranker.ranker().cosines(
+    cosines = ranker.ranker().cosines(
         record.content, ids, workspace_id=record.workspace_id, as_question=False
     )
-    scores = _scores(record, rows, near or {})
-    told = [
-        Alike(row.id, row.content, round(min(1.0, score), 4))
+    scores = _scores(record, rows, cosines or {})
+    similar = [
+        SimilarRecord(row.id, row.content, round(min(1.0, score), 4))
         for row, score in zip(rows, scores, strict=True)
-        if score >= NEAR and is_safe(row)
+        if score >= MIN_SIMILARITY and is_safe(row)
     ]
-    told.sort(key=lambda one: (-one.similarity, one.record_id))
-    return told[:TOLD]
+    similar.sort(key=lambda record_: (-record_.similarity, record_.record_id))
+    return similar[:MAX_SIMILAR]
 
 
 def _scores(
-    record: Record, rows: Sequence[Record], near: Mapping[str, float]
+    record: Record, rows: Sequence[Record], cosines: Mapping[str, float]
 ) -> list[float]:
     return [
         max(
-            near.get(str(row.current_entry_id), 0.0),
+            cosines.get(str(row.current_entry_id), 0.0),
             overlap(record.content, row.content),
         )
         for row in rows

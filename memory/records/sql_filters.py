@@ -1,9 +1,9 @@
-"""A filter as conditions of the database: all that surely fails it is left behind.
+"""Translate a filter to SQL conditions that drop rows which surely fail it.
 
-The conditions are wide: what they let through is asked again by ``rules.filters``,
-which alone decides. So only what both databases compare alike is handed over: equality,
-lists of values, ranges of numbers and times. Texts in order (each database sorts its
-own way), what a text or a list contains, and negations are not.
+The conditions are wide: ``rules.filters`` tests the remaining rows again and decides.
+So only comparisons that both databases make alike are translated: equality, lists of
+values, ranges of numbers and times; not the order of texts (collations differ),
+containment, or negations.
 """
 
 from __future__ import annotations
@@ -25,36 +25,40 @@ from django.db.models.lookups import Exact, In, IsNull
 
 from memory.rules import entries, filters
 
-# What of a record is the same in all its versions.
-LASTING: Final = ("created_at", "session_id", "external_id")
-# A path of plain names; a number among them might be a place in a list.
+# Columns that are the same in all versions of a record.
+VERSION_INDEPENDENT: Final = ("created_at", "session_id", "external_id")
+# A path of plain names; a number could be an index of a list.
 _STEP: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-# Each database reads the digits of a fraction its own way: nearly equal goes through.
+# Databases parse fractions differently: nearly equal numbers pass.
 _NEARLY: Final = 1e-9
-_LEAST: Final = 1e-300
+_SMALLEST: Final = 1e-300
 _LARGEST: Final = 1e15
 
 
 def conditions(
     expression: Mapping[str, Any] | None, only: Collection[str] | None = None
 ) -> Q:
-    """Return what a row has to fulfil so that a filter may hold for it.
+    """Return a condition that every row fulfils for which the filter holds.
 
-    ``only`` are the columns that may be asked; any of them when it is None. Raises
-    Invalid ``bad_filter`` for what is no filter.
+    ``only`` are the columns to use; None for all. Raises Invalid ``bad_filter`` for an
+    invalid filter.
     """
     filters.read(expression)
-    found = None if expression is None else _wide(expression, only)
-    return Q() if found is None else found
+    condition = None if expression is None else _condition(expression, only)
+    return Q() if condition is None else condition
 
 
-def _wide(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None:
-    """Return a condition that holds wherever an expression does; None for always."""
+def _condition(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None:
+    """Return a condition that is true wherever the expression is; None for always."""
     if "and" in raw:
-        parts = [part for one in raw["and"] if (part := _wide(one, only)) is not None]
+        parts = [
+            part
+            for operand in raw["and"]
+            if (part := _condition(operand, only)) is not None
+        ]
         return _all(parts)
     if "or" in raw:
-        wide = [_wide(one, only) for one in raw["or"]]
+        wide = [_condition(operand, only) for operand in raw["or"]]
         parts = [part for part in wide if part is not None]
         return _any(parts) if len(parts) == len(wide) else None
     if "field" not in raw:
@@ -67,34 +71,34 @@ def _wide(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None:
 
 
 def _all(parts: list[Q]) -> Q | None:
-    found = Q()
+    result = Q()
     for part in parts:
-        found &= part
-    return found if parts else None
+        result &= part
+    return result if parts else None
 
 
 def _any(parts: list[Q]) -> Q:
-    found = parts[0]
+    result = parts[0]
     for part in parts[1:]:
-        found |= part
-    return found
+        result |= part
+    return result
 
 
 def _leaf(column: str, op: str, value: Any) -> Q | None:
     if not _is_plain(value):
         return None
     if column in filters.TIMES or column == "confidence":
-        return _measured(column, op, value)
+        return _number_condition(column, op, value)
     if column in filters.TEXTS:
-        return _worded(column, op, value)
+        return _text_condition(column, op, value)
     path = column.removeprefix(filters.METADATA).split(".")
     if not all(_STEP.fullmatch(step) for step in path):
         return None
-    return _kept(path, op, value)
+    return _metadata_condition(path, op, value)
 
 
 def _is_plain(value: object) -> bool:
-    """Whether every database can be asked for a value."""
+    """Whether both databases take a value."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     if isinstance(value, str):
@@ -105,7 +109,7 @@ def _is_plain(value: object) -> bool:
 
 
 # ── Columns ──────────────────────────────────────────────────────────────────
-def _measured(column: str, op: str, value: Any) -> Q | None:
+def _number_condition(column: str, op: str, value: Any) -> Q | None:
     """Return a condition on a number or a time of the row."""
     if op == "eq":
         return Q(**{column: value})
@@ -114,7 +118,7 @@ def _measured(column: str, op: str, value: Any) -> Q | None:
     return None
 
 
-def _worded(column: str, op: str, value: Any) -> Q | None:
+def _text_condition(column: str, op: str, value: Any) -> Q | None:
     """Return a condition on a text of the row; an empty one counts as absent."""
     if op == "eq":
         return Q(**{column: value})
@@ -127,36 +131,36 @@ def _worded(column: str, op: str, value: Any) -> Q | None:
 
 # ── Metadata ─────────────────────────────────────────────────────────────────
 def _at(path: list[str], kind: type[KeyTransform]) -> Expression:
-    """Return what stands at a path, as JSON or as text."""
-    found: Any = "metadata"
+    """Return the value at a path of the metadata, as JSON or as text."""
+    expression: Any = "metadata"
     for step in path[:-1]:
-        found = KeyTransform(step, found)
-    made: Expression = kind(path[-1], found)
-    return made
+        expression = KeyTransform(step, expression)
+    leaf: Expression = kind(path[-1], expression)
+    return leaf
 
 
 def _as_text(path: list[str]) -> Expression:
     return Cast(_at(path, KeyTextTransform), TextField())
 
 
-def _kept(path: list[str], op: str, value: Any) -> Q | None:
+def _metadata_condition(path: list[str], op: str, value: Any) -> Q | None:
     """Return a condition on a value of the metadata."""
     if op == "exists":
         return Q(IsNull(_as_text(path), False)) if value else None  # noqa: FBT003
     if op == "in":
         if isinstance(value[0], str):
             return Q(In(_as_text(path), value))
-        # A term for each would be more than a database takes; which, Python asks.
+        # A term for each could be too many for a database: the range, then Python.
         return _between(path, min(value), max(value))
     if isinstance(value, bool):
-        told = Exact(_as_text(path), Value("true" if value else "false"))
-        return Q(told) if op == "eq" else None
+        condition = Exact(_as_text(path), Value("true" if value else "false"))
+        return Q(condition) if op == "eq" else None
     if isinstance(value, str):
         return Q(Exact(_as_text(path), Value(value))) if op == "eq" else None
-    return _ranged(path, op, value)
+    return _range_condition(path, op, value)
 
 
-def _ranged(path: list[str], op: str, value: float) -> Q | None:
+def _range_condition(path: list[str], op: str, value: float) -> Q | None:
     bounds: dict[str, Callable[[], Q]] = {
         "eq": lambda: _between(path, value, value),
         "gt": lambda: _between(path, value, None),
@@ -169,14 +173,14 @@ def _ranged(path: list[str], op: str, value: float) -> Q | None:
 
 def _between(path: list[str], low: float | None, high: float | None) -> Q:
     """Return a condition on a number; a value of another kind may pass it."""
-    found = Q()
+    condition = Q()
     if low is not None:
-        least = low - abs(low) * _NEARLY - _LEAST
-        found &= Q(KeyTransformGte(_at(path, KeyTransform), _number(least)))
+        lower = low - abs(low) * _NEARLY - _SMALLEST
+        condition &= Q(KeyTransformGte(_at(path, KeyTransform), _number(lower)))
     if high is not None:
-        most = high + abs(high) * _NEARLY + _LEAST
-        found &= Q(KeyTransformLte(_at(path, KeyTransform), _number(most)))
-    return found
+        upper = high + abs(high) * _NEARLY + _SMALLEST
+        condition &= Q(KeyTransformLte(_at(path, KeyTransform), _number(upper)))
+    return condition
 
 
 def _number(value: float) -> Value:

@@ -1,4 +1,4 @@
-"""What callers of the records hand in and get back."""
+"""Parameters and results of the records service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory.rules.scopes import Scope
 
 
 class Provenance(StrEnum):
-    """Who put a record there. The door decides, whatever a payload says."""
+    """Who wrote a record. The way in decides it, never the payload."""
 
     USER_REQUESTED = "user_requested"
     AGENT_EXTRACTED = "agent_extracted"
@@ -54,8 +54,8 @@ KEEP: Final = Keep.KEEP
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
-    """A record that says nearly the same as one just saved; similarity is 0..1."""
+class SimilarRecord:
+    """A record with nearly the same content as a saved one; similarity is 0..1."""
 
     record_id: str
     content: str
@@ -64,22 +64,22 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What became of a draft, and what says nearly the same already."""
+    """The saved record, what saving did, and similar existing records."""
 
     record: Record
     action: Action
-    alike: list[Alike] = field(default_factory=list)
+    alike: list[SimilarRecord] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which records; every field narrows, and what is empty does not.
+class Criteria:
+    """Criteria for records; every field narrows the result, an empty one does not.
 
-    ``owner`` is whose: an agent reaches its own and its crew's shared records, and
-    names itself; for a person None is the workspace, and ``crew_id`` and ``agent_id``
-    pick among it. ``under`` is a namespace or what begins with it and a full stop.
-    ``filter`` is an expression as in ``memory.rules.filters``. ``as_of`` asks for what
-    held then. ``expired`` None is both kinds; only people see what has expired.
+    ``owner``: an agent passes itself and gets its own and its crew's shared records;
+    for a person None is the workspace, narrowed by ``crew_id`` and ``agent_id``.
+    ``under`` is a namespace, with those that begin with it and a full stop.
+    ``filter`` is an expression as in ``memory.rules.filters``. ``as_of`` selects the
+    versions of that time. ``expired`` None is both; only people get expired records.
     """
 
     owner: Owner | None = None
@@ -102,7 +102,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. It may be short while a cursor is left, when a filter is sparse."""
+    """One page; with a sparse filter it may be short although there is a cursor."""
 
     rows: list[Record]
     next_cursor: str | None
@@ -110,7 +110,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that answers a question.
+    """A hit of a search.
 
     ``score`` is the fused rank in 0..1, of one answer alone; ``similarity`` the cosine,
     None without a vector; ``relevance`` the better of the cosine and the share of the
@@ -124,8 +124,8 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An answer, best first. ``withheld`` hits are what no model may see."""
+class SearchResult:
+    """A search result, best first; ``withheld`` is the number of unsafe hits."""
 
     hits: list[Hit]
     withheld: int = 0
@@ -134,7 +134,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One step of a record's history; ``author`` is an id, of whom its type says."""
+    """One version of a record; ``author`` is an id, ``author_type`` says of what."""
 
     id: str
     number: int
@@ -156,7 +156,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amendment:
-    """What to change of a record; what is None, or KEEP, stays."""
+    """Changes to a record; None or KEEP leaves a field as it is."""
 
     content: str | Callable[[str], str] | None = None
     metadata: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""What a record said before: its versions, and any record as it was at a moment."""
+"""Former versions of records, and records as of a moment."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from memory.models import (
     User,
 )
 from memory.records import sql_filters
-from memory.records.access import alive, owner_for, reach, standing
-from memory.records.chain import SPEAKS
+from memory.records.access import alive, in_scope, owner_for, reach
+from memory.records.chain import CONTENT_EVENTS
 from memory.records.redaction import may_show
-from memory.records.types import Version, Wanted
+from memory.records.types import Criteria, Version
 from memory.rules import errors
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
@@ -36,16 +36,16 @@ def _words(entry: JournalEntry) -> str:
 
 
 def _facts(link: RecordEntry, record: Record) -> dict[str, Any]:
-    """Return a version's facts; one from before they were kept has the record's."""
+    """Return a version's fields; old versions without them in refs use the record's."""
     refs = link.entry.refs
     due = parse_datetime(refs["expires_at"]) if refs.get("expires_at") else None
-    told = "confidence" in refs
+    has_facts = "confidence" in refs
     return {
         "kind": refs.get("kind", record.kind),
         "provenance": refs.get("provenance", record.provenance),
-        "confidence": refs["confidence"] if told else record.confidence,
-        "metadata": refs.get("metadata", {}) if told else record.metadata,
-        "expires_at": due if told else record.expires_at,
+        "confidence": refs["confidence"] if has_facts else record.confidence,
+        "metadata": refs.get("metadata", {}) if has_facts else record.metadata,
+        "expires_at": due if has_facts else record.expires_at,
     }
 
 
@@ -76,40 +76,39 @@ def _is_withheld(entry: JournalEntry) -> bool:
 
 
 def _blank(version: Version) -> Version:
-    """Return a version of which only that it was is told."""
+    """Return a version without content, metadata and reason."""
     return replace(version, content="", metadata={}, reason="")
 
 
 def versions(record: Record) -> list[Version]:
-    """Return a record's versions, oldest first; an end repeats what ended.
+    """Return a record's versions, oldest first; an end repeats the content that ended.
 
-    A version whose entry is erased, or restricted by law, has no words. These are for
-    people: what an agent may read is ``history``.
+    A version whose entry is erased or restricted has no content. For people: agents use
+    ``history``.
     """
     links = RecordEntry.objects.filter(
         workspace_id=record.workspace_id, record=record
     ).select_related("entry")
-    made: list[Version] = []
-    text, silenced = "", False
+    result: list[Version] = []
+    text, is_blank = "", False
     for link in links.order_by("version"):
-        withheld = _is_withheld(link.entry)
-        if link.event in SPEAKS or link.event is None:
-            text, silenced = _words(link.entry), withheld
-        one = _version(link, record, text)
-        if withheld:
-            one = _blank(one)
-        elif silenced:
-            # Why it ended is the end's own to tell.
-            one = replace(_blank(one), reason=one.reason)
-        made.append(one)
-    return made
+        is_withheld = _is_withheld(link.entry)
+        if link.event in CONTENT_EVENTS or link.event is None:
+            text, is_blank = _words(link.entry), is_withheld
+        version = _version(link, record, text)
+        if is_withheld:
+            version = _blank(version)
+        elif is_blank:
+            # The reason is the end's own and is shown.
+            version = replace(_blank(version), reason=version.reason)
+        result.append(version)
+    return result
 
 
 def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
     """Return the versions of a record that is current or superseded.
 
-    For an agent an expired record is NotFound, and a version that the scanner would
-    hold today has no words.
+    For an agent an expired record is NotFound, and an unsafe version has no content.
     """
     if owner is None and by.is_agent:
         owner = owner_for(by)
@@ -119,44 +118,50 @@ def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
     record = rows.filter(pk=record_id).first()
     if record is None:
         raise errors.NotFound
-    told = versions(record)
+    shown_versions = versions(record)
     if by.is_agent:
-        return [v if may_show(record, v.content) else _blank(v) for v in told]
-    return told
+        return [v if may_show(record, v.content) else _blank(v) for v in shown_versions]
+    return shown_versions
 
 
-def authors(found: Sequence[Version], *, by: Actor) -> dict[str, str]:
-    """Return entry id → who wrote a version, as people read it.
+def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:
+    """Return entry id → the author of a version, for display.
 
     A person who is no longer a member is not named.
     """
-    ids = {one.author for one in found}
+    ids = {version.author for version in versions_}
     agents = Agent.objects.filter(workspace_id=by.workspace_id, pk__in=ids)
     people = User.objects.filter(
         memberships__workspace_id=by.workspace_id, pk__in=ids
     ).values_list("pk", "email")
-    known = {**dict(agents.values_list("pk", "slug")), **dict(people)}
-    left = {ActorType.USER.value: "a former member"}
+    names = {**dict(agents.values_list("pk", "slug")), **dict(people)}
+    fallback = {ActorType.USER.value: "a former member"}
     return {
-        one.entry_id: known.get(one.author, left.get(one.author_type, one.author))
-        for one in found
+        version.entry_id: names.get(
+            version.author, fallback.get(version.author_type, version.author)
+        )
+        for version in versions_
     }
 
 
-# ── Then ─────────────────────────────────────────────────────────────────────
-def links_at(wanted: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordEntry]:
-    """Return the links of the versions that held at a moment, of what is wanted.
+# ── As of a moment ───────────────────────────────────────────────────────────
+def links_at(
+    criteria: Criteria, moment: datetime, *, by: Actor
+) -> QuerySet[RecordEntry]:
+    """Return the links of the versions that were current at a moment.
 
-    What was forgotten since has no words left, and does not come back here either.
+    Records forgotten since are left out: their content is erased.
     """
-    rows = standing(wanted, by=by).exclude(status=RecordStatus.FORGOTTEN)
-    if wanted.filter is not None:
-        rows = rows.filter(sql_filters.conditions(wanted.filter, sql_filters.LASTING))
+    rows = in_scope(criteria, by=by).exclude(status=RecordStatus.FORGOTTEN)
+    if criteria.filter is not None:
+        rows = rows.filter(
+            sql_filters.conditions(criteria.filter, sql_filters.VERSION_INDEPENDENT)
+        )
     links = RecordEntry.objects.filter(
         Q(valid_to=None) | Q(valid_to__gt=moment),
         workspace_id=by.workspace_id,
         record__in=rows.values("pk"),
-        event__in=SPEAKS,
+        event__in=CONTENT_EVENTS,
         valid_from__lte=moment,
         entry__erased_at=None,
         entry__restricted_at=None,
@@ -164,26 +169,26 @@ def links_at(wanted: Wanted, moment: datetime, *, by: Actor) -> QuerySet[RecordE
     return links.select_related("entry", "record__crew__workspace", "record__agent")
 
 
-def at(link: RecordEntry) -> Record:
-    """Return a record as a version of it was: a copy that is never saved."""
-    then = copy.copy(link.record)
-    then.content, then.version = _words(link.entry), link.version
+def record_at(link: RecordEntry) -> Record:
+    """Return a record as it was in a version: a copy that is never saved."""
+    version = copy.copy(link.record)
+    version.content, version.version = _words(link.entry), link.version
     for name, value in _facts(link, link.record).items():
-        setattr(then, name, value)
-    then.updated_at, then.status = link.entry.ts, RecordStatus.CURRENT
-    then.superseded_by = None
-    then.current_entry = link.entry
-    return then
+        setattr(version, name, value)
+    version.updated_at, version.status = link.entry.ts, RecordStatus.CURRENT
+    version.superseded_by = None
+    version.current_entry = link.entry
+    return version
 
 
-def held(then: Record, wanted: Wanted, moment: datetime) -> bool:
-    """Whether a record as it was then is wanted, by the facts of then."""
-    if then.expires_at is not None and then.expires_at <= moment:
+def is_match(record: Record, criteria: Criteria, moment: datetime) -> bool:
+    """Whether a record as of a moment matches, by its fields of that time."""
+    if record.expires_at is not None and record.expires_at <= moment:
         return False
-    if wanted.kinds and then.kind not in wanted.kinds:
+    if criteria.kinds and record.kind not in criteria.kinds:
         return False
-    if wanted.provenances and then.provenance not in wanted.provenances:
+    if criteria.provenances and record.provenance not in criteria.provenances:
         return False
-    if wanted.text and wanted.text.casefold() not in then.content.casefold():
+    if criteria.text and criteria.text.casefold() not in record.content.casefold():
         return False
-    return then.confidence >= wanted.min_confidence
+    return record.confidence >= criteria.min_confidence

@@ -1,8 +1,8 @@
-"""Writing records: permit, shape, scan, then one transaction with the journal.
+"""Write records: permit, validate, scan, then one transaction with the journal.
 
-What the scanner holds waits in the same quarantine as a file does; a person's release
-saves it. The gate stands outside every transaction: what it holds must outlive its
-refusal.
+A draft that the scanner holds is in the same quarantine as held files; a person's
+release saves it. The gate runs outside any transaction: the held case must be stored
+although the write is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRIES: Final = 50
 
 # ── New records ──────────────────────────────────────────────────────────────
 def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
-    """Judge a draft and return it as it may be kept, perhaps redacted.
+    """Check and scan a draft; return it as it may be saved, perhaps redacted.
 
     Raises Forbidden, Invalid, TooLarge, Held or Refused. Not inside a transaction.
     """
@@ -37,54 +37,54 @@ def prepare(draft: Draft, *, provenance: str, by: Actor) -> Draft:
 
 
 def insert(draft: Draft, *, provenance: str, by: Actor) -> Record:
-    """Save a draft that was judged already, by the gate or by a person."""
+    """Save a draft that the gate or a person has approved."""
     permit(draft.owner, by.workspace_id, by)
     drafts.check(draft)
-    record = rows.fresh(draft, provenance, by)
+    record = rows.new_row(draft, provenance, by)
     with transaction.atomic():
         rows.store([record], [draft], by)
     return record
 
 
 def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
-    """Save a prepared draft; a known external id makes it that record's next version.
+    """Save a prepared draft; with a known external id as that record's next version.
 
-    May run inside the caller's own transaction, after ``prepare`` outside of it.
+    May run inside the caller's transaction, after ``prepare`` outside of it.
     """
     for _ in range(TRIES):
-        found = rows.named([draft], by).get(rows.name_of(draft))
-        if found is None:
+        existing = rows.current_by_name([draft], by).get(rows.name_of(draft))
+        if existing is None:
             try:
                 return insert(draft, provenance=provenance, by=by), Action.CREATED
             except IntegrityError:
-                # Somebody else saved the same external id first: theirs goes on.
+                # Another writer saved the same external id first: revise that record.
                 if not draft.external_id:
                     raise
                 continue
-        if rows.says(found, draft):
-            return found, Action.UNCHANGED
-        done = replace_content(
-            found, draft, expected=found.version, provenance=provenance, by=by
+        if rows.is_same(existing, draft):
+            return existing, Action.UNCHANGED
+        updated = replace_content(
+            existing, draft, expected=existing.version, provenance=provenance, by=by
         )
-        if done is not None:
-            return done, Action.UPDATED
+        if updated is not None:
+            return updated, Action.UPDATED
     raise busy()
 
 
 def busy() -> errors.Conflict:
-    """Return what is told when others keep changing the same record."""
+    """Return the error for a record that others keep changing."""
     return errors.Conflict("The record keeps changing; try again.", code="busy_record")
 
 
 def save(draft: Draft, *, provenance: str, by: Actor) -> Saved:
     """Save a record; it is committed and searchable when this returns.
 
-    Raises Forbidden, Invalid, TooLarge, Held or Refused; then nothing was saved. What
-    says nearly the same already is told, and never in the way.
+    Raises Forbidden, Invalid, TooLarge, Held or Refused; then nothing was saved.
+    Similar records are reported, and do not prevent saving.
     """
-    judged = prepare(draft, provenance=provenance, by=by)
-    record, action = keep(judged, provenance=provenance, by=by)
-    return Saved(record, action, similarity.alike(record))
+    prepared = prepare(draft, provenance=provenance, by=by)
+    record, action = keep(prepared, provenance=provenance, by=by)
+    return Saved(record, action, similarity.similar_records(record))
 
 
 # ── Next versions ────────────────────────────────────────────────────────────
@@ -114,7 +114,7 @@ def replace_content(
     reason: str = "",
     by: Actor,
 ) -> Record | None:
-    """Make a judged draft the next version; None when the record moved on meanwhile."""
+    """Save an approved draft as the next version; None for another present version."""
     permit(owner_of(record), record.workspace_id, by)
     drafts.check(draft)
     with transaction.atomic():
@@ -124,7 +124,7 @@ def replace_content(
             raise errors.NotFound
         if live.version != expected:
             return None
-        people = chain.people_in(live, draft)
+        people = chain.version_subjects(live, draft)
         live.version += 1
         rows.fill(live, draft, provenance or live.provenance)
         live.current_entry = chain.extend(
@@ -136,34 +136,34 @@ def replace_content(
     return live
 
 
-def _amended(record: Record, wanted: Amendment) -> Draft:
+def _amended(record: Record, amendment: Amendment) -> Draft:
     """Return the draft of a record's next version."""
-    new = wanted.content
+    new = amendment.content
     content = new(record.content) if callable(new) else new
     draft = draft_of(record, record.content if content is None else content)
-    chosen = {
+    changes = {
         name: value
         for name in ("metadata", "confidence", "kind")
-        if (value := getattr(wanted, name)) is not None
+        if (value := getattr(amendment, name)) is not None
     }
-    if wanted.expires_at is not KEEP:
-        chosen["expires_at"] = wanted.expires_at
-    return replace(draft, subjects=wanted.subjects, **chosen)
+    if amendment.expires_at is not KEEP:
+        changes["expires_at"] = amendment.expires_at
+    return replace(draft, subjects=amendment.subjects, **changes)
 
 
 def amend(
     record: Record,
-    wanted: Amendment,
+    amendment: Amendment,
     *,
     provenance: str,
     expected: int | None = None,
     reason: str = "",
     by: Actor,
 ) -> Record:
-    """Change a record; many at once each see what the one before left.
+    """Change a record; simultaneous changes are applied one after the other.
 
-    With ``expected`` only that version is changed: Conflict ``stale_version``. A change
-    of nothing makes no version.
+    With ``expected`` another present version raises Conflict ``stale_version``. Without
+    a difference no version is made.
     """
     for _ in range(TRIES):
         live = reach(None if not by.is_agent else owner_of(record), by=by)
@@ -176,18 +176,18 @@ def amend(
                 code="stale_version",
                 version=row.version,
             )
-        draft = _amended(row, wanted)
+        draft = _amended(row, amendment)
         permit(draft.owner, row.workspace_id, by)
         drafts.check(draft)
-        if rows.says(row, draft):
+        if rows.is_same(row, draft):
             return row
         draft = drafts.gate(draft, row.id, source=provenance, by=by)
-        done = replace_content(
+        updated = replace_content(
             row, draft, expected=row.version, provenance=provenance, reason=reason,
             by=by,
         )  # fmt: skip
-        if done is not None:
-            return done
+        if updated is not None:
+            return updated
     raise busy()
 
 
@@ -199,12 +199,12 @@ def revise(
     subjects: tuple[str, ...] = (),
     by: Actor,
 ) -> Record:
-    """Change a record's content by a function of what it holds."""
-    wanted = Amendment(content=change, subjects=subjects)
-    return amend(record, wanted, provenance=provenance, by=by)
+    """Change a record's content by a function of the present content."""
+    amendment = Amendment(content=change, subjects=subjects)
+    return amend(record, amendment, provenance=provenance, by=by)
 
 
-# ── One for many ─────────────────────────────────────────────────────────────
+# ── Superseding ──────────────────────────────────────────────────────────────
 def supersede(
     sources: Sequence[Record],
     draft: Draft,
@@ -213,14 +213,14 @@ def supersede(
     reason: str = "",
     by: Actor,
 ) -> Saved:
-    """Save a record that takes the place of others; they stay, out of every answer."""
+    """Save a record that supersedes others; they stay, hidden from every answer."""
     if not sources:
         raise errors.Invalid("Name the records to supersede.", code="no_sources")
     for source in sources:
         permit(owner_of(source), source.workspace_id, by)
-    judged = prepare(draft, provenance=provenance, by=by)
+    prepared = prepare(draft, provenance=provenance, by=by)
     with transaction.atomic():
-        new = rows.fresh(judged, provenance, by)
+        new = rows.new_row(prepared, provenance, by)
         ids = sorted({source.id for source in sources})
         locked = Record.objects.select_for_update().filter(
             workspace_id=by.workspace_id, pk__in=ids, status=RecordStatus.CURRENT
@@ -232,13 +232,13 @@ def supersede(
             )
         for row in live:
             _end(row, new.id, reason, by)
-        rows.store([new], [judged], by, reason)
+        rows.store([new], [prepared], by, reason)
         Record.objects.filter(pk__in=ids).update(superseded_by=new)
-    return Saved(new, Action.CREATED, similarity.alike(new))
+    return Saved(new, Action.CREATED, similarity.similar_records(new))
 
 
 def _end(row: Record, by_id: str, reason: str, by: Actor) -> None:
-    """Mark a record as superseded, in the chain and in its row."""
+    """Mark a record as superseded, in the journal and in its row."""
     row.version += 1
     row.status, row.updated_at = RecordStatus.SUPERSEDED, timezone.now()
     row.current_entry = chain.extend(

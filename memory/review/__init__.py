@@ -1,1 +1,1 @@
-"""What a person does with held text: the queue, the detail, the decision."""
+"""Review of held text: the queue, the detail, the decision."""

@@ -1,7 +1,8 @@
-"""What a person decides about a held text: release, redact, discard, block, undo.
+"""Decisions about a held text: release, redact, discard, block its source, undo.
 
-A decision names the version of the case it was made on; the second of two reviewers
-gets a conflict that says who decided. Every view, claim and decision is journaled.
+A decision names the version of the case that it was made on; the second of two
+reviewers gets a conflict that names the first. Every view, claim and decision is
+recorded in the journal.
 """
 
 from __future__ import annotations
@@ -46,15 +47,15 @@ STATES: Final = {
 }
 
 
-class AlreadyDecided(errors.HouseError):
-    """Somebody else was faster; ``decided_by`` and ``version`` tell who and where."""
+class AlreadyDecided(errors.AppError):
+    """The case changed meanwhile; ``decided_by`` and ``version`` are current."""
 
     code, status, title = "already_decided", 409, "Already decided"
     sentence = "{decided_by} changed this case in the meantime; it is {state} now."
 
 
-class NotSeen(errors.HouseError):
-    """The reviewer looked at something else than what would be released."""
+class NotSeen(errors.AppError):
+    """The preview that the reviewer read is not what would be released."""
 
     code, status, title = "not_seen", 409, "Not what you saw"
     sentence = (
@@ -64,16 +65,16 @@ class NotSeen(errors.HouseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """What a reviewer chose to take out, and the digest of the rest they saw."""
+class RedactionChoice:
+    """The spans to take out, and the digest of the remaining text the reviewer read."""
 
     redactions: Sequence[tuple[int, int]] = ()
-    seen: str = ""
+    preview_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkItem:
-    """What became of one case in a bulk decision."""
+    """The result for one case in a bulk decision."""
 
     id: str
     ok: bool
@@ -82,36 +83,36 @@ class BulkItem:
     detail: str | None = None
 
 
-def _check(held: HeldFile, version: int, reason: str, by: Actor) -> None:
-    by.require("quarantine.decide", held.workspace_id)
+def _check(case: HeldFile, version: int, reason: str, by: Actor) -> None:
+    by.require("quarantine.decide", case.workspace_id)
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
     if len(reason) > REASON_CHARS:
         raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
-    if held.version != version or held.state != HeldState.HELD:
+    if case.version != version or case.state != HeldState.HELD:
         raise AlreadyDecided(
-            decided_by=held.decided_by or held.claimed_by or "Somebody",
-            state=held.state,
-            version=held.version,
+            decided_by=case.decided_by or case.claimed_by or "Somebody",
+            state=case.state,
+            version=case.version,
         )
 
 
-def _locked(held: HeldFile) -> HeldFile:
+def _locked(case: HeldFile) -> HeldFile:
     rows = HeldFile.objects.select_for_update(of=("self",))
-    return rows.select_related("crew__workspace", "agent").get(pk=held.pk)
+    return rows.select_related("crew__workspace", "agent").get(pk=case.pk)
 
 
-def view(held: HeldFile, *, by: Actor) -> None:
-    """Note that a person read a held text."""
-    by.require("quarantine.read", held.workspace_id)
-    quarantine.record("memory.held_viewed", held, by)
+def view(case: HeldFile, *, by: Actor) -> None:
+    """Record in the journal that a person read a held text."""
+    by.require("quarantine.read", case.workspace_id)
+    quarantine.record("memory.held_viewed", case, by)
 
 
-def claim(held: HeldFile, *, by: Actor) -> HeldFile:
-    """Say that this person works on the case; claiming one's own again is nothing."""
-    by.require("quarantine.decide", held.workspace_id)
+def claim(case: HeldFile, *, by: Actor) -> HeldFile:
+    """Mark the case as being worked on by this person; claiming it again is allowed."""
+    by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
-        live = _locked(held)
+        live = _locked(case)
         if live.claimed_by and live.claimed_by != by.label:
             raise AlreadyDecided(
                 decided_by=live.claimed_by, state="claimed", version=live.version
@@ -123,32 +124,34 @@ def claim(held: HeldFile, *, by: Actor) -> HeldFile:
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
-def decide(  # noqa: PLR0913  (what was chosen and what was seen are two things)
-    held: HeldFile,
+def decide(  # noqa: PLR0913  (spans and digest are independent)
+    case: HeldFile,
     decision: Decision,
     *,
     version: int,
     reason: str,
     by: Actor,
     redactions: Sequence[tuple[int, int]] = (),
-    seen: str = "",
+    preview_sha256: str = "",
 ) -> HeldFile:
     """Carry out a decision. ``redactions`` are (start, end) spans of the original text.
 
     A redaction takes out the sentences and lines that its spans touch, and is refused
-    unless the rest is clean. ``seen`` is the digest of the rest that the reviewer
-    looked at; with another one nothing is released.
+    unless the remaining text is clean. ``preview_sha256`` is the digest of the
+    remaining text that the reviewer read; when it differs, nothing is released.
 
-    The case changes, the file is written and the journal told in one transaction; the
-    write may still refuse (the file grew to its cap, say), and then nothing happened.
+    The case, the file and the journal change in one transaction. The write may still be
+    refused (for example because the file reached its cap), and then nothing changes.
     """
     with transaction.atomic():
-        live = _locked(held)
+        live = _locked(case)
         _check(live, version, reason, by)
-        done = _act(live, decision, reason, Chosen(redactions, seen), by)
+        outcome = _act(
+            live, decision, reason, RedactionChoice(redactions, preview_sha256), by
+        )
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
-        live.decided_at, live.outcome = timezone.now(), done
+        live.decided_at, live.outcome = timezone.now(), outcome
         live.version += 1
         live.save()
         quarantine.record(
@@ -162,98 +165,100 @@ def decide(  # noqa: PLR0913  (what was chosen and what was seen are two things)
 
 
 def _act(
-    held: HeldFile,
+    case: HeldFile,
     decision: Decision,
     reason: str,
-    chosen: Chosen,
+    choice: RedactionChoice,
     by: Actor,
 ) -> dict[str, Any]:
-    """Do what a decision means; return what undoing it needs."""
+    """Carry out a decision; return what undoing it needs."""
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
-        text = preview.text_of(held)
-        done = _release(held, text, reason, by)
+        text = preview.text_of(case)
+        outcome = _release(case, text, reason, by)
         if decision is Decision.RELEASE_AND_ALLOW:
-            _clear(held, text, by)
-        return done
+            _clear(case, text, by)
+        return outcome
     if decision is Decision.REDACT:
-        left = preview.remainder(held, chosen.redactions)
-        left.require_clean()
-        if chosen.seen not in ("", left.sha256):
+        remainder = preview.remainder(case, choice.redactions)
+        remainder.require_clean()
+        if choice.preview_sha256 not in ("", remainder.sha256):
             raise NotSeen
-        return _release(held, left.text, reason, by) | {"spans": preview.edges(left)}
+        return _release(case, remainder.text, reason, by) | {
+            "spans": preview.edges(remainder)
+        }
     KnownAttack.objects.get_or_create(
-        workspace_id=held.workspace_id,
-        held=held,
-        defaults={"signature": held.signature, "confirmed_by": by.label},
+        workspace_id=case.workspace_id,
+        held=case,
+        defaults={"signature": case.signature, "confirmed_by": by.label},
     )
     if decision is Decision.BLOCK_SOURCE:
         BlockedSource.objects.create(
-            workspace_id=held.workspace_id,
-            agent=held.agent,
-            source=held.source,
-            held=held,
+            workspace_id=case.workspace_id,
+            agent=case.agent,
+            source=case.source,
+            held=case,
             blocked_by=by.label,
         )
     return {}
 
 
-def _clear(held: HeldFile, text: str, by: Actor) -> None:
-    """Let the released text pass from now on, and no other."""
+def _clear(case: HeldFile, text: str, by: Actor) -> None:
+    """Let exactly this text pass from now on."""
     Clearance.objects.get_or_create(
-        workspace_id=held.workspace_id,
+        workspace_id=case.workspace_id,
         fingerprint=scanner.fingerprint(text),
-        defaults={"held": held, "cleared_by": by.label},
+        defaults={"held": case, "cleared_by": by.label},
     )
 
 
-def _release(held: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
-    """Put a text where it was meant to go; return what undoing that needs."""
-    releaser = quarantine.RELEASERS.get(held.tier)
+def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
+    """Write a text to its intended place; return what undoing that needs."""
+    releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
-        return releaser.release(held, text, reason=reason, by=by)
-    request = preview.request(held, text, f"{held.id} released by {by.label}: {reason}")
+        return releaser.release(case, text, reason=reason, by=by)
+    request = preview.request(case, text, f"{case.id} released by {by.label}: {reason}")
     return {"version_id": writer.write_released(request, by=by).version.id}
 
 
 # ── Undoing ──────────────────────────────────────────────────────────────────
-def undo(held: HeldFile, *, by: Actor) -> HeldFile:
-    """Put a case back to held, within thirty days.
+def undo(case: HeldFile, *, by: Actor) -> HeldFile:
+    """Put a decided case back to held, within thirty days.
 
-    What a release wrote is taken back by restoring the version before it, unless the
-    file was written since: then Conflict says so, and a person restores by hand.
+    What a release wrote is undone by restoring the version before it. When the file was
+    written since, Conflict is raised, and a person has to restore it.
     """
-    by.require("quarantine.decide", held.workspace_id)
+    by.require("quarantine.decide", case.workspace_id)
     with transaction.atomic():
-        live = _locked(held)
+        live = _locked(case)
         if live.state == HeldState.HELD or live.decided_at is None:
             raise errors.Conflict("The case is not decided.", code="not_decided")
         if timezone.now() - live.decided_at > timedelta(days=UNDO_DAYS):
             detail = f"A decision can be undone for {UNDO_DAYS} days."
             raise errors.Conflict(detail, code="too_late")
         _take_back(live, by)
-        told = {"decision": live.decision, "was": live.state}
+        details = {"decision": live.decision, "was": live.state}
         live.state, live.decision, live.reason = HeldState.HELD, "", ""
         live.decided_by, live.decided_at, live.outcome = "", None, {}
         live.version += 1
         live.save()
-        quarantine.record("memory.held_undone", live, by, **told)
+        quarantine.record("memory.held_undone", live, by, **details)
     return live
 
 
-def _take_back(held: HeldFile, by: Actor) -> None:
-    held.clearances.all().delete()
-    held.blocks.all().delete()
-    held.known_as.all().delete()
-    releaser = quarantine.RELEASERS.get(held.tier)
+def _take_back(case: HeldFile, by: Actor) -> None:
+    case.clearances.all().delete()
+    case.blocks.all().delete()
+    case.known_as.all().delete()
+    releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
-        if held.state in (HeldState.RELEASED, HeldState.REDACTED):
-            releaser.take_back(held, by=by)
+        if case.state in (HeldState.RELEASED, HeldState.REDACTED):
+            releaser.take_back(case, by=by)
         return
-    version_id = held.outcome.get("version_id")
+    version_id = case.outcome.get("version_id")
     if not version_id:
         return
-    place = Place(tiers.Tier(held.tier), held.key)
-    owner = preview.owner_of(held).of(place)
+    place = Place(tiers.Tier(case.tier), case.key)
+    owner = preview.owner_of(case).of(place)
     writer.take_back(owner, place, version_id, by=by)
 
 
@@ -261,17 +266,17 @@ def _take_back(held: HeldFile, by: Actor) -> None:
 def decide_many(
     cases: Sequence[HeldFile], decision: Decision, *, reason: str, by: Actor
 ) -> list[BulkItem]:
-    """Decide several cases alike; each stands for itself, the report names each."""
+    """Apply one decision to several cases, each by itself; return a result for each."""
     report = []
-    for held in cases:
+    for case in cases:
         try:
-            done = decide(held, decision, version=held.version, reason=reason, by=by)
-        except errors.HouseError as error:
+            decided = decide(case, decision, version=case.version, reason=reason, by=by)
+        except errors.AppError as error:
             report.append(
                 BulkItem(
-                    held.id, ok=False, code=error.problem_code, detail=error.detail
+                    case.id, ok=False, code=error.problem_code, detail=error.detail
                 )
             )
         else:
-            report.append(BulkItem(held.id, ok=True, state=done.state))
+            report.append(BulkItem(case.id, ok=True, state=decided.state))
     return report

@@ -1,4 +1,4 @@
-"""Everything a reviewer reads about one held text, gathered before it is drawn."""
+"""Everything that the page shows a reviewer about one held text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from memory.scanner import scoring
 HIGH: Final = 0.9
 MEDIUM: Final = 0.6
 TITLE: Final = 80
-# A plain finding names a case when it weighs this share of the heaviest one.
+# A finding in plain text names a case when it has this share of the heaviest weight.
 PLAIN: Final = 0.7
 TERMS: Final = 6
 CANDIDATES: Final = 14
@@ -47,22 +47,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that would have found the text, and how many other pieces hold it."""
+    """A search word that finds the text, and how many other chunks contain it."""
 
     words: str
-    others: int
+    other_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Dossier:
-    """One case in full. ``threshold`` is the score from which its source is held."""
+class CaseDetail:
+    """One case in full; texts of its source are held from the score ``threshold``."""
 
     line: Line
     text: Marked
     threshold: float
     diff: list[DiffLine]
     redacted: Redaction | None
-    chosen: frozenset[tuple[int, int]]
+    selected_spans: frozenset[tuple[int, int]]
     headings: list[str]
     searches: list[Search]
     alike: list[HeldFile]
@@ -71,23 +71,22 @@ class Dossier:
     writes: str
 
     @property
-    def held(self) -> HeldFile:
-        """The case itself."""
+    def held_file(self) -> HeldFile:
         return self.line.held
 
     @property
-    def ticked(self) -> frozenset[int]:
-        """The numbers of the findings to be cut; at first it is every one."""
+    def selected_notes(self) -> frozenset[int]:
+        """The numbers of the findings to redact; all without a selection."""
         return frozenset(
             note.number
             for note in self.text.notes
-            if not self.chosen or (note.start, note.end) in self.chosen
+            if not self.selected_spans or (note.start, note.end) in self.selected_spans
         )
 
     @property
     def is_open(self) -> bool:
-        """Whether it waits for a decision."""
-        return self.held.state == HeldState.HELD
+        """Whether the case waits for a decision."""
+        return self.held_file.state == HeldState.HELD
 
 
 def level(risk: float) -> tuple[str, str]:
@@ -97,32 +96,32 @@ def level(risk: float) -> tuple[str, str]:
     return ("medium", "yellow") if risk >= MEDIUM else ("low", "")
 
 
-def title(told: list[Note]) -> str:
-    """Return what the heaviest finding says, in the words of the rule."""
-    if not told:
+def title(notes: list[Note]) -> str:
+    """Return the reason of the heaviest finding, or the payload that it hides."""
+    if not notes:
         return "Resembles a text that was discarded"
-    first = told[0]
-    plain = next((n for n in told if not n.decoded), None)
+    first = notes[0]
+    plain = next((n for n in notes if not n.decoded), None)
     if plain and plain.weight >= first.weight * PLAIN:
         return plain.why.rstrip(".")[:TITLE]
-    payload = max(highlight.payloads(told), key=lambda n: len(n.decoded or ""))
-    said = " ".join((payload.decoded or "").split())
-    return f"Hidden: “{said[:48]}{'…' if len(said) > 48 else ''}”"
+    payload = max(highlight.payloads(notes), key=lambda n: len(n.decoded or ""))
+    payload_text = " ".join((payload.decoded or "").split())
+    return f"Hidden: “{payload_text[:48]}{'…' if len(payload_text) > 48 else ''}”"
 
 
-def line(held: HeldFile) -> Line:
-    """Return a case for the list."""
-    told = highlight.notes(held.findings)
-    word, badge = level(held.risk)
-    shown = highlight.excerpt(review_preview.text_of(held), told)
-    return Line(held, title(told), shown, word, badge)
+def line(case: HeldFile) -> Line:
+    """Return a case as the list shows it."""
+    notes = highlight.notes(case.findings)
+    word, badge = level(case.risk)
+    excerpt = highlight.excerpt(review_preview.text_of(case), notes)
+    return Line(case, title(notes), excerpt, word, badge)
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What redacting would leave, drawn: the difference, and what an agent reads.
+    """What redacting would leave: the difference, and what an agent reads.
 
-    ``beside`` are the words that stay next to a part that goes.
+    ``beside`` is the text that stays directly next to a part that is taken out.
     """
 
     preview: Preview
@@ -131,88 +130,98 @@ class Redaction:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it may be released."""
-        return self.preview.left is not None and self.preview.left.is_clean
+        """Whether the remaining text may be released."""
+        return self.preview.remainder is not None and self.preview.remainder.is_clean
 
     @property
-    def cut(self) -> int:
-        """How many characters at the end a page does not draw."""
-        return max(0, len(self.preview.reads) - highlight.SHOWN)
+    def hidden_chars(self) -> int:
+        """How many characters at the end the page leaves out."""
+        return max(0, len(self.preview.reads) - highlight.MAX_CHARS)
 
     @property
-    def why(self) -> str:
-        """What is wrong with the rest, as a sentence."""
-        return self.preview.left.why if self.preview.left else ""
+    def fault(self) -> str:
+        """What is wrong with the remaining text, as a sentence."""
+        return self.preview.remainder.why if self.preview.remainder else ""
 
 
 def redaction(
-    held: HeldFile, chosen: Sequence[tuple[int, int]] = ()
+    case: HeldFile, spans: Sequence[tuple[int, int]] = ()
 ) -> Redaction | None:
-    """Return what redacting the chosen parts would leave; without any, every finding.
+    """Return the result of redacting the spans; without any, of every finding.
 
-    None when there is nothing to take out, or nowhere to put what is left.
+    None when there is nothing to take out.
     """
-    if not chosen and not held.findings:
+    if not spans and not case.findings:
         return None
-    made = review_preview.of_redaction(held, chosen)
-    text, left = review_preview.text_of(held), made.left
-    beside = [text[start:end] for start, end in left.beside] if left else []
-    return Redaction(made, versions.diff(bytes(held.body), made.text.encode()), beside)
+    preview = review_preview.of_redaction(case, spans)
+    text, remainder = review_preview.text_of(case), preview.remainder
+    neighbours = (
+        [text[start:end] for start, end in remainder.beside] if remainder else []
+    )
+    return Redaction(
+        preview, versions.diff(bytes(case.body), preview.text.encode()), neighbours
+    )
 
 
-def drawn(held: HeldFile, chosen: Sequence[tuple[int, int]] = ()) -> Redaction | None:
-    """Return the same for a case as it is opened; None also where it cannot be made."""
+def redaction_or_none(
+    case: HeldFile, spans: Sequence[tuple[int, int]] = ()
+) -> Redaction | None:
+    """Return the redaction of an open case; None also where it is not possible."""
     try:
-        return redaction(held, chosen) if held.state == HeldState.HELD else None
-    except errors.HouseError:
+        return redaction(case, spans) if case.state == HeldState.HELD else None
+    except errors.AppError:
         return None
 
 
-def change(held: HeldFile) -> list[DiffLine]:
-    """Return what a release would change in the file now; nothing when it cannot."""
+def change(case: HeldFile) -> list[DiffLine]:
+    """Return what a release would change in the file; empty when it is not possible."""
     try:
-        return review_preview.before_and_after(held)
-    except errors.HouseError:
+        return review_preview.before_and_after(case)
+    except errors.AppError:
         return []
 
 
-def _searches(held: HeldFile, text: str) -> list[Search]:
-    """Return words that would lead a search to the text, rarest elsewhere first."""
-    found = telling.telling(telling.split(text[:READ].lower()))
-    common = [word for word, _ in Counter(found).most_common(CANDIDATES * 3)]
-    asked = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
+def _searches(case: HeldFile, text: str) -> list[Search]:
+    """Return words by which a search finds the text, rarest in other chunks first."""
+    terms = telling.without_stop_words(telling.split(text[:READ].lower()))
+    common = [word for word, _ in Counter(terms).most_common(CANDIDATES * 3)]
+    candidates = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
     reach = MemoryFile.objects.filter(
-        workspace_id=held.workspace_id, crew_id=held.crew_id
+        workspace_id=case.workspace_id, crew_id=case.crew_id
     ).exclude(sha256="")
-    ids = [one.id for one in reach if one.agent_id in (None, held.agent_id)]
-    ranked = [Search(word, len(search_index.find(ids, word, 20))) for word in asked]
-    return sorted(ranked, key=lambda one: one.others)[:TERMS]
+    ids = [row.id for row in reach if row.agent_id in (None, case.agent_id)]
+    ranked = [
+        Search(word, len(search_index.find(ids, word, 20))) for word in candidates
+    ]
+    return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 
-def _undo_until(held: HeldFile) -> timedelta | None:
-    if held.decided_at is None:
+def _undo_until(case: HeldFile) -> timedelta | None:
+    if case.decided_at is None:
         return None
-    left = held.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
-    return left if left > timedelta(0) else None
+    remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+    return remaining if remaining > timedelta(0) else None
 
 
-def of(held: HeldFile, actor: Actor, chosen: Sequence[tuple[int, int]] = ()) -> Dossier:
-    """Gather a case for its reader; ``chosen`` are the parts ticked to be cut."""
-    text = review_preview.text_of(held)
-    headings = [piece.heading for piece in chunks.cut(text[:READ]) if piece.heading]
-    owner = paths.Owner(held.crew, held.agent) if held.crew else None
-    return Dossier(
-        line=line(held),
-        text=highlight.mark(text, held.findings),
-        threshold=scoring.thresholds(held.source, held.tier).held,
-        diff=change(held),
-        redacted=drawn(held, chosen),
-        chosen=frozenset(chosen),
+def case_detail(
+    case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
+) -> CaseDetail:
+    """Return a case in full; ``spans`` are the parts selected for redaction."""
+    text = review_preview.text_of(case)
+    headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
+    owner = paths.Owner(case.crew, case.agent) if case.crew else None
+    return CaseDetail(
+        line=line(case),
+        text=highlight.mark(text, case.findings),
+        threshold=scoring.thresholds(case.source, case.tier).held,
+        diff=change(case),
+        redacted=redaction_or_none(case, spans),
+        selected_spans=frozenset(spans),
         headings=list(dict.fromkeys(headings))[:TERMS],
-        searches=_searches(held, text),
-        alike=review_queue.alike(actor, held),
-        source=policy.SOURCES.get(held.source, held.source),
-        undo_until=_undo_until(held),
+        searches=_searches(case, text),
+        alike=review_queue.similar_cases(actor, case),
+        source=policy.SOURCES.get(case.source, case.source),
+        undo_until=_undo_until(case),
         writes="/".join(owner.parts()) if owner else "",
     )
 

@@ -1,7 +1,7 @@
-"""Held text in pieces that a page can draw: what was found where, and what hides.
+"""Held text in pieces for a page: findings marked, invisible characters named.
 
-The text itself is never changed. Characters nobody sees become pieces of their own with
-a name and a code point, and every finding keeps one number in the text, in the table
+The text itself is never changed. Invisible characters become pieces of their own with a
+name and a code point, and every finding has the same number in the text, in the table
 and in the list of decoded payloads.
 """
 
@@ -18,7 +18,7 @@ from memory.scanner import Finding, Segment, invisible, normalise
 from memory.scanner.views import View
 
 MAX_MARKS: Final = 60
-SHOWN: Final = 40_000
+MAX_CHARS: Final = 40_000
 LEGEND: Final = 6
 ROW: Final = 16
 ROWS: Final = 256
@@ -49,7 +49,7 @@ _SHORT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One finding with its number; the same number stands in the text."""
+    """One finding with the number that marks it in the text."""
 
     number: int
     rule: str
@@ -63,20 +63,20 @@ class Note:
 
     @property
     def badge(self) -> str:
-        """The colour of its severity."""
+        """The badge colour of the severity."""
         return {"high": "red", "medium": "yellow"}.get(self.severity, "")
 
     @property
     def css(self) -> str:
-        """The class of its mark; medium is the plain one."""
+        """The CSS class of the mark; empty for medium."""
         return "" if self.severity == "medium" else self.severity
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text under the same findings; ``hidden`` names an unseen character.
+    """A part of a text with the same findings; ``hidden`` names an invisible one.
 
-    ``opens`` are the findings that begin here, ``closes`` those that end here.
+    ``opens`` are the numbers of findings that begin here, ``closes`` of those that end.
     """
 
     text: str
@@ -88,7 +88,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class InvisibleKind:
     """An invisible character that occurs in the text."""
 
     short: str
@@ -98,58 +98,60 @@ class Unseen:
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text ready to be drawn; ``cut`` characters at the end are left out."""
+    """A text for a page; ``hidden_chars`` characters at the end are left out."""
 
     pieces: list[Piece]
     notes: list[Note]
-    unseen: list[Unseen]
+    invisible: list[InvisibleKind]
     length: int
-    cut: int
+    hidden_chars: int
 
     @property
-    def other_unseen(self) -> int:
-        """How many more kinds of unseen characters there are than a legend names."""
-        return max(0, len(self.unseen) - LEGEND)
+    def other_invisible_count(self) -> int:
+        """How many kinds of invisible characters the legend does not name."""
+        return max(0, len(self.invisible) - LEGEND)
 
     @property
     def decoded(self) -> list[Note]:
-        """For each place that hides a payload, the finding that tells most of it."""
+        """For each span that hides a payload, the finding that decoded most of it."""
         return payloads(self.notes)
 
 
-def payloads(told: Sequence[Note]) -> list[Note]:
-    """Return, by place, the finding with the longest decoded text."""
+def payloads(notes: Sequence[Note]) -> list[Note]:
+    """Return, by span, the finding with the longest decoded text."""
     best: dict[tuple[int, int], Note] = {}
-    for note in told:
+    for note in notes:
         if not note.decoded:
             continue
-        known = best.get((note.start, note.end))
-        if known is None or len(known.decoded or "") < len(note.decoded):
+        longest = best.get((note.start, note.end))
+        if longest is None or len(longest.decoded or "") < len(note.decoded):
             best[note.start, note.end] = note
     return sorted(best.values(), key=lambda note: note.start)
 
 
 def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
-    """Return findings numbered, heaviest first; the same rule at one place is one."""
+    """Return findings numbered, heaviest first; one for each rule and span."""
     distinct: dict[tuple[str, int, int], Mapping[str, Any]] = {}
-    for found in findings:
-        distinct.setdefault((found["rule"], found["start"], found["end"]), found)
-    ordered = sorted(
+    for finding in findings:
+        distinct.setdefault(
+            (finding["rule"], finding["start"], finding["end"]), finding
+        )
+    by_weight = sorted(
         distinct.values(), key=lambda f: (-f["weight"], f["start"], f["rule"])
     )
     return [
         Note(
             number=number,
-            rule=found["rule"],
-            family=found["family"],
-            severity=found["severity"],
-            weight=found["weight"],
-            start=found["start"],
-            end=found["end"],
-            decoded=found.get("decoded"),
-            why=found["why"],
+            rule=finding["rule"],
+            family=finding["family"],
+            severity=finding["severity"],
+            weight=finding["weight"],
+            start=finding["start"],
+            end=finding["end"],
+            decoded=finding.get("decoded"),
+            why=finding["why"],
         )
-        for number, found in enumerate(ordered[:MAX_MARKS], 1)
+        for number, finding in enumerate(by_weight[:MAX_MARKS], 1)
     ]
 
 
@@ -160,7 +162,7 @@ def code_point(char: str) -> str:
 
 
 def short_name(char: str) -> str:
-    """Return the few letters that stand for an unseen character."""
+    """Return the abbreviation of an invisible character."""
     code = ord(char)
     if code in _SHORT:
         return _SHORT[code]
@@ -174,17 +176,23 @@ def short_name(char: str) -> str:
 
 
 def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
-    """Cut a text at every finding and at every run of an unseen character."""
-    told = notes(findings)
-    shown = text[:SHOWN]
-    pieces, unseen, at = [], Counter[str](), 0
-    for segment in scanner.segments(shown, [_finding(note) for note in told]):
-        pieces.append(_piece(segment, at, told))
+    """Split a text at every finding and at every run of an invisible character."""
+    numbered = notes(findings)
+    visible_text = text[:MAX_CHARS]
+    pieces, counts, at = [], Counter[str](), 0
+    for segment in scanner.segments(
+        visible_text, [_finding(note) for note in numbered]
+    ):
+        pieces.append(_piece(segment, at, numbered))
         at += len(segment.text)
         if segment.name:
-            unseen[segment.text[0]] += segment.count
-    named = [Unseen(short_name(c), code_point(c), n) for c, n in unseen.most_common()]
-    return Marked(pieces, told, named, len(text), len(text) - len(shown))
+            counts[segment.text[0]] += segment.count
+    invisible_kinds = [
+        InvisibleKind(short_name(c), code_point(c), n) for c, n in counts.most_common()
+    ]
+    return Marked(
+        pieces, numbered, invisible_kinds, len(text), len(text) - len(visible_text)
+    )
 
 
 def _finding(note: Note) -> Finding:
@@ -200,8 +208,8 @@ def _finding(note: Note) -> Finding:
     )
 
 
-def _piece(segment: Segment, start: int, told: Sequence[Note]) -> Piece:
-    over = [told[place] for place in segment.findings]
+def _piece(segment: Segment, start: int, notes: Sequence[Note]) -> Piece:
+    over = [notes[place] for place in segment.findings]
     end, text = start + len(segment.text), segment.text
     if segment.name:
         times = f" × {segment.count}" if segment.count > 1 else ""
@@ -217,7 +225,7 @@ def _piece(segment: Segment, start: int, told: Sequence[Note]) -> Piece:
 
 
 def as_read(text: str) -> str:
-    """Return the text as the rules saw it: folded, invisible characters gone."""
+    """Return the text as the rules read it: folded, without invisible characters."""
     return normalise.normalise(View(text)).text
 
 
@@ -231,13 +239,13 @@ def hexdump(data: bytes) -> list[str]:
     return rows
 
 
-def excerpt(text: str, told: Sequence[Note], width: int = 110) -> str:
-    """Return a line around the heaviest finding, without what nobody sees.
+def excerpt(text: str, notes: Sequence[Note], width: int = 110) -> str:
+    """Return a line around the heaviest finding, without invisible characters.
 
-    A secret is masked: a list is read over shoulders.
+    Secrets are masked, because a list is visible to people near the screen.
     """
-    start = told[0].start if told else 0
-    for note in sorted(told, key=lambda n: -n.start):
+    start = notes[0].start if notes else 0
+    for note in sorted(notes, key=lambda n: -n.start):
         if note.family == "secrets":
             text = text[: note.start] + _masked(text, note) + text[note.end :]
     begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)

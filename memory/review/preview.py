@@ -1,7 +1,7 @@
-"""What letting a held text in would make, worked out and not done.
+"""Previews of what releasing or redacting a held text would write.
 
-A reviewer looks at it before a decision, and the decision goes the same way: what was
-shown is what is written, byte for byte.
+A decision uses the same functions, so that what the reviewer was shown is what is
+written, byte for byte.
 """
 
 from __future__ import annotations
@@ -20,117 +20,123 @@ from memory.rules import errors, tiers
 from memory.rules.tiers import Place, WriteMode
 
 
-def text_of(held: HeldFile) -> str:
+def text_of(case: HeldFile) -> str:
     """Return the original text of a case."""
-    return bytes(held.body).decode("utf-8", "replace")
+    return bytes(case.body).decode("utf-8", "replace")
 
 
-def owner_of(held: HeldFile) -> Owner:
-    """Return where the text was meant to go."""
-    if held.crew is None:
+def owner_of(case: HeldFile) -> Owner:
+    """Return the owner of the file that the text was meant for."""
+    if case.crew is None:
         raise errors.NotFound
-    return Owner(held.crew, held.agent)
+    return Owner(case.crew, case.agent)
 
 
-def is_file(held: HeldFile) -> bool:
+def is_file(case: HeldFile) -> bool:
     """Whether the text was meant for a tier file."""
-    return held.tier not in quarantine.RELEASERS
+    return case.tier not in quarantine.RELEASERS
 
 
-def request(held: HeldFile, text: str, note: str = "") -> Request:
-    """Return the write that letting a text in would be."""
-    place = Place(tiers.Tier(held.tier), held.key)
-    mode = WriteMode(held.mode)
-    return Request(owner_of(held), place, text, mode, held.source, note)
+def request(case: HeldFile, text: str, note: str = "") -> Request:
+    """Return the write that releasing a text would be."""
+    place = Place(tiers.Tier(case.tier), case.key)
+    mode = WriteMode(case.mode)
+    return Request(owner_of(case), place, text, mode, case.source, note)
 
 
 # ── After a redaction ────────────────────────────────────────────────────────
-def _check_spans(held: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
-    length = len(text_of(held))
+def _check_spans(case: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
+    length = len(text_of(case))
     if not spans or any(not 0 <= start < end <= length for start, end in spans):
         detail = "redactions are spans of the held text: 0 ≤ start < end."
         raise errors.Invalid(detail, code="bad_redactions")
 
 
-def _known(held: HeldFile) -> list[scanner.Span]:
-    """Return the findings of a case that lie somewhere."""
+def _finding_spans(case: HeldFile) -> list[scanner.Span]:
+    """Return the spans of the findings that have one."""
     return [
-        scanner.Span(one["start"], one["end"], str(one["family"]))
-        for one in held.findings
-        if one["start"] < one["end"]
+        scanner.Span(finding["start"], finding["end"], str(finding["family"]))
+        for finding in case.findings
+        if finding["start"] < finding["end"]
     ]
 
 
 def remainder(
-    held: HeldFile, chosen: Sequence[tuple[int, int]] = ()
+    case: HeldFile, choice: Sequence[tuple[int, int]] = ()
 ) -> redaction.Remainder:
-    """Return what redacting would leave of a held text, judged; nothing is changed.
+    """Return what redacting would leave of a held text, scanned; nothing is changed.
 
-    Whole sentences and lines go, so the parts are wider than what was chosen.
+    Whole sentences and lines are taken out, so the parts are wider than ``choice``.
     """
-    known, ahead = _known(held), ""
-    spans = [scanner.Span(*span, scanner.REVIEWED) for span in chosen] or known
-    _check_spans(held, [(one.start, one.end) for one in spans])
-    if is_file(held):
-        asked = request(held, "")
-        ahead = writer.before(asked, writer.current(asked.owner, asked.place))
-    said = quarantine.policy(held.workspace_id)
-    by = redaction.Standard(held.source, held.tier, said)
-    return redaction.of(text_of(held), spans, by, known=known, before=ahead)
+    finding_spans, ahead = _finding_spans(case), ""
+    spans = [scanner.Span(*span, scanner.REVIEWED) for span in choice] or finding_spans
+    _check_spans(case, [(span.start, span.end) for span in spans])
+    if is_file(case):
+        write_request = request(case, "")
+        ahead = writer.preceding_text(
+            write_request, writer.current_text(write_request.owner, write_request.place)
+        )
+    policy = quarantine.policy(case.workspace_id)
+    by = redaction.Standard(case.source, case.tier, policy)
+    return redaction.of(text_of(case), spans, by, findings=finding_spans, before=ahead)
 
 
-def edges(left: redaction.Remainder) -> list[tuple[int, int]]:
-    """Return where the parts that went lay in the original, each once."""
-    return sorted({(part.start, part.end) for part in left.parts})
+def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:
+    """Return the spans of the original that are taken out, each once."""
+    return sorted({(part.start, part.end) for part in remainder.parts})
 
 
 # ── What an agent would read ─────────────────────────────────────────────────
-def reads(held: HeldFile, text: str) -> str:
-    """Return all that an agent would read in the place, were ``text`` let in.
+def reads(case: HeldFile, text: str) -> str:
+    """Return all that an agent would read in the file if ``text`` were released.
 
-    Names of people whose data may not be used are masked for agents here as there.
+    Names of people whose data may not be used are masked, as they are for agents.
     """
     final = text
-    if is_file(held):
-        asked = request(held, text)
-        final = writer.joined(writer.current(asked.owner, asked.place), asked)
-    return subject_linker.mask(held.workspace_id, final)
+    if is_file(case):
+        write_request = request(case, text)
+        final = writer.resulting_text(
+            writer.current_text(write_request.owner, write_request.place), write_request
+        )
+    return subject_linker.mask(case.workspace_id, final)
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a decision would let in, and what an agent would read then.
+    """What a decision would release, and what an agent would then read.
 
-    ``left`` is what a redaction leaves, judged; None for a release of the whole.
+    ``remainder`` is what a redaction leaves, scanned; None for a full release.
     """
 
     text: str
     reads: str
-    left: redaction.Remainder | None = None
+    remainder: redaction.Remainder | None = None
 
     @property
     def sha256(self) -> str:
-        """The digest of what would be let in; a decision may name it."""
+        """The digest of what would be released; a decision may name it."""
         return digest(self.text.encode())
 
 
-def of_release(held: HeldFile) -> Preview:
-    """Return what releasing the whole text would make."""
-    text = text_of(held)
-    return Preview(text, reads(held, text))
+def of_release(case: HeldFile) -> Preview:
+    """Return the preview of releasing the whole text."""
+    text = text_of(case)
+    return Preview(text, reads(case, text))
 
 
-def of_redaction(held: HeldFile, chosen: Sequence[tuple[int, int]] = ()) -> Preview:
-    """Return what redacting would make, also when it would be refused."""
-    left = remainder(held, chosen)
-    return Preview(left.text, reads(held, left.text), left)
+def of_redaction(case: HeldFile, spans: Sequence[tuple[int, int]] = ()) -> Preview:
+    """Return the preview of redacting, also when it would be refused."""
+    rest = remainder(case, spans)
+    return Preview(rest.text, reads(case, rest.text), rest)
 
 
-def before_and_after(held: HeldFile) -> list[versions.DiffLine]:
-    """Return the diff between what the file holds now and what a release would make."""
-    releaser = quarantine.RELEASERS.get(held.tier)
+def before_and_after(case: HeldFile) -> list[versions.DiffLine]:
+    """Return the diff from the present file to the file after a release."""
+    releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
-        return versions.diff(releaser.current(held).encode(), bytes(held.body))
-    asked = request(held, text_of(held))
-    present = writer.current(asked.owner, asked.place)
-    return versions.diff(present.encode(), writer.joined(present, asked).encode())
+        return versions.diff(releaser.current(case).encode(), bytes(case.body))
+    write_request = request(case, text_of(case))
+    present = writer.current_text(write_request.owner, write_request.place)
+    return versions.diff(
+        present.encode(), writer.resulting_text(present, write_request).encode()
+    )

@@ -1,7 +1,7 @@
-"""The quarantine as a reviewer works through it: lists, filters, groups, one case.
+"""The review queue: lists, filters, groups of similar cases, one case.
 
-Every list starts from the reviewer's workspace. The order is risk first, so that the
-text that could do most harm is on top; decided ones come newest first.
+Every list is bound to the reviewer's workspace. Open cases come highest risk first,
+decided cases newest first.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from memory.review import decide as review
 from memory.review.decide import BulkItem, Decision
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.scanner.similarity import SAME
+from memory.scanner.similarity import SAME_FROM
 
-SHOWN: Final = 100
-BULK: Final = 200
-ALIKE_AMONG: Final = 500
-SAVED: Final = 20
+LIST_LIMIT: Final = 100
+BULK_LIMIT: Final = 200
+SIMILAR_LIMIT: Final = 500
+SAVED_FILTERS_LIMIT: Final = 20
 AGES: Final = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
@@ -38,7 +38,7 @@ STATES: Final = tuple(HeldState.values)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldFilter:
-    """Which cases a list shows; empty is any. ``age`` is hour, day, week or older."""
+    """Filters of a list; empty matches any. ``age`` is hour, day, week or older."""
 
     state: str = ""
     source: str = ""
@@ -50,7 +50,7 @@ class HeldFilter:
 
     @property
     def digest(self) -> str:
-        """A short name for this question, kept inside its cursors."""
+        """A digest of the filters; a cursor is valid only for the same one."""
         return pagination.digest(asdict(self))
 
 
@@ -63,8 +63,8 @@ class HeldPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How many cases stand where, and since when the oldest waits."""
+class StateCounts:
+    """The number of cases in each state, and when the oldest open one was received."""
 
     held: int
     released: int
@@ -74,34 +74,35 @@ class Standing:
 
     @property
     def by_state(self) -> list[tuple[str, str, int]]:
-        """The states with their names and counts, waiting first."""
+        """The states with their labels and counts, held first."""
         return [
-            (one.value, str(one.label), getattr(self, one.value)) for one in HeldState
+            (state.value, str(state.label), getattr(self, state.value))
+            for state in HeldState
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the filter offers: only what occurs."""
+    """The choices of the filters: only values that occur."""
 
     sources: list[str]
     families: list[str]
     agents: list[tuple[str, str]]
 
 
-# ── One, and many ────────────────────────────────────────────────────────────
+# ── One case, and lists ──────────────────────────────────────────────────────
 def held_file(actor: Actor, held_id: str) -> HeldFile:
     """Return a case of the actor's workspace."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    found = rows.filter(pk=held_id, workspace_id=actor.workspace_id).first()
-    if found is None:
+    case = rows.filter(pk=held_id, workspace_id=actor.workspace_id).first()
+    if case is None:
         raise errors.NotFound
-    return found
+    return case
 
 
-def waiting(actor: Actor) -> int | None:
-    """Return how many texts wait, None for who may not see them."""
+def open_case_count(actor: Actor) -> int | None:
+    """Return how many cases are open, None without permission to read them."""
     if not actor.can("quarantine.read"):
         return None
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
@@ -124,178 +125,186 @@ def _unknown(field: str, allowed: Sequence[str]) -> errors.Invalid:
     return errors.Invalid(message, code=f"unknown_{field}", errors=[fault])
 
 
-def filtered(actor: Actor, wanted: HeldFilter) -> QuerySet[HeldFile]:
-    """Return the cases that match; list, count and groups all start here."""
+def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
+    """Return the cases that match; the source of every list, count and group."""
     actor.require("quarantine.read")
-    if wanted.state and wanted.state not in STATES:
+    if filters.state and filters.state not in STATES:
         raise _unknown("state", STATES)
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
     for name in ("state", "source", "agent_id", "family", "tier"):
-        value = getattr(wanted, name)
+        value = getattr(filters, name)
         if value:
             rows = rows.filter(**{name: value})
-    if wanted.q.strip():
-        told = wanted.q.strip()
+    if filters.q.strip():
+        words = filters.q.strip()
         rows = rows.filter(
-            Q(label__icontains=told)
-            | Q(written_by__icontains=told)
-            | Q(reason__icontains=told)
-            | Q(findings__icontains=told)
-            | Q(pk=told)
+            Q(label__icontains=words)
+            | Q(written_by__icontains=words)
+            | Q(reason__icontains=words)
+            | Q(findings__icontains=words)
+            | Q(pk=words)
         )
-    return _aged(rows, wanted.age).select_related("crew__workspace", "agent")
+    return _aged(rows, filters.age).select_related("crew__workspace", "agent")
 
 
 def page(
-    actor: Actor, wanted: HeldFilter, *, limit: int, cursor: str | None = None
+    actor: Actor, filters: HeldFilter, *, limit: int, cursor: str | None = None
 ) -> HeldPage:
-    """Return a page of cases, highest risk first, then the one that waits longest."""
-    rows = filtered(actor, wanted)
+    """Return a page of cases, highest risk first, then oldest first."""
+    rows = filtered(actor, filters)
     if cursor:
-        risk, at, held_id = pagination.read(cursor, actor.workspace_id, wanted.digest)
+        risk, at, held_id = pagination.read(cursor, actor.workspace_id, filters.digest)
         number, moment = float(risk), parse_datetime(str(at))
         rows = rows.filter(
             Q(risk__lt=number)
             | Q(risk=number, received_at__gt=moment)
             | Q(risk=number, received_at=moment, pk__gt=held_id)
         )
-    found = list(rows.order_by("-risk", "received_at", "pk")[: limit + 1])
-    if len(found) <= limit:
-        return HeldPage(found, None)
-    last = found[limit - 1]
+    cases = list(rows.order_by("-risk", "received_at", "pk")[: limit + 1])
+    if len(cases) <= limit:
+        return HeldPage(cases, None)
+    last = cases[limit - 1]
     place: list[str | int] = [repr(last.risk), last.received_at.isoformat(), last.pk]
     return HeldPage(
-        found[:limit], pagination.make(actor.workspace_id, wanted.digest, place)
+        cases[:limit], pagination.make(actor.workspace_id, filters.digest, place)
     )
 
 
-def listing(actor: Actor, wanted: HeldFilter) -> list[HeldFile]:
-    """Return what the page lists: waiting ones by risk, decided ones newest first."""
-    rows = filtered(actor, wanted)
-    if wanted.state == HeldState.HELD:
-        return list(rows.order_by("-risk", "received_at", "pk")[:SHOWN])
-    return list(rows.order_by("-decided_at", "pk")[:SHOWN])
+def listing(actor: Actor, filters: HeldFilter) -> list[HeldFile]:
+    """Return the cases of the page: open ones by risk, decided ones newest first."""
+    rows = filtered(actor, filters)
+    if filters.state == HeldState.HELD:
+        return list(rows.order_by("-risk", "received_at", "pk")[:LIST_LIMIT])
+    return list(rows.order_by("-decided_at", "pk")[:LIST_LIMIT])
 
 
-def standing(actor: Actor) -> Standing:
-    """Return the counts that the page's head tells."""
+def state_counts(actor: Actor) -> StateCounts:
+    """Return the counts for the head of the page."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    counted = rows.order_by().values_list("state").annotate(n=Count("pk"))
-    held = rows.filter(state=HeldState.HELD)
-    counts = dict.fromkeys(STATES, 0) | dict(counted)
-    return Standing(**counts, oldest=held.aggregate(at=Min("received_at"))["at"])
+    counts_by_state = rows.order_by().values_list("state").annotate(n=Count("pk"))
+    open_cases = rows.filter(state=HeldState.HELD)
+    counts = dict.fromkeys(STATES, 0) | dict(counts_by_state)
+    return StateCounts(
+        **counts, oldest=open_cases.aggregate(at=Min("received_at"))["at"]
+    )
 
 
 def choices(actor: Actor) -> Choices:
-    """Return what occurs among the cases, for the filter's lists."""
+    """Return the values that occur among the cases, for the filters."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id).order_by()
     agents = Agent.objects.filter(pk__in=rows.values("agent_id")).order_by("slug")
     return Choices(
         sources=sorted(rows.values_list("source", flat=True).distinct()),
         families=sorted(rows.values_list("family", flat=True).distinct()),
-        agents=[(one.id, one.slug) for one in agents],
+        agents=[(agent.id, agent.slug) for agent in agents],
     )
 
 
-# ── Alike ────────────────────────────────────────────────────────────────────
-def _is_alike(one: HeldFile, other: HeldFile) -> bool:
-    if one.fingerprint == other.fingerprint:
+# ── Similar cases ────────────────────────────────────────────────────────────
+def _is_similar(case: HeldFile, other: HeldFile) -> bool:
+    if case.fingerprint == other.fingerprint:
         return True
-    return scanner.similarity(one.signature, other.signature) >= SAME
+    return scanner.similarity(case.signature, other.signature) >= SAME_FROM
 
 
 def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
-    """Return the cases that say nearly the same, in groups of two and more.
+    """Return groups of two or more cases with nearly the same text.
 
-    A case joins the first group whose leader it resembles, so that a chain of small
-    changes cannot tie together what is not alike.
+    A case joins the first group whose first member it resembles, so that a chain of
+    small changes does not join texts that differ.
     """
-    found: list[list[HeldFile]] = []
-    for case in cases[:ALIKE_AMONG]:
-        home = next((group for group in found if _is_alike(group[0], case)), None)
+    result: list[list[HeldFile]] = []
+    for case in cases[:SIMILAR_LIMIT]:
+        home = next((group for group in result if _is_similar(group[0], case)), None)
         if home is None:
-            found.append([case])
+            result.append([case])
         else:
             home.append(case)
-    return [group for group in found if len(group) > 1]
+    return [group for group in result if len(group) > 1]
 
 
-def alike(actor: Actor, held: HeldFile) -> list[HeldFile]:
-    """Return the other waiting cases that say nearly the same as one."""
-    wanted = HeldFilter(state=HeldState.HELD.value)
-    others = filtered(actor, wanted).exclude(pk=held.pk)
-    rows = others.order_by("-risk", "received_at")[:ALIKE_AMONG]
-    return [other for other in rows if _is_alike(held, other)]
+def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
+    """Return the other open cases with nearly the same text."""
+    filters = HeldFilter(state=HeldState.HELD.value)
+    candidates = filtered(actor, filters).exclude(pk=case.pk)
+    rows = candidates.order_by("-risk", "received_at")[:SIMILAR_LIMIT]
+    return [other for other in rows if _is_similar(case, other)]
 
 
 def decide_many(
     actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
 ) -> list[BulkItem]:
-    """Decide cases by their ids; one that is not theirs is reported as not found."""
+    """Decide cases by id; one of another workspace is reported as not found."""
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
-    wanted = list(dict.fromkeys(ids))
-    if not 0 < len(wanted) <= BULK:
-        detail = f"Name between 1 and {BULK} held texts."
+    unique_ids = list(dict.fromkeys(ids))
+    if not 0 < len(unique_ids) <= BULK_LIMIT:
+        detail = f"Name between 1 and {BULK_LIMIT} held texts."
         raise errors.Invalid(detail, code="bad_ids")
     rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    found = rows.filter(workspace_id=actor.workspace_id).in_bulk(wanted)
-    cases = [found[held_id] for held_id in wanted if held_id in found]
-    done = review.decide_many(cases, decision, reason=reason, by=actor)
-    by_id = {item.id: item for item in done}
-    missing = errors.NotFound()
+    cases_by_id = rows.filter(workspace_id=actor.workspace_id).in_bulk(unique_ids)
+    cases = [cases_by_id[held_id] for held_id in unique_ids if held_id in cases_by_id]
+    results = review.decide_many(cases, decision, reason=reason, by=actor)
+    by_id = {item.id: item for item in results}
+    not_found = errors.NotFound()
     return [
         by_id.get(held_id)
-        or BulkItem(held_id, ok=False, code=missing.problem_code, detail=missing.detail)
-        for held_id in wanted
+        or BulkItem(
+            held_id, ok=False, code=not_found.problem_code, detail=not_found.detail
+        )
+        for held_id in unique_ids
     ]
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────
 def saved(actor: Actor) -> list[SavedFilter]:
-    """Return the filters a person gave names to."""
-    mine = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
-    return list(mine.filter(user_id=actor.id))
+    """Return the filters that a person saved."""
+    filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
+    return list(filters.filter(user_id=actor.id))
 
 
 def save(actor: Actor, name: str, query: str) -> SavedFilter:
-    """Keep a filter under a name; the same name again replaces it."""
+    """Save a filter under a name, replacing an earlier one of that name."""
     actor.require("quarantine.read")
     name = " ".join(name.split())
     if not name or len(name) > 60 or len(query) > 500:
         raise errors.Invalid("A name has between 1 and 60 letters.", code="bad_name")
-    mine = saved(actor)
-    if len(mine) >= SAVED and name not in {one.name for one in mine}:
-        raise errors.Conflict(f"You keep {SAVED} filters already.", code="too_many")
-    made, _ = SavedFilter.objects.update_or_create(
+    saved_filters = saved(actor)
+    if len(saved_filters) >= SAVED_FILTERS_LIMIT and name not in {
+        saved_filter.name for saved_filter in saved_filters
+    }:
+        raise errors.Conflict(
+            f"You keep {SAVED_FILTERS_LIMIT} filters already.", code="too_many"
+        )
+    saved_filter_row, _ = SavedFilter.objects.update_or_create(
         workspace_id=actor.workspace_id,
         user_id=actor.id,
         name=name,
         defaults={"query": query},
     )
-    return made
+    return saved_filter_row
 
 
 def forget(actor: Actor, filter_id: int) -> None:
-    """Drop one of the person's own filters."""
-    mine = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
-    if not mine.filter(user_id=actor.id, pk=filter_id).delete()[0]:
+    """Delete one of the person's own filters."""
+    filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
+    if not filters.filter(user_id=actor.id, pk=filter_id).delete()[0]:
         raise errors.NotFound
 
 
-# ── From one to the next ─────────────────────────────────────────────────────
+# ── Groups ───────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Waiting cases that are nearly one; ``lead`` has the highest risk."""
+    """Open cases with nearly the same text; ``lead`` has the highest risk."""
 
     lead: HeldFile
     count: int
 
 
 def group_summary(cases: Sequence[HeldFile]) -> list[Group]:
-    """Return the groups of a list for its foot, largest first."""
-    found = [Group(group[0], len(group)) for group in groups(cases)]
-    return sorted(found, key=lambda group: -group.count)
+    """Return the groups of a list, largest first."""
+    summaries = [Group(group[0], len(group)) for group in groups(cases)]
+    return sorted(summaries, key=lambda group: -group.count)

@@ -1,9 +1,9 @@
-"""The scanner over what is stored: a replay before a change, and a rescan that holds.
+"""Scanning stored text again: a replay that only counts, and a rescan that holds.
 
-A replay changes nothing: it says how many stored texts would be judged differently,
-with samples. A rescan takes a file's text off the disk when today's rules hold it: the
-last version that passes is put back and the found bytes wait for review. Both are
-bounded and say where they stopped.
+A replay counts the stored texts whose verdict would change, with samples; it changes
+nothing. A rescan removes a file's text from disk when the current rules hold it: the
+newest version that passes is restored and the removed text waits for review. Both are
+bounded and report where they stopped.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 BUDGET_SECONDS: Final = 6.0
-JOURNAL: Final = 400
-RECORDS: Final = 400
-WAITING: Final = 200
-SAMPLES: Final = 5
+JOURNAL_LIMIT: Final = 400
+RECORDS_LIMIT: Final = 400
+HELD_LIMIT: Final = 200
+SAMPLES_PER_KIND: Final = 5
 BATCH: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text a replay looks at."""
+    """One stored text for a replay."""
 
     kind: str
     name: str
@@ -50,7 +50,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text that would be judged differently, and the reason."""
+    """A text whose verdict would change, and the reason."""
 
     kind: str
     name: str
@@ -60,7 +60,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Tally:
-    """What a replay found in one kind of place."""
+    """The counts of a replay for one kind of text."""
 
     kind: str
     seen: int = 0
@@ -73,15 +73,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a change would do to what is stored; ``is_cut`` when time ran out."""
+    """The effect of a change on stored texts; ``is_cut`` when time ran out."""
 
     tallies: list[Tally]
     is_cut: bool
     seconds: float
 
     @property
-    def seen(self) -> int:
-        """All texts looked at."""
+    def total_seen(self) -> int:
+        """Texts scanned."""
         return sum(tally.seen for tally in self.tallies)
 
     @property
@@ -100,7 +100,7 @@ class Replay:
         return [sample for tally in self.tallies for sample in tally.samples]
 
 
-# ── What is stored ───────────────────────────────────────────────────────────
+# ── Stored texts ─────────────────────────────────────────────────────────────
 def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
     version = versions.latest(file)
     if version is None or not version.sha256:
@@ -109,68 +109,72 @@ def _current(file: MemoryFile) -> tuple[MemoryVersion, str] | None:
         return version, versions.read(version).decode("utf-8", "replace")
     except RootLost:
         raise
-    except errors.HouseError:
+    except errors.AppError:
         return None
 
 
 def _files(workspace_id: str) -> Iterator[Stored]:
     rows = MemoryFile.objects.filter(workspace_id=workspace_id).exclude(sha256="")
     for file in rows.order_by("path"):
-        found = _current(file)
-        if found:
-            version, text = found
+        current = _current(file)
+        if current:
+            version, text = current
             yield Stored("memory file", file.path, text, version.source, file.tier)
 
 
 def _journal(workspace_id: str) -> Iterator[Stored]:
     rows = JournalEntry.objects.filter(workspace_id=workspace_id)
     rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
-    for row in rows.order_by("-seq")[:JOURNAL]:
+    for row in rows.order_by("-seq")[:JOURNAL_LIMIT]:
         yield Stored("journal summary", row.id, row.summary, "tool", "journal")
 
 
 def _records(workspace_id: str) -> Iterator[Stored]:
     rows = Record.objects.filter(workspace_id=workspace_id)
     current = rows.filter(status=RecordStatus.CURRENT).order_by("-pk")
-    for row in current[:RECORDS]:
+    for row in current[:RECORDS_LIMIT]:
         yield Stored("record", row.id, row.content, "tool", "record")
 
 
-def _waiting(workspace_id: str) -> Iterator[Stored]:
+def _held_texts(workspace_id: str) -> Iterator[Stored]:
     rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
-    for row in rows.order_by("-risk")[:WAITING]:
+    for row in rows.order_by("-risk")[:HELD_LIMIT]:
         text = bytes(row.body).decode("utf-8", "replace")
         yield Stored("waiting text", row.id, text, row.source, row.tier)
 
 
 def _stored(workspace_id: str) -> Iterator[Stored]:
-    for read in (_waiting, _files, _records, _journal):
+    for read in (_held_texts, _files, _records, _journal):
         yield from read(workspace_id)
 
 
-# ── Replaying ────────────────────────────────────────────────────────────────
+# ── Replay ───────────────────────────────────────────────────────────────────
 def replay(
     actor: Actor, modes: Mapping[str, str], *, budget: float = BUDGET_SECONDS
 ) -> Replay:
-    """Judge what is stored under other rule modes; nothing is changed."""
+    """Scan stored texts with other rule modes; nothing is changed."""
     actor.require("scanner.read")
     now_modes = quarantine.rule_modes(actor.workspace_id)
     tallies: dict[str, Tally] = {}
-    begun, is_cut = time.monotonic(), False
-    for one in _stored(actor.workspace_id):
-        if time.monotonic() - begun > budget:
+    started, is_cut = time.monotonic(), False
+    for stored in _stored(actor.workspace_id):
+        if time.monotonic() - started > budget:
             is_cut = True
             break
-        tally = tallies.setdefault(one.kind, Tally(one.kind))
-        _count(one, tally, now_modes, modes)
-    return Replay(list(tallies.values()), is_cut, round(time.monotonic() - begun, 2))
+        tally = tallies.setdefault(stored.kind, Tally(stored.kind))
+        _count(stored, tally, now_modes, modes)
+    return Replay(list(tallies.values()), is_cut, round(time.monotonic() - started, 2))
 
 
 def _count(
-    one: Stored, tally: Tally, now: Mapping[str, str], then: Mapping[str, str]
+    stored: Stored, tally: Tally, now: Mapping[str, str], then: Mapping[str, str]
 ) -> None:
-    before = scanner.scan(one.text, source=one.source, tier=one.tier, modes=now)
-    after = scanner.scan(one.text, source=one.source, tier=one.tier, modes=then)
+    before = scanner.scan(
+        stored.text, source=stored.source, tier=stored.tier, modes=now
+    )
+    after = scanner.scan(
+        stored.text, source=stored.source, tier=stored.tier, modes=then
+    )
     tally.seen += 1
     tally.held_now += before.is_held
     tally.held_then += after.is_held
@@ -178,18 +182,24 @@ def _count(
         return
     tally.newly_held += after.is_held
     tally.newly_passed += before.is_held
-    if len(tally.samples) < SAMPLES:
-        told = after if after.is_held else before
-        why = max(told.findings, key=lambda f: f.weight).why if told.findings else ""
+    if len(tally.samples) < SAMPLES_PER_KIND:
+        scan_result = after if after.is_held else before
+        reason = (
+            max(scan_result.findings, key=lambda f: f.weight).why
+            if scan_result.findings
+            else ""
+        )
         verdict = "would be held" if after.is_held else "would pass"
-        line = " ".join(one.text.split())[:160]
-        tally.samples.append(Sample(one.kind, one.name, f"{verdict}: {why}", line))
+        line = " ".join(stored.text.split())[:160]
+        tally.samples.append(
+            Sample(stored.kind, stored.name, f"{verdict}: {reason}", line)
+        )
 
 
-# ── Scanning again, for real ─────────────────────────────────────────────────
+# ── Rescan ───────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Rescan:
-    """A stretch of a rescan; ``after`` goes on where it stopped, None at the end."""
+    """One batch of a rescan; ``after`` is where to continue, None at the end."""
 
     seen: int
     total: int
@@ -200,45 +210,45 @@ class Rescan:
 
 
 def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
-    """Judge the next memory files by today's rules and hold what no longer passes.
+    """Scan the next memory files with the current rules and hold what fails.
 
-    Journal entries are immutable; their summaries are judged whenever a prompt is made.
+    Journal entries are immutable; their summaries are scanned for each prompt.
     """
     actor.require("quarantine.decide")
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
     batch = list(rows.filter(path__gt=after).order_by("path")[: limit + 1])
-    total, held, failed = rows.count(), [], []
+    total, held_files, failed = rows.count(), [], []
     for file in batch[:limit]:
         try:
-            case = _again(file, actor)
+            case = _rescan_file(file, actor)
         except RootLost:
             raise
-        except errors.HouseError:
+        except errors.AppError:
             failed.append(file.label)
             continue
         if case:
-            held.append(case)
+            held_files.append(case)
     last = batch[limit - 1].path if len(batch) > limit else None
-    done = rows.filter(path__lte=last).count() if last else total
-    return Rescan(len(batch[:limit]), total, done, held, failed, last)
+    done_count = rows.filter(path__lte=last).count() if last else total
+    return Rescan(len(batch[:limit]), total, done_count, held_files, failed, last)
 
 
-def _again(file: MemoryFile, by: Actor) -> HeldFile | None:
+def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
     owner, place = paths.owner_of(file), paths.place_of(file)
-    with paths.vault().locked(owner.path(place)):
+    with paths.file_store().locked(owner.path(place)):
         commit.recover(file)
         file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-        found = _current(file)
-        if found is None:
+        current = _current(file)
+        if current is None:
             return None
-        version, text = found
+        version, text = current
         incoming = _incoming(file, version, text)
-        judged = _judge(incoming, text, file)
-        if judged.action == "allow":
+        judgement = _judge(incoming, text, file)
+        if judgement.action == "allow":
             return None
-        case = quarantine.hold(incoming, judged, by=by)
-        _put_back_good(file, version, by)
+        case = quarantine.hold(incoming, judgement, by=by)
+        _restore_newest_clean(file, version, by)
         return case
 
 
@@ -256,7 +266,7 @@ def _incoming(file: MemoryFile, version: MemoryVersion, text: str) -> Incoming:
 
 
 def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
-    """Judge a stored text without what a person released into this file."""
+    """Scan a stored text, leaving out what a person released into this file."""
     released = HeldFile.objects.filter(
         workspace_id=file.workspace_id,
         crew_id=file.crew_id,
@@ -269,8 +279,8 @@ def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
     return quarantine.judge(incoming, text)
 
 
-def _put_back_good(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
-    """Make the newest version that passes the current one, or take the file away."""
+def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
+    """Restore the newest version that passes the scanner, else remove the file."""
     owner, place = paths.owner_of(file), paths.place_of(file)
     note = f"version {bad.number} held by a rescan"
     for old in versions.log(file):
@@ -280,9 +290,9 @@ def _put_back_good(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
         text = data.decode("utf-8", "replace")
         if _judge(_incoming(file, old, text), text, file).action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
-            paths.vault().write(owner.parts(place), data)
+            paths.file_store().write(owner.parts(place), data)
             commit.settle(file, good, text)
             return
-    gone = versions.begin(file, None, by=by, source="rescan", note=note)
-    paths.vault().remove(owner.parts(place))
-    commit.settle(file, gone, "")
+    removal = versions.begin(file, None, by=by, source="rescan", note=note)
+    paths.file_store().remove(owner.parts(place))
+    commit.settle(file, removal, "")

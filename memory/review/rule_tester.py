@@ -1,4 +1,4 @@
-"""Trying a text against the rules, and a rule against what is stored."""
+"""Testing a text against the rules, and a rule's mode against stored texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory.scanner import Finding, Verdict, scoring
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What the scanner says about a text that nobody keeps."""
+    """The scanner's verdict on a text that is not stored."""
 
     verdict: Verdict
     text: Marked
@@ -26,25 +26,27 @@ class Attempt:
     ms: float
 
 
-def _as_dict(found: Finding) -> dict[str, object]:
+def _as_dict(finding: Finding) -> dict[str, object]:
     names = ("rule", "family", "severity", "weight", "start", "end", "decoded", "why")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(finding, name) for name in names}
 
 
 def attempt(actor: Actor, text: str, source: str) -> Attempt:
-    """Judge a text with the workspace's modes, as if it came from a source."""
+    """Scan a text with the workspace's rule modes, as if it came from a source."""
     actor.require("scanner.read")
     modes = quarantine.rule_modes(actor.workspace_id)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     verdict = scanner.scan(text, source=source, modes=modes)
-    took = (time.perf_counter() - begun) * 1000
+    milliseconds = (time.perf_counter() - started) * 1000
     limits = scoring.thresholds(source, None)
-    marked = highlight.mark(text, [_as_dict(found) for found in verdict.findings])
-    return Attempt(verdict, marked, limits.suspicious, limits.held, round(took, 2))
+    marked = highlight.mark(text, [_as_dict(finding) for finding in verdict.findings])
+    return Attempt(
+        verdict, marked, limits.suspicious, limits.held, round(milliseconds, 2)
+    )
 
 
 def replay(actor: Actor, rule_id: str, mode: str) -> Replay:
-    """Say what switching one rule would do to what is stored."""
+    """Return the effect of another mode of one rule on stored texts."""
     policy.rule(rule_id)
     if mode not in policy.MODES:
         detail = f"mode is one of {', '.join(policy.MODES)}."

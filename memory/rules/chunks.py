@@ -1,4 +1,4 @@
-"""Cutting a memory file into pieces for search, with headings and line numbers."""
+"""Split a memory file into chunks for search, with headings and line numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FENCE: Final = re.compile(r"^\s*(```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a file; lines count from 1, headings are joined by ›."""
+    """A part of a file; lines count from 1, headings are joined by ›."""
 
     heading: str
     text: str
@@ -37,7 +37,7 @@ class _Headings:
 
 
 def _pieces(line: str) -> list[str]:
-    """Cut a line that is longer than a chunk, at spaces where there are any."""
+    """Split a line that is longer than a chunk, at spaces where there are any."""
     parts = []
     while len(line) > CHUNK_CHARS:
         at = line.rfind(" ", CHUNK_CHARS // 2, CHUNK_CHARS)
@@ -48,21 +48,21 @@ def _pieces(line: str) -> list[str]:
 
 
 class _Cutter:
-    """Collects lines and closes pieces."""
+    """Collects lines into chunks."""
 
     def __init__(self) -> None:
-        self.found: list[Chunk] = []
+        self.chunks: list[Chunk] = []
         self.headings = _Headings()
         self._lines: list[tuple[int, str]] = []
 
     def enter(self, level: int, title: str) -> None:
-        """Begin below a heading."""
+        """Close the chunk and start the next one below a heading."""
         self.close()
         self.headings.enter(level, title)
 
     def add(self, number: int, part: str) -> None:
-        """Take a line, closing the piece before it when that is full enough."""
-        size = sum(len(kept) + 1 for _, kept in self._lines)
+        """Add a line; close the chunk before it when that is full enough."""
+        size = sum(len(line) + 1 for _, line in self._lines)
         blank = not part.strip()
         if size + len(part) > CHUNK_CHARS or (blank and size > CHUNK_CHARS // 2):
             self.close()
@@ -70,31 +70,30 @@ class _Cutter:
             self._lines.append((number, part))
 
     def close(self) -> None:
-        """End the piece."""
         body = "\n".join(part for _, part in self._lines).strip()
         if body:
             first, last = self._lines[0][0], self._lines[-1][0]
-            self.found.append(Chunk(str(self.headings), body, first, last))
+            self.chunks.append(Chunk(str(self.headings), body, first, last))
         self._lines.clear()
 
 
-def cut(text: str) -> list[Chunk]:
-    """Return a file's pieces: none longer than 600 characters, none blank.
+def split(text: str) -> list[Chunk]:
+    """Return a file's chunks: none longer than 600 characters, none blank.
 
-    A piece ends at a heading, at a blank line once it is half full, and at the cap.
-    Every piece knows the headings above it. A ``#`` inside a code fence is no heading.
+    A chunk ends at a heading, at a blank line once it is half full, and at the cap.
+    Every chunk has the headings above it. A ``#`` inside a code fence is no heading.
     """
-    cutter, fenced = _Cutter(), False
+    cutter, is_fenced = _Cutter(), False
     for number, line in enumerate(text.splitlines(), start=1):
-        fenced = fenced ^ bool(_FENCE.match(line))
-        heading = None if fenced else _HEADING.match(line)
+        is_fenced = is_fenced ^ bool(_FENCE.match(line))
+        heading = None if is_fenced else _HEADING.match(line)
         if heading:
             cutter.enter(len(heading[1]), heading[2])
             continue
         for part in _pieces(line):
             cutter.add(number, part)
     cutter.close()
-    if not cutter.found and str(cutter.headings):
+    if not cutter.chunks and str(cutter.headings):
         title = str(cutter.headings)
         return [Chunk(title, title, 1, 1)]
-    return cutter.found
+    return cutter.chunks

@@ -1,7 +1,7 @@
 """The end user an agent speaks to, so that one agent keeps its users' memories apart.
 
-Who it is comes from the key when it was issued for one user, else from the header
-``X-End-User``, else from the ``_meta`` of an MCP request. Whoever names two is refused.
+It comes from the key when that was issued for one user, else from the header
+``X-End-User``, else from the ``_meta`` of an MCP request. Two users are refused.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ META: Final = "crewship/end-user"
 CHARS: Final = 256
 
 
-def checked(text: str) -> str:
-    """Return the id of an end user as it is kept; Invalid for one that cannot be."""
+def validate(text: str) -> str:
+    """Return the id of an end user as it is stored, or raise Invalid."""
     user = text.strip()
     if not user or len(user) > CHARS or not entries.is_storable(user):
         message = f"An end user is 1 to {CHARS} characters of text."
@@ -28,8 +28,8 @@ def checked(text: str) -> str:
     return user
 
 
-def of_header(value: str | None) -> str | None:
-    """Return a header's text: UTF-8, which a server hands over byte by byte."""
+def from_header(value: str | None) -> str | None:
+    """Return a header's text, which is UTF-8 that the server decoded as Latin-1."""
     if value is None:
         return None
     try:
@@ -38,13 +38,13 @@ def of_header(value: str | None) -> str | None:
         return value
 
 
-def bound(by: Actor, named: Iterable[str | None]) -> Actor:
-    """Return an agent's actor bound to the end user whom a request names.
+def with_end_user(by: Actor, names: Iterable[str | None]) -> Actor:
+    """Return an agent's actor with the end user whom a request names.
 
     Raises Forbidden when its key was issued for another user, Invalid for two users.
     A person's actor has no end user.
     """
-    users = {checked(text) for text in named if text is not None}
+    users = {validate(text) for text in names if text is not None}
     if not users or not by.is_agent:
         return by
     if by.end_user and users != {by.end_user}:

@@ -1,4 +1,4 @@
-"""What a journal entry may be: its enums, its limits, its text, its canonical form."""
+"""The format of a journal entry: enums, limits, text, canonical form."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ FUTURE_SECONDS: Final = 300
 # An entry's row number in the word index: workspace number, then 40 bits of seq.
 SEQ_BITS: Final = 40
 EARLIEST_YEAR: Final = 2000
-# Audit of what ran beside a conversation: kept in the chain, found by no words.
+# Audit entries of the gateway: in the chain, but not in the word index.
 UNSEARCHED: Final = "memory_gateway."
-# A rule that a person approved; one of a crew and of no agent is every member's.
+# A rule that a person approved; with a crew and no agent it is for every member.
 RULE_TYPE: Final = "memory.consolidated"
 RESERVED: Final = (UNSEARCHED, "gdpr.", "memory.priority_changed")
 
 
 class Severity(StrEnum):
-    """How loud an entry is."""
-
     INFO = "info"
     NOTICE = "notice"
     WARN = "warn"
@@ -41,7 +39,7 @@ class Severity(StrEnum):
 
 
 class Priority(StrEnum):
-    """What operators mark; agents never mark their own entries."""
+    """Set by operators; agents never set it on their own entries."""
 
     NORMAL = "normal"
     HIGH = "high"
@@ -50,8 +48,6 @@ class Priority(StrEnum):
 
 
 class ActorType(StrEnum):
-    """Who wrote an entry."""
-
     AGENT = "agent"
     USER = "user"
     SYSTEM = "system"
@@ -62,7 +58,7 @@ class ActorType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """One entry as a caller hands it in; everything unset is filled by the journal."""
+    """One entry as a caller passes it; the journal fills in what is unset."""
 
     entry_type: str
     summary: str
@@ -76,7 +72,7 @@ class NewEntry:
     span_id: str | None = None
     ts: datetime | None = None
     subjects: tuple[str, ...] = ()
-    # The agent itself spoke, and somebody else (an import) brings its words.
+    # The author is the agent, although an import appends the entry.
     as_agent: bool = False
 
 
@@ -96,7 +92,7 @@ def canonical(value: object) -> str:
 
 
 def depth(value: object, limit: int = JSON_DEPTH) -> int:
-    """Return how deep a JSON value nests, giving up one past ``limit``."""
+    """Return how deep a JSON value nests, stopping one past ``limit``."""
     level, layer = 0, [value]
     while layer and level <= limit:
         below: list[object] = []
@@ -116,7 +112,7 @@ def leaves(value: object) -> list[str]:
 
     The order is that of the canonical text, by key, so that the stored text gives it.
     """
-    found: list[str] = []
+    texts_found: list[str] = []
     stack: list[object] = [value]
     while stack:
         item = stack.pop()
@@ -126,10 +122,10 @@ def leaves(value: object) -> list[str]:
         elif isinstance(item, (list, tuple)):
             stack.extend(reversed(item))
         elif isinstance(item, str):
-            found.append(item)
+            texts_found.append(item)
         elif isinstance(item, (int, float)) and not isinstance(item, bool):
-            found.append(str(item))
-    return found
+            texts_found.append(str(item))
+    return texts_found
 
 
 def texts(value: object) -> Iterator[str]:
@@ -147,10 +143,10 @@ def texts(value: object) -> Iterator[str]:
 
 
 def body_of(entry_type: str, payload: dict[str, Any]) -> str:
-    """Return the words an entry gives to the index: its values, never its keys.
+    """Return the text of an entry for the word index: its values, never its keys.
 
-    It follows from the type and the payload alone, and both are under the entry's hash:
-    whoever verifies the chain works it out again and compares.
+    It depends on the type and the payload alone, and both are under the entry's hash:
+    verifying the chain computes it again and compares.
     """
     if entry_type.startswith(UNSEARCHED):
         return ""
@@ -182,5 +178,5 @@ def has_surrogate(text: str) -> bool:
 
 
 def is_storable(text: str) -> bool:
-    """Whether every database can keep the text: no NUL, no half surrogate."""
+    """Whether every database can store the text: no NUL, no half surrogate."""
     return "\x00" not in text and not has_surrogate(text)

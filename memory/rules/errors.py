@@ -1,19 +1,19 @@
-"""Every way the house says no.
+"""The base classes of all errors that a caller sees.
 
     HouseError
-    ├── Unauthenticated   401  nobody we know
-    ├── Forbidden         403  known, but not allowed
-    ├── NotFound          404  missing, or not yours: the same answer
-    ├── Conflict          409  the state of things forbids it
+    ├── Unauthenticated   401  no valid credential
+    ├── Forbidden         403  the role does not allow it
+    ├── NotFound          404  missing, or of another workspace: one answer
+    ├── Conflict          409  the present state forbids it
     ├── TooLarge          413  more than fits
-    ├── Invalid           422  the request makes no sense
-    ├── TooMany           429  slower, please
-    └── Unavailable       503  something the house stands on is down
-        └── Outage             database or disk fail
+    ├── Invalid           422  the request is not valid
+    ├── TooMany           429  a rate limit
+    └── Unavailable       503  a service or setting is missing
+        └── Outage             database or disk failed
             └── StorageFull   507  the disk has no room
 
 An error carries a stable code, a status and the fields its sentence is built from. Only
-the roof turns it into problem+json, a dialect's own body, or a page.
+the outermost layer turns it into problem+json, a dialect's own body, or a page.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from __future__ import annotations
 import errno
 from typing import ClassVar, Final
 
-# How a system says that a disk, or somebody's share of it, is full.
+# The errors of a full disk and of an exhausted quota.
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class HouseError(Exception):
-    """The base of every refusal; ``fields`` are shown to the caller."""
+class AppError(Exception):
+    """The base of every error for a caller; ``fields`` are part of the response."""
 
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
@@ -40,64 +40,64 @@ class HouseError(Exception):
         super().__init__(self.detail)
 
 
-class Unauthenticated(HouseError):
+class Unauthenticated(AppError):
     """No credential, or one that no longer works."""
 
     code, status, title = "unauthenticated", 401, "Not signed in"
     sentence = "Send a valid key as Authorization: Bearer cmk_…, or sign in."
 
 
-class Forbidden(HouseError):
+class Forbidden(AppError):
     """The actor is known and its role does not allow this."""
 
     code, status, title = "forbidden", 403, "Not allowed"
     sentence = "{role} may not do this: {action}."
 
 
-class NotFound(HouseError):
-    """Missing and not yours are one answer, with one body."""
+class NotFound(AppError):
+    """Missing, or of another workspace: one answer, with one body."""
 
     code, status, title = "not_found", 404, "Not found"
     sentence = "There is nothing here under this address."
 
 
-class Conflict(HouseError):
-    """The request is fine, the state of things is not."""
+class Conflict(AppError):
+    """A valid request that the present state forbids."""
 
     code, status, title = "conflict", 409, "Conflict"
     sentence = "The state changed in the meantime."
 
 
-class TooLarge(HouseError):
+class TooLarge(AppError):
     """More bytes than fit."""
 
     code, status, title = "too_large", 413, "Too large"
     sentence = "{what} may hold {limit} bytes; this one has {size}."
 
 
-class Invalid(HouseError):
-    """The request makes no sense; ``errors`` says where and why."""
+class Invalid(AppError):
+    """An invalid request; ``errors`` says where and why."""
 
     code, status, title = "invalid", 422, "Invalid request"
     sentence = "The request is not valid."
 
 
-class TooMany(HouseError):
+class TooMany(AppError):
     """A rate limit; ``retry_after`` is in seconds."""
 
     code, status, title = "too_many", 429, "Too many requests"
     sentence = "Slow down: try again in {retry_after} seconds."
 
 
-class Unavailable(HouseError):
-    """Something the house stands on does not answer; ``reason`` says what."""
+class Unavailable(AppError):
+    """A service or setting is missing; ``reason`` says which."""
 
     code, status, title = "unavailable", 503, "Not available now"
     sentence = "Not available now: {reason}."
 
 
 class Outage(Unavailable):
-    """Database or disk fail: an operator has to act, and nobody else can."""
+    """Database or disk failed: an operator has to act."""
 
     code = "outage"
 

@@ -1,4 +1,4 @@
-"""The ways in which a ranking by meaning and a ranking by words become one list."""
+"""The ways to merge a ranking by meaning and a ranking by words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Fusion(StrEnum):
-    """How the two rankings are fused."""
+    """RRF adds reciprocal ranks; convex adds weighted, normalised scores."""
 
     RRF = "rrf"
     CONVEX = "convex"

@@ -3,7 +3,7 @@
 ``commitment = SHA-256(salt ‖ canonical content)`` and
 ``entry_hash = HMAC-SHA-256(key, previous hash ‖ commitment)``. Erasing an entry
 destroys its content *and* its salt and leaves the commitment: the chain still
-verifies, and nobody can guess the content back by hashing candidates.
+verifies, and the content cannot be guessed by hashing candidates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD: Final = b"crewship journal head v1"
 _CHECKPOINT: Final = b"crewship journal checkpoint v1"
 _DIGEST: Final = b"crewship journal digest v1"
 _SEAL: Final = b"crewship journal seal v1"
-_ADOPTED: Final = b"crewship journal adopted v1"
+_ADOPTION: Final = b"crewship journal adopted v1"
 _SEGMENT: Final = b"crewship journal segment v1"
 
 
@@ -57,10 +57,10 @@ def link(key: bytes, prev_hash: str, committed: str) -> str:
 
 
 def is_unbroken(key: bytes, prev_hash: str, hashes: str, count: int) -> bool:
-    """Whether entries in a row follow a hash and each other, and every link reproduces.
+    """Whether consecutive entries follow a hash and each other with correct hashes.
 
     ``hashes`` is, for each, the hash before it, its commitment and its own hash, in hex
-    and without anything between. A hash is told in one way only: capitals are no hash.
+    and without separators. Only lower-case hex is a hash.
     """
     try:
         prev, data = bytes.fromhex(prev_hash), bytes.fromhex(hashes)
@@ -69,10 +69,16 @@ def is_unbroken(key: bytes, prev_hash: str, hashes: str, count: int) -> bool:
     if data.hex() != hashes or len(data) != count * 3 * _HASH:
         return False
     for at in range(0, len(data), 3 * _HASH):
-        message, made = data[at : at + 2 * _HASH], data[at + 2 * _HASH : at + 3 * _HASH]
-        if not message.startswith(prev) or hmac.digest(key, message, "sha256") != made:
+        message, entry_hash = (
+            data[at : at + 2 * _HASH],
+            data[at + 2 * _HASH : at + 3 * _HASH],
+        )
+        if (
+            not message.startswith(prev)
+            or hmac.digest(key, message, "sha256") != entry_hash
+        ):
             return False
-        prev = made
+        prev = entry_hash
     return True
 
 
@@ -83,16 +89,16 @@ def head_mac(key: bytes, workspace_id: str, seq: int, entry_hash: str) -> str:
 
 
 def checkpoint_mac(
-    key: bytes, workspace_id: str, removed: Sequence[tuple[int, str]]
+    key: bytes, workspace_id: str, entries: Sequence[tuple[int, str]]
 ) -> str:
     """Return the signature of a set of removed (seq, hash) pairs, sorted by seq."""
-    pairs = [f"{seq}:{digest}" for seq, digest in sorted(removed)]
+    pairs = [f"{seq}:{digest}" for seq, digest in sorted(entries)]
     message = frame([workspace_id, str(len(pairs)), *pairs])
     return hmac.new(key, _CHECKPOINT + message, hashlib.sha256).hexdigest()
 
 
 def seal(key: bytes, entry_hash: str, kind: str, content: bytes) -> str:
-    """Return the signature of what was left of an entry; ``kind`` says by what act."""
+    """Return the signature of an erased or redacted entry; ``kind`` says which."""
     message = frame([entry_hash, kind]) + content
     return hmac.new(key, _SEAL + message, hashlib.sha256).hexdigest()
 
@@ -100,11 +106,11 @@ def seal(key: bytes, entry_hash: str, kind: str, content: bytes) -> str:
 def adopted_seal(key: bytes, prev_hash: str, commitment: str, entry_hash: str) -> str:
     """Return the signature of an entry that was chained with a key that is lost."""
     message = frame([prev_hash, commitment, entry_hash])
-    return hmac.new(key, _ADOPTED + message, hashlib.sha256).hexdigest()
+    return hmac.new(key, _ADOPTION + message, hashlib.sha256).hexdigest()
 
 
 def segment_mac(key: bytes, workspace_id: str, last_seq: int, last_hash: str) -> str:
-    """Return the signature of where a chain goes on with another key."""
+    """Return the signature of the place from which a chain has another key."""
     message = frame([workspace_id, str(last_seq), last_hash])
     return hmac.new(key, _SEGMENT + message, hashlib.sha256).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Who is asking, and what each role may do.
+"""The actor of a request, and what each role may do.
 
 The permission table is one dict. A row names an action, the roles that may do it, and
 the key scope it needs: a key limited to ``read`` can never write, whatever its role.
@@ -25,7 +25,7 @@ class Role(StrEnum):
 
 
 class AgentRole(StrEnum):
-    """An agent's place in its crew; the lead recalls for the crew."""
+    """An agent's role in its crew; the lead recalls for the crew."""
 
     AGENT = "AGENT"
     LEAD = "LEAD"
@@ -39,7 +39,7 @@ class KeyScope(StrEnum):
 
 
 PERSON_ROLES: Final = (Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN)
-_EVERYONE: Final = frozenset({*PERSON_ROLES, Role.AGENT})
+_PEOPLE_AND_AGENTS: Final = frozenset({*PERSON_ROLES, Role.AGENT})
 _PEOPLE: Final = frozenset(PERSON_ROLES)
 _OPERATORS: Final = frozenset({Role.OPERATOR, Role.ADMIN})
 _ADMINS: Final = frozenset({Role.ADMIN})
@@ -49,7 +49,7 @@ _PRIVACY: Final = frozenset({Role.COMPLIANCE, Role.ADMIN})
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Which roles may act, and which key scope the act needs."""
+    """The roles that may act, and the key scope that is needed."""
 
     roles: frozenset[Role]
     scope: KeyScope
@@ -64,24 +64,24 @@ def _write(roles: frozenset[Role]) -> Permission:
 
 
 PERMISSIONS: Final[dict[str, Permission]] = {
-    "journal.read": _read(_EVERYONE),
+    "journal.read": _read(_PEOPLE_AND_AGENTS),
     "journal.append": _write(_AGENTS),
     "journal.import": _write(_ADMINS),
     "journal.prioritise": _write(_OPERATORS),
     "journal.verify": _read(_OPERATORS),
-    "recall.ask": _read(_EVERYONE),
+    "recall.ask": _read(_PEOPLE_AND_AGENTS),
     "recall.ask_as_agent": _read(_PEOPLE),
-    "index.read": _read(_EVERYONE),
+    "index.read": _read(_PEOPLE_AND_AGENTS),
     "index.run": _write(_OPERATORS),
-    "health.read": _read(_EVERYONE),
+    "health.read": _read(_PEOPLE_AND_AGENTS),
     "health.recompute": _write(_OPERATORS),
     "proposals.read": _read(_PEOPLE),
     "proposals.decide": _write(_OPERATORS),
     "consolidate.run": _write(_OPERATORS),
-    "files.read": _read(_EVERYONE),
+    "files.read": _read(_PEOPLE_AND_AGENTS),
     "files.write": _write(frozenset({*_OPERATORS, *_AGENTS})),
     "files.restore": _write(_OPERATORS),
-    "records.read": _read(_EVERYONE),
+    "records.read": _read(_PEOPLE_AND_AGENTS),
     "records.write": _write(frozenset({*_OPERATORS, *_AGENTS})),
     "tools.call": _read(_AGENTS),
     "memories.read": _read(_AGENTS),
@@ -124,8 +124,8 @@ class Actor:
 
     ``id`` is the agent's, the user's or ``system``; ``label`` is what people read.
     ``scopes`` limits a key further; empty means everything the role may do.
-    ``end_user`` is whom an agent speaks to, "" for nobody in particular; with
-    ``only_end_user`` its key was issued for that user and opens nothing but the tools
+    ``end_user`` is whom an agent speaks to, "" for no particular user; with
+    ``only_end_user`` its key was issued for that user and allows nothing but the tools
     over that user's memories.
     """
 
@@ -143,7 +143,7 @@ class Actor:
 
     @property
     def is_agent(self) -> bool:
-        """An agent key, not a person or the clock."""
+        """Whether this is an agent, not a person or the system."""
         return self.role is Role.AGENT
 
     @property
@@ -165,7 +165,7 @@ class Actor:
         return not self.scopes or permission.scope in self.scopes
 
     def require(self, action: str, workspace_id: str | None = None) -> None:
-        """Raise NotFound for another workspace, Forbidden for a role too small."""
+        """Raise NotFound for another workspace, Forbidden for an insufficient role."""
         if workspace_id is not None and workspace_id != self.workspace_id:
             raise errors.NotFound
         if not self.can(action):
@@ -173,5 +173,5 @@ class Actor:
 
 
 def system(workspace_id: str, name: str = "system") -> Actor:
-    """Return the house itself as an actor: the clock, a command, an import."""
+    """Return the system as an actor: a scheduled job, a command, an import."""
     return Actor(role=Role.SYSTEM, workspace_id=workspace_id, id=name, label=name)

@@ -5,7 +5,7 @@
     …
     </recalled-memory>
 
-The boundary is random, so that no stored text can name the block it will stand in.
+The boundary is random, so that no stored text can contain the one of its block.
 JSON inside the marks holds no angle bracket of any alphabet: each is written as its
 code point (``\\u003c``), which every JSON reader reads back.
 """
@@ -26,27 +26,26 @@ PREAMBLE: Final = (
     " id."
 )
 CLOSING: Final = f"</{TAG}>"
-# What looks like an angle bracket, in any alphabet.
+# Characters that look like an angle bracket, in any alphabet.
 LESS: Final = "<＜﹤‹〈⟨❬❮❰˂ᐸᚲ⦑⧼⪡≺≮⋖⩹⪦"
-MORE: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
-_BRACKETS: Final = re.compile(f"[{re.escape(LESS + MORE)}]")
+GREATER: Final = ">＞﹥›〉⟩❭❯❱˃ᐳ⦒⧽⪢≻≯⋗⩺⪧"
+_BRACKETS: Final = re.compile(f"[{re.escape(LESS + GREATER)}]")
 
 
 def random_boundary() -> str:
-    """Return a boundary that nobody can foresee."""
     return secrets.token_hex(BOUNDARY_BYTES)
 
 
 def opening(boundary: str, **attributes: object) -> str:
     """Return the first mark and the warning, with their line breaks."""
-    named = "".join(f' {name}="{value}"' for name, value in attributes.items())
-    return f'<{TAG}{named} boundary="{boundary}">\n{PREAMBLE}\n'
+    rendered = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f'<{TAG}{rendered} boundary="{boundary}">\n{PREAMBLE}\n'
 
 
 def around_text(text: str) -> str:
-    """Return a text between the marks; its angle brackets stand as XML entities."""
+    """Return a text between the marks; its angle brackets become XML entities."""
     safe = text.replace("&", "&amp;")
-    safe = _BRACKETS.sub(lambda found: f"&#{ord(found[0])};", safe).rstrip("\n")
+    safe = _BRACKETS.sub(lambda match: f"&#{ord(match[0])};", safe).rstrip("\n")
     mark = random_boundary()
     while mark in safe:
         mark = random_boundary()
@@ -56,7 +55,7 @@ def around_text(text: str) -> str:
 def around_json(document: Any, *, boundary: Callable[[], str] = random_boundary) -> str:
     """Return a JSON document as text between the marks."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    text = _BRACKETS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _BRACKETS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     mark = boundary()
     while mark in text:
         mark = boundary()

@@ -1,7 +1,7 @@
-"""A caller's own division of its memory: a map of short texts, kept whole.
+"""A caller's own division of its memory: a map of short texts, stored whole.
 
-Four names have columns (user, agent, namespace, thread); every other key is kept beside
-them. Two maps are the same when their names and values are, whichever spelling of the
+Four names have columns (user, agent, namespace, thread); other keys are stored as extra
+ones. Two maps are the same when their names and values are, whichever spelling of the
 four a caller used.
 """
 
@@ -37,7 +37,7 @@ def _bad(message: str) -> errors.Invalid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Whose memory, in the caller's own words; empty matches anything in a search."""
+    """Whose memory, in the caller's own terms; in a search empty matches anything."""
 
     user: str = ""
     agent: str = ""
@@ -47,49 +47,48 @@ class Scope:
 
     @classmethod
     def of(
-        cls, given: Mapping[str, Any], spellings: Mapping[str, str] = SPELLINGS
+        cls, values: Mapping[str, Any], spellings: Mapping[str, str] = SPELLINGS
     ) -> Scope:
         """Return a caller's map as a scope; Invalid when it is none.
 
         ``spellings`` says which keys mean one of the four names.
         """
-        named: dict[str, str] = {}
+        names: dict[str, str] = {}
         extra: dict[str, str] = {}
-        for key, value in given.items():
+        for key, value in values.items():
             if not isinstance(value, str):
                 raise _bad("A scope maps names to texts.")
             name = spellings.get(key)
-            place = extra if name is None else named
+            place = extra if name is None else names
             if place.get(name or key, value) != value:
                 raise _bad(f"The scope names its {name} twice.")
             place[name or key] = value
-        return cls(**named, extra={k: v for k, v in extra.items() if v})
+        return cls(**names, extra={k: v for k, v in extra.items() if v})
 
-    def whole(self) -> dict[str, str]:
-        """Return the map, without what is empty."""
-        named = {name: getattr(self, name) for name in NAMES}
-        return {key: text for key, text in {**named, **self.extra}.items() if text}
+    def as_map(self) -> dict[str, str]:
+        """Return the map without empty values."""
+        names = {name: getattr(self, name) for name in NAMES}
+        return {key: text for key, text in {**names, **self.extra}.items() if text}
 
     @property
     def key(self) -> str:
-        """One name for the whole map; the empty map has one too."""
-        text = entries.canonical(self.whole())
+        """A digest that identifies the map; the empty map has one too."""
+        text = entries.canonical(self.as_map())
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is named."""
-        return not self.whole()
+        return not self.as_map()
 
 
 def check(scope: Scope) -> None:
-    """Raise Invalid when a scope cannot be kept."""
+    """Raise Invalid when a scope cannot be stored."""
     if len(scope.extra) > EXTRAS:
         raise _bad(f"A scope has {EXTRAS} names beside the four at most.")
     for key in scope.extra:
         if key in NAMES or not _KEY.fullmatch(key):
             raise _bad("A scope's name is letters, digits and _ . : - , 64 at most.")
-    for text in scope.whole().values():
+    for text in scope.as_map().values():
         if not entries.is_storable(text):
             detail = "A text holds a NUL or half a surrogate pair."
             raise errors.Invalid(detail, code="bad_text")

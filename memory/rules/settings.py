@@ -1,4 +1,4 @@
-"""What a workspace setting is: its type, bounds, default, and what it does.
+"""The declaration of a workspace setting: type, bounds, default, purpose.
 
 A setting is declared once. From the declaration the service validates, the API
 describes and serialises, and the page draws a form.
@@ -18,7 +18,7 @@ from memory.rules.permissions import Actor
 
 T = TypeVar("T")
 TEXT_CHARS: Final = 500
-CHANGED: Final = "workspace.settings_changed"
+CHANGED_TYPE: Final = "workspace.settings_changed"
 Choices = Callable[[], Mapping[str, str]]
 
 
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
     SWITCH = "switch"
     CHOICE = "choice"
-    WHOLE = "whole"
+    INTEGER = "whole"
     NUMBER = "number"
     TEXT = "text"
     ADDRESS = "address"
@@ -53,7 +53,7 @@ def entry_of(changes: Sequence[Change]) -> Sequence[NewEntry]:
     names = [change.setting.name for change in changes]
     return [
         NewEntry(
-            entry_type=CHANGED,
+            entry_type=CHANGED_TYPE,
             severity=Severity.NOTICE,
             summary=f"Workspace settings changed: {', '.join(names)}",
             payload={
@@ -73,13 +73,14 @@ class Setting(Generic[T]):
     """One setting of a workspace.
 
     ``help`` says what it does, ``readers`` who reads it. ``choices`` maps values to
-    labels and is asked when needed. ``least`` and ``most`` bound a number, ``most`` the
-    characters of a text. ``check`` returns the value as it is kept or raises BadValue;
-    ``pair`` judges one pair of a table. ``page`` names the page that edits it, where
-    that is not the page of settings. A kept value that is no longer known counts as the
-    default, or as itself with ``keeps_unknown``: its reader then refuses it. ``resets``
-    names settings that go back to their defaults when this one changes. ``journal``
-    turns changes into entries; ``follow`` runs after a change, in its transaction.
+    labels and is called when needed. ``least`` and ``most`` bound a number, ``most``
+    the length of a text. ``check`` returns the value to store or raises BadValue;
+    ``pair`` says whether a pair of a table is valid. ``page`` names the page that edits
+    it, where that is not the page of settings. A stored value that is no longer valid
+    counts as the default, or as itself with ``keeps_unknown``: its reader then refuses
+    it. ``resets`` names settings that go back to their defaults when this one changes.
+    ``journal`` turns changes into entries; ``follow`` runs after a change, in its
+    transaction.
     """
 
     name: str
@@ -108,14 +109,14 @@ class Setting(Generic[T]):
         return self.kind is Kind.SECRET
 
     def clean(self, value: object) -> Any:
-        """Return a value as it is kept, or raise BadValue."""
-        kept = _BY_KIND[self.kind](self, value)
-        return self.check(kept) if self.check else kept
+        """Return a value as it is stored, or raise BadValue."""
+        stored = _BY_KIND[self.kind](self, value)
+        return self.check(stored) if self.check else stored
 
     def load(self, value: object) -> Any:
-        """Return a kept value; raise BadValue when it is no longer one.
+        """Return a stored value; raise BadValue when it is no longer valid.
 
-        A table loses only the pairs that are no longer known.
+        A table loses only the pairs that are no longer valid.
         """
         if self.kind is Kind.TABLE and isinstance(value, Mapping) and self.pair:
             value = {
@@ -134,9 +135,9 @@ def _switch(_setting: Setting[Any], value: object) -> bool:
 
 
 def _choice(setting: Setting[Any], value: object) -> str:
-    known = setting.choices()
-    if not isinstance(value, str) or value not in known:
-        raise BadValue(f"must be one of {', '.join(known)}")
+    choices = setting.choices()
+    if not isinstance(value, str) or value not in choices:
+        raise BadValue(f"must be one of {', '.join(choices)}")
     return str(value)
 
 
@@ -153,7 +154,7 @@ def _within(setting: Setting[Any], value: float) -> bool:
     return low <= value <= high
 
 
-def _whole(setting: Setting[Any], value: object) -> int:
+def _integer(setting: Setting[Any], value: object) -> int:
     good = isinstance(value, int) and not isinstance(value, bool)
     if not good or not _within(setting, value):  # type: ignore[arg-type]
         raise BadValue(f"must be a whole number{_bounds(setting)}")
@@ -170,16 +171,16 @@ def _number(setting: Setting[Any], value: object) -> float:
 
 
 def _text(setting: Setting[Any], value: object) -> str:
-    most = int(setting.most or TEXT_CHARS)
+    limit = int(setting.most or TEXT_CHARS)
     if not isinstance(value, str) or not value.strip():
         raise BadValue("must be a text that is not empty")
-    if len(value) > most or not entries.is_storable(value):
-        raise BadValue(f"must be plain text of at most {most} characters")
+    if len(value) > limit or not entries.is_storable(value):
+        raise BadValue(f"must be plain text of at most {limit} characters")
     return value.strip()
 
 
 def _secret(setting: Setting[Any], value: object) -> str:
-    """Return a secret that fits into a header of HTTP."""
+    """Return a secret that fits into an HTTP header."""
     text = _text(setting, value)
     if not text.isascii() or not text.isprintable() or " " in text:
         raise BadValue("must be printable ASCII characters without a space")
@@ -190,8 +191,8 @@ def _table(setting: Setting[Any], value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise BadValue("must be an object of names and texts")
     for key, text in value.items():
-        known = isinstance(key, str) and isinstance(text, str)
-        if not known or (setting.pair and not setting.pair(key, text)):
+        is_text = isinstance(key, str) and isinstance(text, str)
+        if not is_text or (setting.pair and not setting.pair(key, text)):
             raise BadValue("holds a name or a value that is not known")
     return dict(value)
 
@@ -199,7 +200,7 @@ def _table(setting: Setting[Any], value: object) -> dict[str, str]:
 _BY_KIND: Final[dict[Kind, Callable[[Setting[Any], object], Any]]] = {
     Kind.SWITCH: _switch,
     Kind.CHOICE: _choice,
-    Kind.WHOLE: _whole,
+    Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.TEXT: _text,
     Kind.ADDRESS: _text,

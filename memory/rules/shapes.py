@@ -1,4 +1,4 @@
-"""Shapes that request bodies share: ids, moments, a model without unknown fields."""
+"""Types that request bodies share: ids, times, a model without unknown fields."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pydantic import (
     StringConstraints,
 )
 
-# PostgreSQL keeps no NUL, so no id holds one, and it must not even be asked for.
+# PostgreSQL stores no NUL and fails on a query with one, so no id may contain it.
 NO_NUL = r"^[^\x00]+$"
 Id = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=NO_NUL)]
 
 
-def _written(value: object) -> object:
+def _refuse_numbers(value: object) -> object:
     """Refuse numbers, which pydantic would read as seconds since 1970."""
     if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d[Tt ]", value):
         raise ValueError("should be a date and a time as in RFC 3339")
@@ -37,10 +37,12 @@ def _in_utc(value: datetime) -> datetime:
         raise ValueError("lies outside the years 1 to 9999") from None
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_in_utc)]
+Moment = Annotated[
+    AwareDatetime, BeforeValidator(_refuse_numbers), AfterValidator(_in_utc)
+]
 
 
 class Strict(BaseModel):
-    """A request body: what it does not know, it refuses."""
+    """A request body; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=False, allow_inf_nan=False)

@@ -17,7 +17,7 @@ from memory.rules import errors
 
 
 class Tier(StrEnum):
-    """Where a piece of an agent's memory lives; the spelling is part of the wire."""
+    """A kind of memory file with its own limits; the spelling is part of the API."""
 
     AGENT = "AGENT"
     CREW = "CREW"
@@ -30,7 +30,7 @@ class Tier(StrEnum):
 
 
 class WriteMode(StrEnum):
-    """How a write meets what is there; there is no default."""
+    """How a write treats the present text; there is no default."""
 
     REPLACE = "replace"
     APPEND = "append"
@@ -60,9 +60,9 @@ RULES: Final[dict[Tier, TierRule]] = {
 WARN_SHARE: Final = 0.8
 # The tiers that have one file a day.
 DATED: Final = (Tier.DAILY, Tier.LEARNED)
-# These have a writer of their own: no import, no provider and no tool writes them.
-WRITTEN_BY_US: Final = (Tier.LESSONS, Tier.LEARNED)
-# The tiers without a cap still end somewhere.
+# Written by consolidation only: not by imports, providers or tools.
+SYSTEM_TIERS: Final = (Tier.LESSONS, Tier.LEARNED)
+# The limit of tiers without a cap.
 HARD_CAP: Final = 1_048_576
 
 _FILES: Final = {
@@ -139,29 +139,29 @@ def tier_named(text: str) -> Tier:
 
 
 def place(tier: str, key: str | None) -> Place:
-    """Return the canonical place for a tier and key as a caller gave them.
+    """Return the canonical place of a caller's tier and key.
 
     A dated tier and peers need a key, every other tier takes none. Raises Invalid.
     """
-    named = tier_named(tier)
-    if named in DATED:
+    tier_value = tier_named(tier)
+    if tier_value in DATED:
         if not key:
-            message = f"{named.value} needs a key: the day, written YYYY-MM-DD."
+            message = f"{tier_value.value} needs a key: the day, written YYYY-MM-DD."
             raise _bad_key(message)
-        return Place(named, day_key(key))
-    if named is Tier.PEERS:
+        return Place(tier_value, day_key(key))
+    if tier_value is Tier.PEERS:
         if not key:
             message = "peers needs a key: whom the card is about."
             raise _bad_key(message)
-        return Place(named, slug_key(key))
+        return Place(tier_value, slug_key(key))
     if key:
-        message = f"{named.value} takes no key."
+        message = f"{tier_value.value} takes no key."
         raise _bad_key(message)
-    return Place(named)
+    return Place(tier_value)
 
 
 def split(label: str) -> Place | None:
-    """Return the place a label names, None for anything that is not a label."""
+    """Return the place of a label, None for anything that is not a label."""
     for tier, name in _FILES.items():
         if label == name:
             return Place(tier)

@@ -1,4 +1,4 @@
-"""Words: how text is cut, which words carry nothing, how an alias is folded."""
+"""Split text into words, leave out stop words, fold names for comparison."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ STOP_WORDS: Final = frozenset(_STOP.split())
 
 
 def split(text: str) -> list[str]:
-    """Return the lower-case words of a text, the way the index cuts it."""
+    """Return the lower-case words of a text, as the index does."""
     return _WORD.findall(unicodedata.normalize("NFC", text).lower())
 
 
-def telling(words: list[str]) -> list[str]:
+def without_stop_words(words: list[str]) -> list[str]:
     """Return the words without stop words, or all of them when nothing else is left."""
-    kept = [word for word in words if word not in STOP_WORDS]
-    return list(dict.fromkeys(kept or words))
+    significant = [word for word in words if word not in STOP_WORDS]
+    return list(dict.fromkeys(significant or words))
 
 
 def phrases(text: str) -> tuple[list[list[str]], list[str]]:

@@ -1,4 +1,4 @@
-"""Whether an entry may enter the journal; every door and every import asks here."""
+"""Validation of a journal entry, for the API, the pages and every import."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def check_subjects(subjects: Sequence[str]) -> None:
 
 
 def check(new: NewEntry, now: datetime) -> None:
-    """Raise Invalid or TooLarge with the field at fault; return when all is well."""
+    """Raise Invalid or TooLarge with the field at fault."""
     _check_type(new)
     _check_summary(new)
     _check_json("payload", new.payload, entries.JSON_BYTES)
@@ -106,10 +106,10 @@ def check(new: NewEntry, now: datetime) -> None:
 
 
 def check_offered(new: NewEntry) -> None:
-    """Raise Invalid for a type that only the house itself writes.
+    """Raise Invalid for a type that only the system itself writes.
 
-    Such entries are believed, or left out of search, because nobody else can make one.
+    Such entries are trusted, or left out of search, because no caller can append one.
     """
     if new.entry_type.startswith(entries.RESERVED):
-        detail = "Entries of this type are written by the house alone."
+        detail = "Entries of this type are written by the system alone."
         raise _fault("entry_type", "reserved_type", detail)

@@ -1,8 +1,8 @@
-"""The scanner: what poisoned text and leaked secrets look like.
+"""The scanner: finds prompt injection and leaked secrets in a text.
 
 Pure: standard library only, no framework, no clock, no network. Rules and hidden
 channels decide; the learned head only orders the review queue. Text whose harm has no
-surface sign is not found here: scope, provenance and the untrusted fence defend there.
+surface sign is not found here: scopes, provenance and the prompt fence protect there.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from memory.scanner.render import (
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Cut, Unit, take_out, units
+from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
 
 __all__ = [
     "REVIEWED",
     "VERSION",
-    "Cut",
     "Family",
     "Finding",
     "Level",
     "Mode",
+    "Redaction",
     "Rule",
     "Segment",
     "Severity",
@@ -42,6 +42,7 @@ __all__ = [
     "redact",
     "redact_findings",
     "redact_for_prompt",
+    "redact_units",
     "rule",
     "rules",
     "scan",
@@ -49,6 +50,5 @@ __all__ = [
     "signature",
     "similarity",
     "spans",
-    "take_out",
     "units",
 ]

@@ -1,4 +1,4 @@
-"""Letter games: shifted alphabets, reversed text, leetspeak, letters pulled apart.
+"""Simple ciphers: shifted alphabets, reversed text, leetspeak, letters pulled apart.
 
 Each is recognised by words it produces, so ordinary text costs one look-up a word.
 """
@@ -38,12 +38,14 @@ _MIN_LEET, _LONGEST, _FEW_LEET = 2, 24, 60
 _LETTER = re.compile("[a-z]")
 _LEET_INSIDE = re.compile(r"[013457@$!|](?<=[a-z].)[a-z]")
 _EDGES = ".,:;()[]{}<>'\"`?*"
-_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[\W_]{1,4}[^\W\d_]){3,800}(?![^\W_])")
+_PULLED_APART = re.compile(
+    r"(?<![^\W_])[^\W\d_](?:[\W_]{1,4}[^\W\d_]){3,800}(?![^\W_])"
+)
 # Signs between words, and how many: dots are common in the names of modules.
 _SIGNS = {"_": 3, "+": 3, ".": 5}
 _SNAKE = {
-    sign: re.compile(rf"[a-z]{{1,20}}(?:\{sign}[a-z]{{1,20}}){{{least},40}}")
-    for sign, least in _SIGNS.items()
+    sign: re.compile(rf"[a-z]{{1,20}}(?:\{sign}[a-z]{{1,20}}){{{minimum},40}}")
+    for sign, minimum in _SIGNS.items()
 }
 _LETTERS_ONLY = bytes(code if chr(code) in _LETTERS else 0x20 for code in range(256))
 _ONE_LETTER = bytes(0x20 if code == 0x20 else 0x61 for code in range(256))
@@ -57,23 +59,23 @@ _GLUED = re.compile(r"(?<![\w/.+=-])[a-z]{18,400}(?![\w/+=-])")
 _LONE_LETTERS = b"\x01\x01\x01\x01"
 _MIN_GLUED, _MIN_LETTERS, _MIN_COVERAGE, _LONGEST_PART = 18, 4, 0.75, 20
 _MIN_GLUED_SHARE, _FEW_SIGNS = 0.8, 2
-# A longer text is read in one order of its words only.
-_FLIPPED = 8000
-_ENOUGH = b"a" * _MIN_GLUED
+# Up to this length reversed text is also read with its words in the old order.
+_MAX_REVERSED = 8000
+_GLUED_RUN = b"a" * _MIN_GLUED
 
 
 # Reversed markers that are words themselves.
-_HONEST = frozenset({"saw", "won", "ton", "era", "tap", "raw"})
+_REAL_WORDS = frozenset({"saw", "won", "ton", "era", "tap", "raw"})
 
 
-def _shifted(word: str, shift: int) -> str:
+def _shift(word: str, shift: int) -> str:
     return word.translate(_shift_table(shift))
 
 
 @lru_cache(maxsize=32)
 def _shift_table(shift: int) -> dict[int, int]:
-    turned = _LETTERS[::-1] if not shift else _LETTERS[shift:] + _LETTERS[:shift]
-    return str.maketrans(_LETTERS + _LETTERS.upper(), turned + turned.upper())
+    substitutes = _LETTERS[::-1] if not shift else _LETTERS[shift:] + _LETTERS[:shift]
+    return str.maketrans(_LETTERS + _LETTERS.upper(), substitutes + substitutes.upper())
 
 
 def _marker_table() -> dict[str, str]:
@@ -82,8 +84,8 @@ def _marker_table() -> dict[str, str]:
     for word in _MARKERS:
         table.setdefault(word[::-1], "reversed")
         for shift in range(26):
-            table.setdefault(_shifted(word, shift), f"shift{-shift % 26}")
-    honest = segment.KNOWN | _HONEST
+            table.setdefault(_shift(word, shift), f"shift{-shift % 26}")
+    honest = segment.KNOWN_WORDS | _REAL_WORDS
     return {key: cipher for key, cipher in table.items() if key not in honest}
 
 
@@ -100,7 +102,7 @@ def undo(view: View) -> Iterator[View]:
         yield from _substitution(view, words)
     yield from _leet(view)
     if _LONE_LETTERS in sizes or _has_foreign_letters(view.text):
-        yield from _spaced(view)
+        yield from _pulled_apart_words(view)
     for sign, inside in _SNAKE_INSIDE.items():
         if view.text.count(sign) > _FEW_SIGNS and inside.search(view.text):
             yield from _snake(view, sign)
@@ -127,15 +129,17 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
         if count < _MIN_MARKERS:
             continue
         pieces: list[tuple[str, int, int]] = []
-        there = {word for word in words if _TABLE.get(word) == cipher}
-        for start, end in _enciphered(view.text, cipher, there):
-            said = view.text[start:end]
-            said = (
-                said[::-1] if cipher == "reversed" else _shifted(said, int(cipher[5:]))
+        markers = {word for word in words if _TABLE.get(word) == cipher}
+        for start, end in _enciphered(view.text, cipher, markers):
+            decoded = view.text[start:end]
+            decoded = (
+                decoded[::-1]
+                if cipher == "reversed"
+                else _shift(decoded, int(cipher[5:]))
             )
-            pieces.append((said, start, end))
+            pieces.append((decoded, start, end))
             pieces.append(("\n\n", end, end))
-            if cipher == "reversed" and end - start <= _FLIPPED:
+            if cipher == "reversed" and end - start <= _MAX_REVERSED:
                 flipped = " ".join(word[::-1] for word in view.text[start:end].split())
                 pieces += [(flipped, start, end), ("\n\n", end, end)]
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
@@ -143,11 +147,11 @@ def _substitution(view: View, words: list[str]) -> Iterator[View]:
             yield view.derive(pieces, kind=kind)
 
 
-def _enciphered(text: str, cipher: str, there: set[str]) -> Iterator[tuple[int, int]]:
+def _enciphered(text: str, cipher: str, markers: set[str]) -> Iterator[tuple[int, int]]:
     """Paragraphs in which this cipher explains enough words."""
     start = 0
     for part in re.split(r"(\n+)", text):
-        if any(word in part for word in there):
+        if any(word in part for word in markers):
             words = _WORD.findall(part)
             hits = sum(_TABLE.get(word) == cipher for word in words)
             if hits >= _MIN_MARKERS and hits >= _MIN_SHARE * len(words):
@@ -157,29 +161,37 @@ def _enciphered(text: str, cipher: str, there: set[str]) -> Iterator[tuple[int, 
 
 @lru_cache(maxsize=8192)
 def unleet(word: str) -> str:
-    """The known word behind digits and signs, or an empty string."""
+    """The known word written with digits and signs, or an empty string."""
     if len(word) > _LONGEST or word.isalpha() or not _LETTER.search(word):
         return ""
     bare = word.rstrip("!|+") or word
-    for ones in ("l", "i"):
+    for letter in ("l", "i"):
         for source in (word, bare):
-            plain = source.replace("1", ones).translate(_LEET)
-            for said in (plain, plain.replace("ph", "f")):
-                if said != word and said.isalpha() and segment.is_known(said):
-                    return said
+            plain = source.replace("1", letter).translate(_LEET)
+            for candidate in (plain, plain.replace("ph", "f")):
+                if (
+                    candidate != word
+                    and candidate.isalpha()
+                    and segment.is_known(candidate)
+                ):
+                    return candidate
     return ""
 
 
 def _leet(view: View) -> Iterator[View]:
     if not _LEET_INSIDE.search(view.text):
         return
-    bent = {word.strip(_EDGES) for word in set(view.text.split()) if not word.isalpha()}
-    known = {word for word in bent if _LEET_SIGN.search(word) and unleet(word)}
-    if len(known) < _MIN_LEET:
+    candidates = {
+        word.strip(_EDGES) for word in set(view.text.split()) if not word.isalpha()
+    }
+    leet_words = {
+        word for word in candidates if _LEET_SIGN.search(word) and unleet(word)
+    }
+    if len(leet_words) < _MIN_LEET:
         return
     pieces: list[tuple[str, int, int]] = []
     position = 0
-    for match in _leet_words(known).finditer(view.text):
+    for match in _leet_words(leet_words).finditer(view.text):
         plain = unleet(match.group())
         if plain:
             start, end = match.span()
@@ -191,30 +203,30 @@ def _leet(view: View) -> Iterator[View]:
         yield view.derive(nearby(pieces, view.text), kind="leetspeak")
 
 
-def _leet_words(known: set[str]) -> re.Pattern[str]:
-    """Where the bent words stand; many of them are not searched one by one."""
-    if len(known) > _FEW_LEET:
+def _leet_words(words_to_find: set[str]) -> re.Pattern[str]:
+    """A pattern for the leetspeak words; a general one when there are many of them."""
+    if len(words_to_find) > _FEW_LEET:
         return _LEET_WORD
-    words = "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+    words = "|".join(map(re.escape, sorted(words_to_find, key=len, reverse=True)))
     return re.compile(rf"(?<![\w$@!|+])(?:{words})(?![\w$@])")
 
 
-def _spaced(view: View) -> Iterator[View]:
+def _pulled_apart_words(view: View) -> Iterator[View]:
     pieces: list[tuple[str, int, int]] = []
     position = 0
-    for match in _SPACED.finditer(view.text):
+    for match in _PULLED_APART.finditer(view.text):
         start, end = match.span()
-        said = _joined(match.group())
-        if said:
+        decoded = _join_letters(match.group())
+        if decoded:
             pieces.append((view.text[position:start], position, start))
-            pieces.append((said, start, end))
+            pieces.append((decoded, start, end))
             position = end
     if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
         yield view.derive(nearby(pieces, view.text), kind="spaced")
 
 
-def _joined(run: str) -> str:
+def _join_letters(run: str) -> str:
     """Words from pulled-apart letters; gaps wider than usual separate words."""
     gaps = re.findall(r"[\W_]+", run)
     narrow = min(map(len, gaps))
@@ -228,7 +240,7 @@ def _joined(run: str) -> str:
 
 def _snake(view: View, sign: str) -> Iterator[View]:
     pieces: list[tuple[str, int, int]] = []
-    for match in _snakes(view.text, sign):
+    for match in _snake_matches(view.text, sign):
         plain = match.group().replace(sign, " ")
         pieces.append((plain, match.start(), match.end()))
         pieces.append(("\n\n", match.end(), match.end()))
@@ -236,8 +248,8 @@ def _snake(view: View, sign: str) -> Iterator[View]:
         yield view.derive(pieces, kind="glued")
 
 
-def _snakes(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
-    """What `_SNAKE` finds, tried only where joined words lie ahead."""
+def _snake_matches(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
+    """The matches of `_SNAKE`, searched for only near joined words."""
     end = 0
     while inside := _SNAKE_INSIDE[sign].search(text, end):
         match = _SNAKE[sign].search(text, max(end, inside.start() - _LONGEST_PART))
@@ -260,10 +272,10 @@ def _glued(view: View, letters: str) -> Iterator[View]:
 
 
 def _long_words(letters: str) -> Iterator[int]:
-    """Where a word starts that is long enough to be several."""
+    """Where a word starts that is long enough to be several words."""
     marks = letters.encode().translate(_ONE_LETTER)
-    place = marks.find(_ENOUGH)
+    place = marks.find(_GLUED_RUN)
     while place >= 0:
         yield place
         blank = marks.find(b" ", place)
-        place = marks.find(_ENOUGH, blank) if blank > 0 else -1
+        place = marks.find(_GLUED_RUN, blank) if blank > 0 else -1

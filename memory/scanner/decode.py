@@ -28,20 +28,20 @@ _MIN_ESCAPES, _MIN_MARKED, _MIN_PLAIN = 3, 4, 12
 _MIN_LETTERS, _MIN_PRINTABLE, _MIN_READABLE = 0.6, 0.97, 0.3
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-# Every sign that base64 uses becomes one mark, any other a blank.
+# Every character that base64 uses becomes one mark, any other a blank.
 _SIGNS64 = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
 )
-_MARKED = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
-_ENOUGH, _LINE = b"A" * 16, b"A" * 40
-_DASHED = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
-_DASHES = b"A" * 24
+_BASE64_MARKS = bytes(0x41 if code in _SIGNS64 else 0x20 for code in range(256))
+_BASE64_RUN, _BASE64_LINE = b"A" * 16, b"A" * 40
+_DASH_MARKS = bytes(0x41 if chr(code) in ".-/ _|?" else 0x20 for code in range(256))
+_DASH_RUN = b"A" * 24
 _WRAPPED = re.compile(
     r"(?:[A-Za-z0-9+/]{40,100}\r?\n){1,400}[A-Za-z0-9+/]{1,100}={0,2}"
 )
 _BASE32 = re.compile(r"[A-Z2-7]{24,}")
 _ASCII85 = re.compile(r"<~[!-uz\s]{10,20000}~>")
-# Printable text begins every byte with 2..7, which keeps words out of the way.
+# The first digit of a printable byte is 2..7; that excludes ordinary words.
 _HEX = re.compile(
     r"[2-7][0-9a-fA-F][ ,:]{0,2}(?:(?:[2-7][0-9a-fA-F]|0[aAdD9])[ ,:]{0,2}){7,}"
 )
@@ -70,7 +70,7 @@ _MORSE_TABLE = dict(
 
 
 def readable(text: str) -> bool:
-    """Printable, mostly letters and spaces, and not one long blob."""
+    """Whether a text is printable and mostly letters and spaces."""
     if len(text) < 4:
         return False
     printable = sum(char.isprintable() or char in "\n\r\t" for char in text)
@@ -89,28 +89,28 @@ def _runs(
     """One view in which every run that decodes to something readable is replaced."""
     pieces: list[tuple[str, int, int]] = []
     for match in matches:
-        said = decode(match.group())
-        if said and readable(said):
-            pieces.append((said, match.start(), match.end()))
+        decoded = decode(match.group())
+        if decoded and readable(decoded):
+            pieces.append((decoded, match.start(), match.end()))
             pieces.append(("\n\n", match.end(), match.end()))
     if pieces:
         yield view.derive(pieces, kind=kind)
 
 
-def _marked_runs(text: str) -> bytes:
-    """The text with one mark for every sign of base64; as long as the text."""
-    return text.encode("ascii", "replace").translate(_MARKED)
+def _mark_base64(text: str) -> bytes:
+    """The text with a mark for every character of base64; as long as the text."""
+    return text.encode("ascii", "replace").translate(_BASE64_MARKS)
 
 
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
-    """What `_BASE64` finds, without trying it at every letter."""
-    place = marked.find(_ENOUGH)
+    """The matches of `_BASE64`, without trying it at every letter."""
+    place = marked.find(_BASE64_RUN)
     while place >= 0 and (match := _BASE64.match(text, place)):
         yield match
-        place = marked.find(_ENOUGH, match.end())
+        place = marked.find(_BASE64_RUN, match.end())
 
 
-def _inline(
+def _escapes_in_place(
     view: View, pattern: re.Pattern[str], decode: Callable[[str], str], kind: str
 ) -> Iterator[View]:
     """One view with escapes replaced in place, the text between them kept."""
@@ -119,13 +119,13 @@ def _inline(
     for match in pattern.finditer(view.text):
         start, end = match.span()
         pieces.append((view.text[position:start], position, start))
-        said = decode(match.group())
-        plain += sum(char.isascii() and char.isalpha() for char in said)
-        pieces.append((said, start, end))
+        decoded = decode(match.group())
+        plain += sum(char.isascii() and char.isalpha() for char in decoded)
+        pieces.append((decoded, start, end))
         position = end
     if pieces:
         pieces.append((view.text[position:], position, len(view.text)))
-        # Nobody encodes plain letters without wanting to hide them.
+        # Plain letters need no encoding: encoded ones are hidden on purpose.
         yield view.derive(
             nearby(pieces, view.text),
             kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind,
@@ -196,7 +196,7 @@ def _from_morse(run: str) -> str:
 
 
 def _from_escapes(run: str) -> str:
-    return "".join(_from_escape(one) for one in _ONE_ESCAPE.findall(run))
+    return "".join(_from_escape(escape) for escape in _ONE_ESCAPE.findall(run))
 
 
 def _from_escape(run: str) -> str:
@@ -207,38 +207,38 @@ def _from_escape(run: str) -> str:
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    marked = _marked_runs(text)
+    marked = _mark_base64(text)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
-    if _LINE in marked:
+    if _BASE64_LINE in marked:
         yield from _runs(view, _WRAPPED.finditer(view.text), _from_base64, "base64")
-    yield from _numbers(view)
-    yield from _marked(view)
-    if _DASHES in text.encode("ascii", "replace").translate(_DASHED):
+    yield from _number_encodings(view)
+    yield from _prefixed_encodings(view)
+    if _DASH_RUN in text.encode("ascii", "replace").translate(_DASH_MARKS):
         yield from _runs(view, _MORSE.finditer(view.text), _from_morse, "morse")
 
 
-def _numbers(view: View) -> Iterator[View]:
+def _number_encodings(view: View) -> Iterator[View]:
     if _NUMBERS.search(view.text):
         yield from _runs(view, _HEX.finditer(view.text), _from_hex, "hex")
         yield from _runs(view, _BINARY.finditer(view.text), _from_binary, "binary")
         yield from _runs(view, _DECIMAL.finditer(view.text), _from_decimal, "decimal")
 
 
-def _marked(view: View) -> Iterator[View]:
-    """Encodings whose every character carries a mark."""
+def _prefixed_encodings(view: View) -> Iterator[View]:
+    """Encodings that mark every character: percent, entities, escapes, 0x."""
     text = view.text
     if "<~" in text:
         yield from _runs(view, _ASCII85.finditer(view.text), _from_ascii85, "ascii85")
     if text.count("%") >= _MIN_ESCAPES:
-        yield from _inline(view, _PERCENT, urllib.parse.unquote, "url")
+        yield from _escapes_in_place(view, _PERCENT, urllib.parse.unquote, "url")
     if "&" in text:
-        yield from _inline(view, _ENTITY, html.unescape, "html")
+        yield from _escapes_in_place(view, _ENTITY, html.unescape, "html")
     if text.count("\\") >= _MIN_ESCAPES:
-        yield from _inline(view, _ESCAPE, _from_escapes, "escape")
+        yield from _escapes_in_place(view, _ESCAPE, _from_escapes, "escape")
     if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
         yield from _runs(view, _HEX_MARKED.finditer(view.text), _from_hex, "hex")
 
 
 def is_prose(text: str) -> bool:
-    """Say whether a decoded text reads as sentences, not as data."""
+    """Whether a decoded text reads as sentences, not as data."""
     return len(text.split()) >= 3 and segment.readability(text) >= _MIN_READABLE

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from memory.scanner import head, hidden, matching, normalise, registry, scoring, secrets
 from memory.scanner.model import Finding, Hit, Mode, Verdict
-from memory.scanner.similarity import SAME, signature, similarity
+from memory.scanner.similarity import SAME_FROM, signature, similarity
 from memory.scanner.views import View
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _NO_MODES: Mapping[str, str] = MappingProxyType({})
-_DECODED_BONUS, _SHOWN, _MAX_FINDINGS = 0.5, 400, 200
+_DECODED_BONUS, _SHOWN_CHARS, _MAX_FINDINGS = 0.5, 400, 200
 _HEAD_SHARE, _WORTH_HIDING = 0.4, 0.6
 
 
@@ -24,7 +24,7 @@ def scan(
     source: str | None = None,
     tier: str | None = None,
     modes: Mapping[str, str] = _NO_MODES,
-    known: Collection[str] = (),
+    known_signatures: Collection[str] = (),
 ) -> Verdict:
     """Judge one text.
 
@@ -33,48 +33,49 @@ def scan(
     attacks.
     """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
-    hits = [*_collect(text, off), *_recognised(text, known)]
+    hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]
     scored = [_finding(hit, modes) for hit in hits if hit.rule.id not in off]
-    scored.sort(key=lambda one: (one.finding.start, -one.finding.weight))
+    scored.sort(key=lambda item: (item.finding.start, -item.finding.weight))
     points = scoring.score(scored)
-    every = [one.finding for one in scored]
+    findings = [item.finding for item in scored]
     limits = scoring.thresholds(source, tier)
-    level = scoring.level(points, every, limits)
-    shown = tuple(every[:_MAX_FINDINGS])
-    return Verdict(level.value, points, _risk(text, points), shown, registry.VERSION)
+    level = scoring.level(points, findings, limits)
+    risk = _risk(text, points)
+    findings = findings[:_MAX_FINDINGS]
+    return Verdict(level.value, points, risk, tuple(findings), registry.VERSION)
 
 
 def _risk(text: str, points: float) -> float:
-    """The review priority: the score of what has findings, raised by the head."""
+    """The review priority: the score, raised by the learned head if there is one."""
     if not points:
         return points
     return round(points + (1.0 - points) * _HEAD_SHARE * head.likelihood(text), 4)
 
 
-def _recognised(text: str, known: Collection[str]) -> list[Hit]:
-    if not known:
+def _known_attacks(text: str, signatures: Collection[str]) -> list[Hit]:
+    if not signatures:
         return []
     own = signature(text)
-    best = max(similarity(own, one) for one in known)
-    if best < SAME:
+    best = max(similarity(own, known_signature) for known_signature in signatures)
+    if best < SAME_FROM:
         return []
     return [Hit(registry.rule("override.known_attack"), 0, len(text))]
 
 
 def _collect(text: str, off: frozenset[str]) -> list[Hit]:
-    """Hits in all views, each with its span in the original text."""
+    """Hits of all views, each with its span in the original text."""
     original = View(text)
     folded = normalise.normalise(original)
     hits = [_mapped(folded, hit) for hit in matching.find(folded, off)]
     hits += secrets.find(original)
-    found, views = hidden.channels(text)
-    masked, plain = hidden.lookalikes(folded)
-    hits += found + masked + hidden.styled(text)
-    seen = {(hit.rule.id, hit.start) for hit in hits}
-    for view in (*views, *filter(None, (plain, normalise.flags(text)))):
-        hits += _decoded(view, original, off, seen)
+    channel_hits, views = hidden.channels(text)
+    lookalike_hits, plain = hidden.lookalikes(folded)
+    hits += channel_hits + lookalike_hits + hidden.styled(text)
+    reported = {(hit.rule.id, hit.start) for hit in hits}
+    for view in (*views, *filter(None, (plain, normalise.flag_letters(text)))):
+        hits += _decoded_hits(view, original, off, reported)
     for view in hidden.expand(original, plain or folded):
-        hits += _decoded(view, original, off, seen)
+        hits += _decoded_hits(view, original, off, reported)
     return hits
 
 
@@ -83,22 +84,22 @@ def _mapped(view: View, hit: Hit) -> Hit:
     return Hit(hit.rule, start, end, hit.factor, hit.decoded)
 
 
-def _decoded(
-    view: View, original: View, off: frozenset[str], seen: set[tuple[str, int]]
+def _decoded_hits(
+    view: View, original: View, off: frozenset[str], reported: set[tuple[str, int]]
 ) -> list[Hit]:
-    """New hits of a decoded view; being hidden makes them count more."""
+    """Hits of a decoded view that no other view had; being hidden they count more."""
     folded = normalise.normalise(view)
-    hits = hidden.judge(view, hidden.changed(view, original.text))
+    hits = hidden.judge(view, hidden.changed_pieces(view, original.text))
     for hit in matching.find(folded, off):
-        there = _mapped(folded, hit)
-        key = there.rule.id, there.start
-        if key in seen:
+        origin = _mapped(folded, hit)
+        key = origin.rule.id, origin.start
+        if key in reported:
             continue
-        seen.add(key)
-        said = None
+        reported.add(key)
+        decoded = None
         if view.kind not in hidden.SILENT:
-            said = folded.text[hit.start : hit.end][:_SHOWN]
-        hits.append(Hit(hit.rule, there.start, there.end, hit.factor, said))
+            decoded = folded.text[hit.start : hit.end][:_SHOWN_CHARS]
+        hits.append(Hit(hit.rule, origin.start, origin.end, hit.factor, decoded))
     if view.kind in hidden.CODES:
         hits += [_mapped(view, hit) for hit in secrets.find(view)]
     return hits

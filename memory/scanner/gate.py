@@ -1,7 +1,7 @@
-"""The cheap question before the dear one: whether any rule could match a sentence.
+"""A cheap prefilter: which rules could match a sentence at all.
 
-Every concept and every literal a rule needs is one bit. A word's bits are looked up
-once and remembered, so that ordinary text costs one look-up a word.
+Every concept and every literal a rule needs is one bit. The bits of a word are computed
+once and cached, so that ordinary text costs one look-up a word.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Needs(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A sentence by number, and everything that it may express."""
+    """A sentence by number, with the bits of everything it holds."""
 
     number: int
     mask: int
 
 
 def _literals() -> dict[str, int]:
-    found: dict[str, int] = {}
+    bits: dict[str, int] = {}
     for rule in registry.RULES:
         if rule.family is not Family.SECRETS:
             for literal in (*rule.needs, *rule.also):
-                found.setdefault(literal, 1 << (_FIRST + len(found)))
-    return found
+                bits.setdefault(literal, 1 << (_FIRST + len(bits)))
+    return bits
 
 
 _BITS = _literals()
@@ -52,16 +52,16 @@ _SIGN_BITS = {
     sentences.FILE: _BITS_OF["KEYFILE"],
     sentences.AT: _BITS_OF["MAIL"],
 }
-# What a word looks like in the token stream without being one.
-_ODD = _KEY << 1
-# A word can hold a literal without signs; the others are searched for in the text.
+# A token that is not a plain word: it has to be split before phrases are looked up.
+_NOT_A_WORD = _KEY << 1
+# Literals without signs are found word by word, the others in the whole text.
 _WORDLIKE = re.compile(r" ?[a-z0-9'-]+ ?")
-_ELSEWHERE = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(item[0]))
+_WITH_SIGNS = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(item[0]))
 _MAX_KNOWN, _START = 1 << 17, 3
 
 
 def _in_words() -> dict[str, tuple[tuple[str, int], ...]]:
-    """The first three signs of a literal → the literals that begin so."""
+    """The first three characters of a literal → the literals that begin so."""
     table: dict[str, list[tuple[str, int]]] = {}
     for literal, bit in _BITS.items():
         if _WORDLIKE.fullmatch(literal):
@@ -78,8 +78,8 @@ _memory: list[dict[int, int]] = [{}]
 
 def needs(rule: Rule) -> Needs:
     """The masks of a rule's literals."""
-    first = sum(_BITS[one] for one in set(rule.needs))
-    return Needs(first, sum(_BITS[one] for one in set(rule.also)))
+    first = sum(_BITS[literal] for literal in set(rule.needs))
+    return Needs(first, sum(_BITS[literal] for literal in set(rule.also)))
 
 
 def _mask(token: str) -> int:
@@ -89,71 +89,71 @@ def _mask(token: str) -> int:
     parts = sentences.words(token)
     if len(parts) == 1 and parts[0] == token:
         return _word_bits(token)
-    found = _ODD
+    mask = _NOT_A_WORD
     for part in parts:
-        found |= _word_bits(part)
-    return found
+        mask |= _word_bits(part)
+    return mask
 
 
 def _word_bits(word: str) -> int:
-    found = lexicon.LEXICON.masks.get(lexicon.concept_char(word), 0)
+    mask = lexicon.LEXICON.masks.get(lexicon.concept_char(word), 0)
     if word in lexicon.KEYS:
-        found |= _KEY
+        mask |= _KEY
     # A blank at an end of a literal is an end of the word.
     padded = f" {word} "
     starts = {padded[place : place + _START] for place in range(len(word))}
     for start in _STARTS.intersection(starts):
         for literal, bit in _IN_WORDS[start]:
             if literal in padded:
-                found |= bit
-    return found | _shape_bits(word)
+                mask |= bit
+    return mask | _shape_bits(word)
 
 
 def _masks(tokens: list[str]) -> list[int]:
-    """The bits of every token; each distinct word is looked into only once."""
-    known = _memory[0]
-    if len(known) > _MAX_KNOWN:
-        known = _memory[0] = {}
+    """The bits of every token; those of a distinct word are computed only once."""
+    memory = _memory[0]
+    if len(memory) > _MAX_KNOWN:
+        memory = _memory[0] = {}
     hashes = list(map(hash, tokens))
-    fresh = set(hashes).difference(known)
+    fresh = set(hashes).difference(memory)
     if fresh:
         words = dict(zip(hashes, tokens, strict=True))
-        known.update((number, _mask(words[number])) for number in fresh)
-    return list(map(known.__getitem__, hashes))
+        memory.update((number, _mask(words[number])) for number in fresh)
+    return list(map(memory.__getitem__, hashes))
 
 
 def _shape_bits(token: str) -> int:
     digits = sum(map(str.isdigit, token))
-    found = _BITS_OF["ACCTNO"] if digits >= _MIN_DIGITS or token[:2] == "0x" else 0
-    return found | (_BITS_OF["KEYFILE"] if token in _KEY_WORDS else 0)
+    mask = _BITS_OF["ACCTNO"] if digits >= _MIN_DIGITS or token[:2] == "0x" else 0
+    return mask | (_BITS_OF["KEYFILE"] if token in _KEY_WORDS else 0)
 
 
-def elsewhere(text: str) -> int:
-    """Literals with signs or blanks inside, looked for in the whole text."""
-    found = 0
-    for literal, bit in _ELSEWHERE:
+def literals_with_signs(text: str) -> int:
+    """The bits of literals with signs or blanks inside, found in the whole text."""
+    mask = 0
+    for literal, bit in _WITH_SIGNS:
         if literal in text:
-            found |= bit
-    return found
+            mask |= bit
+    return mask
 
 
 def stretches(text: str) -> list[Stretch]:
-    """Every sentence with what it may express."""
+    """Every sentence with its bits."""
     tokens = sentences.tokens(text)
     tokens.append(sentences.END)
     masks = _masks(tokens)
-    found: list[Stretch] = []
+    result: list[Stretch] = []
     first = 0
     for number in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
         mask = reduce(or_, masks[first:place], 0)
         if mask & _KEY:
             mask |= _phrases(tokens[first:place], mask)
-        found.append(Stretch(number, mask))
+        result.append(Stretch(number, mask))
         first = place + 1
-    return found
+    return result
 
 
 def _phrases(tokens: list[str], mask: int) -> int:
-    words = sentences.words(" ".join(tokens)) if mask & _ODD else tokens
+    words = sentences.words(" ".join(tokens)) if mask & _NOT_A_WORD else tokens
     return lexicon.phrases_in(words)

@@ -35,8 +35,10 @@ def features(text: str) -> set[int]:
     words = _WORD.findall(text[:WINDOW].lower())
     groups = {f"w {word}" for word in words}
     groups |= {f"p {a} {b}" for a, b in itertools.pairwise(words)}
-    spaced = " ".join(words)
-    groups.update(map("".join, zip(*(spaced[i:] for i in range(_GRAM)), strict=False)))
+    joined_text = " ".join(words)
+    groups.update(
+        map("".join, zip(*(joined_text[i:] for i in range(_GRAM)), strict=False))
+    )
     return {crc & (SIZE - 1) for crc in map(zlib.crc32, map(str.encode, groups))}
 
 

@@ -21,7 +21,7 @@ from memory.scanner.views import View, beyond_ascii
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Kinds that nobody uses by accident, and kinds that data uses every day.
+# Kinds that are not used by accident, and kinds that ordinary data uses.
 GAMES = frozenset(
     {
         "rot13",
@@ -40,14 +40,14 @@ CODES = frozenset(
 )
 SILENT = frozenset({"url", "html", "plain", "spread", "lookalike", "split"})
 _MIN_WORDS, _LONG, _MIN_LONG = 3, 5, 2
-# Nobody writes this many words in such a way by accident.
-_SENTENCE, _KNOWN, _MIN_KNOWN, _CLEAR = 8, 4, 3, 0.6
+# From this many words on it is no accident.
+_MIN_SENTENCE, _KNOWN_CHARS, _MIN_KNOWN, _MIN_READABILITY = 8, 4, 3, 0.6
 _STYLED = re.compile(
     "[\U0001d400-\U0001d7ff\u24b6-\u24e9\uff21-\uff3a\uff41-\uff5a"
     "\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]{2,}"
 )
 _MIN_STYLED = 12
-_MANY_LOOKALIKES, _SHOWN, _MIN_CODED = 2, 400, 2
+_MANY_LOOKALIKES, _SHOWN_CHARS, _MIN_CODED = 2, 400, 2
 _ORDERS = (
     "IGNORE",
     "IGNOREF",
@@ -85,12 +85,12 @@ def channels(text: str) -> tuple[list[Hit], list[View]]:
     views: list[View] = []
     for channel in invisible.channels(text):
         rule = registry.rule(f"hidden_text.{channel.kind}")
-        said = channel.decoded or None
-        hits.append(Hit(rule, channel.start, channel.end, decoded=said))
-        if said:
-            piece = (said, channel.start, channel.end)
+        decoded = channel.decoded or None
+        hits.append(Hit(rule, channel.start, channel.end, decoded=decoded))
+        if decoded:
+            piece = (decoded, channel.start, channel.end)
             views.append(View(text).derive([piece], kind=channel.kind))
-    return hits, [*views, normalise.spread(text)]
+    return hits, [*views, normalise.spaces_for_invisible(text)]
 
 
 def lookalikes(view: View) -> tuple[list[Hit], View | None]:
@@ -98,14 +98,14 @@ def lookalikes(view: View) -> tuple[list[Hit], View | None]:
     plain, spans = normalise.unmask(view)
     if plain is None:
         return [], None
-    many = len(spans) >= _MANY_LOOKALIKES
-    name = "many_lookalikes" if many else "lookalike"
+    has_many = len(spans) >= _MANY_LOOKALIKES
+    name = "many_lookalikes" if has_many else "lookalike"
     rule = registry.rule(f"hidden_text.{name}")
     return [Hit(rule, *view.origin(*span)) for span in spans[:20]], plain
 
 
 def styled(text: str) -> list[Hit]:
-    """Hits for sentences in letters that only look like letters."""
+    """Hits for sentences in symbols that look like letters (mathematical, circled)."""
     beyond = beyond_ascii(text)
     if not _STYLED.search(beyond) or sentences.has_cjk(beyond):
         return []
@@ -113,11 +113,13 @@ def styled(text: str) -> list[Hit]:
     if sum(end - start for start, end in places) < _MIN_STYLED:
         return []
     start, end = places[0][0], places[-1][1]
-    said = normalise.folded(text[start:end])[:_SHOWN]
-    hits = [Hit(registry.rule("hidden_text.styled_letters"), start, end, decoded=said)]
-    if _gives_orders(said):
+    decoded = normalise.folded(text[start:end])[:_SHOWN_CHARS]
+    hits = [
+        Hit(registry.rule("hidden_text.styled_letters"), start, end, decoded=decoded)
+    ]
+    if _gives_orders(decoded):
         rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=said))
+        hits.append(Hit(rule, start, end, decoded=decoded))
     return hits
 
 
@@ -140,54 +142,56 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     """Return hits for a decoded view that reads as prose or gives orders."""
     if view.kind in SILENT or view.kind == "glued" or not pieces:
         return []
-    said = "\n".join(text for _, _, text in pieces)
-    if not decode.is_prose(said) or not _is_enough(view.kind, said):
+    decoded = "\n".join(text for _, _, text in pieces)
+    if not decode.is_prose(decoded) or not _is_enough(view.kind, decoded):
         return []
     start, end = pieces[0][0], pieces[-1][1]
     name = "encoded_prose"
     if view.kind in GAMES:
-        name = "long_letter_game" if _is_sentence(view, said) else "letter_game"
-    shown = said[:_SHOWN]
-    hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=shown)]
-    if _gives_orders(said):
+        name = "long_letter_game" if _is_sentence(view, decoded) else "letter_game"
+    excerpt = decoded[:_SHOWN_CHARS]
+    hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=excerpt)]
+    if _gives_orders(decoded):
         rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=shown))
+        hits.append(Hit(rule, start, end, decoded=excerpt))
     return hits
 
 
-def _is_sentence(view: View, said: str) -> bool:
-    """A whole sentence hidden in one step; what only looks like it is mostly noise."""
-    words = said.split()
-    known = {word for word in words if len(word) >= _KNOWN and segment.is_known(word)}
+def _is_sentence(view: View, decoded: str) -> bool:
+    """Whether a whole sentence was hidden in one step; deeper ones are mostly noise."""
+    words = decoded.split()
+    known_words = {
+        word for word in words if len(word) >= _KNOWN_CHARS and segment.is_known(word)
+    }
     return (
         view.depth == 1
-        and len(words) >= _SENTENCE
-        and len(known) >= _MIN_KNOWN
-        and segment.readability(said) >= _CLEAR
+        and len(words) >= _MIN_SENTENCE
+        and len(known_words) >= _MIN_KNOWN
+        and segment.readability(decoded) >= _MIN_READABILITY
     )
 
 
-def changed(view: View, text: str) -> list[tuple[int, int, str]]:
+def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
     """Pieces of a view that differ from the original, as (start, end, text)."""
-    found = []
-    for index, (here, start, end) in enumerate(view.marks):
+    pieces = []
+    for index, (begin, start, end) in enumerate(view.marks):
         last = index + 1 == len(view.marks)
-        after = len(view.text) if last else view.marks[index + 1][0]
-        said = view.text[here:after]
-        if said.strip() and end > start and _differs(said, text[start:end]):
-            found.append((start, end, said))
-    return found
+        finish = len(view.text) if last else view.marks[index + 1][0]
+        piece = view.text[begin:finish]
+        if piece.strip() and end > start and _differs(piece, text[start:end]):
+            pieces.append((start, end, piece))
+    return pieces
 
 
-def _differs(said: str, source: str) -> bool:
-    return said != source and normalise.folded(said) != normalise.folded(source)
+def _differs(piece: str, source: str) -> bool:
+    return piece != source and normalise.folded(piece) != normalise.folded(source)
 
 
-def _is_enough(kind: str, said: str) -> bool:
-    """Single replaced words happen in part numbers; several long ones do not."""
+def _is_enough(kind: str, decoded: str) -> bool:
+    """Whether enough words were replaced: single ones happen in part numbers."""
     if kind not in ("leetspeak", "spaced"):
         return True
-    words = set(said.split())
+    words = set(decoded.split())
     return len(words) >= _MIN_WORDS and sum(len(w) >= _LONG for w in words) >= _MIN_LONG
 
 

@@ -1,4 +1,4 @@
-"""Characters nobody sees: which are innocent and which carry a hidden channel.
+"""Invisible characters: which are ordinary and which carry a hidden channel.
 
 Emoji flags, joiners in emoji, Persian and Indic joiners, direction marks and single
 soft hyphens are ordinary writing. Tag characters, runs of variation selectors, runs
@@ -44,12 +44,11 @@ class Channel(NamedTuple):
 
 
 def has_any(text: str) -> bool:
-    """Say whether there is an invisible character at all."""
     return ANY.search(beyond_ascii(text)) is not None
 
 
 def channels(text: str) -> list[Channel]:
-    """Return hidden channels in the text, innocent uses left out."""
+    """Return hidden channels in the text; ordinary uses are no channels."""
     return [*_tags(text), *_runs(text), *_in_words(text), *_overrides(text)]
 
 
@@ -63,8 +62,8 @@ def _tags(text: str) -> Iterator[Channel]:
 def _runs(text: str) -> Iterator[Channel]:
     for match in _SELECTOR_RUN.finditer(text):
         if len(match.group()) > _MIN_TAGS:
-            said = _unselect(match.group())
-            yield _channel("variation_selectors", match, said)
+            decoded = _unselect(match.group())
+            yield _channel("variation_selectors", match, decoded)
     for match in _ZERO_RUN.finditer(text):
         if len(match.group()) >= _MIN_RUN:
             yield _channel("zero_width", match, _bits(match.group()))
@@ -102,13 +101,13 @@ def _unselect(run: str) -> str:
 def _bits(run: str) -> str:
     """Read two or more kinds of zero-width characters as ones and zeros."""
     kinds = sorted(set(run))
-    for one in kinds:
-        bits = "".join("1" if char == one else "0" for char in run)
+    for one_kind in kinds:
+        bits = "".join("1" if char == one_kind else "0" for char in run)
         usable = len(bits) - len(bits) % _BYTE
         values = bytes(int(bits[i : i + _BYTE], 2) for i in range(0, usable, _BYTE))
-        said = _printable(values)
-        if said:
-            return said
+        decoded = _printable(values)
+        if decoded:
+            return decoded
     return ""
 
 

@@ -27,7 +27,7 @@ _TOKENS = {
     "@number": {"ACCTNO"},
     "@path": {"KEYFILE"},
 }
-# Concepts that ordinary text is full of, the commonest first; measured on manuals.
+# Concepts that are frequent in ordinary text, the commonest first; from manuals.
 _COMMON = (
     "ABOUT",
     "TO",
@@ -83,7 +83,7 @@ _COMMON = (
     "VERBATIM",
     "GUARD",
 )
-_BENT = (
+_OFTEN_MISSPELT = (
     "ignore",
     "disregard",
     "instructions",
@@ -186,8 +186,8 @@ def _inherit(table: dict[str, set[str]]) -> None:
 
 
 def _misspell(table: dict[str, set[str]]) -> None:
-    """Add one-letter slips and split spellings of the words attackers bend most."""
-    for word in _BENT:
+    """Add one-letter slips and split spellings of the words attackers misspell most."""
+    for word in _OFTEN_MISSPELT:
         for number in range(1, len(word)):
             first, last = word[:number], word[number:]
             slips = [first + last[1:], first[:-1] + last[0] + first[-1] + last[1:]]
@@ -200,11 +200,11 @@ def _misspell(table: dict[str, set[str]]) -> None:
 def _phrase_table(
     items: list[tuple[str, str]],
 ) -> dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]:
-    found: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
+    table: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
     for phrase, char in items:
         parts = tuple(phrase.rstrip("*").split())
         entry = (parts, phrase.endswith("*"), char)
-        seconds = found.setdefault(parts[0], {})
+        seconds = table.setdefault(parts[0], {})
         key = "" if entry[1] and len(parts) == 2 else parts[1]
         seconds.setdefault(key, []).append(entry)
     return {
@@ -212,13 +212,15 @@ def _phrase_table(
             second: tuple(sorted(rows, key=lambda row: -len(row[0])))
             for second, rows in seconds.items()
         }
-        for first, seconds in found.items()
+        for first, seconds in table.items()
     }
 
 
 def _masks(chars: dict[frozenset[str], str], bits: dict[str, int]) -> dict[str, int]:
     """Concept character → the bits of its concepts."""
-    return {char: sum(bits[one] for one in names) for names, char in chars.items()}
+    return {
+        char: sum(bits[concept] for concept in names) for names, char in chars.items()
+    }
 
 
 def _phrase_keys(
@@ -227,9 +229,9 @@ def _phrase_keys(
     """A phrase's longest word → the other words it needs, and its concepts."""
     keys: dict[str, list[tuple[frozenset[str], int]]] = {}
     for phrase, char in items:
-        whole = [part for part in phrase.split() if not part.endswith("*")]
-        key = max(whole, key=len)
-        rest = frozenset(whole) - {key}
+        full_words = [part for part in phrase.split() if not part.endswith("*")]
+        key = max(full_words, key=len)
+        rest = frozenset(full_words) - {key}
         keys.setdefault(key, []).append((rest, masks[char]))
     return {key: tuple(rows) for key, rows in keys.items()}
 
@@ -250,18 +252,18 @@ def _build() -> Lexicon:
     for names, char in chars.items():
         for name in names:
             classes[name] = classes.get(name, "") + char
-    spaced = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
+    phrases = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
     bits = {name: 1 << number for number, name in enumerate(sorted(classes))}
     masks = _masks(chars, bits)
     return Lexicon(
         words={key: char for key, char in coded.items() if " " not in key},
         prefixes=prefixes,
-        phrases=_phrase_table(spaced),
+        phrases=_phrase_table(phrases),
         classes=classes,
         cjk=re.compile("|".join(sorted(map(re.escape, cjk), key=len, reverse=True))),
         bits=bits,
         masks=masks,
-        keys=_phrase_keys(spaced, masks),
+        keys=_phrase_keys(phrases, masks),
     )
 
 
@@ -280,7 +282,7 @@ _BY_HEAD = _prefixes_by_head()
 
 
 def concept_char(word: str) -> str:
-    """The character of a folded word; UNKNOWN when no rule cares about it."""
+    """The character of a folded word; UNKNOWN when it carries no concept."""
     char = LEXICON.words.get(word)
     if char is not None:
         return char
@@ -297,13 +299,13 @@ KEYS = frozenset(LEXICON.keys)
 
 
 def phrases_in(words: Iterable[str]) -> int:
-    """The concepts of every phrase whose words are all there."""
-    found, there = 0, frozenset(words)
-    for key in KEYS & there:
+    """The bits of every phrase whose words are all present."""
+    mask, present = 0, frozenset(words)
+    for key in KEYS & present:
         for rest, concepts in LEXICON.keys[key]:
-            if rest <= there:
-                found |= concepts
-    return found
+            if rest <= present:
+                mask |= concepts
+    return mask
 
 
 def bits_of(mask: int) -> list[int]:
@@ -321,7 +323,7 @@ def needed(phrase: str) -> tuple[int, ...]:
 
 
 def _commonness(group: list[str]) -> int:
-    """How early a group's commonest concept stands in the list of common ones."""
+    """The rank of a group's commonest concept: the higher, the commoner."""
     return max(
         len(_COMMON) - _COMMON.index(name) if name in _COMMON else 0 for name in group
     )
@@ -337,7 +339,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         names = match.group(1).split("|")
         return "[" + re.escape("".join(LEXICON.classes[name] for name in names)) + "]"
 
-    spaced = re.sub(r"\s+", "", pattern)
-    prefix, body = _PREFIX.fullmatch(spaced).groups()  # type: ignore[union-attr]
+    compact = re.sub(r"\s+", "", pattern)
+    prefix, body = _PREFIX.fullmatch(compact).groups()  # type: ignore[union-attr]
     gaps = re.sub(r"~(\d+)", r".{0,\1}?", f"{prefix}({body})")
     return re.compile(re.sub(r"<([A-Z|]+)>", expand, gaps))

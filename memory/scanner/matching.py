@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.scanner import context, gate, lexicon, registry, required, sentences
+from memory.scanner import context, gate, lexicon, registry, sentences
 from memory.scanner.model import Family, Hit, Rule
 
 if TYPE_CHECKING:
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 _NEGATION_REACH, _REPORT_REACH, _MAX_HITS = 6, 8, 120
 # Sentences that an expression may run across.
 _REACH = 3
-_EVERY = -1
-# Looking for literals in a long text costs more than it saves.
-_SHORT = 1000
+_ALL_BITS = -1
 
 
 class _Phrase(NamedTuple):
@@ -29,18 +27,17 @@ class _Phrase(NamedTuple):
 
 
 class _Alternative(NamedTuple):
-    """One alternative of a phrase and the concepts it cannot do without."""
+    """One alternative of a phrase and the concepts it requires."""
 
     phrase: _Phrase
     needed: tuple[int, ...]
 
 
 class _Pattern(NamedTuple):
-    """One alternative of an expression, and the literals it cannot do without."""
+    """One alternative of an expression, without its leading word boundary."""
 
     pattern: re.Pattern[str]
     starts_word: bool
-    required: tuple[tuple[str, ...], ...]
 
 
 class _Expression(NamedTuple):
@@ -51,18 +48,17 @@ class _Expression(NamedTuple):
 
 
 def _expression(rule: Rule) -> _Expression:
-    """A leading word boundary is checked by hand: it would cost the fast start."""
+    """Compile a rule. A leading boundary slows `re` down, so `_search` checks it."""
     patterns = []
-    for part in rule.expressions:
-        bounded = part.startswith(r"\b")
-        body = part[2:] if bounded else part
-        compiled = re.compile(body, re.MULTILINE)
-        patterns.append(_Pattern(compiled, bounded, required.literals(body)))
+    for expression in rule.expressions:
+        starts_word = expression.startswith(r"\b")
+        body = expression[2:] if starts_word else expression
+        patterns.append(_Pattern(re.compile(body, re.MULTILINE), starts_word))
     return _Expression(rule, *gate.needs(rule), tuple(patterns))
 
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
-    """Concept bit → the alternatives that need it most, by their rarest concept."""
+    """Concept bit → the alternatives whose rarest concept it is."""
     table: dict[int, list[_Alternative]] = {}
     for rule in registry.RULES:
         if not rule.phrases:
@@ -84,67 +80,69 @@ _EXPRESSIONS = tuple(
 )
 _NEG = re.compile(f"[{re.escape(lexicon.LEXICON.classes['NEG'])}]")
 _REPORTED = frozenset(lexicon.LEXICON.classes["IMPERSON"])
-_ASKS = frozenset(lexicon.LEXICON.classes["QHOW"])
+_QUESTIONS = frozenset(lexicon.LEXICON.classes["QHOW"])
 
 
 def find(view: View, off: frozenset[str]) -> list[Hit]:
     """Every hit of every rule in one folded view, weighed by its context."""
-    found = [hit for hit in _raw(view.text) if hit.rule.id not in off]
-    if not found:
+    raw = [hit for hit in _raw_hits(view.text) if hit.rule.id not in off]
+    if not raw:
         return []
-    ground = context.survey(view.text)
+    quotations = context.survey(view.text)
     counts: dict[str, int] = {}
-    kept: list[Hit] = []
-    for hit in found:
+    hits: list[Hit] = []
+    for hit in raw:
         counts[hit.rule.id] = counts.get(hit.rule.id, 0) + 1
         if counts[hit.rule.id] <= _MAX_HITS:
-            kept.append(hit)
-    return [_weighed(hit, ground, counts[hit.rule.id]) for hit in kept]
+            hits.append(hit)
+    return [_weigh(hit, quotations, counts[hit.rule.id]) for hit in hits]
 
 
-def _weighed(hit: Hit, ground: context.Ground, count: int) -> Hit:
-    # A flood of hits is no mention; it gets no discount, so it cannot hide an order.
+def _weigh(hit: Hit, quotations: context.Quotations, count: int) -> Hit:
+    # Very many hits are no quotation: without a discount they cannot hide an order.
     if count > _MAX_HITS:
         return Hit(hit.rule, hit.start, hit.end)
     if not hit.rule.quotable:
         return hit
     is_phrase = bool(hit.rule.phrases)
-    return hit.scaled(context.weigh(ground, hit.start, hit.end, is_phrase=is_phrase))
+    return hit.scaled(
+        context.weigh(quotations, hit.start, hit.end, is_phrase=is_phrase)
+    )
 
 
 def _possible(mask: int) -> list[_Phrase]:
-    """Rules of which at least one alternative has all its concepts."""
-    found: dict[re.Pattern[str], _Phrase] = {}
+    """Phrases of which at least one alternative has all its concepts in the mask."""
+    phrases: dict[re.Pattern[str], _Phrase] = {}
     keys = mask & _KEYS
     while keys:
         bit = keys & -keys
         keys ^= bit
         for phrase, needed in _PHRASES[bit]:
-            for one in needed:
-                if not one & mask:
+            for concept in needed:
+                if not concept & mask:
                     break
             else:
-                found[phrase.pattern] = phrase
-    return list(found.values())
+                phrases[phrase.pattern] = phrase
+    return list(phrases.values())
 
 
-def _raw(text: str) -> Iterator[Hit]:
-    elsewhere = gate.elsewhere(text)
+def _raw_hits(text: str) -> Iterator[Hit]:
+    elsewhere = gate.literals_with_signs(text)
     stretches = gate.stretches(text)
     bounds: list[tuple[int, int]] = []
     if sentences.has_cjk(text):
         bounds = sentences.bounds(text)
-        stretches = [_unspaced(text, bounds, one) for one in stretches]
-    phrases = [
-        (number, there) for number, mask in stretches if (there := _possible(mask))
+        stretches = [_unspaced(text, bounds, stretch) for stretch in stretches]
+    candidates = [
+        (number, phrases) for number, mask in stretches if (phrases := _possible(mask))
     ]
     spans = _spans([mask | elsewhere for _, mask in stretches], text)
-    if not phrases and not spans:
+    if not candidates and not spans:
         return
     bounds = bounds or sentences.bounds(text)
-    for number, there in phrases:
+    for number, phrases in candidates:
         start, end = bounds[number]
-        yield from _in_sentence(start, text[start:end], there)
+        yield from _in_sentence(start, text[start:end], phrases)
     for expression, first, last in spans:
         start, end = bounds[first][0], bounds[last][1]
         yield from _search(expression, start, text[start:end])
@@ -153,49 +151,52 @@ def _raw(text: str) -> Iterator[Hit]:
 def _unspaced(
     text: str, bounds: list[tuple[int, int]], stretch: gate.Stretch
 ) -> gate.Stretch:
-    """Any rule may match a sentence whose words are not apart."""
+    """Let every rule try a sentence whose words are not separated by blanks."""
     start, end = bounds[stretch.number]
     if sentences.has_cjk(text[start:end]):
-        return gate.Stretch(stretch.number, _EVERY)
+        return gate.Stretch(stretch.number, _ALL_BITS)
     return stretch
 
 
 def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:
-    """Expressions and the runs of sentences in which they are worth trying."""
-    worth = _open(reduce(or_, masks), _EXPRESSIONS)
-    if len(text) <= _SHORT:
-        worth = [one for one in worth if _has_literals(one, text)]
-    if not worth:
+    """Expressions to search with, each with its first and last sentence."""
+    candidates = [
+        expression
+        for expression in _open(reduce(or_, masks), _EXPRESSIONS)
+        if _may_match(expression.rule, text)
+    ]
+    if not candidates:
         return []
-    found: list[tuple[_Expression, int, int]] = []
+    spans: list[tuple[_Expression, int, int]] = []
     last_seen: dict[str, int] = {}
     final = len(masks) - 1
-    firsts = reduce(or_, (one.first for one in worth))
+    firsts = reduce(or_, (expression.first for expression in candidates))
     for number in range(len(masks)):
         mask = masks[number]
-        # What begins in a later sentence is found from there.
-        if not mask & firsts and not any(one.second & mask for one in worth):
+        # A match that begins in a later sentence is found from that one.
+        if not mask & firsts and not any(e.second & mask for e in candidates):
             continue
         for later in masks[number + 1 : number + _REACH]:
             mask |= later
-        for expression in _open(mask, worth):
+        for expression in _open(mask, candidates):
             name = expression.rule.id
             end = min(number + _REACH - 1, final)
             place = last_seen.get(name)
-            if place is not None and found[place][2] >= number:
-                found[place] = (expression, found[place][1], end)
+            if place is not None and spans[place][2] >= number:
+                spans[place] = (expression, spans[place][1], end)
             else:
-                last_seen[name] = len(found)
-                found.append((expression, number, end))
-    return found
+                last_seen[name] = len(spans)
+                spans.append((expression, number, end))
+    return spans
 
 
 def _open(mask: int, expressions: Iterable[_Expression]) -> list[_Expression]:
-    """Expressions that find their literals."""
+    """Expressions whose `needs` and `also` are both met by the mask."""
     return [
-        one
-        for one in expressions
-        if one.first & mask and (not one.second or one.second & mask)
+        expression
+        for expression in expressions
+        if expression.first & mask
+        and (not expression.second or expression.second & mask)
     ]
 
 
@@ -211,41 +212,33 @@ def _in_sentence(offset: int, part: str, phrases: Iterable[_Phrase]) -> Iterator
             yield Hit(phrase.rule, offset + start, offset + end, factor)
 
 
-def _has_literals(expression: _Expression, text: str) -> bool:
-    """Say whether any alternative finds its literals in the whole text."""
-    for pattern in expression.patterns:
-        if _has_one_of_each(pattern.required, text):
+def _may_match(rule: Rule, text: str) -> bool:
+    """Whether the text holds a literal of `contains`, without which nothing matches."""
+    if not rule.contains:
+        return True
+    for literal in rule.contains:  # noqa: SIM110  (a generator costs as much as it saves)
+        if literal in text:
             return True
     return False
 
 
 def _search(expression: _Expression, offset: int, part: str) -> Iterator[Hit]:
-    for pattern, bounded, literals in expression.patterns:
-        if not _has_one_of_each(literals, part):
-            continue
+    if not _may_match(expression.rule, part):
+        return
+    for pattern, starts_word in expression.patterns:
         for match in pattern.finditer(part):
             start = match.start()
-            if not (bounded and start and part[start - 1].isalnum()):
+            if not (starts_word and start and part[start - 1].isalnum()):
                 yield Hit(expression.rule, offset + start, offset + match.end())
-
-
-def _has_one_of_each(literals: tuple[tuple[str, ...], ...], part: str) -> bool:
-    for one in literals:
-        for literal in one:
-            if literal in part:
-                break
-        else:
-            return False
-    return True
 
 
 def _sentence_factor(rule: Rule, chars: str, first: int) -> float:
     factor = 1.0
     before = chars[max(0, first - _NEGATION_REACH) : first]
     if rule.negatable and _NEG.search(before):
-        factor = context.negated()
+        factor = context.NEGATION_FACTOR
     if not _REPORTED.isdisjoint(chars[max(0, first - _REPORT_REACH) : first]):
-        factor *= context.reported()
-    if not _ASKS.isdisjoint(chars[:2]):
-        factor *= context.asked()
+        factor *= context.REPORT_FACTOR
+    if not _QUESTIONS.isdisjoint(chars[:2]):
+        factor *= context.QUESTION_FACTOR
     return factor

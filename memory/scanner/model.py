@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
 class Family(StrEnum):
-    """What an attacker wants; the queue groups held texts by it."""
+    """What an attacker wants; the review queue groups held texts by it."""
 
     OVERRIDE = "override"
     EXFILTRATION = "exfiltration"
@@ -19,7 +19,7 @@ class Family(StrEnum):
 
 
 class Severity(StrEnum):
-    """How bad it is when the finding is true."""
+    """How serious a true finding is."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -45,7 +45,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One reason, with its place in the original text."""
+    """A rule that fired, with its place in the original text."""
 
     rule: str
     family: str
@@ -74,22 +74,26 @@ class Verdict:
 
     @property
     def is_held(self) -> bool:
-        """Say whether the text waits for a person."""
+        """Whether the text waits for review."""
         return self.verdict == Level.HELD
 
     @property
     def is_blocked(self) -> bool:
-        """Say whether a rule that the workspace set to *block* fired."""
-        return self.is_held and any(one.mode == Mode.BLOCK for one in self.findings)
+        """Whether a rule that the workspace set to *block* fired."""
+        return self.is_held and any(
+            finding.mode == Mode.BLOCK for finding in self.findings
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that can explain itself, with one text that fires and one that does not.
+    """A rule with its explanation, a text on which it fires and one on which not.
 
     `phrases` are patterns over concepts. `expressions` are regular expressions over
     the folded text; one literal of `needs` and one of `also` must be near before they
-    are tried. A rule with neither is decided by code.
+    are tried. Every match of an expression contains one literal of `contains`, if any
+    are given; they only save time, so they are left out of the version. A rule with
+    neither phrases nor expressions is decided by code.
     """
 
     id: str
@@ -105,6 +109,7 @@ class Rule:
     also: tuple[str, ...] = ()
     negatable: bool = True
     quotable: bool = True
+    contains: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

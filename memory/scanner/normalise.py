@@ -1,4 +1,4 @@
-"""Fold a text into the form that rules read, keeping the way back.
+"""Fold a text into the form that rules read, with offsets into the original.
 
 Compatibility forms, look-alike letters in mixed-script words and invisible
 characters disappear; the original text is never replaced by the result.
@@ -113,7 +113,7 @@ _LAST_FOLDED = 0x530
 _WORD = re.compile(r"[^\W\d_]{3,40}")
 _APOSTROPHES = "\u2018\u2019\u02bc\u00b4"
 _LATIN = re.compile("[a-z]")
-_MIN_WORD, _MIN_WHOLE, _FEW = 4, 5, 24
+_MIN_WORD, _MIN_WHOLE, _FEW_CHARS = 4, 5, 24
 _NEGATIVE = ((0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x1F130, 0x1F149))
 _REGIONAL = re.compile("[\U0001f1e6-\U0001f1ff](?: ?[\U0001f1e6-\U0001f1ff]){2,}")
 _APART = re.compile("[\U0001f1e6-\U0001f1ff](?: [\U0001f1e6-\U0001f1ff]){3,}")
@@ -129,7 +129,7 @@ def fold_char(char: str) -> str:
         if first <= code <= last:
             return chr(97 + code - first)
     folded = unicodedata.normalize("NFKC", char).lower()
-    return "".join(_base(one) for one in folded)
+    return "".join(_base(part) for part in folded)
 
 
 def _base(char: str) -> str:
@@ -144,35 +144,35 @@ def _base(char: str) -> str:
 
 
 def normalise(view: View) -> View:
-    """The folded view; it keeps offsets whenever lengths allow."""
+    """The folded view, with the same offsets where lengths stay equal."""
     text = view.text
     if text.isascii():
         return replace(view, text=text.lower())
     beyond = set(beyond_ascii(text))
     table = {char: fold_char(char) for char in beyond}
     odd = "".join(char for char, folded in table.items() if len(folded) != 1)
-    plain = {ord(char): said for char, said in table.items() if len(said) == 1}
+    plain = {ord(char): letter for char, letter in table.items() if len(letter) == 1}
     if not odd:
-        return replace(view, text=_translated(text, plain))
+        return replace(view, text=_translate(text, plain))
     pieces: list[tuple[str, int, int]] = []
     position = 0
     for match in re.finditer(f"[{re.escape(odd)}]+", text):
         start, end = match.span()
-        pieces.append((_translated(text[position:start], plain), position, start))
+        pieces.append((_translate(text[position:start], plain), position, start))
         pieces.append(("".join(map(fold_char, match.group())), start, end))
         position = end
-    pieces.append((_translated(text[position:], plain), position, len(text)))
+    pieces.append((_translate(text[position:], plain), position, len(text)))
     return view.derive(pieces, kind=view.kind, hidden=False)
 
 
-def _translated(text: str, table: dict[int, str]) -> str:
-    """One letter for one; most text has few letters beyond ASCII, or none."""
+def _translate(text: str, table: dict[int, str]) -> str:
+    """Replace single characters; few distinct ones are replaced one by one, faster."""
     if text.isascii():
         return text.lower()
-    if len(table) > _FEW:
+    if len(table) > _FEW_CHARS:
         return text.translate(table).lower()
-    for code, said in table.items():
-        text = text.replace(chr(code), said)
+    for code, letter in table.items():
+        text = text.replace(chr(code), letter)
     return text.lower()
 
 
@@ -184,7 +184,7 @@ def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     spans: list[tuple[int, int]] = []
     position = 0
     for match in _WORD.finditer(view.text):
-        plain = _unmasked(match.group())
+        plain = _unmask_word(match.group())
         if not plain:
             continue
         start, end = match.span()
@@ -199,19 +199,19 @@ def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
 
 
 @lru_cache(maxsize=16384)
-def _unmasked(word: str) -> str:
-    """The Latin word behind borrowed letters; empty for any honest word."""
+def _unmask_word(word: str) -> str:
+    """The Latin word written with look-alikes; empty for an ordinary word."""
     if word.isascii():
         return ""
     plain = word.translate(_LOOKALIKES)
     if not plain.isascii():
         return ""
-    mixed = _LATIN.search(word) is not None and len(word) >= _MIN_WORD
-    whole = len(word) >= _MIN_WHOLE and segment.is_known(plain)
-    return plain if mixed or whole else ""
+    is_mixed = _LATIN.search(word) is not None and len(word) >= _MIN_WORD
+    is_known_word = len(word) >= _MIN_WHOLE and segment.is_known(plain)
+    return plain if is_mixed or is_known_word else ""
 
 
-def spread(text: str) -> View:
+def spaces_for_invisible(text: str) -> View:
     """Invisible characters read as spaces, for words glued by them."""
     pieces: list[tuple[str, int, int]] = []
     position = 0
@@ -224,7 +224,7 @@ def spread(text: str) -> View:
     return View(text).derive(pieces, kind="spread")
 
 
-def flags(text: str) -> View | None:
+def flag_letters(text: str) -> View | None:
     """Letters written with flag symbols; real flags come in pairs."""
     if not _REGIONAL.search(beyond_ascii(text)) or not _REGIONAL.search(text):
         return None
@@ -242,5 +242,5 @@ def flags(text: str) -> View | None:
 
 
 def folded(text: str) -> str:
-    """The folded form of a short text, without a way back."""
+    """The folded form of a short text, without offsets."""
     return text.lower() if text.isascii() else "".join(map(fold_char, text))

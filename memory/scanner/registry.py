@@ -1,7 +1,7 @@
-"""Every rule there is, frozen at import, and the version that names the set.
+"""Every rule, loaded at import, and the version of the set.
 
-The rules themselves are data, one file a family under rules/, so that a person can
-read and change them without reading code.
+The rules are data, one file a family under rules/, to be read and changed without
+reading code.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 from memory.scanner import secrets
 from memory.scanner.model import Family, Rule, Severity
 
-_HERE = Path(__file__).parent
-_LISTS = ("phrases", "expressions", "needs", "also")
+_FOLDER = Path(__file__).parent
+_LISTS = ("phrases", "expressions", "needs", "also", "contains")
 
 
 def _rule(family: Family, row: dict[str, Any]) -> Rule:
-    ready = row | {name: tuple(row.get(name, ())) for name in _LISTS}
-    ready["severity"] = Severity(row["severity"])
-    return Rule(family=family, **ready)
+    fields = row | {name: tuple(row.get(name, ())) for name in _LISTS}
+    fields["severity"] = Severity(row["severity"])
+    return Rule(family=family, **fields)
 
 
 def _read(family: Family) -> tuple[Rule, ...]:
-    path = _HERE / "rules" / f"{family.value}.toml"
+    path = _FOLDER / "rules" / f"{family.value}.toml"
     rows = tomllib.loads(path.read_text(encoding="utf-8"))["rule"]
     return tuple(_rule(family, row) for row in rows)
 
@@ -47,7 +47,7 @@ def _version() -> str:
     digest = hashlib.sha256()
     for rule in RULES:
         digest.update(repr(rule).encode())
-    digest.update((_HERE / "lexicon.txt").read_bytes())
+    digest.update((_FOLDER / "lexicon.txt").read_bytes())
     return "1." + digest.hexdigest()[:10]
 
 
@@ -60,5 +60,4 @@ def rules() -> tuple[Rule, ...]:
 
 
 def rule(rule_id: str) -> Rule:
-    """Return one rule by its id."""
     return BY_ID[rule_id]

@@ -1,4 +1,4 @@
-"""Show a held text so that nothing in it stays invisible, and take parts out."""
+"""Show a held text with every invisible character marked, and redact parts of it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Segment:
 
 
 class Span(NamedTuple):
-    """A part of a text to take out, and why."""
+    """A part of a text to redact, and the family that is the reason."""
 
     start: int
     end: int
@@ -48,15 +48,15 @@ class Span(NamedTuple):
 
 def segments(text: str, findings: Sequence[Finding]) -> list[Segment]:
     """The whole text in order, cut wherever a finding or an invisible run begins."""
-    unseen = dict(_unseen(text))
+    invisible_runs = dict(_invisible_runs(text))
     cuts = {0, len(text)}
-    for start, end in unseen.items():
+    for start, end in invisible_runs.items():
         cuts |= {start, end}
     for finding in findings:
         cuts |= {min(finding.start, len(text)), min(finding.end, len(text))}
     places = sorted(cuts)
     return [
-        _segment(text, start, end, findings, is_unseen=start in unseen)
+        _segment(text, start, end, findings, is_unseen=start in invisible_runs)
         for start, end in itertools.pairwise(places)
     ]
 
@@ -81,7 +81,7 @@ def _rank(severity: str) -> int:
     return _RANK.get(severity, 0)
 
 
-def _unseen(text: str) -> Iterator[tuple[int, int]]:
+def _invisible_runs(text: str) -> Iterator[tuple[int, int]]:
     """Runs of one invisible character; joiners inside emoji are part of the emoji."""
     if not invisible.has_any(text):
         return
@@ -104,11 +104,11 @@ def _is_in_emoji(text: str, place: int) -> bool:
 
 def spans(findings: Iterable[Finding]) -> list[Span]:
     """The spans of findings, ready for redaction."""
-    return [Span(one.start, one.end, one.family) for one in findings]
+    return [Span(finding.start, finding.end, finding.family) for finding in findings]
 
 
 def redact(text: str, parts: Iterable[Span]) -> str:
-    """Replace parts by a visible mark; parts that touch become one mark."""
+    """Replace parts by a visible mark; adjoining parts become one mark."""
     out: list[str] = []
     position = 0
     for start, end, families in _merged(parts, len(text)):
@@ -143,5 +143,7 @@ def redact_for_prompt(text: str, *, source: str | None = None) -> str:
     verdict = engine.scan(text, source=source)
     if not verdict.is_held:
         return text
-    families = sorted({one.family for one in verdict.findings if one.weight > 0})
+    families = sorted(
+        {finding.family for finding in verdict.findings if finding.weight > 0}
+    )
     return _NOTICE.format(families=", ".join(families).replace("_", " "))

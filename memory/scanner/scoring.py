@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WINDOW = 900
-SUSPICIOUS = 0.4
-HELD = 0.72
-# From here on no further window changes anything.
+SUSPICIOUS_FROM = 0.4
+HELD_FROM = 0.72
+# Above this no further window can change the verdict.
 _CERTAIN = 0.9999
 
 
 class Scored(NamedTuple):
-    """A finding and whether its context spoke for it."""
+    """A finding, and whether its context reduced its weight."""
 
     finding: Finding
     is_discounted: bool
 
 
 class Thresholds(NamedTuple):
-    """From which score a text is marked, and from which it is held."""
+    """From which score a text is suspicious, and from which it is held."""
 
     suspicious: float
     held: float
@@ -37,14 +37,14 @@ _BY_SOURCE = {
     "import": Thresholds(0.35, 0.68),
     "operator": Thresholds(0.5, 0.82),
 }
-# What every member of a crew reads at boot deserves a stricter eye.
+# Tiers that every agent of a crew reads at start-up are judged more strictly.
 _STRICT_TIERS = frozenset({"CREW", "PERSONA", "pins"})
 _STRICTER = 0.04
 
 
 def thresholds(source: str | None, tier: str | None) -> Thresholds:
     """The two thresholds for a source and a tier."""
-    base = _BY_SOURCE.get(source or "", Thresholds(SUSPICIOUS, HELD))
+    base = _BY_SOURCE.get(source or "", Thresholds(SUSPICIOUS_FROM, HELD_FROM))
     if tier in _STRICT_TIERS:
         return Thresholds(base.suspicious, base.held - _STRICTER)
     return base
@@ -53,12 +53,12 @@ def thresholds(source: str | None, tier: str | None) -> Thresholds:
 def score(scored: Sequence[Scored]) -> float:
     """The highest combined weight of any window."""
     active = sorted(
-        (one for one in scored if one.finding.mode != Mode.OBSERVE),
-        key=lambda one: one.finding.start,
+        (item for item in scored if item.finding.mode != Mode.OBSERVE),
+        key=lambda item: item.finding.start,
     )
     best, first = 0.0, 0
-    for last, one in enumerate(active):
-        while active[first].finding.end < one.finding.start - WINDOW:
+    for last, item in enumerate(active):
+        while active[first].finding.end < item.finding.start - WINDOW:
             first += 1
         best = max(best, _window(active[first : last + 1]))
         if best >= _CERTAIN:
@@ -84,11 +84,12 @@ def _window(scored: Sequence[Scored]) -> float:
 def level(points: float, findings: Sequence[Finding], limits: Thresholds) -> Level:
     """The verdict for a score; a rule set to *block* holds from suspicion on."""
     blocked = any(
-        one.mode == Mode.BLOCK and one.weight >= limits.suspicious for one in findings
+        finding.mode == Mode.BLOCK and finding.weight >= limits.suspicious
+        for finding in findings
     )
     if points >= limits.held or blocked:
         return Level.HELD
-    observed = max((one.weight for one in findings), default=0.0)
+    observed = max((finding.weight for finding in findings), default=0.0)
     if max(points, observed) >= limits.suspicious:
         return Level.SUSPICIOUS
     return Level.CLEAN

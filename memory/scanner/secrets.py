@@ -1,8 +1,8 @@
 """Secrets: keys and tokens with a structure that can be checked.
 
-Written by hand instead of taken from detect-secrets: the pure room is stdlib only,
-must stay fast on every write, and needs spans; structure and checksums suffice here.
-Entropy alone holds nothing, and placeholders of documentation are left alone.
+Our own instead of detect-secrets: this package uses the standard library only, must
+stay fast on every write, and needs spans; structure and checksums suffice here.
+Entropy alone holds nothing, and placeholders of documentation are no secrets.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(
     r"\.\.\.|foobar|hunter2|insert|replace|fake",
     re.IGNORECASE,
 )
-# Split so that this file is not itself a find for secret scanners.
+# Split so that secret scanners do not report this file.
 _KEY_BODY = "MIIEpAIBAAKCAQEA7bq3XsVnYw0d5kJmQe9TzLr4hGf2PoRcUuNa8WvBxEi6tKyZ"
 _PEM = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + _KEY_BODY + "\n" + _KEY_BODY
 
@@ -154,7 +154,7 @@ _LOCAL = re.compile(
 
 
 def find(view: View) -> Iterator[Hit]:
-    """Yield secrets in a view that still has its upper and lower case."""
+    """Yield secrets in a view; its upper and lower case must be the original's."""
     text = view.text
     for rule, pattern in _COMPILED:
         for need in rule.needs:
@@ -168,17 +168,17 @@ def find(view: View) -> Iterator[Hit]:
 
 
 def _is_real(rule_id: str, match: re.Match[str]) -> bool:
-    found = match.group()
+    text = match.group()
     if rule_id == "secrets.checked_token":
-        return has_valid_checksum(found)
+        return has_valid_checksum(text)
     if rule_id == "secrets.connection_string":
         secret, host = match.group(1), match.group(2)
         weak = _PLACEHOLDER.search(secret) or secret in ("pass", "password", "root")
-        same = secret.lower() in found.split("://")[1].split(":")[0].lower()
-        return not (weak or same or _LOCAL.search(host.lower()))
+        is_user_name = secret.lower() in text.split("://")[1].split(":")[0].lower()
+        return not (weak or is_user_name or _LOCAL.search(host.lower()))
     if rule_id == "secrets.private_key":
-        return len(set(found[-40:])) >= _MIN_DISTINCT
-    return not _PLACEHOLDER.search(found) and len(set(found[5:])) >= _MIN_DISTINCT
+        return len(set(text[-40:])) >= _MIN_DISTINCT
+    return not _PLACEHOLDER.search(text) and len(set(text[5:])) >= _MIN_DISTINCT
 
 
 def has_valid_checksum(token: str) -> bool:

@@ -82,14 +82,14 @@ _PHRASE_WORDS = frozenset(
     if part.isascii()
 )
 _SINGLE = frozenset(word for word in LEXICON.words if word.isascii())
-KNOWN = frozenset(COMMON | _SINGLE | _PHRASE_WORDS)
+KNOWN_WORDS = frozenset(COMMON | _SINGLE | _PHRASE_WORDS)
 _LONGEST, _MAX_RUN, _LONE = 16, 600, frozenset("ai")
 _UNKNOWN_COST, _WORD_COST = 3.0, 1.0
 
 
 def is_known(word: str) -> bool:
-    """Say whether this is an ordinary word or one that rules know."""
-    return word in KNOWN
+    """Whether this is an ordinary word or one that rules know."""
+    return word in KNOWN_WORDS
 
 
 def segment(run: str) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def segment(run: str) -> tuple[str, ...]:
         choices = [(best[end - 1][0] + _UNKNOWN_COST, end - 1)]
         for start in range(max(0, end - _LONGEST), end):
             word = run[start:end]
-            if word in KNOWN and (len(word) > 1 or word in _LONE):
+            if word in KNOWN_WORDS and (len(word) > 1 or word in _LONE):
                 choices.append((best[start][0] + _WORD_COST, start))
         best.append(min(choices))
     words: list[str] = []
@@ -115,8 +115,8 @@ def segment(run: str) -> tuple[str, ...]:
 def coverage(words: tuple[str, ...]) -> float:
     """The share of letters that belong to known words of two letters or more."""
     total = sum(map(len, words))
-    known = sum(len(word) for word in words if len(word) > 1 and word in KNOWN)
-    return known / total if total else 0.0
+    covered = sum(len(word) for word in words if len(word) > 1 and word in KNOWN_WORDS)
+    return covered / total if total else 0.0
 
 
 def readability(text: str) -> float:
@@ -125,4 +125,4 @@ def readability(text: str) -> float:
     words = [word for word in words if word]
     if not words:
         return 0.0
-    return sum(word in KNOWN for word in words) / len(words)
+    return sum(word in KNOWN_WORDS for word in words) / len(words)

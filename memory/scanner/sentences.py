@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memory.scanner import lexicon
 from memory.scanner.views import beyond_ascii
 
-# One sign first, then what it must be: that keeps the search for breaks fast.
+# One character first, then its context: that keeps the search for breaks fast.
 _BREAK = re.compile(
     r"[.!?;\n\u3002\uff01\uff1f\u061f\u0964|\0=-](?:"
     r"(?<=[.!?;])[.!?;]{0,7}[\"'\u201d\u2019\u00bb)\]*_]{0,3}(?=\s|$)"
@@ -42,12 +42,12 @@ _SHAPES = (
 )
 
 
-# Signs in the stream of tokens; only text that is odd anyway holds them itself.
+# Signs in the stream of tokens; ordinary text does not contain them.
 END, LINK, FILE, AT = "\0", "\1", "\2", "@"
 SIGNS = frozenset({END, LINK, FILE, AT})
 _FILES = re.compile(r"\.(?:ssh|aws|env|netrc|kube|pem)\b")
-_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
-_ASCII_TABLE = bytes(code if code in _KEPT else 0x20 for code in range(256))
+_WORD_CODES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789'-@\0\1\2")
+_ASCII_TABLE = bytes(code if code in _WORD_CODES else 0x20 for code in range(256))
 _ASCII_WORDS = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _SIGNS_OR_WORDS = re.compile(rf"{_PLAIN_WORDS.pattern}|[{END}{LINK}{FILE}{AT}]")
 _MARKS = re.compile("[\u0900-\u0963\u0966-\u097f]")
@@ -62,7 +62,7 @@ class Encoded(NamedTuple):
 
 
 def has_cjk(text: str) -> bool:
-    """Say whether the text uses a script without spaces between words."""
+    """Whether the text uses a script without spaces between words."""
     return _HAS_CJK.search(beyond_ascii(text)) is not None
 
 
@@ -88,14 +88,14 @@ def _has_foreign_words(text: str) -> bool:
 
 
 def bounds(text: str) -> list[tuple[int, int]]:
-    """Where each sentence lies; sentences are what stands between two breaks."""
-    found: list[tuple[int, int]] = []
+    """The span of each sentence, its closing break included."""
+    spans: list[tuple[int, int]] = []
     start = 0
     for match in _BREAK.finditer(text):
-        found.append((start, match.end()))
+        spans.append((start, match.end()))
         start = match.end()
-    found.append((start, len(text)))
-    return found
+    spans.append((start, len(text)))
+    return spans
 
 
 def _shape(word: str) -> str:
@@ -124,10 +124,10 @@ def encode(part: str) -> Encoded:
         word = words[index]
         seconds = phrases.get(word)
         row = _phrase(seconds, words, index) if seconds else None
-        char, taken = row or (lexicon.concept_char(word), 1)
+        char, size = row or (lexicon.concept_char(word), 1)
         chars.append(char)
-        counts.append(taken)
-        index += taken
+        counts.append(size)
+        index += size
     return Encoded("".join(chars), tuple(counts), pattern)
 
 
@@ -141,10 +141,12 @@ def _phrase(
     rows = seconds.get(words[index + 1], ())
     for parts, is_open, char in (*rows, *seconds.get("", ())):
         size = len(parts)
-        there = words[index : index + size]
-        if len(there) < size or there[:-1] != list(parts[:-1]):
+        candidate = words[index : index + size]
+        if len(candidate) < size or candidate[:-1] != list(parts[:-1]):
             continue
-        if there[-1] == parts[-1] or (is_open and there[-1].startswith(parts[-1])):
+        if candidate[-1] == parts[-1] or (
+            is_open and candidate[-1].startswith(parts[-1])
+        ):
             return char, size
     return None
 
@@ -152,9 +154,9 @@ def _phrase(
 def places(part: str, encoded: Encoded) -> list[tuple[int, int]]:
     """The span in the sentence of each concept."""
     words = [match.span() for match in encoded.pattern.finditer(part)]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     first = 0
     for count in encoded.counts:
-        found.append((words[first][0], words[first + count - 1][1]))
+        spans.append((words[first][0], words[first + count - 1][1]))
         first += count
-    return found
+    return spans

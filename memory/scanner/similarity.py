@@ -1,4 +1,4 @@
-"""Whether two texts are the same text, or nearly so.
+"""Whether two texts are the same or nearly the same.
 
 ``fingerprint`` names one normalised text exactly; ``signature`` is a 64-bit simhash
 (Charikar 2002) over pairs of words, in which near texts differ in few bits.
@@ -14,8 +14,8 @@ from memory.scanner.normalise import folded
 
 _WORDS = re.compile(r"\w+")
 BITS = 64
-# From here two texts count as the same attack: 9 bits of 64 may differ.
-SAME = 0.85
+# From this similarity on two texts count as the same attack: 9 bits of 64 may differ.
+SAME_FROM = 0.85
 
 
 def _words(text: str) -> list[str]:
@@ -37,10 +37,10 @@ def signature(text: str) -> str:
         value = int.from_bytes(blake2b(encoded, digest_size=8).digest(), "big")
         for bit in range(BITS):
             weights[bit] += 1 if value >> bit & 1 else -1
-    made = sum(1 << bit for bit, weight in enumerate(weights) if weight > 0)
-    return f"{made:016x}"
+    bits = sum(1 << bit for bit, weight in enumerate(weights) if weight > 0)
+    return f"{bits:016x}"
 
 
-def similarity(one: str, other: str) -> float:
-    """Return the share of equal bits of two signatures; others texts are near 0.5."""
-    return 1.0 - (int(one, 16) ^ int(other, 16)).bit_count() / BITS
+def similarity(first: str, second: str) -> float:
+    """Return the share of equal bits; unrelated texts are near 0.5."""
+    return 1.0 - (int(first, 16) ^ int(second, 16)).bit_count() / BITS

@@ -1,7 +1,7 @@
 """Words that were split up or run together: wrapped lines, empty tags, no blanks.
 
-What is left when the splitting is taken out is read like any other text; nothing is
-held for the splitting alone.
+The text with whole words is scanned like any other; nothing is held for the splitting
+alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KIND = "split"
 _EMPTY = re.compile(
     r"<(?P<tag>[a-z]{1,10})[^<>]{0,60}></(?P=tag)>|<!--[^<>]{0,60}-->|<wbr ?/?>"
 )
-_JOINED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
+_CONCATENATED = re.compile(r"[\"']\s{0,4}\+\s{0,4}[\"']")
 _BETWEEN = re.compile(r"(?<=[a-z0-9])[^\w\s'@/:=-]{1,4}(?=[a-z0-9])")
 _EMPHASIS = re.compile(r"[*_~`]{1,3}(?=\w)|(?<=\w)[*_~`]{1,3}")
 _ONE_WORD = re.compile(r"(?:[^\s\w']{0,2}[a-z']{1,20}[^\s\w']{0,3}\n){5,200}")
@@ -31,7 +31,7 @@ _SPARSE, _STARS = 14, 2
 _RUN = re.compile(r"[a-z]{10,300}")
 _MOST_LETTERS, _COVERED, _LEAST_WORDS = 12000, 0.72, 4
 _CLOSE = 30
-_FEW, _LEAST_LINES, _SHORTEST, _LONGEST = 2, 3, 4, 60
+_FEW_SPLITS, _LEAST_LINES, _SHORTEST, _LONGEST = 2, 3, 4, 60
 
 
 def undo(view: View) -> Iterator[View]:
@@ -42,51 +42,54 @@ def undo(view: View) -> Iterator[View]:
     if "><" in text or "<!--" in text or "<wbr" in text:
         yield from _without(view, _EMPTY)
     if "+" in text and ('"' in text or "'" in text):
-        yield from _without(view, _JOINED)
+        yield from _without(view, _CONCATENATED)
     if text.count("\n") >= _LEAST_LINES:
         yield from _unwrapped(view)
         if text.count("\n") * _SPARSE > len(text):
-            yield from _one_a_line(view)
+            yield from _one_word_a_line(view)
     blanks = text.count(" ")
     if blanks * _SPARSE < len(text):
-        found = [*_run_together(view)]
-        yield from found or _without(view, _BETWEEN, " ")
+        views = [*_run_together(view)]
+        yield from views or _without(view, _BETWEEN, " ")
     if text.count("**") + text.count("__") > max(blanks * _STARS // 2, _STARS):
         yield from _without(view, _EMPHASIS)
 
 
 def _without(view: View, pattern: re.Pattern[str], filler: str = "") -> Iterator[View]:
-    """The text without what splits it; once or twice can be an accident."""
+    """The text without what splits its words, where it does so several times."""
     spans = _dense([match.span() for match in pattern.finditer(view.text)])
     if spans:
-        yield _cut(view, spans, filler)
+        yield _replace(view, spans, filler)
 
 
 def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that stand close to several others, as inside split words."""
-    kept = []
+    """The spans that are close to several others, as inside split words."""
+    dense = []
     for place, span in enumerate(spans):
-        first, last = max(place - _FEW, 0), place + _FEW
+        first, last = max(place - _FEW_SPLITS, 0), place + _FEW_SPLITS
         if any(
-            spans[end][0] - spans[end - _FEW][1] <= _CLOSE
-            for end in range(first + _FEW, min(last, len(spans) - 1) + 1)
+            spans[end][0] - spans[end - _FEW_SPLITS][1] <= _CLOSE
+            for end in range(first + _FEW_SPLITS, min(last, len(spans) - 1) + 1)
         ):
-            kept.append(span)
-    return kept
+            dense.append(span)
+    return dense
 
 
-def _one_a_line(view: View) -> Iterator[View]:
-    """One word on every line."""
+def _one_word_a_line(view: View) -> Iterator[View]:
+    """The text with runs of lines of one word each joined."""
     spans: list[tuple[int, int]] = []
     for match in _ONE_WORD.finditer(view.text):
         start = match.start()
         breaks = re.finditer("\n", match.group())
-        spans += [(start + one.start(), start + one.end()) for one in breaks]
+        spans += [
+            (start + line_break.start(), start + line_break.end())
+            for line_break in breaks
+        ]
     if spans:
-        yield _cut(view, spans, " ")
+        yield _replace(view, spans, " ")
 
 
-def _cut(view: View, spans: list[tuple[int, int]], filler: str = "") -> View:
+def _replace(view: View, spans: list[tuple[int, int]], filler: str = "") -> View:
     pieces: list[tuple[str, int, int]] = []
     position = 0
     for start, end in spans:
@@ -100,7 +103,7 @@ def _cut(view: View, spans: list[tuple[int, int]], filler: str = "") -> View:
 def _unwrapped(view: View) -> Iterator[View]:
     """Lines of one and the same length that break inside words."""
     sizes = list(map(len, view.text.split("\n")))
-    if sum(map(eq, sizes, sizes[1:])) < _FEW:
+    if sum(map(eq, sizes, sizes[1:])) < _FEW_SPLITS:
         return
     spans: list[tuple[int, int]] = []
     run: list[int] = []
@@ -115,7 +118,7 @@ def _unwrapped(view: View) -> Iterator[View]:
         before = size
         place += 1
     if spans:
-        yield _cut(view, spans)
+        yield _replace(view, spans)
 
 
 def _breaks(run: list[int], size: int, before: int) -> list[tuple[int, int]]:

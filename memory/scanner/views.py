@@ -1,4 +1,4 @@
-"""A second text with a way back: every span of a view maps to the original."""
+"""A derived text whose every span maps to a span of the original."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ def beyond_ascii(text: str) -> str:
 def nearby(
     pieces: list[tuple[str, int, int]], source: str
 ) -> list[tuple[str, int, int]]:
-    """The pieces that differ from their source, with a little of what surrounds them.
+    """The pieces that differ from their source, with some of the text around them.
 
-    What was not changed has been judged already; only its ends can join with what was.
+    Unchanged text has been scanned already; only its ends can form a match with
+    changed text.
     """
-    kept: list[tuple[str, int, int]] = []
+    result: list[tuple[str, int, int]] = []
     for text, start, end in pieces:
         if len(text) <= _LONG or text != source[start:end]:
-            kept.append((text, start, end))
+            result.append((text, start, end))
             continue
         first = text.find(" ", _REACH)
         last = text.rfind(" ", 0, len(text) - _REACH)
         if not 0 < first < last:
-            kept.append((text, start, end))
+            result.append((text, start, end))
             continue
-        kept.append((text[:first], start, start + first))
-        kept.append(("\n\n", start + first, start + first))
-        kept.append((text[last:], start + last, end))
-    return kept
+        result.append((text[:first], start, start + first))
+        result.append(("\n\n", start + first, start + first))
+        result.append((text[last:], start + last, end))
+    return result
 
 
-def _here(mark: tuple[int, int, int]) -> int:
+def _position(mark: tuple[int, int, int]) -> int:
     return mark[0]
 
 
@@ -59,20 +60,26 @@ class View:
     depth: int = 0
 
     def _piece(self, position: int) -> tuple[int, int, int, int]:
-        index = max(bisect_right(self.marks, position, key=_here) - 1, 0)
-        here, start, end = self.marks[index]
+        index = max(bisect_right(self.marks, position, key=_position) - 1, 0)
+        begin, start, end = self.marks[index]
         last = index + 1 == len(self.marks)
-        after = len(self.text) if last else self.marks[index + 1][0]
-        return here, after, start, end
+        finish = len(self.text) if last else self.marks[index + 1][0]
+        return begin, finish, start, end
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """The span of the original text that produced this span."""
         if not self.marks:
             return start, end
-        here, after, there, stop = self._piece(start)
-        first = there + start - here if after - here == stop - there else there
-        here, after, there, stop = self._piece(max(end - 1, start))
-        final = there + end - here if after - here == stop - there else stop
+        begin, finish, source, source_end = self._piece(start)
+        first = (
+            source + start - begin if finish - begin == source_end - source else source
+        )
+        begin, finish, source, source_end = self._piece(max(end - 1, start))
+        final = (
+            source + end - begin
+            if finish - begin == source_end - source
+            else source_end
+        )
         return first, max(final, first)
 
     def derive(

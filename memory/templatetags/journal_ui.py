@@ -1,4 +1,4 @@
-"""How the journal's pages show what agents wrote: exactly, and never as markup."""
+"""Filters of the journal's pages: text of agents, exact and never as markup."""
 
 from __future__ import annotations
 
@@ -15,58 +15,58 @@ register = template.Library()
 
 CAP_LINES: Final = 60
 CAP_CHARS: Final = 6_000
-UNSEEN: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
+INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
 _PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
 
 
-def _seen(character: str) -> str:
-    """Return a character, or its escape when the eye cannot see it."""
-    if character != "\n" and unicodedata.category(character) in UNSEEN:
+def _visible(character: str) -> str:
+    """Return a character, or its escape when it is invisible."""
+    if character != "\n" and unicodedata.category(character) in INVISIBLE_CATEGORIES:
         return json.dumps(character)[1:-1]
     return character
 
 
 def pretty(value: Any) -> str:
-    """Return a JSON value over several lines; what is invisible shows as its escape."""
+    """Return a JSON value over several lines; invisible characters as escapes."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
-    return text if _PLAIN.match(text) else "".join(map(_seen, text))
+    return text if _PLAIN.match(text) else "".join(map(_visible, text))
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     lines = text[:CAP_CHARS].split("\n")
     return "\n".join(lines[:CAP_LINES])
 
 
 def _coloured(text: str) -> SafeString:
-    """Return JSON text with its names and words marked; every piece is escaped."""
+    """Return JSON text with its names and strings marked up; every part is escaped."""
     parts: list[str] = []
     at = 0
-    for found in _TOKEN.finditer(text):
-        parts.append(escape(text[at : found.start()]))
-        kind = "name" if found[2] else "word"
-        parts.append(format_html('<span class="{}">{}</span>', kind, found[1]))
-        parts.append(escape(found[2] or ""))
-        at = found.end()
+    for match in _TOKEN.finditer(text):
+        parts.append(escape(text[at : match.start()]))
+        kind = "name" if match[2] else "word"
+        parts.append(format_html('<span class="{}">{}</span>', kind, match[1]))
+        parts.append(escape(match[2] or ""))
+        at = match.end()
     parts.append(escape(text[at:]))
     return mark_safe("".join(parts))  # noqa: S308  (each part was escaped above)
 
 
 @register.simple_tag
 def json_lines(value: Any, *, whole: bool = False) -> dict[str, Any]:
-    """Return a JSON value for showing: its marked text, and what the cap left out."""
+    """Return the marked-up text of a JSON value, and how much the cap left out."""
     text = pretty(value)
-    shown = text if whole else _cut(text)
+    visible = text if whole else _shortened(text)
     return {
-        "text": _coloured(shown),
-        "left": len(text) - len(shown),
-        "lines": text.count("\n") - shown.count("\n"),
+        "text": _coloured(visible),
+        "left": len(text) - len(visible),
+        "lines": text.count("\n") - visible.count("\n"),
     }
 
 
 @register.filter
 def head(value: str, length: int = 8) -> str:
-    """Return the first characters of a hash, with a mark when there are more."""
+    """Return the first characters of a hash, with an ellipsis when there are more."""
     return value if len(value) <= length else f"{value[:length]}…"
 
 

@@ -1,4 +1,4 @@
-"""Text with its unseen characters drawn, for pages that show what somebody hid."""
+"""Text with its invisible characters made visible, for the review pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of the memory file pages: whose, then which file, then what of it."""
+"""URLs of the memory files' pages: owner, then file, then view."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The memory file pages: parse, call, render.
+"""The views of the memory files' pages.
 
-A refused write is answered with the page it came from, its text kept and the refusal
-told as what it is: over the cap with the current body beside it, held with its case.
+A refused write is answered with its page: the typed text is kept and the reason shown,
+with the current text when the file is full, or with the case when the text is held.
 """
 
 from __future__ import annotations
@@ -21,19 +21,26 @@ from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
 from memory.web import markdown, pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 QUERY_CHARS: Final = 500
 MODES: Final = {mode.value: mode for mode in WriteMode}
-TOLD: Final = (errors.Invalid, errors.Conflict, writer.TierFull, quarantine.Refused)
+REPORTED_ERRORS: Final = (
+    errors.Invalid,
+    errors.Conflict,
+    writer.TierFull,
+    quarantine.WriteRefused,
+)
 
 
 class OpenForm(forms.Form):
-    """Which file to open, written or not."""
+    """The file to open; it need not exist yet."""
 
     owner = forms.ChoiceField(label="Whose")
     tier = forms.ChoiceField(
-        label="Tier", choices=[(tier.value, tier.value) for tier in Tier]
+        label="Tier",
+        choices=[(tier.value, tier.value) for tier in Tier],
+        help_text="The kind of memory file, with its own cap and readers.",
     )
     key = forms.CharField(
         label="Key",
@@ -48,10 +55,10 @@ class OpenForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
         field.choices = [
             (
-                listing.owner_id(one),
-                f"{one.crew.slug} · {one.agent.slug if one.agent else 'shared'}",
+                listing.owner_id(owner),
+                f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
             )
-            for one in listing.owners(actor)
+            for owner in listing.owners(actor)
         ]
 
 
@@ -59,58 +66,58 @@ class OpenForm(forms.Form):
 def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResponse:
     actor = pages.actor(request)
     query = request.GET.get("q", "").strip()[:QUERY_CHARS]
-    wanted = request.GET.get("owner", "") if query else ""
+    owner_id = request.GET.get("owner", "") if query else ""
     context = {
         "tree": listing.tree(actor),
         "q": query,
-        "wanted": wanted,
-        "answers": listing.search(actor, query, wanted) if query else None,
+        "wanted": owner_id,
+        "answers": listing.search(actor, query, owner_id) if query else None,
         "form": form,
     }
-    template = f"memory/browse.html{part(request, 'files')}"
+    template = f"memory/browse.html{target_fragment(request, 'files')}"
     return render(request, template, context, status=status)
 
 
 @require_GET
 def browse_files(request: HttpRequest) -> HttpResponse:
-    """Show every file by crew and agent, or what a search finds in them."""
+    """Show every file by crew and agent, or the hits of a search."""
     return _browse(request, OpenForm(pages.actor(request)))
 
 
 @require_GET
 def open_file(request: HttpRequest) -> HttpResponse:
-    """Lead to the file that a tier and a key name."""
+    """Redirect to the file of a tier and a key."""
     actor = pages.actor(request)
     form = OpenForm(actor, request.GET)
     if form.is_valid():
-        told = form.cleaned_data
-        key = told["key"]
-        if not key and told["tier"] in tiers.DATED:
+        fields = form.cleaned_data
+        key = fields["key"]
+        if not key and fields["tier"] in tiers.DATED:
             key = timezone.now().date().isoformat()
         try:
-            place = tiers.place(told["tier"], key)
-            whose = listing.owner(actor, told["owner"]).of(place)
-            if whose.agent is None and not place.rule.shared:
+            place = tiers.place(fields["tier"], key)
+            owner = listing.owner(actor, fields["owner"]).of(place)
+            if owner.agent is None and not place.rule.shared:
                 form.add_error("owner", f"{place.tier.value} belongs to an agent.")
             else:
-                return redirect("files:file", listing.owner_id(whose), place.label)
+                return redirect("files:file", listing.owner_id(owner), place.label)
         except errors.Invalid as error:
             form.add_error("key", error.detail)
     return _browse(request, form, status=422)
 
 
 # ── One file ─────────────────────────────────────────────────────────────────
-def _found(request: HttpRequest, owner_id: str, label: str) -> FilePage:
+def _file_page(request: HttpRequest, owner_id: str, label: str) -> FilePage:
     actor = pages.actor(request)
-    whose = listing.owner(actor, owner_id)
-    return listing.file(actor, whose, listing.place(whose, label))
+    owner = listing.owner(actor, owner_id)
+    return listing.file(actor, owner, listing.place(owner, label))
 
 
 def _file(
     request: HttpRequest,
     page: FilePage,
     draft: dict[str, Any] | None = None,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
     text = page.text.text if page.text else ""
     mode = (draft or {}).get("mode") or request.GET.get("edit", "")
@@ -125,14 +132,14 @@ def _file(
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/file.html{part(request, 'file')}"
+    template = f"memory/file.html{target_fragment(request, 'file')}"
     return render(request, template, context, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
-    """Show a file; a post writes it, for an operator."""
-    page = _found(request, owner_id, label)
+    """Show a file; a POST writes it, for an operator."""
+    page = _file_page(request, owner_id, label)
     if request.method != "POST":
         return _file(request, page)
     draft = {name: request.POST.get(name, "") for name in ("mode", "text", "base")}
@@ -140,12 +147,12 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         raise errors.Invalid("mode is replace or append.")
     mode, actor = MODES[draft["mode"]], pages.actor(request)
     try:
-        written = editing.edit(
+        result = editing.edit(
             page.owner, page.place, draft["text"], mode, base=draft["base"], by=actor
         )
-    except (*TOLD, quarantine.Held) as error:
-        return _file(request, _found(request, owner_id, label), draft, error)
-    messages.success(request, f"{label} written, version {written.version.number}")
+    except (*REPORTED_ERRORS, quarantine.HeldForReview) as error:
+        return _file(request, _file_page(request, owner_id, label), draft, error)
+    messages.success(request, f"{label} written, version {result.version.number}")
     return redirect("files:file", owner_id, label)
 
 
@@ -156,44 +163,44 @@ def _number(request: HttpRequest, name: str) -> int | None:
 
 
 def _history(
-    request: HttpRequest, page: FilePage, refusal: errors.HouseError | None = None
+    request: HttpRequest, page: FilePage, refusal: errors.AppError | None = None
 ) -> HttpResponse:
     row = listing.row_of(page.owner, page.place)
     log = listing.log(row)
     first, second = _number(request, "a"), _number(request, "b")
     if first is None and second is None and len(log) > 1:
         first, second = log[1].number, log[0].number
-    both = first is not None and second is not None
+    has_pair = first is not None and second is not None
     context = {
         "page": page,
         "log": log,
         "a": first,
         "b": second,
-        "compared": listing.compare(row, first or 0, second or 0) if both else None,
+        "compared": listing.compare(row, first or 0, second or 0) if has_pair else None,
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/versions.html{part(request, 'history')}"
+    template = f"memory/versions.html{target_fragment(request, 'history')}"
     return render(request, template, context, status=status)
 
 
 @require_GET
 def history(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     """Show a file's versions and what changed between two of them."""
-    return _history(request, _found(request, owner_id, label))
+    return _history(request, _file_page(request, owner_id, label))
 
 
 @require_POST
 def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
-    """Put a version back as a new one; a refusal is told on the history page."""
-    page, actor = _found(request, owner_id, label), pages.actor(request)
-    told = request.POST.get("number", "")
-    if not told.isascii() or not told.isdigit() or len(told) > 8:
+    """Restore a version as a new one; a refusal is shown on the history page."""
+    page, actor = _file_page(request, owner_id, label), pages.actor(request)
+    number = request.POST.get("number", "")
+    if not number.isascii() or not number.isdigit() or len(number) > 8:
         raise errors.Invalid("number is a version's number.")
     try:
-        written = editing.restore(page.owner, page.place, int(told), by=actor)
-    except (*TOLD, quarantine.Held, versions.BlobDamaged) as error:
-        return _history(request, _found(request, owner_id, label), error)
-    said = f"Version {told} restored as version {written.version.number}"
-    messages.success(request, said)
+        result = editing.restore(page.owner, page.place, int(number), by=actor)
+    except (*REPORTED_ERRORS, quarantine.HeldForReview, versions.BlobDamaged) as error:
+        return _history(request, _file_page(request, owner_id, label), error)
+    message = f"Version {number} restored as version {result.version.number}"
+    messages.success(request, message)
     return redirect("files:versions", owner_id, label)

@@ -1,7 +1,7 @@
-"""Which part of a page a swap asks for: the region it names as its target.
+"""The fragment of a page that an htmx request asks for, by its target.
 
-A boosted link keeps what links can do (a new tab, a copied address) and still swaps one
-region. Going back through history names no target and gets the whole page.
+A boosted link still works as a link (a new tab, a copied address) and swaps one region.
+A request from the browser's history names no target and gets the whole page.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 
-def part(request: HttpRequest, region: str) -> str:
-    """Return ``#region`` when htmx swaps that region, nothing for a whole page."""
+def target_fragment(request: HttpRequest, region: str) -> str:
+    """Return ``#region`` when htmx swaps that region, "" for a whole page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
     return f"#{region}" if htmx and htmx.target == region else ""

@@ -1,4 +1,4 @@
-"""The forms of the memory gateway's page: they read, the services decide."""
+"""The forms of the memory gateway's page; the services validate the rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory.integrations.gateway import config
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import ConfigError, Mode, Scope
 from memory.models import Agent, GatewaySetup
-from memory.web.forms import KeyForm, offer
+from memory.web.workspace_forms import KeyForm, offer
 
 MODES: Final = (
     (Mode.CURATED.value, "Curated: the agent's files alone"),
@@ -23,7 +23,7 @@ SCOPES: Final = (
     (Scope.RESOURCES.value, "Resources"),
     (Scope.ALL_USER_MEMORY.value, "All memory of the user"),
 )
-EVERYBODY: Final = ("", "Every agent without its own")
+ALL_AGENTS: Final = ("", "Every agent without its own")
 
 
 class UserKeyForm(KeyForm):
@@ -45,12 +45,12 @@ class UserKeyForm(KeyForm):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", named)
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", choices)
 
 
 class SetupForm(forms.Form):
-    """Where turns get their memory from."""
+    """The source of memory for turns."""
 
     agent = forms.ChoiceField(label="For", required=False)
     mode = forms.ChoiceField(label="Memory", choices=MODES)
@@ -66,7 +66,7 @@ class SetupForm(forms.Form):
         max_length=config.URL_CHARS,
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Kept sealed, never shown. Empty: the kept one, at the same address.",
+        help_text="Stored sealed, never shown. Empty: keep it, at the same address.",
     )
     app_id = forms.CharField(label="App", max_length=128, initial="default")
     project_id = forms.CharField(label="Project", max_length=128, initial="default")
@@ -78,21 +78,21 @@ class SetupForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
     )
     top_k = forms.IntegerField(
-        label="At most", min_value=1, max_value=config.MOST, initial=8,
+        label="At most", min_value=1, max_value=config.MAX_TOP_K, initial=8,
         help_text="Memories for one turn.",
     )  # fmt: skip
     timeout_seconds = forms.FloatField(
         label="Waits", min_value=0.1, initial=10,
-        max_value=gateway_settings.MOST_SECONDS,
+        max_value=gateway_settings.MAX_SECONDS,
         help_text="Seconds for one call.",
     )  # fmt: skip
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        named = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", [EVERYBODY, *named])
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", [ALL_AGENTS, *choices])
 
-    # The setting of a configuration file that each field is.
+    # Names in a configuration file, each with its field.
     SETTINGS = {
         "baseUrl": "base_url",
         "userId": "user_id",
@@ -106,26 +106,28 @@ class SetupForm(forms.Form):
 
     @property
     def section(self) -> dict[str, Any]:
-        """What was typed, as a configuration file would say it."""
-        told = self.cleaned_data
-        gateway = {name: told[field] for name, field in self.SETTINGS.items()}
+        """The input as a section of a configuration file."""
+        fields = self.cleaned_data
+        gateway = {name: fields[field] for name, field in self.SETTINGS.items()}
         if not gateway["userKey"]:
             del gateway["userKey"]
-        return {"mode": told["mode"], "gateway": gateway}
+        return {"mode": fields["mode"], "gateway": gateway}
 
-    def blame(self, error: ConfigError) -> None:
-        """Put a refused setting's fault beside its field."""
+    def show_error(self, error: ConfigError) -> None:
+        """Show the error of a setting next to its field."""
         fault = error.fields["errors"][0]  # type: ignore[index]
         name = fault["field"].rpartition(".")[2]
         self.add_error(self.SETTINGS.get(name), f"This {fault['message']}.")
 
 
 def initial_of(row: GatewaySetup) -> dict[str, Any]:
-    """Return a set-up as the form's first values, without its key."""
-    told = {
+    """Return a set-up as the form's initial values, without its key."""
+    fields = {
         name: getattr(row, name)
         for name in ("mode", "base_url", "user_id", "top_k", "timeout_seconds")
     }
-    named = {name: getattr(row, name) or "default" for name in ("app_id", "project_id")}
-    scope = row.scope or [one.value for one in config.FIRST_SCOPES]
-    return {**told, **named, "scope": scope, "agent": row.agent_id or ""}
+    tenancy = {
+        name: getattr(row, name) or "default" for name in ("app_id", "project_id")
+    }
+    scope = row.scope or [default_scope.value for default_scope in config.FIRST_SCOPES]
+    return {**fields, **tenancy, "scope": scope, "agent": row.agent_id or ""}

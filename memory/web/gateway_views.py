@@ -1,6 +1,6 @@
-"""The memory gateway as a page for admins: who may come in, and where turns go out.
+"""The memory gateway's page, for admins: keys of users, and the set-ups of turns.
 
-A fresh key is shown at once and never again; the key that turns are sent with never.
+A new user key is shown once; the key that turns use for another gateway never is.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory import workspace_tree
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import ConfigError
-from memory.journal import queries
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, workspace_views
@@ -24,36 +24,36 @@ from memory.web.gateway_forms import SetupForm, UserKeyForm, initial_of
 
 
 def _key_form(actor: Actor, data: Any = None) -> UserKeyForm:
-    return UserKeyForm(data, auto_id="user_%s", agents=queries.agents(actor))
+    return UserKeyForm(data, auto_id="user_%s", agents=workspace_tree.agents(actor))
 
 
 def _setup_form(actor: Actor, data: Any = None, initial: Any = None) -> SetupForm:
-    agents = queries.agents(actor)
+    agents = workspace_tree.agents(actor)
     return SetupForm(data, auto_id="turns_%s", agents=agents, initial=initial)
 
 
 def _page(
-    request: HttpRequest, actor: Actor, status: int = 200, **more: Any
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
-    keys, chosen = users.listed(actor), gateway_settings.listed(actor)
-    first = next((row for row in chosen if row.agent_id is None), None)
+    keys, setups = users.list_keys(actor), gateway_settings.list_setups(actor)
+    first = next((row for row in setups if row.agent_id is None), None)
     context = {
         "keys": keys,
         "active": sum(key.state == "active" for key in keys),
-        "setups": chosen,
+        "setups": setups,
         "key_form": _key_form(actor),
         "setup_form": _setup_form(actor, initial=initial_of(first) if first else None),
         "address": request.build_absolute_uri("/gateway"),
-        **more,
+        **extra_context,
     }
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/gateway.html{part}", context, status=status)
 
 
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def gateway(request: HttpRequest) -> HttpResponse:
-    """Show keys and set-ups; a post issues a key for a user."""
+    """Show keys and set-ups; a POST issues a key for a user."""
     actor = pages.actor(request)
     actor.require("keys.manage")
     if request.method != "POST":
@@ -61,62 +61,62 @@ def gateway(request: HttpRequest) -> HttpResponse:
     form = _key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         limits = users.Limits(
-            app_id=told["app_id"],
-            project_id=told["project_id"],
+            app_id=fields["app_id"],
+            project_id=fields["project_id"],
             scopes=form.chosen_scopes,
-            expires_at=told["expires_on"],
+            expires_at=fields["expires_on"],
         )
-        agent = queries.agent(actor, told["agent"])
+        agent = workspace_tree.agent(actor, fields["agent"])
         try:
             issued = users.issue(
-                agent, told["user_id"], limits, by=actor, name=told["name"]
+                agent, fields["user_id"], limits, by=actor, name=fields["name"]
             )
             return _page(request, actor, 201, issued=issued)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, key_form=form)
 
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Make a user's key useless at once."""
+    """Revoke a user's key."""
     actor = pages.actor(request)
-    found = users.get(actor, key_id)
-    users.revoke(found, by=actor)
-    messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
+    key = users.get(actor, key_id)
+    users.revoke(key, by=actor)
+    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
     return redirect("workspace:gateway")
 
 
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def setup(request: HttpRequest) -> HttpResponse:
-    """Choose where turns get their memory from; a reload leads to the page."""
+    """Choose the source of memory for turns; a GET redirects to the page."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:gateway")
-    actor.require(gateway_settings.MAY)
+    actor.require(gateway_settings.PERMISSION)
     form = _setup_form(actor, request.POST)
     status = 422
     if form.is_valid():
         try:
-            row = gateway_settings.choose(
+            row = gateway_settings.save(
                 form.section, agent_id=form.cleaned_data["agent"] or None, by=actor
             )
-            whose = row.agent.slug if row.agent else "every agent"
-            messages.success(request, f"Turns of {whose} use {row.mode} memory")
+            scope_label = row.agent.slug if row.agent else "every agent"
+            messages.success(request, f"Turns of {scope_label} use {row.mode} memory")
             return redirect("workspace:gateway")
         except ConfigError as error:
-            form.blame(error)
-        except errors.HouseError as error:
+            form.show_error(error)
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, setup_form=form)
 
 
 @require_POST
 def remove(request: HttpRequest, setup_id: str) -> HttpResponse:
-    """Forget a set-up with its key."""
+    """Delete a set-up with its key."""
     actor = pages.actor(request)
     gateway_settings.remove(setup_id, by=actor)
     messages.success(request, "The set-up is removed")

@@ -1,4 +1,4 @@
-"""Addresses of the jobs page."""
+"""URLs of the jobs pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memory.web import jobs_views as views
 
 app_name = "jobs"
 urlpatterns = [
-    path("", views.board, name="board"),
+    path("", views.job_list, name="board"),
     path("<slug:name>/", views.history, name="history"),
     path("<slug:name>/run/", views.run, name="run"),
 ]

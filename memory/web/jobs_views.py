@@ -1,4 +1,4 @@
-"""The jobs page: last runs, what is stuck or failed, and running one now."""
+"""The views of the jobs pages: last runs, problems, and running a job now."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
 from memory.rules import errors
 from memory.web import pages
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 
 
 @require_GET
-def board(request: HttpRequest) -> HttpResponse:
+def job_list(request: HttpRequest) -> HttpResponse:
     """Show every job with its last run; the table refreshes itself."""
-    found = job_status.board(pages.actor(request))
-    template = f"memory/jobs.html{part(request, 'jobs')}"
-    return render(request, template, {"board": found})
+    overview = job_status.overview(pages.actor(request))
+    template = f"memory/jobs.html{target_fragment(request, 'jobs')}"
+    return render(request, template, {"overview": overview})
 
 
 @require_GET
@@ -33,16 +33,16 @@ def history(request: HttpRequest, name: str) -> HttpResponse:
 def run(request: HttpRequest, name: str) -> HttpResponse:
     """Run a job now, for an operator."""
     actor = pages.actor(request)
-    title = jobs.named(name).title
+    title = jobs.get(name).title
     try:
-        told = job_status.told(actor, jobs.ask(name, by=actor))
+        report = job_status.run_view(actor, jobs.run_now(name, by=actor))
     except errors.Conflict as error:
         messages.info(request, error.detail)
         return redirect("jobs:board")
-    if told.is_open:
-        messages.info(request, f"{title} was handed to the worker")
-    elif told.run.error:
-        messages.error(request, f"{title}: {told.fault}")
+    if report.is_open:
+        messages.info(request, f"{title} was given to the worker")
+    elif report.run.error:
+        messages.error(request, f"{title}: {report.fault}")
     else:
-        messages.success(request, f"{title} done: {told.did or 'finished'}")
+        messages.success(request, f"{title} done: {report.summary or 'finished'}")
     return redirect("jobs:board")

@@ -1,7 +1,7 @@
 """The journal's forms: the filters of its list, and the priority of one entry.
 
-The filters are those of the API, under the same names, so that a link works at both
-doors. A bad value becomes a fault beside its field and never an error page.
+The filters are those of the API, under the same names, so that a query string works for
+both. A bad value becomes an error next to its field and never an error page.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 
-from memory.api import serializers
-from memory.journal import queries, timeline
+from memory import workspace_tree
+from memory.journal import filter_params, timeline
 from memory.journal.queries import JournalFilter
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
@@ -31,24 +31,24 @@ FIELD_OF: Final = {"bad_range": "until"}
 
 
 class MomentField(forms.CharField):
-    """A day or a moment, in UTC. As an upper limit, a day means its last moment."""
+    """A day or a time, in UTC. As an upper limit, a day means its last millisecond."""
 
     def __init__(self, *, upper: bool = False, **kwargs: Any) -> None:
         super().__init__(max_length=40, required=False, **kwargs)
         self.upper = upper
 
     def clean(self, value: Any) -> datetime | None:
-        """Return the moment, None for an empty field."""
+        """Return the time, None for an empty field."""
         text = super().clean(value)
         if not text:
             return None
         try:
-            found = self._parse(text)
+            moment = self._parse(text)
         except (ValueError, OverflowError):
-            found = None
-        if found is None:
+            moment = None
+        if moment is None:
             raise ValidationError(BAD_MOMENT, code="bad_moment")
-        return found
+        return moment
 
     def _parse(self, text: str) -> datetime | None:
         day = parse_date(text)
@@ -56,7 +56,7 @@ class MomentField(forms.CharField):
             start = datetime.combine(day, time(), tzinfo=UTC)
             last = start + timedelta(days=1) - timedelta(milliseconds=1)
             return _within(last if self.upper else start)
-        # A plus sign that nobody escaped arrives as a space.
+        # An unescaped plus sign of a query string arrives as a space.
         moment = parse_datetime(text.replace(" ", "+") if "T" in text else text)
         if moment is None:
             return None
@@ -64,9 +64,9 @@ class MomentField(forms.CharField):
 
 
 def _within(moment: datetime) -> datetime | None:
-    """Return the moment in UTC, None when no entry can ever lie there."""
-    known = FIRST_YEAR <= moment.year <= LAST_YEAR
-    return moment.astimezone(UTC) if known else None
+    """Return the time in UTC, None for a year that no entry can have."""
+    in_range = FIRST_YEAR <= moment.year <= LAST_YEAR
+    return moment.astimezone(UTC) if in_range else None
 
 
 def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
@@ -76,7 +76,7 @@ def _text(label: str, limit: int, hint: str = "") -> forms.CharField:
 
 
 def _choice(label: str, limit: int = 2_000) -> forms.CharField:
-    """Return a select that takes a list with commas, as the API does."""
+    """Return a select that accepts a comma-separated list, as the API does."""
     return forms.CharField(
         label=label, required=False, max_length=limit, widget=forms.Select
     )
@@ -84,7 +84,7 @@ def _choice(label: str, limit: int = 2_000) -> forms.CharField:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One filter in force, in words, and the address without it."""
+    """One set filter, in words, and the URL without it."""
 
     label: str
     value: str
@@ -107,8 +107,8 @@ class JournalForm(forms.Form):
     mission_id = _text("Mission", entries.ID_CHARS)
     trace_id = _text("Trace", entries.ID_CHARS)
 
-    MAIN: Final = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
-    MORE: Final = (
+    PRIMARY: Final = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
+    SECONDARY: Final = (
         "until",
         "priority",
         "exclude_entry_type",
@@ -119,8 +119,8 @@ class JournalForm(forms.Form):
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         super().__init__(data, auto_id="f-%s")
-        self.crews: list[Crew] = queries.crews(by)
-        self.agents: list[Agent] = queries.agents(by)
+        self.crews: list[Crew] = workspace_tree.crews(by)
+        self.agents: list[Agent] = workspace_tree.agents(by)
         types = [(name, name) for name in timeline.entry_types(by)]
         self._offer("crew_id", [(c.id, c.slug) for c in self.crews])
         self._offer("agent_id", [(a.id, a.slug) for a in self.agents])
@@ -128,104 +128,102 @@ class JournalForm(forms.Form):
         self._offer("exclude_entry_type", types, none="None")
         self._offer("severity", [(s.value, s.value) for s in Severity])
         self._offer("priority", [(p.value, p.value) for p in Priority])
-        self._dress()
+        self._set_widgets()
 
     def _offer(
         self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
     ) -> None:
-        """Fill a select; a list from a link becomes one more choice, in words."""
-        given = self._given(name)
-        more: list[tuple[str, str]] = []
-        if given and given not in dict(choices):
-            more = [(given, given.replace(",", " or "))]
+        """Fill a select; a comma-separated list from a link becomes one more choice."""
+        raw_value = self._raw_value(name)
+        extra: list[tuple[str, str]] = []
+        if raw_value and raw_value not in dict(choices):
+            extra = [(raw_value, raw_value.replace(",", " or "))]
         widget = self.fields[name].widget
         assert isinstance(widget, forms.Select)  # noqa: S101  (declared above)
-        widget.choices = [("", none), *choices, *more]
+        widget.choices = [("", none), *choices, *extra]
 
-    def _given(self, name: str) -> str:
+    def _raw_value(self, name: str) -> str:
         return str(self.data.get(name) or "").strip()
 
-    def _dress(self) -> None:
+    def _set_widgets(self) -> None:
         self.fields["q"].widget.input_type = "search"
         self.fields["q"].widget.attrs["placeholder"] = "Words in summary or payload"
         for name in ("since", "until"):
-            # A moment from a link would not show in a control for days.
-            is_day = len(self._given(name)) in (0, len("2026-11-14"))
+            # A date control would not show a time from a link.
+            is_day = len(self._raw_value(name)) in (0, len("2026-11-14"))
             self.fields[name].widget.input_type = "date" if is_day else "text"
 
-    def _own(self, name: str, known: Iterable[str], what: str) -> str | None:
+    def _one_of(self, name: str, valid_ids: Iterable[str], noun: str) -> str | None:
         value = str(self.cleaned_data.get(name) or "")
-        if value and value not in set(known):
-            raise ValidationError(f"This workspace has no such {what}.")
+        if value and value not in set(valid_ids):
+            raise ValidationError(f"This workspace has no such {noun}.")
         return value or None
 
     def clean_crew_id(self) -> str | None:
-        """Return a crew of the workspace."""
-        return self._own("crew_id", (c.id for c in self.crews), "crew")
+        return self._one_of("crew_id", (c.id for c in self.crews), "crew")
 
     def clean_agent_id(self) -> str | None:
-        """Return an agent of the workspace."""
-        return self._own("agent_id", (a.id for a in self.agents), "agent")
+        return self._one_of("agent_id", (a.id for a in self.agents), "agent")
 
     def _enum(self, name: str) -> str:
-        """Return a value, or several with commas, that the service knows."""
+        """Return a valid value, or several separated by commas."""
         value = str(self.cleaned_data.get(name) or "")
         try:
-            serializers.journal_filter({name: value})
+            filter_params.parse({name: value})
         except errors.Invalid as error:
             raise ValidationError(error.detail, code=error.problem_code) from None
         return value
 
     def clean_severity(self) -> str:
-        """Return known severities."""
         return self._enum("severity")
 
     def clean_priority(self) -> str:
-        """Return known priorities."""
         return self._enum("priority")
 
-    def blame(self, error: errors.Invalid) -> None:
-        """Put a service's refusal beside the field it is about."""
+    def show_error(self, error: errors.Invalid) -> None:
+        """Show an error of the service next to its field."""
         self.add_error(FIELD_OF.get(error.problem_code), error.detail)
 
-    def wanted(self) -> JournalFilter | None:
-        """Return the service's filter, None when a field is at fault."""
+    def journal_filter(self) -> JournalFilter | None:
+        """Return the filter for the service, None when a field is invalid."""
         if not self.is_valid():
             return None
         texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
-        return serializers.journal_filter({**texts, "q": texts["q"] or ""})
+        return filter_params.parse({**texts, "q": texts["q"] or ""})
 
     # ── For the template ─────────────────────────────────────────────────────
     @property
-    def main(self) -> list[forms.BoundField]:
-        """The fields that are always in view."""
-        return [self[name] for name in self.MAIN]
+    def primary(self) -> list[forms.BoundField]:
+        """The fields that are always shown."""
+        return [self[name] for name in self.PRIMARY]
 
     @property
-    def more(self) -> list[forms.BoundField]:
-        """The fields behind "More filters"."""
-        return [self[name] for name in self.MORE]
+    def secondary(self) -> list[forms.BoundField]:
+        """The fields under "More filters"."""
+        return [self[name] for name in self.SECONDARY]
 
     @property
-    def shows_more(self) -> bool:
-        """Whether a filter behind "More filters" is set."""
-        return any(self._given(name) for name in self.MORE)
+    def shows_secondary(self) -> bool:
+        """Whether a filter under "More filters" is set."""
+        return any(self._raw_value(name) for name in self.SECONDARY)
 
     @property
     def query(self) -> str:
-        """The filters in force as a query string, without empty ones and cursors."""
-        return _encode({n: self._given(n) for n in self.fields if self._given(n)})
+        """The set filters as a query string, without cursors."""
+        return _encode(
+            {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
+        )
 
     def chips(self, base: str) -> list[Chip]:
-        """Return the filters in force, each with the address that drops it."""
-        given = {n: self._given(n) for n in self.fields if self._given(n)}
-        made = []
-        for name, value in given.items():
-            rest = _encode({n: v for n, v in given.items() if n != name})
+        """Return the set filters, each with the URL that drops it."""
+        raw_values = {n: self._raw_value(n) for n in self.fields if self._raw_value(n)}
+        chips = []
+        for name, value in raw_values.items():
+            rest = _encode({n: v for n, v in raw_values.items() if n != name})
             words = self._in_words(name, value)
             label = str(self.fields[name].label)
-            made.append(Chip(label, words, f"{base}?{rest}" if rest else base))
-        return made
+            chips.append(Chip(label, words, f"{base}?{rest}" if rest else base))
+        return chips
 
     def _in_words(self, name: str, value: str) -> str:
         choices = getattr(self.fields[name].widget, "choices", ())
@@ -233,17 +231,17 @@ class JournalForm(forms.Form):
 
 
 def _encode(values: dict[str, str]) -> str:
-    made = QueryDict(mutable=True)
-    made.update(values)
-    return made.urlencode()
+    params = QueryDict(mutable=True)
+    params.update(values)
+    return params.urlencode()
 
 
 class PriorityForm(forms.Form):
-    """What an operator marks an entry with, and why."""
+    """The priority of an entry, and the reason."""
 
     priority = forms.ChoiceField(
         label="Priority", choices=[(p.value, p.value) for p in Priority]
     )
     reason = forms.CharField(
-        label="Reason, kept in the ledger", required=False, max_length=1_000
+        label="Reason, kept in the history", required=False, max_length=1_000
     )

@@ -1,4 +1,4 @@
-"""What the journal's pages show: the list by days, and one entry beside it."""
+"""The content of the journal's page: the list by days, and one entry."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list, where it stands, and the ways on, None where it ends."""
+    """A page of the list, its position, and links to the next pages, None at an end."""
 
     days: list[Day]
     stretch: Stretch
@@ -56,18 +56,18 @@ class Listing:
 
     @property
     def first(self) -> int:
-        """The place of the first line in the whole list, from 1."""
+        """The position of the first line in the whole list, from 1."""
         return self.stretch.before.number + 1
 
     @property
     def last(self) -> int:
-        """The place of the last line."""
+        """The position of the last line in the whole list."""
         return self.stretch.before.number + len(self.stretch.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One entry, and everything the journal knows around it."""
+    """One entry with everything that the page shows about it."""
 
     entry: JournalEntry
     author: str
@@ -82,18 +82,18 @@ class Detail:
 
     @property
     def is_lead(self) -> bool:
-        """Whether the lead of a crew wrote it."""
+        """Whether the lead of a crew wrote the entry."""
         return self.agent is not None and self.agent.role == AgentRole.LEAD
 
     @property
     def was_late(self) -> bool:
-        """Whether it was handed in well after it happened."""
+        """Whether it was appended more than a minute after its own time."""
         return (self.entry.recorded_at - self.entry.ts).total_seconds() > 60
 
 
 @dataclass(frozen=True, slots=True)
 class JournalPage:
-    """Everything on the page; ``listing`` is None while a filter is at fault."""
+    """Everything on the page; ``listing`` is None while a filter is invalid."""
 
     form: JournalForm
     listing: Listing | None
@@ -105,17 +105,17 @@ class JournalPage:
 
     @property
     def status(self) -> int:
-        """The HTTP status: a faulty filter is a refusal with a page around it."""
+        """The HTTP status: 422 for an invalid filter or priority form."""
         faulty = self.listing is None or (self.detail and self.detail.form.errors)
         return 422 if faulty else 200
 
 
-def _address(name: str, *args: str, query: str = "", **more: str) -> str:
-    """Return a page's address with filters and cursors."""
-    made = QueryDict(query, mutable=True)
-    made.update({key: value for key, value in more.items() if value})
+def _address(name: str, *args: str, query: str = "", **params: str) -> str:
+    """Return the URL of a page with filters and cursors."""
+    query_params = QueryDict(query, mutable=True)
+    query_params.update({key: value for key, value in params.items() if value})
     path = reverse(f"memory:{name}", args=args)
-    return f"{path}?{made.urlencode()}" if made else path
+    return f"{path}?{query_params.urlencode()}" if query_params else path
 
 
 def _day(row: Row) -> date:
@@ -142,27 +142,27 @@ def _rows(
     states = ranker.ranker().states(stretch.entries)
     return [
         Row(
-            entry=one,
-            author=authors[one.id],
-            embedding=states[one.id].state,
-            href=_address("entry", one.id, query=query),
-            is_current=current is not None and current.id == one.id,
+            entry=entry,
+            author=authors[entry.id],
+            embedding=states[entry.id].state,
+            href=_address("entry", entry.id, query=query),
+            is_current=current is not None and current.id == entry.id,
         )
-        for one in stretch.entries
+        for entry in stretch.entries
     ]
 
 
 def _listing(
     actor: Actor, form: JournalForm, data: QueryDict, entry: JournalEntry | None
 ) -> Listing | None:
-    wanted = form.wanted()
-    if wanted is None:
+    journal_filter = form.journal_filter()
+    if journal_filter is None:
         return None
-    stretch = timeline.stretch(actor, wanted, _start(data, entry), limit=PAGE)
+    stretch = timeline.stretch(actor, journal_filter, _start(data, entry), limit=PAGE)
     filters = form.query
     newer, older = stretch.newer or "", stretch.older or ""
     return Listing(
-        days=list(_days(_rows(actor, stretch, entry, here(form, data)))),
+        days=list(_days(_rows(actor, stretch, entry, current_query(form, data)))),
         stretch=stretch,
         newest=_address("journal", query=filters) if newer else None,
         newer=_address("journal", query=filters, newer=newer) if newer else None,
@@ -170,19 +170,19 @@ def _listing(
     )
 
 
-def here(form: JournalForm, data: QueryDict) -> str:
-    """Return the filters and the place in the list as a query string."""
-    made = QueryDict(form.query, mutable=True)
+def current_query(form: JournalForm, data: QueryDict) -> str:
+    """Return the filters and the position in the list as a query string."""
+    query_params = QueryDict(form.query, mutable=True)
     for name in ("cursor", "newer"):
         if data.get(name):
-            made[name] = str(data[name])
-    return made.urlencode()
+            query_params[name] = str(data[name])
+    return query_params.urlencode()
 
 
 def _delay(entry: JournalEntry, state: EmbeddingState) -> float | None:
     """Return the seconds from the append to the first embedding."""
-    done: datetime | None = parse_datetime(state.indexed_at or "")
-    return (done - entry.recorded_at).total_seconds() if done else None
+    indexed_at: datetime | None = parse_datetime(state.indexed_at or "")
+    return (indexed_at - entry.recorded_at).total_seconds() if indexed_at else None
 
 
 def _detail(
@@ -193,8 +193,8 @@ def _detail(
     back: str,
 ) -> Detail:
     state = ranker.ranker().states([entry])[entry.id]
-    known = {agent.id: agent for agent in agents}
-    agent = known.get(entry.agent_id or "")
+    agents_by_id = {agent.id: agent for agent in agents}
+    agent = agents_by_id.get(entry.agent_id or "")
     return Detail(
         entry=entry,
         author=agent.slug if agent else timeline.authors(actor, [entry])[entry.id],
@@ -215,16 +215,16 @@ def build(
     entry: JournalEntry | None = None,
     priority: PriorityForm | None = None,
 ) -> JournalPage:
-    """Return the page for a query string, with one entry beside the list or none."""
+    """Return the page for a query string, with one entry or none."""
     form = JournalForm(data, by=actor)
     listing, fault = None, ""
     try:
         listing = _listing(actor, form, data, entry)
     except errors.Invalid as error:
-        # A range that contradicts itself has a field; a stale cursor has none.
-        form.blame(error)
+        # An invalid range has a field; a stale cursor has none.
+        form.show_error(error)
         fault = error.detail if error.problem_code == "bad_cursor" else ""
-    query = here(form, data) if not fault else form.query
+    query = current_query(form, data) if not fault else form.query
     back = _address("journal", query=query)
     detail = _detail(actor, entry, form.agents, priority, back) if entry else None
     chips = form.chips(reverse("memory:journal"))

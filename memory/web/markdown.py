@@ -1,4 +1,4 @@
-"""Markdown as safe HTML: raw HTML is not read, and the result passes a list."""
+"""Markdown as safe HTML: raw HTML is ignored, and tags pass an allow-list."""
 
 from __future__ import annotations
 

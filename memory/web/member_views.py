@@ -1,4 +1,4 @@
-"""The people of a workspace, as pages."""
+"""The views of the members page: roles, invitations, password links."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from memory import workspace_tree
 from memory.accounts import invitations, mail, workspaces
-from memory.journal import queries
 from memory.models import Invitation
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
-from memory.web import forms, pages
+from memory.web import pages
+from memory.web import workspace_forms as forms
 
 
 def _context(actor: Actor) -> dict[str, Any]:
-    members = queries.members(actor)
+    members = workspace_tree.members(actor)
     may = actor.can("members.manage")
     helpable = {
         member.id
@@ -30,7 +31,7 @@ def _context(actor: Actor) -> dict[str, Any]:
     return {
         "members": members,
         "helpable": helpable,
-        "invitations": invitations.waiting(actor) if may else [],
+        "invitations": invitations.pending(actor) if may else [],
         "mail": mail.server_set(),
         "form": forms.InviteForm(auto_id="invite_%s"),
         "roles": forms.ROLES,
@@ -40,7 +41,7 @@ def _context(actor: Actor) -> dict[str, Any]:
 def _page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/members.html{part}", context, status=status)
 
 
@@ -48,21 +49,23 @@ def _base(request: HttpRequest) -> str:
     return settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
 
 
-def _shown_once(
+def _show_link_once(
     request: HttpRequest, actor: Actor, path: str, email: str, kind: str
 ) -> HttpResponse:
-    """Show a link that the admin hands over; nobody can show it again."""
-    shown = {"email": email, "url": _base(request) + path, "kind": kind}
-    return _page(request, _context(actor) | {"shown": shown}, status=201)
+    """Show a link for the admin to pass on; it is never shown again."""
+    one_time_link = {"email": email, "url": _base(request) + path, "kind": kind}
+    return _page(
+        request, _context(actor) | {"one_time_link": one_time_link}, status=201
+    )
 
 
-def _handed(
+def _deliver_link(
     request: HttpRequest, actor: Actor, invitation: Invitation, *, by_mail: bool
 ) -> HttpResponse:
-    """Send the invitation's link to the mailbox, or show it to be handed over."""
+    """Mail the invitation's link, or show it for the admin to pass on."""
     if not by_mail:
         path = invitations.link_path(invitation, by=actor)
-        return _shown_once(request, actor, path, invitation.email, "invitation")
+        return _show_link_once(request, actor, path, invitation.email, "invitation")
     try:
         invitations.send(invitation, _base(request), by=actor)
         messages.success(request, f"An invitation went to {invitation.email}")
@@ -71,11 +74,11 @@ def _handed(
     return redirect("workspace:members")
 
 
-# ── Who there is ─────────────────────────────────────────────────────────────
+# ── Members ──────────────────────────────────────────────────────────────────
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def members(request: HttpRequest) -> HttpResponse:
-    """Show the people; a post invites one by e-mail."""
+    """Show the members; a POST invites a person by e-mail."""
     actor = pages.actor(request)
     actor.require("members.read")
     if request.method != "POST":
@@ -87,7 +90,7 @@ def members(request: HttpRequest) -> HttpResponse:
         role = Role(form.cleaned_data["role"])
         try:
             invitation = invitations.invite(form.cleaned_data["email"], role, by=actor)
-            return _handed(request, actor, invitation, by_mail=mail.server_set())
+            return _deliver_link(request, actor, invitation, by_mail=mail.server_set())
         except (errors.Conflict, errors.Invalid) as error:
             form.add_error("email", error.detail)
             status = error.status
@@ -98,14 +101,14 @@ def members(request: HttpRequest) -> HttpResponse:
 def member(request: HttpRequest, member_id: str) -> HttpResponse:
     """Change a member's role."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    row = workspace_tree.member(actor, member_id)
     form = forms.RoleForm(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Choose a role from the list.")
     role = Role(form.cleaned_data["role"])
     try:
-        workspaces.set_member(found.user, role, by=actor)
-        messages.success(request, f"{found.user.email} is {role.value} now")
+        workspaces.set_member(row.user, role, by=actor)
+        messages.success(request, f"{row.user.email} is {role.value} now")
     except errors.Conflict as error:
         messages.error(request, error.detail)
     return redirect("workspace:members")
@@ -116,50 +119,50 @@ def member(request: HttpRequest, member_id: str) -> HttpResponse:
 def link(request: HttpRequest, member_id: str) -> HttpResponse:
     """Show a one-time link with which a member chooses a new password.
 
-    A reload of the address leads back to the list and makes no link.
+    A GET redirects to the list and makes no link.
     """
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:members")
     actor.require("members.manage")
-    member = queries.member(actor, member_id)
+    member = workspace_tree.member(actor, member_id)
     try:
         path = workspaces.password_link(member, by=actor)
     except errors.Conflict as error:
         messages.error(request, error.detail)
         return redirect("workspace:members")
-    return _shown_once(request, actor, path, member.user.email, "password")
+    return _show_link_once(request, actor, path, member.user.email, "password")
 
 
 @require_POST
 def remove(request: HttpRequest, member_id: str) -> HttpResponse:
-    """Take a person out of the workspace."""
+    """Remove a person from the workspace."""
     actor = pages.actor(request)
-    found = queries.member(actor, member_id)
+    row = workspace_tree.member(actor, member_id)
     try:
-        workspaces.remove_member(found, by=actor)
-        messages.success(request, f"{found.user.email} removed")
+        workspaces.remove_member(row, by=actor)
+        messages.success(request, f"{row.user.email} removed")
     except errors.Conflict as error:
         messages.error(request, error.detail)
     return redirect("workspace:members")
 
 
-# ── Who is invited ───────────────────────────────────────────────────────────
+# ── Invitations ──────────────────────────────────────────────────────────────
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Make a new link for an invitation; the one before it ends."""
+    """Make a new link for an invitation; the earlier one becomes invalid."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:members")
     invitation = invitations.get(invitation_id, by=actor)
     by_mail = mail.server_set() and request.POST.get("by") != "hand"
-    return _handed(request, actor, invitation, by_mail=by_mail)
+    return _deliver_link(request, actor, invitation, by_mail=by_mail)
 
 
 @require_POST
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Take an invitation back."""
+    """Withdraw an invitation."""
     actor = pages.actor(request)
     invitation = invitations.get(invitation_id, by=actor)
     invitations.withdraw(invitation, by=actor)

@@ -1,4 +1,4 @@
-"""What every page view shares: a typed request, its actor, the fragment it asks for.
+"""What every page view shares: the typed request, its actor, the requested fragment.
 
 A page and its fragment are one URL, one view and one template. A view names the
 fragment that htmx swaps and appends ``part(request, name)`` to its template's name.
@@ -23,14 +23,14 @@ class PageRequest(HttpRequest):
 
 
 def actor(request: HttpRequest) -> Actor:
-    """Return who asks for a page, or raise Unauthenticated when that is nobody."""
-    found = getattr(request, "actor", None)
-    if found is None:
+    """Return the actor of a request, or raise Unauthenticated without one."""
+    request_actor = getattr(request, "actor", None)
+    if request_actor is None:
         raise errors.Unauthenticated
-    return cast("Actor", found)
+    return cast("Actor", request_actor)
 
 
-def part(request: HttpRequest, name: str) -> str:
-    """Return ``#name`` when htmx asks for a fragment, nothing for a whole page."""
+def fragment(request: HttpRequest, name: str) -> str:
+    """Return ``#name`` for an htmx request that is not boosted, "" for a whole page."""
     htmx: HtmxDetails | None = getattr(request, "htmx", None)
     return f"#{name}" if htmx and not htmx.boosted else ""

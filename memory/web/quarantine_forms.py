@@ -1,4 +1,4 @@
-"""What reviewers send from the quarantine's pages."""
+"""The forms of the quarantine's pages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import Choices, HeldFilter
 
 ANY: Final = ("", "Any")
-# What a form without a preview has shown.
-NOTHING: Final = "nothing"
+# The digest of a form that showed no preview.
+NO_PREVIEW: Final = "nothing"
 AGES: Final = (
     ANY,
     ("hour", "Last hour"),
@@ -23,12 +23,12 @@ AGES: Final = (
 )
 PRESETS: Final = (
     ("", "In my own words"),
-    *((one, one) for one in review_detail.REASONS),
+    *((reason, reason) for reason in review_detail.REASONS),
 )
 
 
 class FilterForm(forms.Form):
-    """Which cases the list shows."""
+    """The filters of the list."""
 
     q = forms.CharField(label="Words", required=False, max_length=100)
     source = forms.ChoiceField(label="Source", required=False)
@@ -38,27 +38,30 @@ class FilterForm(forms.Form):
 
     def __init__(self, *args: Any, offered: Choices, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        sources = [(one, policy.SOURCES.get(one, one)) for one in offered.sources]
-        families = [(one, one.replace("_", " ")) for one in offered.families]
+        sources = [
+            (value, policy.SOURCES.get(value, value)) for value in offered.sources
+        ]
+        families = [(value, value.replace("_", " ")) for value in offered.families]
         lists = {"source": sources, "agent_id": offered.agents, "family": families}
-        for name, found in lists.items():
+        for name, options in lists.items():
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-            field.choices = [ANY, *found]
+            field.choices = [ANY, *options]
 
-    def wanted(self, state: str) -> HeldFilter:
-        """Return the service's filter; a faulty field is left out."""
+    def held_filter(self, state: str) -> HeldFilter:
+        """Return the filter for the service; an invalid field is left out."""
         self.is_valid()
-        told = {name: value for name, value in self.cleaned_data.items() if value}
-        return HeldFilter(state=state, **told)
+        fields = {name: value for name, value in self.cleaned_data.items() if value}
+        return HeldFilter(state=state, **fields)
 
 
 class DecisionForm(forms.Form):
-    """A decision with its reason: a preset, own words, or both."""
+    """A decision with its reason: a preset, free text, or both."""
 
     decision = forms.ChoiceField(
         choices=[
-            (one.value, words[0]) for one, words in review_detail.DECISIONS.items()
+            (decision.value, words[0])
+            for decision, words in review_detail.DECISIONS.items()
         ],
         error_messages={"required": "Choose what happens to the text."},
     )
@@ -79,42 +82,41 @@ class DecisionForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Spans are checked against the text where the decision is carried out.
+        # The service checks the spans against the text.
         self.fields["span"].choices = _spans(self.data)  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Join preset and words; one of the two must say why."""
-        told = super().clean() or {}
-        parts = [told.get("preset") or "", told.get("reason") or ""]
-        told["why"] = ". ".join(part.rstrip(".") for part in parts if part)
-        if not told["why"]:
+        """Join preset and free text; one of the two is required."""
+        fields = super().clean() or {}
+        parts = [fields.get("preset") or "", fields.get("reason") or ""]
+        fields["why"] = ". ".join(part.rstrip(".") for part in parts if part)
+        if not fields["why"]:
             self.add_error("reason", "A decision needs a reason.")
-        return told
+        return fields
 
     @property
-    def chosen(self) -> Decision:
-        """The decision."""
+    def selected_decision(self) -> Decision:
         return Decision(self.cleaned_data["decision"])
 
     @property
-    def looked_at(self) -> str:
-        """The digest of the rest that stood on the page; never empty, so it counts."""
-        return self.cleaned_data.get("seen") or NOTHING
+    def preview_digest(self) -> str:
+        """The digest of the remaining text on the page; never empty: it is checked."""
+        return self.cleaned_data.get("seen") or NO_PREVIEW
 
     @property
     def redactions(self) -> list[tuple[int, int]]:
-        """Return the chosen parts and the one typed by hand, as pairs."""
-        told = getattr(self, "cleaned_data", {})
-        parts = [_pair(value) for value in told.get("span", [])]
-        start, end = told.get("start"), told.get("end")
+        """Return the selected spans and the typed one, as pairs."""
+        fields = getattr(self, "cleaned_data", {})
+        parts = [_pair(value) for value in fields.get("span", [])]
+        start, end = fields.get("start"), fields.get("end")
         if start is not None and end is not None:
             parts.append((start, end))
         return parts
 
 
 def _spans(data: Any) -> list[tuple[str, str]]:
-    given = data.getlist("span") if hasattr(data, "getlist") else []
-    return [(one, one) for one in given if _is_pair(one)]
+    raw_spans = data.getlist("span") if hasattr(data, "getlist") else []
+    return [(span, span) for span in raw_spans if _is_pair(span)]
 
 
 def _is_pair(value: str) -> bool:
@@ -128,14 +130,14 @@ def _pair(value: str) -> tuple[int, int]:
 
 
 class TextForm(forms.Form):
-    """A text for the workbench; it is judged and kept nowhere."""
+    """A text to scan without storing it."""
 
     text = forms.CharField(
         label="Text",
         max_length=65_536,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-        help_text="Judged here and kept nowhere. 65,536 characters at most.",
+        help_text="Scanned, never stored. At most 65,536 characters.",
     )
     source = forms.ChoiceField(
         label="As if it came from", choices=[*policy.SOURCES.items()], initial="tool"

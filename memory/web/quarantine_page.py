@@ -1,4 +1,4 @@
-"""What the quarantine's page shows: counts, the list, one case, what just happened."""
+"""The content of the quarantine's page: counts, list, one case, last decision."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memory.review import detail as review_detail
 from memory.review import highlight, preview
 from memory.review import queue as review_queue
 from memory.review.decide import Decision
-from memory.review.detail import Dossier, Line
-from memory.review.queue import Group, HeldFilter, Standing
+from memory.review.detail import CaseDetail, Line
+from memory.review.queue import Group, HeldFilter, StateCounts
 from memory.rules.permissions import Actor
 from memory.web.quarantine_forms import PRESETS, DecisionForm, FilterForm
 
-KEPT: Final = ("state", "q", "source", "agent_id", "family", "age")
-# The order of the decision bar: decision, key, look. None is the one to press: which
-# is right is what the reviewer is there to say.
+FILTER_PARAMS: Final = ("state", "q", "source", "agent_id", "family", "age")
+# The order of the decision bar: decision, key, style. No decision is styled as the
+# primary one, so that the page suggests none.
 BUTTONS: Final = (
     (Decision.REDACT, "r", ""),
     (Decision.RELEASE, "a", ""),
@@ -33,7 +33,7 @@ BUTTONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One way to decide."""
+    """A button for one decision."""
 
     value: str
     words: str
@@ -42,14 +42,14 @@ class Button:
 
 
 BUTTON_ROWS: Final = [
-    Button(one.value, review_detail.DECISIONS[one][0], key, css)
-    for one, key, css in BUTTONS
+    Button(decision.value, review_detail.DECISIONS[decision][0], key, css)
+    for decision, key, css in BUTTONS
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One state of the switch."""
+    """A link to the list of one state."""
 
     state: str
     words: str
@@ -59,8 +59,8 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What was just decided, with the way back."""
+class RecentDecision:
+    """The case that was just decided."""
 
     held: HeldFile
     words: str
@@ -68,100 +68,102 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class InboxPage:
-    """Everything on the page. ``fault`` is a refusal to show above the case."""
+    """Everything on the page. ``fault`` is an error to show above the case."""
 
     state: str
-    standing: Standing
+    counts: StateCounts
     tabs: list[Tab]
     lines: list[Line]
     form: FilterForm
     is_filtered: bool
-    case: Dossier | None
+    case: CaseDetail | None
     previous: str
     following: str
     groups: list[Group]
     saved: list[SavedFilter]
     query: str
-    done: Done | None
+    recent: RecentDecision | None
     fault: str
     decision: DecisionForm
     view: str
 
     @property
     def buttons(self) -> list[Button]:
-        """The ways to decide, in the order of the bar."""
+        """The buttons of the decisions, in their order."""
         return BUTTON_ROWS
 
     @property
     def presets(self) -> list[str]:
-        """Reasons to choose from."""
+        """The preset reasons."""
         return [value for value, _ in PRESETS if value]
 
     @property
     def as_read(self) -> str:
-        """The open text as the rules saw it."""
-        return highlight.as_read(preview.text_of(self.case.held)) if self.case else ""
+        """The open text as the rules read it."""
+        return (
+            highlight.as_read(preview.text_of(self.case.held_file)) if self.case else ""
+        )
 
     @property
     def bytes(self) -> list[str]:
-        """The first bytes of the open text."""
-        return highlight.hexdump(bytes(self.case.held.body)) if self.case else []
+        """A hex dump of the first bytes of the open text."""
+        return highlight.hexdump(bytes(self.case.held_file.body)) if self.case else []
 
     @property
     def title(self) -> str:
-        """The finding the page opens with."""
-        count = self.standing.held
+        """The heading of the page."""
+        count = self.counts.held
         if not count:
             return "No text waits for a decision"
         verb = "text waits" if count == 1 else "texts wait"
         return f"{count:,} {verb} for a decision"
 
 
-def kept(data: QueryDict, state: str) -> str:
-    """Return the part of an address that carries filters from page to page."""
-    made = QueryDict(mutable=True)
-    for name in KEPT:
+def filter_query(data: QueryDict, state: str) -> str:
+    """Return the filters as a query string for links."""
+    params = QueryDict(mutable=True)
+    for name in FILTER_PARAMS:
         value = data.get(name, "")
         if value:
-            made[name] = value
-    made["state"] = state
-    return made.urlencode()
+            params[name] = value
+    params["state"] = state
+    return params.urlencode()
 
 
-def address(name: str, query: str, *args: str, **more: str) -> str:
-    """Return an address below the quarantine with filters."""
-    made = QueryDict(query, mutable=True)
-    for key, value in more.items():
-        made[key] = value
+def address(name: str, query: str, *args: str, **params: str) -> str:
+    """Return the URL of a quarantine page with filters."""
+    query_params = QueryDict(query, mutable=True)
+    for key, value in params.items():
+        query_params[key] = value
     path = reverse(f"quarantine:{name}", args=args)
-    return f"{path}?{made.urlencode()}" if made else path
+    return f"{path}?{query_params.urlencode()}" if query_params else path
 
 
-def state_of(data: QueryDict, held: HeldFile | None) -> str:
-    """Return which list stands left of a case."""
-    asked = str(data.get("state") or "")
-    if asked in review_queue.STATES:
-        return asked
-    return held.state if held else HeldState.HELD.value
+def state_of(data: QueryDict, case: HeldFile | None) -> str:
+    """Return the state whose list is shown next to a case."""
+    state = str(data.get("state") or "")
+    if state in review_queue.STATES:
+        return state
+    return case.state if case else HeldState.HELD.value
 
 
-def listing(actor: Actor, data: QueryDict, held: HeldFile) -> list[Line]:
-    """Return the list a case stands in, as the page would show it."""
+def listing(actor: Actor, data: QueryDict, case: HeldFile) -> list[Line]:
+    """Return the list that contains a case, as the page shows it."""
     form = FilterForm(data, offered=review_queue.choices(actor))
-    rows = review_queue.listing(actor, form.wanted(state_of(data, held)))
+    rows = review_queue.listing(actor, form.held_filter(state_of(data, case)))
     return [review_detail.line(row) for row in rows]
 
 
-def neighbours(lines: list[Line], held: HeldFile | None) -> tuple[str, str]:
-    """Return the ids before and after a case in its list; empty where there is none."""
+def neighbours(lines: list[Line], case: HeldFile | None) -> tuple[str, str]:
+    """Return the ids before and after a case in its list, "" where there is none."""
     ids = [line.held.id for line in lines]
-    if held is None or held.id not in ids:
+    if case is None or case.id not in ids:
         return "", ids[0] if ids else ""
-    at = ids.index(held.id)
+    at = ids.index(case.id)
     return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""
 
 
-def _tabs(standing: Standing, state: str) -> list[Tab]:
+def _tabs(counts: StateCounts, state: str) -> list[Tab]:
     return [
         Tab(
             value,
@@ -170,56 +172,58 @@ def _tabs(standing: Standing, state: str) -> list[Tab]:
             address("inbox", "", state=value),
             is_current=value == state,
         )
-        for value, words, count in standing.by_state
+        for value, words, count in counts.by_state
     ]
 
 
-def _done(actor: Actor, data: QueryDict) -> Done | None:
+def _recent_decision(actor: Actor, data: QueryDict) -> RecentDecision | None:
     name = str(data.get("done") or "")
     if not name:
         return None
-    held = review_queue.held_file(actor, name)
-    if held.state == HeldState.HELD:
-        return Done(held, "Back in the queue")
-    words = review_detail.DECISIONS.get(Decision(held.decision), ("", held.state))[1]
-    return Done(held, words)
+    case = review_queue.held_file(actor, name)
+    if case.state == HeldState.HELD:
+        return RecentDecision(case, "Back in the queue")
+    words = review_detail.DECISIONS.get(Decision(case.decision), ("", case.state))[1]
+    return RecentDecision(case, words)
 
 
 def build(
     actor: Actor,
     data: QueryDict,
-    held: HeldFile | None = None,
+    case: HeldFile | None = None,
     *,
     fault: str = "",
     decision: DecisionForm | None = None,
 ) -> InboxPage:
-    """Gather the page; without a case named, the first of the list is opened."""
-    state = state_of(data, held)
+    """Return the page; without a case, the first one of the list is opened."""
+    state = state_of(data, case)
     form = FilterForm(data, offered=review_queue.choices(actor))
-    wanted = form.wanted(state)
-    rows = review_queue.listing(actor, wanted)
+    filters = form.held_filter(state)
+    rows = review_queue.listing(actor, filters)
     lines = [review_detail.line(row) for row in rows]
-    chosen = held or (rows[0] if rows else None)
-    if chosen is not None:
-        review.view(chosen, by=actor)
-    before, after = neighbours(lines, chosen)
-    ticked = decision.redactions if decision is not None else ()
+    open_case = case or (rows[0] if rows else None)
+    if open_case is not None:
+        review.view(open_case, by=actor)
+    before, after = neighbours(lines, open_case)
+    selected_spans = decision.redactions if decision is not None else ()
     is_held = state == HeldState.HELD
-    standing = review_queue.standing(actor)
+    counts = review_queue.state_counts(actor)
     return InboxPage(
         state=state,
-        standing=standing,
-        tabs=_tabs(standing, state),
+        counts=counts,
+        tabs=_tabs(counts, state),
         lines=lines,
         form=form,
-        is_filtered=wanted != HeldFilter(state=state),
-        case=review_detail.of(chosen, actor, ticked) if chosen else None,
+        is_filtered=filters != HeldFilter(state=state),
+        case=review_detail.case_detail(open_case, actor, selected_spans)
+        if open_case
+        else None,
         previous=before,
         following=after,
         groups=review_queue.group_summary(rows) if is_held else [],
         saved=review_queue.saved(actor),
-        query=kept(data, state),
-        done=_done(actor, data),
+        query=filter_query(data, state),
+        recent=_recent_decision(actor, data),
         fault=fault,
         decision=decision or DecisionForm(),
         view=str(data.get("view") or "text"),

@@ -1,4 +1,4 @@
-"""The quarantine's pages: the inbox, one case, and every way to decide."""
+"""The views of the quarantine's pages: list, case, decisions, rescan."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from memory.review.rescan import Rescan
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
-from memory.web.fragments import part
+from memory.web.fragments import target_fragment
 from memory.web.quarantine_forms import DecisionForm
-from memory.web.quarantine_page import address, build, kept, state_of
+from memory.web.quarantine_page import address, build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
 
 
 def _page(
     request: HttpRequest,
-    held: HeldFile | None = None,
+    case: HeldFile | None = None,
     *,
-    error: errors.HouseError | None = None,
+    error: errors.AppError | None = None,
     form: DecisionForm | None = None,
-    done: Rescan | None = None,
+    rescan_result: Rescan | None = None,
 ) -> HttpResponse:
-    """Render the inbox with one case open; a refusal keeps what was typed."""
+    """Render the list with one case open; an error keeps what was typed."""
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
-    page = build(actor, request.GET, held, fault=fault, decision=form)
-    context = {"page": page, "rescanned": done, "conflict": status == 409}
-    name = f"{TEMPLATE}{part(request, 'review')}"
+    page = build(actor, request.GET, case, fault=fault, decision=form)
+    context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
+    name = f"{TEMPLATE}{target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
     if request.method == "POST":
-        # The address of an act is no place to come back to.
-        push_url(response, False)  # noqa: FBT003  (the header's own word)
+        # The URL of a POST must not enter the browser history.
+        push_url(response, False)  # noqa: FBT003  (the header's value)
     return response
 
 
 def _to(request: HttpRequest, url: str) -> HttpResponse:
-    """Lead to a page, whole."""
+    """Redirect to a whole page."""
     if getattr(request, "htmx", None) and not request.htmx.target:  # type: ignore[attr-defined]
         return HttpResponseClientRedirect(url)
     return redirect(url)
@@ -59,7 +59,7 @@ def _to(request: HttpRequest, url: str) -> HttpResponse:
 @never_cache
 @require_GET
 def inbox_page(request: HttpRequest) -> HttpResponse:
-    """Show the queue, its first text open."""
+    """Show the queue with its first text open."""
     pages.actor(request).require("quarantine.read")
     return _page(request)
 
@@ -67,110 +67,112 @@ def inbox_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def case(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show one held text beside its list; the view is noted."""
+    """Show one held text next to its list; the view is recorded."""
     return _page(request, review_queue.held_file(pages.actor(request), held_id))
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
 @require_POST
 def decide(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Carry out a decision and open the next text; refusals come back to the case."""
+    """Carry out a decision and open the next text; errors are shown on the case."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return _page(request, held, form=form)
-    following = _next(actor, request, held)
+        return _page(request, case, form=form)
+    following = _next(actor, request, case)
     try:
         review.decide(
-            held,
-            form.chosen,
+            case,
+            form.selected_decision,
             version=form.cleaned_data["version"] or 0,
             reason=form.cleaned_data["why"],
             by=actor,
             redactions=form.redactions,
-            seen=form.looked_at,
+            preview_sha256=form.preview_digest,
         )
-    except errors.HouseError as error:
+    except errors.AppError as error:
         if error.status not in (409, 413, 422):
             raise
-        return _page(request, _fresh(actor, held), error=error, form=form)
-    query = kept(request.GET, state_of(request.GET, held))
+        return _page(request, _fresh(actor, case), error=error, form=form)
+    query = filter_query(request.GET, state_of(request.GET, case))
     name, args = ("case", (following,)) if following else ("inbox", ())
-    return _to(request, address(name, query, *args, done=held.id))
+    return _to(request, address(name, query, *args, done=case.id))
 
 
-def _fresh(actor: Actor, held: HeldFile) -> HeldFile:
-    return review_queue.held_file(actor, held.id)
+def _fresh(actor: Actor, case: HeldFile) -> HeldFile:
+    return review_queue.held_file(actor, case.id)
 
 
-def _next(actor: Actor, request: HttpRequest, held: HeldFile) -> str:
-    """Return the text that comes after this one in the reviewer's list."""
-    page = quarantine_page.listing(actor, request.GET, held)
-    before, after = quarantine_page.neighbours(page, held)
+def _next(actor: Actor, request: HttpRequest, case: HeldFile) -> str:
+    """Return the id of the case after this one in the reviewer's list."""
+    page = quarantine_page.listing(actor, request.GET, case)
+    before, after = quarantine_page.neighbours(page, case)
     return after or before
 
 
 @require_POST
 def claim(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Tell the others who works on it."""
+    """Claim a case for the reviewer."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     try:
-        review.claim(held, by=actor)
+        review.claim(case, by=actor)
     except review.AlreadyDecided as error:
-        return _page(request, _fresh(actor, held), error=error)
-    query = kept(request.GET, state_of(request.GET, held))
-    return _to(request, address("case", query, held.id))
+        return _page(request, _fresh(actor, case), error=error)
+    query = filter_query(request.GET, state_of(request.GET, case))
+    return _to(request, address("case", query, case.id))
 
 
 @require_POST
 def undo(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Put a decided text back into the queue and open it."""
+    """Undo a decision and open the case."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     try:
-        review.undo(held, by=actor)
+        review.undo(case, by=actor)
     except errors.Conflict as error:
-        return _page(request, _fresh(actor, held), error=error)
-    return _to(request, address("case", "state=held", held.id, done=held.id))
+        return _page(request, _fresh(actor, case), error=error)
+    return _to(request, address("case", "state=held", case.id, done=case.id))
 
 
 @require_GET
 def redaction(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show what an agent would read after the chosen passages are cut."""
-    held = review_queue.held_file(pages.actor(request), held_id)
+    """Show what an agent would read after redacting the selected spans."""
+    case = review_queue.held_file(pages.actor(request), held_id)
     form = DecisionForm(request.GET)
     form.is_valid()
     context: dict[str, Any] = {"redacted": None, "fault": ""}
     if form.redactions:
         try:
-            context["redacted"] = review_detail.redaction(held, form.redactions)
-        except errors.HouseError as error:
+            context["redacted"] = review_detail.redaction(case, form.redactions)
+        except errors.AppError as error:
             context["fault"] = error.detail
     return render(request, "memory/_redaction.html", context)
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def alike(request: HttpRequest, held_id: str) -> HttpResponse:
-    """Show texts that say nearly the same; a post decides the ticked ones alike."""
+def similar(request: HttpRequest, held_id: str) -> HttpResponse:
+    """Show texts that are nearly the same; a POST decides the selected ones."""
     actor = pages.actor(request)
-    held = review_queue.held_file(actor, held_id)
+    case = review_queue.held_file(actor, held_id)
     form = DecisionForm(request.POST or None)
-    cases = [held, *review_queue.alike(actor, held)]
-    context: dict[str, Any] = {"held": held, "form": form, "report": None, "fault": ""}
+    cases = [case, *review_queue.similar_cases(actor, case)]
+    context: dict[str, Any] = {"held": case, "form": form, "report": None, "fault": ""}
     status = 200
     if request.method == "POST":
         status = _bulk(request, actor, form, context)
-    lines = {one.id: review_detail.line(_fresh(actor, one)) for one in cases}
+    lines = {
+        related.id: review_detail.line(_fresh(actor, related)) for related in cases
+    }
     report = context["report"] or []
     context |= {
         "lines": list(lines.values()),
-        "told": [(item, lines.get(item.id)) for item in report],
+        "results": [(item, lines.get(item.id)) for item in report],
         "buttons": quarantine_page.BUTTON_ROWS,
-        "title": review_detail.title(highlight.notes(held.findings)),
-        "query": kept(request.GET, "held"),
+        "title": review_detail.title(highlight.notes(case.findings)),
+        "query": filter_query(request.GET, "held"),
     }
     return render(request, "memory/quarantine_alike.html", context, status=status)
 
@@ -180,13 +182,15 @@ def _bulk(
 ) -> int:
     ids = request.POST.getlist("ids")
     if not form.is_valid():
-        faults = [str(one) for found in form.errors.values() for one in found]
+        faults = [
+            str(message) for messages in form.errors.values() for message in messages
+        ]
         context["fault"] = " ".join(faults)
         return 422
     try:
-        why = form.cleaned_data["why"]
+        reason = form.cleaned_data["why"]
         context["report"] = review_queue.decide_many(
-            actor, ids, form.chosen, reason=why
+            actor, ids, form.selected_decision, reason=reason
         )
     except errors.Invalid as error:
         context["fault"] = error.detail
@@ -197,9 +201,9 @@ def _bulk(
 # ── Filters and the rescan ───────────────────────────────────────────────────
 @require_POST
 def save_filter(request: HttpRequest) -> HttpResponse:
-    """Keep the filter in force under a name."""
+    """Save the present filter under a name."""
     actor = pages.actor(request)
-    query = kept(request.GET, state_of(request.GET, None))
+    query = filter_query(request.GET, state_of(request.GET, None))
     try:
         review_queue.save(actor, request.POST.get("name", ""), query)
     except (errors.Invalid, errors.Conflict) as error:
@@ -209,20 +213,20 @@ def save_filter(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
-    """Drop a saved filter."""
+    """Delete a saved filter."""
     actor = pages.actor(request)
     actor.require("quarantine.read")
     review_queue.forget(actor, filter_id)
-    return _to(request, address("inbox", kept(request.GET, "held")))
+    return _to(request, address("inbox", filter_query(request.GET, "held")))
 
 
 @require_http_methods(["GET", "POST"])
 def rescan(request: HttpRequest) -> HttpResponse:
-    """Scan the next stretch of stored files again; the answer asks for the rest."""
+    """Scan the next batch of stored files; the page then requests the rest."""
     if request.method == "GET":
         return redirect("quarantine:inbox")
     actor = pages.actor(request)
-    done = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
-    if part(request, "rescan"):
-        return render(request, "memory/_rescan.html", {"rescanned": done})
-    return _page(request, done=done)
+    result = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
+    if target_fragment(request, "rescan"):
+        return render(request, "memory/_rescan.html", {"rescanned": result})
+    return _page(request, rescan_result=result)

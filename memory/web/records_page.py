@@ -1,4 +1,4 @@
-"""What the records' pages show: lines of the list, one record, what changed in it."""
+"""The content of the records' pages: lines of the list, one record, its changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A record's state as a band: a colour and a word."""
+    """A record's state as a coloured label."""
 
     colour: str
     word: str
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A run of a difference: same, added or removed."""
+    """A part of a difference: same, added or removed."""
 
     kind: str
     text: str
@@ -51,7 +51,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A version on the page: who, and what changed since the one before."""
+    """A version with its author and its changes since the one before."""
 
     version: Version
     author: str
@@ -62,13 +62,13 @@ class Step:
     origin: str
 
     @property
-    def speaks(self) -> bool:
-        """Whether the step says something, or is an end."""
+    def has_text(self) -> bool:
+        """Whether the version has text; the end of a record has none."""
         return self.version.event in ("created", "updated")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RecordDetail:
     """Everything on a record's page."""
 
     line: Line
@@ -78,28 +78,27 @@ class Shown:
 
     @property
     def record(self) -> Record:
-        """The record itself."""
         return self.line.record
 
     @property
-    def spoken(self) -> int:
-        """How many versions hold words; an end holds none."""
-        return sum(step.speaks for step in self.steps)
+    def text_version_count(self) -> int:
+        """How many versions have text."""
+        return sum(step.has_text for step in self.steps)
 
     @property
     def is_current(self) -> bool:
-        """Whether it may be changed."""
+        """Whether the record may be changed."""
         return self.record.status == RecordStatus.CURRENT
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether its words are gone."""
+        """Whether its text is erased."""
         return self.record.status == RecordStatus.FORGOTTEN
 
 
 def line(row: Record) -> Line:
     """Return a record as the list shows it."""
-    scope = list(records.scope_of(row).whole().items())
+    scope = list(records.scope_of(row).as_map().items())
     return Line(row, _state(row), scope, FROM.get(row.provenance, row.provenance))
 
 
@@ -119,61 +118,63 @@ def _state(row: Record) -> State:
 def pieces(before: str, after: str) -> list[Piece]:
     """Return what changed from one text to another, word by word."""
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    made: list[Piece] = []
+    result: list[Piece] = []
     match = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, i, j, k, m in match.get_opcodes():
         if kind == "equal":
-            made.append(Piece("same", "".join(new[k:m])))
+            result.append(Piece("same", "".join(new[k:m])))
             continue
         if j > i:
-            made.append(Piece("removed", "".join(old[i:j])))
+            result.append(Piece("removed", "".join(old[i:j])))
         if m > k:
-            made.append(Piece("added", "".join(new[k:m])))
-    return made
+            result.append(Piece("added", "".join(new[k:m])))
+    return result
 
 
 def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
-    """Return which facts beside the words changed: name, then, now."""
-    said = [FROM.get(one.provenance, one.provenance) for one in (before, after)]
+    """Return the changed fields other than the text: name, before, after."""
+    origins = [
+        FROM.get(version.provenance, version.provenance) for version in (before, after)
+    ]
     pairs = [
         ("Type", before.kind, after.kind),
         ("Confidence", f"{before.confidence:.2f}", f"{after.confidence:.2f}"),
-        ("From", said[0], said[1]),
+        ("From", origins[0], origins[1]),
     ]
-    changed = [pair for pair in pairs if pair[1] != pair[2]]
+    differences = [pair for pair in pairs if pair[1] != pair[2]]
     if before.metadata != after.metadata:
-        changed.append(("Metadata", f"{len(before.metadata)} names", "changed"))
-    return changed
+        differences.append(("Metadata", f"{len(before.metadata)} names", "changed"))
+    return differences
 
 
-def _steps(found: list[Version], authors: dict[str, str]) -> list[Step]:
-    made = []
-    for before, now in pairwise([None, *found]):
+def _steps(versions: list[Version], authors: dict[str, str]) -> list[Step]:
+    steps = []
+    for before, now in pairwise([None, *versions]):
         assert now is not None  # noqa: S101  (only the first of the pairs is None)
         word, colour = EVENTS[now.event]
-        changed = before is not None and now.event == "updated"
-        made.append(
+        is_update = before is not None and now.event == "updated"
+        steps.append(
             Step(
                 version=now,
                 author=authors.get(now.entry_id, now.author),
                 word=word,
                 colour=colour,
                 pieces=pieces(before.content, now.content)
-                if before and changed
+                if before and is_update
                 else [],
-                facts=_facts(before, now) if before and changed else [],
+                facts=_facts(before, now) if before and is_update else [],
                 origin=FROM.get(now.provenance, now.provenance),
             )
         )
-    return made[::-1]
+    return steps[::-1]
 
 
-def shown(actor: Actor, row: Record) -> Shown:
-    """Return all that a record's page shows."""
-    found = records.versions(row)
-    return Shown(
+def detail(actor: Actor, row: Record) -> RecordDetail:
+    """Return everything that a record's page shows."""
+    versions = records.versions(row)
+    return RecordDetail(
         line=line(row),
-        steps=_steps(found, records.authors(found, by=actor)),
-        people=records.named(row),
+        steps=_steps(versions, records.authors(versions, by=actor)),
+        people=records.subjects_of(row),
         sources=records.sources(row),
     )

@@ -1,4 +1,4 @@
-"""Addresses of the records' pages."""
+"""URLs of the records' pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of records: the list, one record, its edit, its successor, its end."""
+"""The views of the records' pages: list, detail, edit, supersede, forget."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from memory.models import Record
 from memory.records import Provenance
 from memory.rules import errors
 from memory.web import pages, records_page
-from memory.web.records_forms import EditForm, SupersedeForm, WantedForm, reason_of
+from memory.web.records_forms import (
+    EditForm,
+    RecordFilterForm,
+    SupersedeForm,
+    reason_of,
+)
 
 PAGE: Final = 40
-EVERY: Final = ("current", "superseded", "forgotten")
-TOLD: Final = (403, 409, 413, 422)
+ALL_STATUSES: Final = ("current", "superseded", "forgotten")
+REPORTED_STATUSES: Final = (403, 409, 413, 422)
 
 
 @never_cache
@@ -28,23 +33,23 @@ def listing(request: HttpRequest) -> HttpResponse:
     """Show the records that match, newest first."""
     actor = pages.actor(request)
     actor.require("records.read")
-    form = WantedForm(request.GET, by=actor)
-    wanted = form.wanted()
+    form = RecordFilterForm(request.GET, by=actor)
+    filters = form.record_filter()
     context: dict[str, Any] = {"form": form, "lines": [], "next_cursor": None}
-    if wanted is not None:
+    if filters is not None:
         cursor = request.GET.get("cursor") or None
-        found = records.page(wanted, limit=PAGE, cursor=cursor, by=actor)
-        context["lines"] = [records_page.line(row) for row in found.rows]
-        context["next_cursor"] = found.next_cursor
-        context["total"] = records.count(wanted, by=actor)
-    status = 200 if wanted is not None else 422
+        page = records.page(filters, limit=PAGE, cursor=cursor, by=actor)
+        context["lines"] = [records_page.line(row) for row in page.rows]
+        context["next_cursor"] = page.next_cursor
+        context["total"] = records.count(filters, by=actor)
+    status = 200 if filters is not None else 422
     return render(request, "memory/records.html", context, status=status)
 
 
 # ── One record ───────────────────────────────────────────────────────────────
 def _record(request: HttpRequest, record_id: str) -> Record:
     by = pages.actor(request)
-    return records.get(record_id, owner=None, by=by, statuses=EVERY)
+    return records.get(record_id, owner=None, by=by, statuses=ALL_STATUSES)
 
 
 def _edit_form(row: Record) -> EditForm:
@@ -59,18 +64,18 @@ def _edit_form(row: Record) -> EditForm:
     return EditForm(initial=first, auto_id="edit-%s")
 
 
-def _shown(
+def _record_page(
     request: HttpRequest,
     row: Record,
     *,
     edit: EditForm | None = None,
     supersede: SupersedeForm | None = None,
-    refusal: errors.HouseError | None = None,
+    refusal: errors.AppError | None = None,
 ) -> HttpResponse:
-    """Render a record; a refusal keeps what was typed."""
+    """Render a record; an error keeps what was typed."""
     fault = edit is not None or supersede is not None
     context = {
-        "shown": records_page.shown(pages.actor(request), row),
+        "detail": records_page.detail(pages.actor(request), row),
         "edit": edit or _edit_form(row),
         "supersede": supersede or SupersedeForm(auto_id="next-%s"),
         "editing": edit is not None,
@@ -84,20 +89,20 @@ def _shown(
 @never_cache
 @require_GET
 def detail(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Show what is remembered, from whom, and what it said before."""
-    return _shown(request, _record(request, record_id))
+    """Show a record with its origin and its versions."""
+    return _record_page(request, _record(request, record_id))
 
 
 @require_POST
 def edit(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Make the next version, curated by whoever asks."""
+    """Save the next version, curated by the actor."""
     actor, row = pages.actor(request), _record(request, record_id)
     actor.require("records.write")
     form = EditForm(request.POST, auto_id="edit-%s")
     if not form.is_valid():
-        return _shown(request, row, edit=form)
+        return _record_page(request, row, edit=form)
     try:
-        done = records.amend(
+        amended = records.amend(
             row,
             form.amendment(),
             provenance=Provenance.OPERATOR_CURATED,
@@ -105,57 +110,61 @@ def edit(request: HttpRequest, record_id: str) -> HttpResponse:
             reason=form.cleaned_data["reason"].strip(),
             by=actor,
         )
-    except errors.HouseError as error:
-        if error.status not in TOLD:
+    except errors.AppError as error:
+        if error.status not in REPORTED_STATUSES:
             raise
-        return _shown(request, _record(request, record_id), edit=form, refusal=error)
-    if done.version == row.version:
+        return _record_page(
+            request, _record(request, record_id), edit=form, refusal=error
+        )
+    if amended.version == row.version:
         messages.info(request, "Nothing was changed, so there is no new version")
     else:
-        messages.success(request, f"Version {done.version} holds now")
+        messages.success(request, f"Version {amended.version} is current now")
     return redirect("records:detail", record_id)
 
 
 @require_POST
 def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Save a statement that takes the record's place."""
+    """Save a statement that replaces the record."""
     actor, row = pages.actor(request), _record(request, record_id)
     actor.require("records.write")
     form = SupersedeForm(request.POST, auto_id="next-%s")
     if not form.is_valid():
-        return _shown(request, row, supersede=form)
+        return _record_page(request, row, supersede=form)
     content = form.cleaned_data["content"].replace("\r\n", "\n")
     try:
-        done = records.supersede(
+        result = records.supersede(
             [row],
             records.draft_of(row, content),
             provenance=Provenance.OPERATOR_CURATED,
             reason=form.cleaned_data["reason"].strip(),
             by=actor,
         )
-    except errors.HouseError as error:
-        if error.status not in TOLD:
+    except errors.AppError as error:
+        if error.status not in REPORTED_STATUSES:
             raise
         now = _record(request, record_id)
-        return _shown(request, now, supersede=form, refusal=error)
-    messages.success(request, "This record holds now; the one before stays as history")
-    return redirect("records:detail", done.record.id)
+        return _record_page(request, now, supersede=form, refusal=error)
+    messages.success(
+        request, "This record is current now; the one before stays in the history"
+    )
+    return redirect("records:detail", result.record.id)
 
 
 @require_POST
 def forget(request: HttpRequest, record_id: str) -> HttpResponse:
-    """Forget a record, for a reason."""
+    """Forget a record; a reason is required."""
     actor, row = pages.actor(request), _record(request, record_id)
     reason = reason_of(request.POST)
     if not reason:
         refusal = errors.Invalid("Say why it is forgotten.", code="no_reason")
-        return _shown(request, row, refusal=refusal)
+        return _record_page(request, row, refusal=refusal)
     try:
-        gone = records.forget(row, reason=reason, by=actor)
+        is_forgotten = records.forget(row, reason=reason, by=actor)
     except (errors.Invalid, errors.Conflict) as error:
-        return _shown(request, row, refusal=error)
-    if gone:
+        return _record_page(request, row, refusal=error)
+    if is_forgotten:
         messages.success(
-            request, "Forgotten: its words are gone from record and journal"
+            request, "Forgotten: its text is erased from record and journal"
         )
     return redirect("records:detail", record_id)

@@ -1,4 +1,4 @@
-"""A form for each setting, drawn from its declaration; the service decides."""
+"""A form for each setting, built from its declaration; the service validates."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def _choice(setting: Setting[Any]) -> forms.Field:
     return forms.ChoiceField(choices=list(setting.choices().items()))
 
 
-def _whole(setting: Setting[Any]) -> forms.Field:
-    least, most = setting.least, setting.most
+def _integer(setting: Setting[Any]) -> forms.Field:
+    minimum, maximum = setting.least, setting.most
     return forms.IntegerField(
-        min_value=None if least is None else int(least),
-        max_value=None if most is None else int(most),
+        min_value=None if minimum is None else int(minimum),
+        max_value=None if maximum is None else int(maximum),
     )
 
 
@@ -53,7 +53,7 @@ def _secret(_setting: Setting[Any]) -> forms.Field:
 FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
     Kind.SWITCH: _switch,
     Kind.CHOICE: _choice,
-    Kind.WHOLE: _whole,
+    Kind.INTEGER: _integer,
     Kind.NUMBER: _number,
     Kind.TEXT: _text,
     Kind.ADDRESS: _address,
@@ -61,7 +61,7 @@ FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
 }
 
 
-def shown(setting: Setting[Any], value: Any) -> str:
+def display_value(setting: Setting[Any], value: Any) -> str:
     """Return a value as people read it."""
     if setting.kind is Kind.SWITCH:
         return "on" if value else "off"
@@ -79,7 +79,7 @@ def shown(setting: Setting[Any], value: Any) -> str:
 
 
 class SettingForm(forms.Form):
-    """One setting's value and the version of the page that it was read on."""
+    """One setting's value, and the version of the settings that the page showed."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
 

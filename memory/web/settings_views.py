@@ -1,4 +1,4 @@
-"""The page of settings: every one with its value, its default and who changed it."""
+"""The settings page: each setting with value, default and last change."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from memory.providers import connection
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, workspace_views
-from memory.web.settings_forms import SettingForm, shown
+from memory.web.settings_forms import SettingForm, display_value
 from memory.workspace_settings import Kind, Page, State, installation
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One setting as the page shows it; without a form another page edits it."""
+    """One setting on the page; without a form, another page edits it."""
 
     state: State
     value: str
@@ -31,15 +31,18 @@ class Line:
     form: SettingForm | None
 
 
-def _line(state: State, page: Page, bound: dict[str, SettingForm]) -> Line:
+def _line(state: State, page: Page, forms: dict[str, SettingForm]) -> Line:
     setting = state.setting
     if setting.is_secret:
         value, default = "set" if state.is_set else "none", "none"
     else:
-        value, default = (shown(setting, one) for one in (state.value, setting.default))
+        value, default = (
+            display_value(setting, setting_value)
+            for setting_value in (state.value, setting.default)
+        )
     if setting.kind is Kind.TABLE:
         return Line(state, value, default, None)
-    form = bound.get(setting.name) or SettingForm(state, page.version)
+    form = forms.get(setting.name) or SettingForm(state, page.version)
     return Line(state, value, default, form)
 
 
@@ -47,10 +50,10 @@ def _page(
     request: HttpRequest,
     actor: Actor,
     status: int = 200,
-    bound: dict[str, SettingForm] | None = None,
+    forms: dict[str, SettingForm] | None = None,
 ) -> HttpResponse:
-    page = workspace_settings.listed(actor)
-    lines = [_line(state, page, bound or {}) for state in page.states]
+    page = workspace_settings.settings_page(actor)
+    lines = [_line(state, page, forms or {}) for state in page.states]
     groups = groupby(lines, key=lambda line: line.state.setting.group)
     context = {
         "groups": [(name, list(part)) for name, part in groups],
@@ -83,10 +86,10 @@ def _save(
 ) -> HttpResponse:
     name, status = state.setting.name, 422
     if form.is_valid():
-        given: dict[str, Any] = {name: form.cleaned_data["value"]}
+        changes: dict[str, Any] = {name: form.cleaned_data["value"]}
         try:
-            workspace_settings.change(given, by=actor, version=_version(request))
-        except errors.HouseError as error:
+            workspace_settings.change(changes, by=actor, version=_version(request))
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
         else:
             messages.success(request, f"Saved: {state.setting.label}")
@@ -97,38 +100,38 @@ def _save(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def change(request: HttpRequest, name: str) -> HttpResponse:
-    """Set one setting; a reload leads to the page."""
+    """Set one setting; a GET redirects to the page."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:settings")
     actor.require("settings.manage")
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     if setting.kind is Kind.TABLE:
         raise errors.NotFound
-    page = workspace_settings.listed(actor)
+    page = workspace_settings.settings_page(actor)
     form = SettingForm(page[name], page.version, request.POST)
     return _save(request, actor, form, page[name])
 
 
 @require_POST
 def reset(request: HttpRequest, name: str) -> HttpResponse:
-    """Put one setting back to its default."""
+    """Reset one setting to its default."""
     actor = pages.actor(request)
     actor.require("settings.manage")
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     try:
         workspace_settings.change({name: None}, by=actor, version=_version(request))
     except errors.Conflict as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"{setting.label}: back to the default")
+        messages.success(request, f"{setting.label}: reset to the default")
     return redirect("workspace:settings")
 
 
 @require_POST
 def test_connection(request: HttpRequest) -> HttpResponse:
-    """Ask the remote provider now whether it answers."""
+    """Test the connection to the remote provider."""
     outcome = connection.test(by=pages.actor(request))
-    tell = messages.success if outcome.ok else messages.error
-    tell(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")
+    add_message = messages.success if outcome.ok else messages.error
+    add_message(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")
     return redirect("workspace:settings")

@@ -1,4 +1,4 @@
-"""The form of a new webhook: it reads, the service decides."""
+"""The forms of the webhooks page; the service validates the rules."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from django import forms
 
 from memory import http_out, webhooks
 
-NAMES: Final = {"memory.health_band_changed": "Memory health changed its band"}
+NAMES: Final = {
+    "memory.health_band_changed": "Memory health changed its band, red to green"
+}
 EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
 
 
 class WebhookForm(forms.Form):
-    """Where messages go, and about what."""
+    """A new webhook: its address and its events."""
 
     url = forms.CharField(
         label="Address",
@@ -33,5 +35,5 @@ class SwitchForm(forms.Form):
     """On or off."""
 
     active = forms.TypedChoiceField(
-        choices=(("on", "On"), ("off", "Off")), coerce=lambda told: told == "on"
+        choices=(("on", "On"), ("off", "Off")), coerce=lambda text: text == "on"
     )

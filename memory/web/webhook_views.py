@@ -1,4 +1,4 @@
-"""Webhooks as a page for admins. A fresh secret is shown at once, and never again."""
+"""The webhooks page, for admins. A new secret is shown once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from memory.web.webhook_forms import SwitchForm, WebhookForm
 
 
 def _page(
-    request: HttpRequest, actor: Actor, status: int = 200, **more: Any
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
     form = WebhookForm(auto_id="hook_%s")
-    context = {"webhooks": webhooks.listed(actor), "form": form, **more}
-    part = pages.part(request, "body")
+    context = {"webhooks": webhooks.all_webhooks(actor), "form": form, **extra_context}
+    part = pages.fragment(request, "body")
     template = f"workspace/webhooks.html{part}"
     return render(request, template, context, status=status)
 
@@ -31,69 +31,69 @@ def _page(
 @never_cache
 @require_http_methods(workspace_views.PAGE_METHODS)
 def webhook_list(request: HttpRequest) -> HttpResponse:
-    """Show the webhooks with their last deliveries; a post adds one."""
+    """Show the webhooks with their last deliveries; a POST adds one."""
     actor = pages.actor(request)
-    actor.require(webhooks.MAY)
+    actor.require(webhooks.PERMISSION)
     if request.method != "POST":
         return _page(request, actor)
     form = WebhookForm(request.POST, auto_id="hook_%s")
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            made = webhooks.create(told["url"], told["events"], by=actor)
-            return _page(request, actor, 201, made=made)
-        except errors.HouseError as error:
+            webhook = webhooks.create(fields["url"], fields["events"], by=actor)
+            return _page(request, actor, 201, created=webhook)
+        except errors.AppError as error:
             status = workspace_views.fault(form, error)
     return _page(request, actor, status, form=form)
 
 
 @require_POST
 def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Forget a webhook and its deliveries."""
+    """Delete a webhook and its deliveries."""
     actor = pages.actor(request)
-    found = webhooks.webhook(actor, webhook_id)
-    webhooks.remove(found, by=actor)
-    messages.success(request, f"Webhook to {found.host} removed")
+    hook = webhooks.webhook(actor, webhook_id)
+    webhooks.remove(hook, by=actor)
+    messages.success(request, f"Webhook to {hook.host} removed")
     return redirect("workspace:webhooks")
 
 
 @require_POST
 def switch(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Pause a webhook, or let it hear again."""
+    """Pause or resume a webhook."""
     actor = pages.actor(request)
-    found = webhooks.webhook(actor, webhook_id)
+    hook = webhooks.webhook(actor, webhook_id)
     form = SwitchForm(request.POST)
     if not form.is_valid():
         raise errors.Invalid("Say on or off.")
     active = form.cleaned_data["active"]
-    webhooks.switch(found, active=active, by=actor)
+    webhooks.switch(hook, active=active, by=actor)
     word = "resumed" if active else "paused"
-    messages.success(request, f"Webhook to {found.host} {word}")
+    messages.success(request, f"Webhook to {hook.host} {word}")
     return redirect("workspace:webhooks")
 
 
-def _send(request: HttpRequest, row: WebhookDelivery, what: str) -> HttpResponse:
-    """Try a delivery now and say how it went; the clock goes on with the rest."""
+def _send(request: HttpRequest, row: WebhookDelivery, subject: str) -> HttpResponse:
+    """Send a delivery now and report the result; the scheduled job retries it."""
     host = row.webhook.host
     if webhooks.send(row) == DeliveryStatus.SENT:
-        messages.success(request, f"{what} to {host} arrived")
+        messages.success(request, f"{subject} to {host} arrived")
     else:
-        messages.warning(request, f"{what} to {host} did not arrive yet; see below")
+        messages.warning(request, f"{subject} to {host} did not arrive yet; see below")
     return redirect("workspace:webhooks")
 
 
 @require_POST
 def test(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """Send a message that says nothing, now."""
+    """Send a test message now."""
     actor = pages.actor(request)
-    found = webhooks.webhook(actor, webhook_id)
-    return _send(request, webhooks.queue_test(found, by=actor), "The test")
+    hook = webhooks.webhook(actor, webhook_id)
+    return _send(request, webhooks.queue_test(hook, by=actor), "The test")
 
 
 @require_POST
 def replay(request: HttpRequest, delivery_id: str) -> HttpResponse:
-    """Send a delivery that is over once more, now."""
+    """Send a finished delivery again, now."""
     actor = pages.actor(request)
     webhooks.replay(webhooks.delivery(actor, delivery_id), by=actor)
     return _send(request, webhooks.delivery(actor, delivery_id), "The delivery")

@@ -1,4 +1,4 @@
-"""Addresses of the workspace pages."""
+"""URLs of the workspace pages."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Agents and keys, as pages. Each page answers its own forms; refusals keep the input.
+"""The views of the agents page and the keys page. Errors keep the input.
 
-A form posts to its page or to an address below it. After success the browser is sent
-back to the page; only a fresh key is shown at once, because nobody can show it later.
+A form posts to its page or to a URL below it and redirects to the page on success. Only
+a new key is rendered at once, because it cannot be shown later.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from memory import overview
+from memory import overview, workspace_tree
 from memory.accounts import api_keys, workspaces
-from memory.integrations import mcp_selftest
-from memory.journal import queries
+from memory.integrations import registry as integrations
 from memory.models import AgentKey
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
-from memory.web import forms, pages
+from memory.web import pages
+from memory.web import workspace_forms as forms
 
 PAGE_METHODS = ["GET", "HEAD", "POST"]
 
 
-def fault(form: Form, error: errors.HouseError) -> int:
-    """Put a refusal into the form it belongs to and return its status.
+def fault(form: Form, error: errors.AppError) -> int:
+    """Add an error of the service to a form and return its HTTP status.
 
-    A role that is too small, and rows that are not theirs, are refused as a page.
+    Any other error (missing permission, unknown row) is raised again for an error page.
     """
     if not isinstance(error, (errors.Invalid, errors.Conflict)):
         raise error
@@ -43,40 +43,42 @@ def _agents_context(actor: Actor) -> dict[str, Any]:
     return {
         "crews": overview.crews(actor),
         "crew_form": forms.CrewForm(auto_id="crew_%s"),
-        "agent_form": forms.AgentForm(auto_id="agent_%s", crews=queries.crews(actor)),
+        "agent_form": forms.AgentForm(
+            auto_id="agent_%s", crews=workspace_tree.crews(actor)
+        ),
         "agent_roles": forms.AGENT_ROLES,
-        "walks": forms.WALKS,
+        "neighbour_choices": forms.NEIGHBOUR_CHOICES,
     }
 
 
 def _agents_page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/agents.html{part}", context, status=status)
 
 
 @require_http_methods(PAGE_METHODS)
 def agents(request: HttpRequest) -> HttpResponse:
-    """Show the agents by crew; a post adds one."""
+    """Show the agents by crew; a POST adds one."""
     actor = pages.actor(request)
     actor.require("agents.read")
     if request.method != "POST":
         return _agents_page(request, _agents_context(actor))
     actor.require("agents.manage")
-    crews = queries.crews(actor)
+    crews = workspace_tree.crews(actor)
     form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
-        agent, made = workspaces.ensure_agent(
-            told["slug"],
-            queries.crew(actor, told["crew"]),
+        fields = form.cleaned_data
+        agent, is_new = workspaces.ensure_agent(
+            fields["slug"],
+            workspace_tree.crew(actor, fields["crew"]),
             by=actor,
-            role=AgentRole(told["role"]),
-            walk_depth=told["walk_depth"],
+            role=AgentRole(fields["role"]),
+            walk_depth=fields["walk_depth"],
         )
-        if made:
+        if is_new:
             messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
             return redirect("workspace:agents")
         form.add_error("slug", f"{agent.crew.slug} has an agent of this name.")
@@ -87,7 +89,7 @@ def agents(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(PAGE_METHODS)
 def crew(request: HttpRequest) -> HttpResponse:
-    """Add a crew; a reload of the address leads back to the list."""
+    """Add a crew; a GET redirects to the list."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:agents")
@@ -95,10 +97,12 @@ def crew(request: HttpRequest) -> HttpResponse:
     form = forms.CrewForm(request.POST, auto_id="crew_%s")
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
-        found, made = workspaces.ensure_crew(told["slug"], by=actor, name=told["name"])
-        if made:
-            messages.success(request, f"Crew {found.slug} made")
+        fields = form.cleaned_data
+        row, is_new = workspaces.ensure_crew(
+            fields["slug"], by=actor, name=fields["name"]
+        )
+        if is_new:
+            messages.success(request, f"Crew {row.slug} created")
             return redirect("workspace:agents")
         form.add_error("slug", "There is a crew of this name.")
         status = 409
@@ -107,74 +111,75 @@ def crew(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
-    """Change an agent's role and how far its recall walks."""
+    """Change an agent's role, and whether its recall adds neighbours."""
     actor = pages.actor(request)
-    found = queries.agent(actor, agent_id)
+    row = workspace_tree.agent(actor, agent_id)
     form = forms.AgentChange(request.POST)
     if not form.is_valid():
-        raise errors.Invalid("Choose a role and a walk from the lists.")
-    told = form.cleaned_data
+        raise errors.Invalid("Choose a role and the neighbours from the lists.")
+    fields = form.cleaned_data
     workspaces.change_agent(
-        found, by=actor, role=AgentRole(told["role"]), walk_depth=told["walk_depth"]
+        row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
     )
-    messages.success(request, f"{found.slug} changed")
+    messages.success(request, f"{row.slug} changed")
     return redirect("workspace:agents")
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def _keys_context(actor: Actor) -> dict[str, Any]:
-    found = sorted(queries.keys(actor), key=lambda key: key.state != "active")
+    keys = sorted(workspace_tree.keys(actor), key=lambda key: key.state != "active")
     return {
-        "keys": found,
-        "active": sum(key.state == "active" for key in found),
+        "keys": keys,
+        "active": sum(key.state == "active" for key in keys),
         "agent_form": _agent_key_form(actor),
         "member_form": _operator_key_form(actor),
     }
 
 
 def _agent_key_form(actor: Actor, data: Any = None) -> forms.AgentKeyForm:
-    agents = queries.agents(actor)
+    agents = workspace_tree.agents(actor)
     return forms.AgentKeyForm(data, auto_id="agent_%s", agents=agents)
 
 
 def _operator_key_form(actor: Actor, data: Any = None) -> forms.OperatorKeyForm:
-    members = queries.members(actor)
+    members = workspace_tree.members(actor)
     return forms.OperatorKeyForm(data, auto_id="member_%s", members=members)
 
 
 def _keys_page(
     request: HttpRequest, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
-    part = pages.part(request, "body")
+    part = pages.fragment(request, "body")
     return render(request, f"workspace/keys.html{part}", context, status=status)
 
 
-def _shown_once(
+def _show_key_once(
     request: HttpRequest, actor: Actor, issued: api_keys.Issued
 ) -> HttpResponse:
-    """Show a fresh key: rendered, never redirected to, because it is kept nowhere."""
+    """Render a new key; no redirect, because the token is not stored."""
     context = _keys_context(actor) | {
         "issued": issued,
-        "connect": _connect(request, issued),
+        "connect": _connection_snippet(request, issued),
     }
     return _keys_page(request, context, status=201)
 
 
-def _connect(request: HttpRequest, issued: api_keys.Issued) -> str:
-    """Return what an agent's host takes to connect, with the fresh key in its place.
+def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
+    """Return the MCP configuration for an agent's host, with the new key.
 
-    Nothing for a key that acts as a person: the tools want an agent.
+    Empty for a key that acts as a person: the tools need an agent.
     """
     if not isinstance(issued.key, AgentKey):
         return ""
-    shown = mcp_selftest.WIRE.shown(f"{request.scheme}://{request.get_host()}")
-    return dict(shown)["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+    origin = f"{request.scheme}://{request.get_host()}"
+    snippets = dict(integrations.by_name("mcp").snippets_for(origin))
+    return snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
 
 
 @never_cache
 @require_http_methods(PAGE_METHODS)
 def key_list(request: HttpRequest) -> HttpResponse:
-    """Show the keys of both kinds; a post issues one for an agent."""
+    """Show the keys of both kinds; a POST issues one for an agent."""
     actor = pages.actor(request)
     actor.require("keys.read")
     if request.method != "POST":
@@ -183,18 +188,18 @@ def key_list(request: HttpRequest) -> HttpResponse:
     form = _agent_key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         try:
             issued = api_keys.issue_agent_key(
-                queries.agent(actor, told["agent"]),
+                workspace_tree.agent(actor, fields["agent"]),
                 by=actor,
-                name=told["name"],
+                name=fields["name"],
                 scopes=form.chosen_scopes,
-                expires_at=told["expires_on"],
-                end_user=told["end_user"],
+                expires_at=fields["expires_on"],
+                end_user=fields["end_user"],
             )
-            return _shown_once(request, actor, issued)
-        except errors.HouseError as error:
+            return _show_key_once(request, actor, issued)
+        except errors.AppError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"agent_form": form}, status)
 
@@ -202,7 +207,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(PAGE_METHODS)
 def operator_key(request: HttpRequest) -> HttpResponse:
-    """Issue a key for a program that acts as a person; a reload leads to the list."""
+    """Issue a key for a program that acts as a person; a GET redirects to the list."""
     actor = pages.actor(request)
     if request.method != "POST":
         return redirect("workspace:keys")
@@ -210,27 +215,27 @@ def operator_key(request: HttpRequest) -> HttpResponse:
     form = _operator_key_form(actor, request.POST)
     status = 422
     if form.is_valid():
-        told = form.cleaned_data
+        fields = form.cleaned_data
         try:
             issued = api_keys.issue_operator_key(
-                queries.member(actor, told["member"]).user,
-                Role(told["role"]),
+                workspace_tree.member(actor, fields["member"]).user,
+                Role(fields["role"]),
                 by=actor,
-                name=told["name"],
+                name=fields["name"],
                 scopes=form.chosen_scopes,
-                expires_at=told["expires_on"],
+                expires_at=fields["expires_on"],
             )
-            return _shown_once(request, actor, issued)
-        except errors.HouseError as error:
+            return _show_key_once(request, actor, issued)
+        except errors.AppError as error:
             status = fault(form, error)
     return _keys_page(request, _keys_context(actor) | {"member_form": form}, status)
 
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Make a key useless at once."""
+    """Revoke a key."""
     actor = pages.actor(request)
-    found = queries.key(actor, key_id)
-    api_keys.revoke(found, by=actor)
-    messages.success(request, f"Key {found.prefix}… of {found.holder} revoked")
+    key = workspace_tree.key(actor, key_id)
+    api_keys.revoke(key, by=actor)
+    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
     return redirect("workspace:keys")

@@ -6,13 +6,13 @@ and the journal follow from the declaration.
 """
 
 from memory.rules.settings import BadValue, Change, Kind, Setting
-from memory.workspace_settings.catalogue import declare, declared, named
+from memory.workspace_settings.catalogue import by_name, declare, declared
 from memory.workspace_settings.changes import change
 from memory.workspace_settings.values import (
     Page,
     State,
-    listed,
     secret,
+    settings_page,
     states,
     value,
     values,
@@ -25,12 +25,12 @@ __all__ = [
     "Page",
     "Setting",
     "State",
+    "by_name",
     "change",
     "declare",
     "declared",
-    "listed",
-    "named",
     "secret",
+    "settings_page",
     "states",
     "value",
     "values",

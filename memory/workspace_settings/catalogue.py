@@ -1,4 +1,4 @@
-"""Every setting there is, in the order of declaration."""
+"""The catalogue of settings, in the order of declaration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _declared: dict[str, Setting[Any]] = {}
 
 
 def declare(setting: Setting[T]) -> Setting[T]:
-    """Add a setting while the process starts; a name is taken once."""
+    """Add a setting at start-up; names are unique."""
     if setting.name in _declared:
         message = f"There is a setting {setting.name} already."
         raise RuntimeError(message)
@@ -26,7 +26,7 @@ def declared() -> list[Setting[Any]]:
     return sorted(_declared.values(), key=lambda setting: groups.index(setting.group))
 
 
-def named(name: str) -> Setting[Any]:
+def by_name(name: str) -> Setting[Any]:
     """Return a setting by its name, or raise NotFound."""
     setting = _declared.get(name)
     if setting is None:

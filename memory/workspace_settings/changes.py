@@ -1,4 +1,4 @@
-"""Changing settings: all of a request or nothing, with its entries in the journal."""
+"""Changing settings: all of a request or none, recorded in the journal."""
 
 from __future__ import annotations
 
@@ -25,49 +25,53 @@ def _fault(name: str, code: str, message: str) -> dict[str, str]:
     return {"field": name[:80], "code": code, "message": message}
 
 
-def _clean(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values as they are kept, None for the default; or raise Invalid."""
-    known = {setting.name: setting for setting in catalogue.declared()}
-    kept: dict[str, Any] = {}
+def _clean(values_in: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values as they are stored, None for the default; or raise Invalid."""
+    settings = {setting.name: setting for setting in catalogue.declared()}
+    cleaned: dict[str, Any] = {}
     faults = []
-    for name, value in given.items():
-        if name not in known:
+    for name, value in values_in.items():
+        if name not in settings:
             faults.append(_fault(name, "unknown_setting", "is not a setting"))
             continue
         try:
-            kept[name] = None if value is None else known[name].clean(value)
+            cleaned[name] = None if value is None else settings[name].clean(value)
         except BadValue as error:
             faults.append(_fault(name, "bad_setting", str(error)))
     if faults:
         first = faults[0]
         detail = f"{first['field']} {first['message']}."
         raise errors.Invalid(detail, code=first["code"], errors=faults)
-    return kept
+    return cleaned
 
 
-def _with_resets(kept: dict[str, Any], rows: Mapping[str, WorkspaceSetting]) -> None:
-    """Add the settings that go back to their defaults with one that changes."""
-    for name in list(kept):
-        setting = catalogue.named(name)
-        value = setting.default if kept[name] is None else kept[name]
+def _add_resets(
+    new_values: dict[str, Any], rows: Mapping[str, WorkspaceSetting]
+) -> None:
+    """Add the settings that a change of another one resets to their defaults."""
+    for name in list(new_values):
+        setting = catalogue.by_name(name)
+        value = setting.default if new_values[name] is None else new_values[name]
         if value == values.effective(setting, rows.get(name)):
             continue
         for other in setting.resets:
             row = rows.get(other)
             if row is not None and row.is_set:
-                kept.setdefault(other, None)
+                new_values.setdefault(other, None)
 
 
-def _put(row: WorkspaceSetting, setting: Setting[Any], value: Any) -> Change | None:
-    """Put a value into its row; None when nothing changes."""
+def _set_value(
+    row: WorkspaceSetting, setting: Setting[Any], value: Any
+) -> Change | None:
+    """Set a row's value; return the change, None when nothing changes."""
     is_set = value is not None
     if setting.is_secret:
         before = SET if row.is_set else NOT_SET
         if not is_set and not row.is_set:
             return None
-        bound = values.bound_to(row.workspace_id, setting.name)
+        context = values.bound_to(row.workspace_id, setting.name)
         row.sealed = (
-            encryption.seal(value, purpose=values.PURPOSE, bound_to=bound)
+            encryption.seal(value, purpose=values.PURPOSE, bound_to=context)
             if is_set
             else ""
         )
@@ -81,16 +85,16 @@ def _put(row: WorkspaceSetting, setting: Setting[Any], value: Any) -> Change | N
 
 
 def _apply(
-    kept: Mapping[str, Any], rows: Mapping[str, WorkspaceSetting], by: Actor
+    new_values: Mapping[str, Any], rows: Mapping[str, WorkspaceSetting], by: Actor
 ) -> list[Change]:
-    """Write the rows that change, and let each change have its consequences."""
+    """Write the rows that change, and run the follow-up of each change."""
     changes = []
-    for name, value in kept.items():
-        setting = catalogue.named(name)
+    for name, value in new_values.items():
+        setting = catalogue.by_name(name)
         row = rows.get(name) or WorkspaceSetting(
             workspace_id=by.workspace_id, name=name, is_set=False
         )
-        change = _put(row, setting, value)
+        change = _set_value(row, setting, value)
         if change is None:
             continue
         row.version += 1
@@ -103,34 +107,34 @@ def _apply(
 
 
 def _record(changes: list[Change], by: Actor) -> None:
-    together: dict[Any, list[Change]] = defaultdict(list)
+    by_render: dict[Any, list[Change]] = defaultdict(list)
     for change in changes:
-        together[change.setting.journal].append(change)
-    new = [entry for render, part in together.items() for entry in render(part)]
+        by_render[change.setting.journal].append(change)
+    new = [entry for render, part in by_render.items() for entry in render(part)]
     if new:
         journal.write(new, by=by)
 
 
 def change(
-    given: Mapping[str, Any], *, by: Actor, version: int | None = None
+    new_values: Mapping[str, Any], *, by: Actor, version: int | None = None
 ) -> list[Change]:
-    """Set several settings, None for back to the default; return what changed.
+    """Set several settings, None for the default; return what changed.
 
-    With the version of a page, a change that somebody made since is a Conflict.
+    With a ``version``, a change made since that version was read is a Conflict.
     """
     by.require("settings.manage")
-    kept = _clean(given)
-    for name in kept:
-        by.require(catalogue.named(name).may)
+    cleaned = _clean(new_values)
+    for name in cleaned:
+        by.require(catalogue.by_name(name).may)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        every = WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)
-        rows = {row.name: row for row in every}
+        all_rows = WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)
+        rows = {row.name: row for row in all_rows}
         current = sum(row.version for row in rows.values())
         if version is not None and version != current:
             detail = "Somebody changed the settings meanwhile; read them again."
             raise errors.Conflict(detail, code="settings_changed", version=current)
-        _with_resets(kept, rows)
-        changes = _apply(kept, rows, by)
+        _add_resets(cleaned, rows)
+        changes = _apply(cleaned, rows, by)
         _record(changes, by)
     return changes

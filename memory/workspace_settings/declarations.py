@@ -1,6 +1,6 @@
 """The settings that this package reads, one entry each.
 
-To add a setting, add an entry; nothing else has to know of it but its reader.
+To add a setting, add an entry here and read it where it applies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ FUSION: Final[Setting[str]] = declare(
         group="Recall",
         label="Fusion",
         help="How the ranking by meaning and the ranking by words become one list, "
-        "where a question does not say.",
+        "where a request does not say. RRF (reciprocal rank fusion) adds 1 / (K + "
+        "rank) of both, where K damps the first places; convex is the mean of both "
+        "scores, normalised.",
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",
         kind=Kind.CHOICE,
@@ -77,7 +79,7 @@ VERSIONS_RETENTION_DAYS: Final[Setting[int]] = declare(
         help="Older versions of memory files are deleted every night; the newest three "
         "of each file always stay. 0 keeps every version.",
         readers="The nightly job “Version retention”.",
-        kind=Kind.WHOLE,
+        kind=Kind.INTEGER,
         default=30,
         least=0,
         most=3_650,
@@ -106,7 +108,7 @@ def remote_address(text: str) -> str:
     """Return the base address of a remote provider, or raise BadValue."""
     private = bool(settings.PROVIDER_PRIVATE)
     try:
-        url = http_out.checked(text, private=private, who="The remote provider")
+        url = http_out.check_url(text, private=private, caller="The remote provider")
     except errors.Invalid as error:
         raise BadValue(f"is refused: {error.detail}") from None
     if "?" in url:
@@ -119,8 +121,8 @@ PROVIDER: Final[Setting[str]] = declare(
         name="provider",
         group="Provider",
         label="Provider",
-        help="Which store keeps and recalls for agents over the provider wire. Nothing "
-        "is moved when it changes.",
+        help="Which store keeps and recalls for agents over the provider interface. "
+        "Nothing is moved when it changes.",
         readers="Every call of /api/v1/provider.",
         kind=Kind.CHOICE,
         default="tierfiles",
@@ -135,9 +137,9 @@ REMOTE_URL: Final[Setting[str]] = declare(
         name="remote_provider_url",
         group="Provider",
         label="Remote provider, address",
-        help="Where the remote provider is; it speaks our provider wire under "
-        "/api/v1/provider. Another address forgets the key.",
-        readers="The remote provider and its pulse.",
+        help="Base URL of a server with our provider interface under /api/v1/provider. "
+        "A new address removes the key.",
+        readers="The remote provider and its status check.",
         kind=Kind.ADDRESS,
         default="",
         most=http_out.URL_LENGTH,
@@ -153,7 +155,7 @@ REMOTE_KEY: Final[Setting[str]] = declare(
         label="Remote provider, key",
         help="Sent to the remote provider as Authorization: Bearer. Kept sealed; "
         "nobody can read it again.",
-        readers="The remote provider and its pulse.",
+        readers="The remote provider and its status check.",
         kind=Kind.SECRET,
         default="",
         may="providers.manage",
@@ -188,14 +190,14 @@ def _rules_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
     rows = []
     for change in changes:
         for name in _pairs(change.before, change.after):
-            was = change.before.get(name, DEFAULT_MODE)
+            previous = change.before.get(name, DEFAULT_MODE)
             mode = change.after.get(name, DEFAULT_MODE)
             rows.append(
                 NewEntry(
                     entry_type="scanner.rule_changed",
                     severity=Severity.NOTICE,
-                    summary=f"Rule {name} set to {mode}, was {was}",
-                    payload={"rule": name, "previous": was, "mode": mode},
+                    summary=f"Rule {name} set to {mode}, was {previous}",
+                    payload={"rule": name, "previous": previous, "mode": mode},
                 )
             )
     return rows
@@ -205,14 +207,14 @@ def _policy_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
     rows = []
     for change in changes:
         for name in _pairs(change.before, change.after):
-            was = change.before.get(name, "default")
+            previous = change.before.get(name, "default")
             action = change.after.get(name, "default")
             rows.append(
                 NewEntry(
                     entry_type="scanner.policy_changed",
                     severity=Severity.NOTICE,
-                    summary=f"Policy {name} set to {action}, was {was}",
-                    payload={"policy": name, "previous": was, "action": action},
+                    summary=f"Policy {name} set to {action}, was {previous}",
+                    payload={"policy": name, "previous": previous, "action": action},
                 )
             )
     return rows

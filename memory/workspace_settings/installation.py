@@ -1,6 +1,6 @@
-"""Settings of the installation that a workspace's admin may see, and not change.
+"""Settings of the installation that a workspace's admin may see but not change.
 
-Addresses, folders and secrets of the server are not among them.
+Addresses, folders and secrets of the server are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from django.conf import settings
 
-SHOWN: Final = (
+VISIBLE_VARIABLES: Final = (
     ("CREWSHIP_EMBEDDER", "EMBEDDER", "What turns text into vectors."),
     ("CREWSHIP_LOCAL_MODEL", "LOCAL_MODEL", "The local embedder's model."),
     ("OLLAMA_MODEL", "OLLAMA_MODEL", "The remote embedder's model."),
@@ -24,7 +24,7 @@ SHOWN: Final = (
     (
         "CREWSHIP_RAW_CONTENT",
         "RAW_CONTENT",
-        "Raw text on AtomicMemory's wire.",
+        "Raw text in answers to AtomicMemory's clients.",
     ),
     ("CREWSHIP_WEBHOOK_PRIVATE", "WEBHOOK_PRIVATE", "Webhooks to private addresses."),
     (
@@ -42,7 +42,7 @@ SHOWN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable with its value as text and where that comes from."""
+    """One variable with its value as text and the source of the value."""
 
     name: str
     value: str
@@ -54,19 +54,19 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     text = str(value)
-    # A model may be a folder of the server.
+    # A model may be a path on the server; show only its name.
     return Path(text).name if "/" in text and Path(text).is_absolute() else text
 
 
 def _source(name: str) -> str:
-    if f"{name}_FILE" in settings.GIVEN:
+    if f"{name}_FILE" in settings.FROM_ENVIRONMENT:
         return "a file"
-    return "environment" if name in settings.GIVEN else "default"
+    return "environment" if name in settings.FROM_ENVIRONMENT else "default"
 
 
 def variables() -> list[Variable]:
-    """Return what is shown of the installation."""
+    """Return the variables that the settings page shows."""
     return [
         Variable(name, _text(getattr(settings, attribute)), _source(name), help_)
-        for name, attribute, help_ in SHOWN
+        for name, attribute, help_ in VISIBLE_VARIABLES
     ]

@@ -1,4 +1,4 @@
-"""Reading settings: a value for its reader, all of them for an admin."""
+"""Reading settings: single values for services, all of them for an admin."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ log = structlog.get_logger(__name__)
 class State:
     """A setting as an admin sees it.
 
-    ``value`` of a secret is None; ``is_set`` says whether somebody set it. Who changed
-    it and when stays after a return to the default.
+    ``value`` of a secret is None; ``is_set`` says whether it is set. Who changed it and
+    when stays after a reset to the default.
     """
 
     setting: Setting[Any]
@@ -51,45 +51,46 @@ class Page:
 
 
 def bound_to(workspace_id: str, name: str) -> str:
-    """Return what the seal of a secret setting is bound to."""
+    """Return the context that the seal of a secret setting is bound to."""
     return f"{workspace_id}:{name}"
 
 
 def effective(setting: Setting[T], row: WorkspaceSetting | None) -> T:
-    """Return the value that holds: what was set, else the default.
+    """Return the effective value: the stored one, else the default.
 
-    A kept value that cannot be read is the default, or itself where the setting keeps
-    what is unknown.
+    A stored value that is no longer valid counts as the default, or as itself where the
+    setting keeps unknown values.
     """
     if row is None or not row.is_set:
         return copy(setting.default)
     try:
-        kept: T = setting.load(row.value)
+        stored: T = setting.load(row.value)
     except BadValue:
         if setting.keeps_unknown:
             return cast("T", row.value)
         log.warning("setting_unreadable", setting=setting.name)
         return copy(setting.default)
-    return kept
+    return stored
 
 
 def value(workspace_id: str, setting: Setting[T]) -> T:
-    """Return the value of a setting that holds in a workspace."""
+    """Return the effective value of a setting in a workspace."""
     rows = WorkspaceSetting.objects.filter(workspace_id=workspace_id, name=setting.name)
     return effective(setting, rows.first())
 
 
 def values(workspace_id: str, settings: Iterable[Setting[Any]]) -> Mapping[str, Any]:
     """Return the values of several settings by name, with one query."""
-    wanted = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in wanted])
+    setting_list = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
     return {
-        setting.name: effective(setting, rows.get(setting.name)) for setting in wanted
+        setting.name: effective(setting, rows.get(setting.name))
+        for setting in setting_list
     }
 
 
 def rows_of(workspace_id: str, names: Iterable[str]) -> dict[str, WorkspaceSetting]:
-    """Return the kept rows by name; where nobody set anything there is none."""
+    """Return the stored rows by name; settings that were never set have none."""
     rows = WorkspaceSetting.objects.filter(
         workspace_id=workspace_id, name__in=list(names)
     )
@@ -97,9 +98,9 @@ def rows_of(workspace_id: str, names: Iterable[str]) -> dict[str, WorkspaceSetti
 
 
 def secret(workspace_id: str, setting: Setting[str]) -> str:
-    """Return a secret for the one who sends it, "" when none is set.
+    """Return a secret in plain text, "" when it is not set.
 
-    Raise ``sealing.Broken`` when the key of the seal is not the one it was made with.
+    Raise ``encryption.Broken`` when it was sealed with another key.
     """
     rows = WorkspaceSetting.objects.filter(workspace_id=workspace_id, name=setting.name)
     row = rows.first()
@@ -111,7 +112,7 @@ def secret(workspace_id: str, setting: Setting[str]) -> str:
 
 
 def key_opens(key: str) -> bool | None:
-    """Try a key on the sealed settings; None when there are none."""
+    """Whether a key opens the sealed settings; None when there are none."""
     rows = list(WorkspaceSetting.objects.exclude(sealed="")[:SAMPLE])
     if not rows:
         return None
@@ -127,26 +128,28 @@ def key_opens(key: str) -> bool | None:
 
 
 def install() -> None:
-    """Say how the key of the seals is tried; called at start-up."""
+    """Register the check of the encryption key; called at start-up."""
     installation.register_witness("gateway", key_opens)
 
 
 def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:
     """Return a setting with who changed it and when."""
-    kept = None if setting.is_secret else effective(setting, row)
+    current = None if setting.is_secret else effective(setting, row)
     if row is None:
-        return State(setting, kept, is_set=False, changed_at=None, changed_by="")
-    return State(setting, kept, row.is_set, row.changed_at, row.changed_by)
+        return State(setting, current, is_set=False, changed_at=None, changed_by="")
+    return State(setting, current, row.is_set, row.changed_at, row.changed_by)
 
 
 def states(workspace_id: str, settings: Iterable[Setting[Any]]) -> dict[str, State]:
-    """Return several settings by name, for a service that answers for the reader."""
-    wanted = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in wanted])
-    return {setting.name: state(setting, rows.get(setting.name)) for setting in wanted}
+    """Return several settings by name; the caller has checked the permission."""
+    setting_list = list(settings)
+    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
+    return {
+        setting.name: state(setting, rows.get(setting.name)) for setting in setting_list
+    }
 
 
-def listed(by: Actor) -> Page:
+def settings_page(by: Actor) -> Page:
     """Return every setting of the actor's workspace, for an admin."""
     by.require(READ)
     rows = {

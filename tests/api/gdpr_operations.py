@@ -35,19 +35,19 @@ def subject(world: World) -> Subject:
     """Return the person that the operations are about."""
     if "subject" not in world.kept:
         world.kept["subject"] = make.subject(world)
-    found: Subject = world.kept["subject"]
-    return found
+    result: Subject = world.kept["subject"]
+    return result
 
 
 def case(world: World) -> Case:
-    """Return an open erasure of the person, opened by the house itself."""
+    """Return an open erasure of the person, opened by the system."""
     if "case" not in world.kept:
         new = NewCase(
             subject_id=subject(world).id, kind=CaseKind.ERASURE, reason="Left"
         )
         world.kept["case"] = cases.open_case(new, by=world.system())
-    found: Case = world.kept["case"]
-    return found
+    result: Case = world.kept["case"]
+    return result
 
 
 def hold(world: World) -> Hold:
@@ -61,24 +61,24 @@ def hold(world: World) -> Hold:
         world.kept["hold"] = legal_holds.place(
             subject(world), new, by=world.system(), places=frozenset({"journal"})
         )
-    found: Hold = world.kept["hold"]
-    return found
+    result: Hold = world.kept["hold"]
+    return result
 
 
 def exported(world: World) -> Export:
-    """Return a bundle about the person, ready to be read."""
+    """Return a bundle about the person, ready to download."""
     if "export" not in world.kept:
-        asked = export.request(subject(world), by=world.system())
-        world.kept["export"] = export.make(asked)
-    found: Export = world.kept["export"]
-    return found
+        new_export = export.request(subject(world), by=world.system())
+        world.kept["export"] = export.make(new_export)
+    row: Export = world.kept["export"]
+    return row
 
 
 def plan_hash(world: World) -> str:
-    """Return the hash of the case's plan, made by the house."""
+    """Return the hash of the case's plan, made by the system."""
     if "plan_hash" not in world.kept:
-        made = dry_run.make(case(world), by=world.system())
-        world.kept["plan_hash"] = made.plan_hash
+        plan = dry_run.make(case(world), by=world.system())
+        world.kept["plan_hash"] = plan.plan_hash
     return str(world.kept["plan_hash"])
 
 
@@ -88,7 +88,7 @@ def certified(world: World) -> Certificate:
 
 
 def alias(world: World) -> str:
-    """Return the id of a name of the person's."""
+    """Return the id of an alias of the person."""
     new = NewAlias("email", "maria@example.org")
     return str(subjects.add_alias(subject(world).id, new, by=world.system()).pk)
 
@@ -122,8 +122,8 @@ def _opening(world: World) -> Any:
 
 
 def _executing(world: World) -> Any:
-    made = plan_hash(world)
-    return {"plan_hash": made, "phrase": cases.phrase(case(world), made)}
+    digest = plan_hash(world)
+    return {"plan_hash": digest, "phrase": cases.phrase(case(world), digest)}
 
 
 def _deciding(world: World) -> Any:

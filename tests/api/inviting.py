@@ -13,7 +13,7 @@ from tests.world import PASSWORD, World
 MEMBERS: Final = "/workspace/members/"
 BACKEND: Final = "django.contrib.auth.backends.ModelBackend"
 NEW: Final = "new.person@b.example"
-CHOSEN: Final = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+PASSWORD_FORM: Final = {"new_password1": PASSWORD, "new_password2": PASSWORD}
 
 
 def text(response: Any) -> str:
@@ -23,9 +23,9 @@ def text(response: Any) -> str:
 
 def link_of(response: Any) -> str:
     """Return the path of the link that a page shows once."""
-    found = re.search(r'id="link">http://testserver(/login/[^<]+)<', text(response))
-    assert found is not None, text(response)
-    return found.group(1)
+    match = re.search(r'id="link">http://testserver(/login/[^<]+)<', text(response))
+    assert match is not None, text(response)
+    return match.group(1)
 
 
 def invited(
@@ -53,5 +53,5 @@ def signed_in(user: User) -> Client:
 def entered(path: str) -> Client:
     """Make the account of a new person with a link; return their browser."""
     browser = Client()
-    assert browser.post(path, CHOSEN).status_code == 302
+    assert browser.post(path, PASSWORD_FORM).status_code == 302
     return browser

@@ -15,7 +15,7 @@ from tests.api import gdpr_operations
 from tests.world import World
 
 # Who is asked for in the permission matrix, in the order of its columns.
-WHO: Final = (
+CALLERS: Final = (
     "owner",
     "operator",
     "compliance",
@@ -42,9 +42,9 @@ class Operation:
     query: Callable[[World], str] | None = None
     before: Callable[[World], object] | None = None
 
-    def expected(self, who: str) -> int:
+    def expected(self, caller: str) -> int:
         """Return somebody's status."""
-        return int(self.statuses.split()[WHO.index(who)])
+        return int(self.statuses.split()[CALLERS.index(caller)])
 
     @property
     def is_open(self) -> bool:
@@ -55,13 +55,15 @@ class Operation:
     def caller(self) -> str:
         """Return somebody for whom the operation is meant."""
         likely = ("operator", "ada", "owner")
-        return next((who for who in likely if self.expected(who) < 300), "operator")
+        return next(
+            (caller for caller in likely if self.expected(caller) < 300), "operator"
+        )
 
     def url(self, world: World) -> str:
         """Return the path with the world's own things in it."""
         if self.before:
             self.before(world)
-        path = re.sub(r"{(\w+)}", lambda found: PARTS[found[1]](world), self.path)
+        path = re.sub(r"{(\w+)}", lambda match: PARTS[match[1]](world), self.path)
         return path + (f"?{self.query(world)}" if self.query else "")
 
 
@@ -74,19 +76,19 @@ def _file(world: World) -> str:
     return world.file().versions.latest("number").sha256
 
 
-def _held(world: World) -> str:
-    if (held := world.kept.get("held")) is None:
-        held = world.kept["held"] = world.held()
-    return str(held.id)
+def _held_text(world: World) -> str:
+    if (held_id := world.kept.get("held")) is None:
+        held_id = world.kept["held"] = world.held()
+    return str(held_id.id)
 
 
 def _proposal(world: World) -> str:
-    if (made := world.kept.get("proposal")) is None:
+    if (proposal_id := world.kept.get("proposal")) is None:
         rows = [world.entry(f"Refund {n} denied: no receipt") for n in range(2)]
         rule = Rule("Refund without a receipt", "Ask.", 0.8, tuple(r.id for r in rows))
         crew = world.crews["support"]
-        made = world.kept["proposal"] = consolidation.propose(crew, rule, "test")
-    return str(made.id)
+        proposal_id = world.kept["proposal"] = consolidation.propose(crew, rule, "test")
+    return str(proposal_id.id)
 
 
 def _record(world: World) -> str:
@@ -96,7 +98,7 @@ def _record(world: World) -> str:
 PARTS: Final[dict[str, Callable[[World], str]]] = {
     "record_id": _record,
     "entry_id": lambda world: world.entry().id,
-    "held_id": _held,
+    "held_id": _held_text,
     "label": lambda world: str(world.file().label),
     "sha": _file,
     "name": lambda _: "memory.read",
@@ -107,12 +109,12 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
 }
 
 
-def _whose(world: World) -> str:
+def _agent_of(world: World) -> str:
     return f"agent_id={world.agents['ada'].id}"
 
 
-def _which(world: World) -> str:
-    return f"{_whose(world)}&path={world.file().label}"
+def _crew_of(world: World) -> str:
+    return f"{_agent_of(world)}&path={world.file().label}"
 
 
 # ── What the bodies say ──────────────────────────────────────────────────────
@@ -124,8 +126,8 @@ def _restore(world: World) -> Any:
     return {"path": world.file().label, "agent_id": world.agents["ada"].id}
 
 
-def _mine(world: World, **more: Any) -> Any:
-    return {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id, **more}
+def _own_body(world: World, **extra: Any) -> Any:
+    return {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id, **extra}
 
 
 def _input() -> Any:
@@ -134,19 +136,19 @@ def _input() -> Any:
 
 
 def _decision(world: World) -> Any:
-    _held(world)
+    _held_text(world)
     version = world.kept["held"].version
     return {"decision": "discard", "version": version, "reason": "an attack"}
 
 
 def _decided(world: World) -> None:
-    path = f"/quarantine/{_held(world)}/decision"
+    path = f"/quarantine/{_held_text(world)}/decision"
     reply = world.api("operator").post(path, _decision(world))
     assert reply.status == 200, reply.body
 
 
 def _bulk(world: World) -> Any:
-    return {"ids": [_held(world)], "decision": "discard", "reason": "an attack"}
+    return {"ids": [_held_text(world)], "decision": "discard", "reason": "an attack"}
 
 
 def _import(_: World) -> Any:
@@ -223,11 +225,11 @@ OPERATIONS: Final = (
     Operation("list_memory_files", "get", "/memory/files",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("read_memory_file", "get", "/memory/files/{label}",
-              "200 200 200 200 200 200 200 404 401 401 401", query=_whose),
+              "200 200 200 200 200 200 200 404 401 401 401", query=_agent_of),
     Operation("list_memory_versions", "get", "/memory/versions",
-              "200 200 200 200 200 200 200 404 401 401 401", query=_which),
+              "200 200 200 200 200 200 200 404 401 401 401", query=_crew_of),
     Operation("read_memory_version", "get", "/memory/versions/{sha}",
-              "200 200 200 200 200 200 200 404 401 401 401", query=_which),
+              "200 200 200 200 200 200 200 404 401 401 401", query=_crew_of),
     Operation("restore_memory_version", "post", "/memory/versions/{sha}/restore",
               "200 200 403 403 403 403 403 404 401 401 401", _restore),
     Operation("search_hybrid", "post", "/memory/search/hybrid",
@@ -240,27 +242,27 @@ OPERATIONS: Final = (
     # ── The provider wire ──
     Operation("provider_retain", "post", "/provider/retain",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, tier="AGENT", content="x", mode="append")),
+              lambda world: _own_body(world, tier="AGENT", content="x", mode="append")),
     Operation("provider_recall", "post", "/provider/recall",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, query="refund")),
+              lambda world: _own_body(world, query="refund")),
     Operation("provider_forget", "post", "/provider/forget",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, id=world.file().label)),
+              lambda world: _own_body(world, id=world.file().label)),
     Operation("provider_health", "get", "/provider/health",
-              "200 200 403 403 200 403 403 404 401 401 401", query=_whose),
+              "200 200 403 403 200 403 403 404 401 401 401", query=_agent_of),
     Operation("provider_reflect", "post", "/provider/reflect",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, query="refund", scope={"user": "u1"})),
+              lambda world: _own_body(world, query="refund", scope={"user": "u1"})),
     Operation("provider_profile", "post", "/provider/profile",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, scope={"user": "u1"})),
+              lambda world: _own_body(world, scope={"user": "u1"})),
     Operation("provider_graph", "post", "/provider/graph",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, query="refund", scope={"user": "u1"})),
+              lambda world: _own_body(world, query="refund", scope={"user": "u1"})),
     Operation("provider_batch", "post", "/provider/batch",
               "200 200 403 403 200 403 403 404 401 401 401",
-              lambda world: _mine(world, inputs=[_input()])),
+              lambda world: _own_body(world, inputs=[_input()])),
     # ── A turn's memory ──
     Operation("recall_turn", "post", "/turns/recall",
               "403 403 403 403 200 200 403 403 401 401 401",

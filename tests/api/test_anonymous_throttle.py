@@ -61,8 +61,8 @@ def test_the_refusal_is_a_problem_a_dialects_own_or_a_page(db: None) -> None:
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
 def test_probes_are_never_counted(db: None, path: str) -> None:
-    near = Client(SERVER_NAME="localhost")
-    assert statuses(path, 4, near) == [200] * 4
+    local_client = Client(SERVER_NAME="localhost")
+    assert statuses(path, 4, local_client) == [200] * 4
     assert statuses("/accounts/login/", 2) == [200, 200]
 
 

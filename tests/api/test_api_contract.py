@@ -80,10 +80,10 @@ def test_every_operation_tells_how_it_may_refuse(
 def test_no_two_shapes_share_a_name() -> None:
     # The document holds one shape per name: a second silently replaces the first.
     shapes: dict[str, set[str]] = {}
-    waiting: list[type[BaseModel]] = [Schema, Strict]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
+    pending: list[type[BaseModel]] = [Schema, Strict]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
         # Integrations are not in this document.
         if ".api." in kind.__module__ and not kind.__name__.endswith("Query"):
             shapes.setdefault(kind.__name__, set()).add(kind.__module__)
@@ -92,13 +92,13 @@ def test_no_two_shapes_share_a_name() -> None:
 
 
 def test_the_header_is_called_what_programs_send() -> None:
-    named = {
+    header_names = {
         operation["operationId"]: parameter["name"]
         for _, _, operation in operations()
         for parameter in operation["parameters"]
         if parameter["in"] == "header"
     }
-    assert named == {
+    assert header_names == {
         "append_entry": "Idempotency-Key",
         "append_batch": "Idempotency-Key",
         "save_record": "Idempotency-Key",
@@ -117,9 +117,9 @@ def test_every_request_body_refuses_what_it_does_not_know() -> None:
 
 
 def test_the_document_and_the_docs_page_are_open(world: World) -> None:
-    nobody = world.api("nobody")
-    assert nobody.get("/openapi.json").data["info"]["title"] == "Crewship Memory"
-    page = nobody.get("/docs")
+    anonymous = world.api("nobody")
+    assert anonymous.get("/openapi.json").data["info"]["title"] == "Crewship Memory"
+    page = anonymous.get("/docs")
     assert page.status == 200
     text = page.body.decode()
     assert "http://" not in text.replace("http://testserver", "")
@@ -143,9 +143,9 @@ def fuzz(world: World, operation: Operation, examples: int) -> None:
     schema = schemathesis.openapi.from_dict(document())
     schema.app = application
     declared = schema.find_operation_by_id(operation.id)
-    who = operation.caller
+    caller = operation.caller
     parts = {name: make(world) for name, make in PARTS.items()}
-    headers = {"Authorization": f"Bearer {world.tokens[who]}"}
+    headers = {"Authorization": f"Bearer {world.tokens[caller]}"}
 
     @settings(
         max_examples=examples,

@@ -33,7 +33,7 @@ def counts() -> tuple[int, int, int, tuple[int, ...]]:
     )
 
 
-def refused(reply: Reply, status: int, code: str | None = None) -> None:
+def assert_refused(reply: Reply, status: int, code: str | None = None) -> None:
     """Check a refusal's shape."""
     assert reply.status == status, reply.body
     problem = reply.data
@@ -106,17 +106,17 @@ def test_a_bad_entry_is_refused_whole(
     before = counts()
     headers = {"Idempotency-Key": key} if key else None
     reply = world.api("ada").post("/journal", GOOD | fault, headers=headers)
-    refused(reply, status, code)
+    assert_refused(reply, status, code)
     assert counts() == before
 
 
-@pytest.mark.parametrize("missing", ["entry_type", "summary"])
-def test_a_missing_field_is_named(world: World, missing: str) -> None:
-    body = {name: value for name, value in GOOD.items() if name != missing}
+@pytest.mark.parametrize("not_found", ["entry_type", "summary"])
+def test_a_missing_field_is_named(world: World, not_found: str) -> None:
+    body = {name: value for name, value in GOOD.items() if name != not_found}
     reply = world.api("ada").post("/journal", body)
-    refused(reply, 422, "invalid")
+    assert_refused(reply, 422, "invalid")
     assert reply.data["errors"] == [
-        {"field": missing, "code": "missing", "message": "Field required"}
+        {"field": not_found, "code": "missing", "message": "Field required"}
     ]
 
 
@@ -149,7 +149,9 @@ def test_in_a_batch_a_bad_entry_is_reported_and_the_others_written(
 )
 def test_a_batch_that_is_none(world: World, body: Any) -> None:
     before = counts()
-    refused(world.api("ada").post("/journal/batch", json.dumps(body)), 422, "invalid")
+    assert_refused(
+        world.api("ada").post("/journal/batch", json.dumps(body)), 422, "invalid"
+    )
     assert counts() == before
 
 
@@ -189,22 +191,24 @@ RAW: list[tuple[bytes | str, int, str]] = [
 def test_json_that_is_none(row: Row, operation: Operation) -> None:
     for number, (raw, status, code) in enumerate(RAW):
         with row(number=number, raw=repr(raw)[:80]) as world:
-            who = operation.caller
+            caller = operation.caller
             url = operation.url(world)
             before = counts()
-            refused(world.api(who).send(operation.method, url, raw), status, code)
+            assert_refused(
+                world.api(caller).send(operation.method, url, raw), status, code
+            )
             assert counts() == before
 
 
 def test_an_empty_body_lacks_everything(world: World) -> None:
-    refused(world.api("ada").post("/journal", b""), 422, "invalid")
+    assert_refused(world.api("ada").post("/journal", b""), 422, "invalid")
 
 
 def test_an_entry_may_nest_thirty_two_levels(world: World) -> None:
     api = world.api("ada")
     deep, deeper = json.loads(nested(32)), json.loads(nested(33))
     assert api.post("/journal", {**GOOD, "payload": deep}).status == 201
-    refused(api.post("/journal", {**GOOD, "payload": deeper}), 422, "too_deep")
+    assert_refused(api.post("/journal", {**GOOD, "payload": deeper}), 422, "too_deep")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +216,7 @@ def test_an_entry_may_nest_thirty_two_levels(world: World) -> None:
 )
 def test_only_json_is_read(world: World, kind: str) -> None:
     reply = world.api("ada").post("/journal", json.dumps(GOOD), kind=kind)
-    refused(reply, 415, "unsupported_media_type")
+    assert_refused(reply, 415, "unsupported_media_type")
 
 
 @pytest.mark.parametrize(
@@ -225,14 +229,14 @@ def test_kinds_of_json(world: World, kind: str) -> None:
 
 def test_a_body_beyond_sixteen_mebibytes(world: World) -> None:
     raw = b'{"summary": "' + b"x" * (16 * 1024 * 1024) + b'"}'
-    refused(world.api("ada").post("/journal", raw), 413, "too_large")
+    assert_refused(world.api("ada").post("/journal", raw), 413, "too_large")
 
 
 def test_two_keys_for_one_header_value_too_long(world: World) -> None:
     reply = world.api("ada").post(
         "/journal", GOOD, headers={"Idempotency-Key": "x" * 201}
     )
-    refused(reply, 422, "invalid")
+    assert_refused(reply, 422, "invalid")
 
 
 # ── Queries and paths ────────────────────────────────────────────────────────
@@ -271,7 +275,7 @@ def test_any_offset_is_a_moment(world: World, offset: str) -> None:
 
 @pytest.mark.parametrize(("query", "code"), QUERIES, ids=range(len(QUERIES)))
 def test_a_bad_query(world: World, query: dict[str, str], code: str | None) -> None:
-    refused(world.api("operator").get("/journal", query), 422, code)
+    assert_refused(world.api("operator").get("/journal", query), 422, code)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda op: op.id)
@@ -282,9 +286,11 @@ def test_every_operation_refuses_a_parameter_it_does_not_know(
     url += "&surprise=SECRET" if "?" in url else "?surprise=SECRET"
     before = counts()
     body = operation.body(world) if operation.body else None
-    who = operation.caller
+    caller = operation.caller
     rows = counts()
-    refused(world.api(who).send(operation.method, url, body), 422, "unknown_parameter")
+    assert_refused(
+        world.api(caller).send(operation.method, url, body), 422, "unknown_parameter"
+    )
     assert counts() == rows
     assert before[3] <= rows[3]
 
@@ -295,10 +301,10 @@ def test_every_operation_refuses_a_field_it_does_not_know(
 ) -> None:
     assert operation.body is not None
     body = operation.body(world) | {"surprise": MARK}
-    who = operation.caller
+    caller = operation.caller
     url = operation.url(world)
     before = counts()
-    refused(world.api(who).send(operation.method, url, body), 422, "invalid")
+    assert_refused(world.api(caller).send(operation.method, url, body), 422, "invalid")
     assert counts() == before
 
 
@@ -318,14 +324,14 @@ def test_every_operation_refuses_a_field_it_does_not_know(
 )
 def test_ids_that_are_none(world: World, entry_id: str) -> None:
     operator = world.api("operator")
-    refused(operator.get(f"/journal/{entry_id}"), 404)
+    assert_refused(operator.get(f"/journal/{entry_id}"), 404)
     reply = operator.post(f"/journal/{entry_id}/priority", {"priority": "pin"})
-    refused(reply, 404)
+    assert_refused(reply, 404)
 
 
 def test_an_address_that_is_none(world: World) -> None:
     for path in ("/nothing", "/journal/", "/journal/a/b/c", "/journal/../admin"):
-        refused(world.api("operator").get(path), 404)
+        assert_refused(world.api("operator").get(path), 404)
 
 
 @pytest.mark.parametrize("method", ["delete", "put", "patch"])
@@ -333,7 +339,7 @@ def test_a_method_that_is_none(world: World, method: str) -> None:
     client = world.api("operator")._client
     response = getattr(client, method)("/api/v1/journal")
     reply = Reply(response.status_code, response.content, response.headers)
-    refused(reply, 405, "method_not_allowed")
+    assert_refused(reply, 405, "method_not_allowed")
     assert "GET" in response["Allow"]
 
 
@@ -382,7 +388,7 @@ def test_a_bad_question(
     body: dict[str, Any] = {"query": f"refund {MARK}"} | fault
     if path.endswith("why"):
         body["entry_id"] = world.entry().id
-    refused(world.api("ada").post(path, body), status, code)
+    assert_refused(world.api("ada").post(path, body), status, code)
 
 
 @pytest.mark.parametrize(
@@ -399,7 +405,7 @@ def test_a_bad_question(
     ],
 )
 def test_a_bad_index_run(world: World, body: dict[str, Any]) -> None:
-    refused(world.api("operator").post("/episodic/index", body), 422)
+    assert_refused(world.api("operator").post("/episodic/index", body), 422)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +421,9 @@ def test_a_bad_index_run(world: World, body: dict[str, Any]) -> None:
 def test_a_bad_priority(world: World, body: dict[str, Any], code: str) -> None:
     row = world.entry()
     before = counts()
-    refused(world.api("operator").post(f"/journal/{row.id}/priority", body), 422, code)
+    assert_refused(
+        world.api("operator").post(f"/journal/{row.id}/priority", body), 422, code
+    )
     assert counts() == before
 
 
@@ -446,8 +454,8 @@ def test_whatever_is_sent_is_kept_or_refused(
     reply = world.api("ada").post("/journal", raw)
     assert reply.status in (201, 413, 422), reply.body
     if reply.status == 201 and field == "payload":
-        kept = world.api("ada").get(f"/journal/{reply.data['id']}").data
-        assert (kept["summary"], kept["payload"]) == (summary, payload)
+        saved = world.api("ada").get(f"/journal/{reply.data['id']}").data
+        assert (saved["summary"], saved["payload"]) == (summary, payload)
 
 
 def test_the_clock_of_a_client_may_be_a_little_fast(world: World) -> None:
@@ -455,4 +463,4 @@ def test_the_clock_of_a_client_may_be_a_little_fast(world: World) -> None:
     late = (timezone.now() + timedelta(seconds=400)).isoformat()
     api = world.api("ada")
     assert api.post("/journal", {**GOOD, "ts": soon}).status == 201
-    refused(api.post("/journal", {**GOOD, "ts": late}), 422, "ts_in_future")
+    assert_refused(api.post("/journal", {**GOOD, "ts": late}), 422, "ts_in_future")

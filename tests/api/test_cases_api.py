@@ -1,4 +1,4 @@
-"""Cases over the API, from the request to the proof, as a program sees it."""
+"""Cases over the API, from the request to the certificate."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tests.gdpr import requests as make
 from tests.world import ApiClient, Reply, World
 
 
-def opened(world: World, who: str = "compliance", **fields: Any) -> dict[str, Any]:
+def opened(world: World, role: str = "compliance", **fields: Any) -> dict[str, Any]:
     """Open a case over the API."""
     person = fields.pop("subject", None) or make.subject(world)
     body = {
         "subject_id": person.id, "kind": "erasure", "reason": "Consent withdrawn",
         "requester": "the subject", "ticket": "4471", **fields,
     }  # fmt: skip
-    reply = world.api(who).post("/gdpr/cases", body)
+    reply = world.api(role).post("/gdpr/cases", body)
     assert reply.status == 201, reply.body
-    found: dict[str, Any] = reply.data
-    return found
+    case: dict[str, Any] = reply.data
+    return case
 
 
 def act(api: ApiClient, case: dict[str, Any], verb: str, **body: Any) -> Reply:
-    """Do something with a case."""
+    """Post an action on a case."""
     return api.post(f"/gdpr/cases/{case['id']}/{verb}", body)
 
 
@@ -47,24 +47,24 @@ def test_a_case_on_its_way(world: World) -> None:
     right = {"plan_hash": plan["plan_hash"], "phrase": plan["phrase"]}
     started = act(api, case, "execute", **right)
     assert (started.status, started.data["state"]) == (202, "running")
-    again = act(api, case, "execute", **right)
-    assert (again.status, again.code) == (409, "wrong_state")
-    whole = api.get(f"/gdpr/cases/{case['id']}").data
-    assert whole["run"] == 1
-    assert [event["text"] for event in reversed(whole["events"])] == [
+    repeated = act(api, case, "execute", **right)
+    assert (repeated.status, repeated.code) == (409, "wrong_state")
+    case_data = api.get(f"/gdpr/cases/{case['id']}").data
+    assert case_data["run"] == 1
+    assert [event["text"] for event in reversed(case_data["events"])] == [
         "Received", "Identity verified", "Plan 1 made", "Run 1 started",
     ]  # fmt: skip
 
 
 def test_the_second_person(world: World) -> None:
     admin, officer = world.api("owner"), world.api("compliance")
-    changed = admin.send("patch", "/gdpr/settings", {"two_person": True})
-    assert changed.data["two_person"] is True
+    settings_reply = admin.send("patch", "/gdpr/settings", {"two_person": True})
+    assert settings_reply.data["two_person"] is True
     case = opened(world)
     plan = act(officer, case, "plan").data
     right = {"plan_hash": plan["plan_hash"], "phrase": plan["phrase"]}
-    refused = act(officer, case, "execute", **right)
-    assert (refused.status, refused.code) == (409, "approval_required")
+    early = act(officer, case, "execute", **right)
+    assert (early.status, early.code) == (409, "approval_required")
     own = act(officer, case, "approve", plan_hash=plan["plan_hash"])
     assert (own.status, own.code) == (409, "same_person")
     other = act(admin, case, "approve", plan_hash="0" * 64)
@@ -80,8 +80,11 @@ def test_breaking_the_glass(world: World) -> None:
     officer, case = world.api("compliance"), opened(world)
     plan = act(officer, case, "plan").data
     right = {"plan_hash": plan["plan_hash"], "phrase": plan["phrase"]}
-    done = act(officer, case, "execute", **right, break_glass="Court order, today")
-    assert (done.status, done.data["break_glass_reason"]) == (202, "Court order, today")
+    reply = act(officer, case, "execute", **right, break_glass="Court order, today")
+    assert (reply.status, reply.data["break_glass_reason"]) == (
+        202,
+        "Court order, today",
+    )
     assert len(make.entries(world, "gdpr.break_glass")) == 1
 
 
@@ -105,15 +108,15 @@ def test_holds_over_the_api(world: World) -> None:
     assert "journal" in wrong.data["scopes"]
     hold = api.post(base, {"reason": "Audit", "review_at": soon})
     assert hold.status == 201, hold.body
-    whole = api.get(f"/gdpr/cases/{case['id']}").data
-    assert (whole["state"], whole["holds"]) == ("on_hold", [hold.data["id"]])
-    listed = api.get("/gdpr/holds", {"state": "standing"}).data["items"]
-    assert [row["id"] for row in listed] == [hold.data["id"]]
+    case_data = api.get(f"/gdpr/cases/{case['id']}").data
+    assert (case_data["state"], case_data["holds"]) == ("on_hold", [hold.data["id"]])
+    items = api.get("/gdpr/holds", {"state": "standing"}).data["items"]
+    assert [row["id"] for row in items] == [hold.data["id"]]
     other = make.subject(world)
     missed = f"/gdpr/subjects/{other.id}/holds/{hold.data['id']}"
     assert api.send("delete", missed).status == 404
-    gone = api.send("delete", f"{base}/{hold.data['id']}")
-    assert gone.data["release_reason"] == "Released"
+    released = api.send("delete", f"{base}/{hold.data['id']}")
+    assert released.data["release_reason"] == "Released"
     assert api.send("delete", f"{base}/{hold.data['id']}").code == "hold_released"
     assert api.get(f"/gdpr/cases/{case['id']}").data["state"] == "received"
 
@@ -157,19 +160,19 @@ def test_what_cannot_be_opened(
 
 
 def test_nothing_of_another_workspace_is_there(world: World) -> None:
-    theirs = make.opened(world, "stranger")
+    foreign = make.opened(world, "stranger")
     api = world.api("owner")
-    missing = api.get("/gdpr/cases/c_0000000000000000")
+    absent = api.get("/gdpr/cases/c_0000000000000000")
     for verb, body in (
         ("identity", {"how": "x"}), ("plan", {}), ("refuse", {"reason": "x"}),
         ("approve", {"plan_hash": "0" * 64}), ("comments", {"text": "x"}),
     ):  # fmt: skip
-        reply = api.post(f"/gdpr/cases/{theirs.id}/{verb}", body)
-        assert (reply.status, reply.body) == (404, missing.body), verb
-    assert api.get(f"/gdpr/cases/{theirs.id}").body == missing.body
-    assert api.get("/gdpr/cases", {"subject_id": theirs.subject_ref}).data["items"] == (
-        []
-    )
+        reply = api.post(f"/gdpr/cases/{foreign.id}/{verb}", body)
+        assert (reply.status, reply.body) == (404, absent.body), verb
+    assert api.get(f"/gdpr/cases/{foreign.id}").body == absent.body
+    assert api.get("/gdpr/cases", {"subject_id": foreign.subject_ref}).data[
+        "items"
+    ] == ([])
 
 
 def test_a_persons_words_stay_out_of_the_journal(world: World) -> None:

@@ -23,7 +23,7 @@ def _mark(settings: Settings, tmp_path: Path) -> None:
     client_address._warn_of_unknown_proxy.cache_clear()
 
 
-def seen(peer: str, headers: dict[str, str]) -> HttpRequest:
+def request_from(peer: str, headers: dict[str, str]) -> HttpRequest:
     """Return a request as a view sees it, behind the middleware."""
     views: list[HttpRequest] = []
 
@@ -73,7 +73,7 @@ def test_the_first_hop_that_is_no_proxy_is_the_client(
 ) -> None:
     settings.TRUSTED_PROXIES = parse_proxies(PROXIES)
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
-    request = seen(peer, headers)
+    request = request_from(peer, headers)
     assert client_address.client_address(request) == address
     assert request.META["REMOTE_ADDR"] == address
     assert "X-Forwarded-For" not in request.headers
@@ -81,24 +81,26 @@ def test_the_first_hop_that_is_no_proxy_is_the_client(
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "10.0.0.1", "::1", ""])
 def test_without_a_trusted_proxy_no_header_counts(peer: str) -> None:
-    request = seen(peer, {"X-Forwarded-For": "6.6.6.6", "X-Real-IP": "6.6.6.6"})
+    request = request_from(peer, {"X-Forwarded-For": "6.6.6.6", "X-Real-IP": "6.6.6.6"})
     assert client_address.client_address(request) == (peer or "unknown")
     assert not [name for name in request.META if name.startswith("HTTP_X_")]
 
 
 def test_a_unix_socket_is_trusted_when_it_is_named(settings: Settings) -> None:
     settings.TRUSTED_PROXIES = parse_proxies(["unix"])
-    request = seen("", {"X-Forwarded-For": "198.51.100.1"})
+    request = request_from("", {"X-Forwarded-For": "198.51.100.1"})
     assert client_address.client_address(request) == "198.51.100.1"
 
 
 def test_one_client_is_one_network(settings: Settings) -> None:
-    near = seen("2001:db8:1:2::5", {})
-    same = seen("2001:db8:1:2:ffff::9", {})
-    other = seen("2001:db8:1:3::5", {})
-    assert client_address.client_network(near) == client_address.client_network(same)
-    assert client_address.client_network(near) != client_address.client_network(other)
-    assert client_address.client_network(seen("192.0.2.7", {})) == "192.0.2.7"
+    first = request_from("2001:db8:1:2::5", {})
+    same_network = request_from("2001:db8:1:2:ffff::9", {})
+    other = request_from("2001:db8:1:3::5", {})
+    assert client_address.client_network(first) == client_address.client_network(
+        same_network
+    )
+    assert client_address.client_network(first) != client_address.client_network(other)
+    assert client_address.client_network(request_from("192.0.2.7", {})) == "192.0.2.7"
 
 
 @pytest.mark.parametrize("value", ["everybody", "10.0.0.0/40", "0.0.0.0/0", "::/0"])
@@ -119,9 +121,9 @@ def test_https_is_believed_from_a_trusted_proxy_only(
 ) -> None:
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     settings.TRUSTED_PROXIES = parse_proxies(["10.0.0.1"])
-    said = {"X-Forwarded-Proto": "https"}
-    assert seen("10.0.0.1", said).is_secure()
-    assert not seen("10.0.0.2", said).is_secure()
+    headers = {"X-Forwarded-Proto": "https"}
+    assert request_from("10.0.0.1", headers).is_secure()
+    assert not request_from("10.0.0.2", headers).is_secure()
 
 
 def wrong_password(peer: str, forwarded: str, email: str) -> str:
@@ -221,7 +223,7 @@ def test_metrics_of_a_published_installation_need_a_key(
 # ── What an operator is told ─────────────────────────────────────────────────
 def test_doctor_names_a_proxy_that_was_forgotten(settings: Settings) -> None:
     assert [finding.level.value for finding in doctor.proxies()] == ["ok"]
-    seen("10.0.0.1", {"X-Forwarded-For": "198.51.100.1"})
+    request_from("10.0.0.1", {"X-Forwarded-For": "198.51.100.1"})
     (finding,) = doctor.proxies()
     assert finding.level.value == "warn"
     assert "CREWSHIP_TRUSTED_PROXIES" in finding.hint

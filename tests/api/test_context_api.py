@@ -15,9 +15,9 @@ from tests import factories
 from tests.world import ATTACK, World
 
 
-def ask(world: World, who: str = "ada", **body: Any) -> Any:
+def ask(world: World, person: str = "ada", **body: Any) -> Any:
     """Return the context for a question that everything here answers."""
-    reply = world.api(who).post("/episodic/context", {"query": "refund", **body})
+    reply = world.api(person).post("/episodic/context", {"query": "refund", **body})
     assert reply.status == 200, reply.body
     return reply.data
 
@@ -71,10 +71,12 @@ def test_exactly_what_is_in_the_text_is_marked(world: World) -> None:
     world.indexed("refund " + "x" * 1_900)
     data = ask(world)
     assert data["skipped"] == 1
-    assert dict(reference_counts.marks._counts) == dict.fromkeys(data["entry_ids"], 1)
-    reference_counts.marks._counts.clear()
+    assert dict(reference_counts.reference_counts._counts) == dict.fromkeys(
+        data["entry_ids"], 1
+    )
+    reference_counts.reference_counts._counts.clear()
     ask(world, mark=False)
-    assert not reference_counts.marks._counts
+    assert not reference_counts.reference_counts._counts
 
 
 def test_without_an_embedder_the_answer_says_so(world: World) -> None:
@@ -118,7 +120,7 @@ def test_a_wrong_shape_is_refused(world: World, body: dict[str, Any]) -> None:
 def test_nudges_come_once_per_session(world: World) -> None:
     fill(world, 30)
     first = ask(world, session_id="s1")["nudges"]
-    assert [one["kind"] for one in first] == ["entries"]
+    assert [nudge["kind"] for nudge in first] == ["entries"]
     assert first[0]["text"].startswith("30 entries since")
     assert ask(world, session_id="s1")["nudges"] == []
     assert ask(world, session_id="s2")["nudges"] != []
@@ -144,9 +146,9 @@ def test_the_cost_nudge_tells_calls_tokens_and_dollars(world: World) -> None:
     world.set(cost_limit_usd_per_day=0.5)
     payload = {"cost_usd": 0.6, "tokens_in": 900, "tokens_out": 100}
     world.entry("a call", entry_type="llm.call", payload=payload)
-    told = ask(world)["nudges"][0]
-    assert told["kind"] == "cost"
-    assert "1 call, 1,000 tokens, $0.60" in told["text"]
+    nudge = ask(world)["nudges"][0]
+    assert nudge["kind"] == "cost"
+    assert "1 call, 1,000 tokens, $0.60" in nudge["text"]
 
 
 # ── As of ────────────────────────────────────────────────────────────────────
@@ -191,9 +193,9 @@ def test_an_edge_tells_which_way_it_was_written(world: World) -> None:
 
 
 def test_a_neighbour_outside_the_reach_is_not_there(world: World) -> None:
-    mine, bobs = world.entry("mine"), world.entry("bob's", by="bob")
-    relate(world, mine, bobs)
-    path = f"/episodic/entries/{mine.id}/relations"
+    own, bobs = world.entry("mine"), world.entry("bob's", by="bob")
+    relate(world, own, bobs)
+    path = f"/episodic/entries/{own.id}/relations"
     assert len(world.api("ada").get(path).data["nodes"]) == 1
     assert world.api("ada").get(path).data["edges"] == []
     assert len(world.api("viewer").get(path).data["nodes"]) == 2
@@ -202,21 +204,21 @@ def test_a_neighbour_outside_the_reach_is_not_there(world: World) -> None:
 
 
 def test_nothing_lies_behind_a_neighbour_outside_the_reach(world: World) -> None:
-    mine, bobs = world.entry("mine"), world.entry("bob's", by="bob")
+    own, bobs = world.entry("mine"), world.entry("bob's", by="bob")
     behind = world.entry("behind")
-    relate(world, mine, bobs)
+    relate(world, own, bobs)
     relate(world, bobs, behind)
-    path = f"/episodic/entries/{mine.id}/relations"
+    path = f"/episodic/entries/{own.id}/relations"
     assert len(world.api("ada").get(path, {"depth": "3"}).data["nodes"]) == 1
-    seen = world.api("viewer").get(path, {"depth": "2"}).data
-    assert [n["depth"] for n in seen["nodes"]] == [0, 1, 2]
+    graph = world.api("viewer").get(path, {"depth": "2"}).data
+    assert [n["depth"] for n in graph["nodes"]] == [0, 1, 2]
     assert len(world.api("viewer").get(path, {"depth": "1"}).data["edges"]) == 1
 
 
 def test_depth_zero_is_the_entry_alone(world: World) -> None:
-    one, two = world.entry("one"), world.entry("two")
-    relate(world, two, one)
-    path = f"/episodic/entries/{one.id}/relations"
+    first, two = world.entry("one"), world.entry("two")
+    relate(world, two, first)
+    path = f"/episodic/entries/{first.id}/relations"
     data = world.api("ada").get(path, {"depth": "0"}).data
     assert (len(data["nodes"]), data["edges"]) == (1, [])
     assert world.api("ada").get(path, {"depth": "4"}).status == 422

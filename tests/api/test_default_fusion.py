@@ -15,7 +15,7 @@ from episodic.recall import request as recall_request
 from episodic.recall import search as recall
 from episodic.recall.search import Request
 from memory.integrations.atomicmemory.contract import types
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import users
 from memory.integrations.gateway.users import Limits
 from memory.integrations.promptkit.protocols import Retrieve
@@ -32,7 +32,7 @@ QUERY = "refund receipt"
 Way = Callable[[World], object]
 
 
-def _sent(method: str, path: str, world: World, body: Any, **headers: str) -> None:
+def _send(method: str, path: str, world: World, body: Any, **headers: str) -> None:
     client = Client(enforce_csrf_checks=True)
     reply = client.generic(
         method, path, json.dumps(body), content_type="application/json", headers=headers
@@ -42,8 +42,11 @@ def _sent(method: str, path: str, world: World, body: Any, **headers: str) -> No
 
 def _api(path: str, **body: Any) -> Way:
     def ask(world: World) -> None:
-        told = {key: one(world) if callable(one) else one for key, one in body.items()}
-        reply = world.api("ada").post(path, {"query": QUERY, **told})
+        payload = {
+            key: value(world) if callable(value) else value
+            for key, value in body.items()
+        }
+        reply = world.api("ada").post(path, {"query": QUERY, **payload})
         assert reply.status == 200, reply.body
 
     return ask
@@ -51,17 +54,17 @@ def _api(path: str, **body: Any) -> Way:
 
 def _mcp(tool: str) -> Way:
     def ask(world: World) -> None:
-        asked = {"name": tool, "arguments": {"query": QUERY}}
-        done = promptkit.speak(Client(), world.tokens["ada"], "tools/call", asked)
-        assert not done["result"]["isError"], done
+        arguments = {"name": tool, "arguments": {"query": QUERY}}
+        reply = promptkit.speak(Client(), world.tokens["ada"], "tools/call", arguments)
+        assert not reply["result"]["isError"], reply
 
     return ask
 
 
-def _compat(path: str, header: str, shown: str, **body: Any) -> Way:
+def _compat(path: str, header: str, template: str, **body: Any) -> Way:
     def ask(world: World) -> None:
-        told = {header: shown.format(world.tokens["ada"])}
-        _sent("POST", f"/compat{path}", world, {"query": QUERY, **body}, **told)
+        headers = {header: template.format(world.tokens["ada"])}
+        _send("POST", f"/compat{path}", world, {"query": QUERY, **body}, **headers)
 
     return ask
 
@@ -69,15 +72,15 @@ def _compat(path: str, header: str, shown: str, **body: Any) -> Way:
 def _gateway(world: World) -> None:
     owner = world.actor("owner")
     issued = users.issue(world.agents["ada"], "mia", Limits(), by=owner)
-    who = {"user_id": "mia", "user_key": issued.token}
+    user = {"user_id": "mia", "user_key": issued.token}
     scope = {"scope": ["all_user_memory"], "conversation_id": "c1"}
-    _sent("POST", "/gateway/memories/search", world, {**who, **scope, "query": QUERY})
+    _send("POST", "/gateway/memories/search", world, {**user, **scope, "query": QUERY})
 
 
 def _native(world: World) -> None:
     world.set(provider="native")
-    asked = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
-    _api("/provider/recall", **asked)(world)
+    scope = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
+    _api("/provider/recall", **scope)(world)
 
 
 def _page(world: World) -> None:
@@ -86,8 +89,8 @@ def _page(world: World) -> None:
 
 def _check(world: World) -> None:
     row, owner = world.entry(QUERY), world.actor("owner")
-    made = checks.save("one", Request(query=QUERY), [row.id], by=owner)
-    checks.run(made, by=owner)
+    check = checks.save("one", Request(query=QUERY), [row.id], by=owner)
+    checks.run(check, by=owner)
 
 
 def _port(world: World) -> None:
@@ -95,7 +98,7 @@ def _port(world: World) -> None:
 
 
 def _contract(world: World) -> None:
-    provider = Remembering(world.actor("ada"))
+    provider = NativeProvider(world.actor("ada"))
     provider.initialize()
     provider.search(types.SearchRequest(query=QUERY, scope=types.Scope(user="lena")))
 
@@ -137,44 +140,44 @@ WAYS: dict[str, Way] = {
 
 
 @pytest.fixture
-def fused(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
+def fusions(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
     """Return the fusions that are used, as they are used."""
     used: list[Fusion] = []
     of_entries, of_records = recall.fuse, fusion.fuse
 
-    def entries(request: Request, legs: recall.Legs) -> dict[str, float]:
+    def entries(request: Request, legs: recall.Rankings) -> dict[str, float]:
         used.append(request.fused_by)
         return of_entries(request, legs)
 
-    def rows(words: Any, near: Any, how: Fusion) -> dict[int, float]:
-        used.append(how)
-        return of_records(words, near, how)
+    def rows(words: Any, vectors: Any, fusion: Fusion) -> dict[int, float]:
+        used.append(fusion)
+        return of_records(words, vectors, fusion)
 
     monkeypatch.setattr(recall, "fuse", entries)
     monkeypatch.setattr(fusion, "fuse", rows)
     return used
 
 
-@pytest.mark.parametrize("how", [None, Fusion.RRF, Fusion.CONVEX])
+@pytest.mark.parametrize("fusion", [None, Fusion.RRF, Fusion.CONVEX])
 @pytest.mark.parametrize("name", WAYS)
 def test_every_way_uses_the_workspaces_fusion(
-    world: World, fused: list[Fusion], name: str, how: Fusion | None
+    world: World, fusions: list[Fusion], name: str, fusion: Fusion | None
 ) -> None:
     world.indexed("Refund denied without a receipt")
     world.record()
-    world.set(fusion=how.value if how else None)
+    world.set(fusion=fusion.value if fusion else None)
     # Another workspace's choice is its own.
-    world.set("other", fusion="convex" if how is Fusion.RRF else "rrf")
+    world.set("other", fusion="convex" if fusion is Fusion.RRF else "rrf")
     WAYS[name](world)
-    assert set(fused) == {how or Fusion.RRF}
+    assert set(fusions) == {fusion or Fusion.RRF}
 
 
 def test_a_question_that_names_a_fusion_gets_it(
-    world: World, fused: list[Fusion]
+    world: World, fusions: list[Fusion]
 ) -> None:
     world.set(fusion="convex")
     _api("/episodic/recall", fusion="rrf")(world)
-    assert fused == [Fusion.RRF]
+    assert fusions == [Fusion.RRF]
     reply = world.api("ada").post("/episodic/recall", {"query": QUERY})
     assert reply.data["fusion"] == "convex"
 
@@ -184,10 +187,12 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
     request = Request(query=QUERY)
     assert request.fusion is None
     with pytest.raises(ValueError, match="settle"):
-        recall.fuse(request, recall.Legs())
+        recall.fuse(request, recall.Rankings())
     world.set(fusion="convex")
     assert recall_request.settled(request, world.acme.id).fused_by is Fusion.CONVEX
-    assert recall.ask(request, by=world.actor("ada")).request.fused_by is Fusion.CONVEX
+    assert (
+        recall.search(request, by=world.actor("ada")).request.fused_by is Fusion.CONVEX
+    )
 
 
 def test_the_rule_is_read_in_two_places() -> None:
@@ -195,31 +200,33 @@ def test_the_rule_is_read_in_two_places() -> None:
     readers = {
         source.name(path)
         for path in source.sources()
-        if re.search(r"\btable\.FUSION\b", path.read_text(encoding="utf-8"))
+        if re.search(r"\bdeclarations\.FUSION\b", path.read_text(encoding="utf-8"))
     }
-    assert readers == {"episodic/recall/request.py", "memory/records/search.py"}
+    assert readers == {"episodic/recall/request.py", "memory/records/ranked_search.py"}
 
 
 def test_the_ports_that_pass_a_request_on(world: World) -> None:
     world.set(fusion="convex")
     row = world.indexed("Refund denied without a receipt")
     by, request = world.actor("ada"), Request(query=QUERY)
-    assert prompt_context.ask(request, by=by).answer.request.fused_by is Fusion.CONVEX
-    assert explain.ask(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert prompt_context.build(request, by=by).answer.request.fused_by is Fusion.CONVEX
+    assert (
+        explain.explain(request, row.id, by=by).answer.request.fused_by is Fusion.CONVEX
+    )
 
 
 # ── Records ──────────────────────────────────────────────────────────────────
 def test_convex_weighs_scores_where_rrf_weighs_ranks() -> None:
-    words, near = {0: 9.0, 1: 8.9, 2: 0.1}, {0: 0.2, 1: 0.9, 2: 0.95, 3: 0.05}
-    convex = fusion.fuse(words, near, Fusion.CONVEX)
+    words, vectors = {0: 9.0, 1: 8.9, 2: 0.1}, {0: 0.2, 1: 0.9, 2: 0.95, 3: 0.05}
+    convex = fusion.fuse(words, vectors, Fusion.CONVEX)
     assert fusion.order(convex) == [1, 0, 2]
     assert convex[1] == pytest.approx(0.5 * (0.85 / 0.9) + 0.5 * 8.9 / 9.0)
-    assert fusion.order(fusion.fuse(words, near, Fusion.RRF)) == [0, 2, 1]
+    assert fusion.order(fusion.fuse(words, vectors, Fusion.RRF)) == [0, 2, 1]
     assert 3 not in convex
     assert all(0 <= score <= 1 for score in convex.values())
 
 
-@pytest.mark.parametrize("how", list(Fusion))
-def test_without_vectors_the_words_decide(how: Fusion) -> None:
-    assert fusion.order(fusion.fuse({0: 1.0, 1: 2.0}, None, how)) == [1, 0]
-    assert fusion.fuse({}, {}, how) == {}
+@pytest.mark.parametrize("rule", list(Fusion))
+def test_without_vectors_the_words_decide(rule: Fusion) -> None:
+    assert fusion.order(fusion.fuse({0: 1.0, 1: 2.0}, None, rule)) == [1, 0]
+    assert fusion.fuse({}, {}, rule) == {}

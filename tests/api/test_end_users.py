@@ -51,14 +51,14 @@ def key_for(world: World, user: str) -> str:
     return api_keys.issue_agent_key(world.agents["ada"], by=by, end_user=user).token
 
 
-def contents(listed: Any) -> list[str]:
-    return [memory["content"] for memory in listed["memories"]]
+def contents(listing: Any) -> list[str]:
+    return [memory["content"] for memory in listing["memories"]]
 
 
 @pytest.mark.parametrize("call", [over_http, over_mcp])
 def test_two_users_of_one_agent_are_apart(world: World, call: Any) -> None:
-    ada, mine = world.tokens["ada"], key_for(world, "mia")
-    kept = call(world, "remember", "mia", ada, content="Mia drinks tea")["id"]
+    ada, own = world.tokens["ada"], key_for(world, "mia")
+    saved = call(world, "remember", "mia", ada, content="Mia drinks tea")["id"]
     call(world, "remember", "tom", ada, content="Tom drinks coffee")
     call(world, "remember", None, ada, content="The shop opens at nine")
     assert contents(call(world, "list", "mia", ada)) == ["Mia drinks tea"]
@@ -66,12 +66,12 @@ def test_two_users_of_one_agent_are_apart(world: World, call: Any) -> None:
         "Tom drinks coffee"
     ]
     assert contents(call(world, "list", None, ada)) == ["The shop opens at nine"]
-    assert contents(call(world, "list", None, mine)) == ["Mia drinks tea"]
-    call(world, "forget", "tom", ada, memory_id=kept)
-    call(world, "forget", None, ada, memory_id=kept)
-    assert not isinstance(call(world, "history", "tom", ada, memory_id=kept), dict)
+    assert contents(call(world, "list", None, own)) == ["Mia drinks tea"]
+    call(world, "forget", "tom", ada, memory_id=saved)
+    call(world, "forget", None, ada, memory_id=saved)
+    assert not isinstance(call(world, "history", "tom", ada, memory_id=saved), dict)
     assert contents(call(world, "list", "mia", ada)) == ["Mia drinks tea"]
-    assert Record.objects.get(pk=kept).scope_user == "mia"
+    assert Record.objects.get(pk=saved).scope_user == "mia"
 
 
 def test_a_key_of_one_user_opens_the_tools_of_that_user_and_nothing_else(
@@ -93,7 +93,7 @@ def test_a_key_of_one_user_opens_the_tools_of_that_user_and_nothing_else(
     assert over_http(world, "list", "mia", token)["count"] == 0
 
 
-def named(headers: Mapping[str, str], meta: object) -> Any:
+def named_user(headers: Mapping[str, str], meta: object) -> Any:
     params = {"name": "memory__list", "arguments": {}, "_meta": {end_users.META: meta}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return Client().post(
@@ -103,10 +103,10 @@ def named(headers: Mapping[str, str], meta: object) -> Any:
 
 def test_whom_a_request_names_is_one_user_and_a_text(world: World) -> None:
     key = {"Authorization": f"Bearer {world.tokens['ada']}"}
-    assert "result" in named(key, "mia").json()
-    assert "result" in named(key | MIA, "mia").json()
+    assert "result" in named_user(key, "mia").json()
+    assert "result" in named_user(key | MIA, "mia").json()
     for headers, meta in ((key | TOM, "mia"), (key, 7), (key, ""), (key, "x" * 257)):
-        assert named(headers, meta).status_code == 422, meta
+        assert named_user(headers, meta).status_code == 422, meta
     ada = world.tokens["ada"]
     for user in (" ", "x" * 257):
         assert over_http(world, "list", user, ada) == "bad_end_user"
@@ -153,22 +153,22 @@ def test_a_turn_recalls_and_keeps_memories_where_the_workspace_wants_it(
     def recall(user: Mapping[str, str]) -> str | None:
         body = {"conversation_id": "c1", "prompt": "What do I drink, tea or coffee?"}
         reply = world.api("ada").post("/turns/recall", body, headers=user)
-        found: str | None = reply.data["memory_context"]
-        return found
+        response: str | None = reply.data["memory_context"]
+        return response
 
-    def persist(user: Mapping[str, str], prompt: str, **more: str) -> None:
+    def persist(user: Mapping[str, str], prompt: str, **extra: str) -> None:
         body = {"conversation_id": "c1", "prompt": prompt, "answer": "Noted."}
-        reply = world.api("ada").post("/turns/persist", body | more, headers=user)
+        reply = world.api("ada").post("/turns/persist", body | extra, headers=user)
         assert reply.status == 200
 
-    said = "I love <b>green tea</b> in the morning."
-    persist(MIA, said)
+    phrase = "I love <b>green tea</b> in the morning."
+    persist(MIA, phrase)
     assert Record.objects.count() == 0
     change = {"turns_use_memories": True}
     workspace_settings.change(change, by=world.actor("owner"))
-    persist(MIA, said, completion="error")
+    persist(MIA, phrase, completion="error")
     assert Record.objects.count() == 0
-    persist(MIA, said)
+    persist(MIA, phrase)
     record = Record.objects.get()
     assert (record.scope_user, record.provenance) == ("mia", "agent_extracted")
     text = recall(MIA)
@@ -187,15 +187,17 @@ def test_a_named_end_user_is_the_only_one_of_the_provider(
     over_http(world, "remember", "tom", ada, content="Tom drinks coffee")
     query = {"query": "drinks"} if verb in ("reflect", "graph") else {}
     added = {"contents": ["Tom naps"]} if verb == "batch" else {}
-    given = {"user": "tom", **query, **added}
-    params = {"name": f"provider.{verb}", "arguments": given}
-    refused = speak(Client(), ada, "tools/call", params | {"_meta": {META: "mia"}})
-    assert refused["result"]["isError"] is True
-    assert "coffee" not in json.dumps(refused)
+    fields = {"user": "tom", **query, **added}
+    params = {"name": f"provider.{verb}", "arguments": fields}
+    refusal = speak(Client(), ada, "tools/call", params | {"_meta": {META: "mia"}})
+    assert refusal["result"]["isError"] is True
+    assert "coffee" not in json.dumps(refusal)
     scope = {"user": "tom"}
     inputs = [{"mode": "verbatim", "content": "Tom naps", "scope": scope}]
-    meant: dict[str, Any] = {"inputs": inputs} if verb == "batch" else {"scope": scope}
-    body = {"workspace_id": by.workspace_id, **query, **meant}
+    scope_fields: dict[str, Any] = (
+        {"inputs": inputs} if verb == "batch" else {"scope": scope}
+    )
+    body = {"workspace_id": by.workspace_id, **query, **scope_fields}
     caller = ApiClient(key=ada)
     reply = caller.post(f"/provider/{verb}", body, headers=MIA)
     assert (reply.status, reply.code) == (403, "other_end_user")
@@ -207,5 +209,5 @@ def test_a_named_end_user_is_the_only_one_of_the_provider(
         assert caller.post("/provider/batch", refs, headers=MIA).status == 403
     assert Record.objects.count() == 1
     assert caller.post(f"/provider/{verb}", body, headers=TOM).status == 200
-    named = speak(Client(), ada, "tools/call", params | {"_meta": {META: "tom"}})
-    assert named["result"]["isError"] is False
+    parameters = speak(Client(), ada, "tools/call", params | {"_meta": {META: "tom"}})
+    assert parameters["result"]["isError"] is False

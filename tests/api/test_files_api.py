@@ -22,21 +22,21 @@ def _no_files() -> Iterator[None]:
         shutil.rmtree(Path(settings.DATA_DIR) / name, ignore_errors=True)
 
 
-def _write(world: World, text: str, who: str = "ada", tier: str = "AGENT") -> None:
+def _write(world: World, text: str, caller: str = "ada", tier: str = "AGENT") -> None:
     body = {"tier": tier, "content": text, "mode": "replace"}
-    assert world.api(who).post("/memory/tools/memory.write", body).data["ok"]
+    assert world.api(caller).post("/memory/tools/memory.write", body).data["ok"]
 
 
 def test_people_see_the_tree_and_agents_their_part(world: World) -> None:
     _write(world, "Ada's.")
     _write(world, "Bob's.", "bob")
     _write(world, "Ours.", "lena", "CREW")
-    whole = world.api("viewer").get("/memory/files").data["crews"]
-    assert {crew["crew"] for crew in whole} == {"support", "billing"}
-    mine = world.api("ada").get("/memory/files").data["crews"]
-    assert [crew["crew"] for crew in mine] == ["support"]
-    assert [one["agent"] for one in mine[0]["agents"]] == ["ada"]
-    assert mine[0]["files"][0]["label"] == "CREW.md"
+    full = world.api("viewer").get("/memory/files").data["crews"]
+    assert {crew["crew"] for crew in full} == {"support", "billing"}
+    own = world.api("ada").get("/memory/files").data["crews"]
+    assert [crew["crew"] for crew in own] == ["support"]
+    assert [agent["agent"] for agent in own[0]["agents"]] == ["ada"]
+    assert own[0]["files"][0]["label"] == "CREW.md"
     foreign = {"agent_id": world.agents["olga"].id}
     assert world.api("viewer").get("/memory/files", foreign).status == 404
 
@@ -51,27 +51,27 @@ def test_a_file_is_read_with_its_hash(world: World) -> None:
     assert viewer.get("/memory/files/AGENT.md").status == 422
     for label in ("../AGENT.md", "agent.md", "pins.md", "daily/2026-02-30.md"):
         assert viewer.get(f"/memory/files/{label}", ada).status == 404
-    for who in ("lena", "bob", "olga", "stranger"):
-        assert world.api(who).get("/memory/files/AGENT.md", ada).status == 404
+    for caller in ("lena", "bob", "olga", "stranger"):
+        assert world.api(caller).get("/memory/files/AGENT.md", ada).status == 404
 
 
 def test_versions_are_listed_read_and_restored(world: World) -> None:
     _write(world, "Wörds one.")
     _write(world, "Words two.")
     operator = world.api("operator")
-    whose = {"path": "AGENT.md", "agent_id": world.agents["ada"].id}
-    items = operator.get("/memory/versions", whose).data["items"]
+    params = {"path": "AGENT.md", "agent_id": world.agents["ada"].id}
+    items = operator.get("/memory/versions", params).data["items"]
     assert [item["number"] for item in items] == [2, 1]
     assert items[0]["parent_sha256"] == items[1]["sha256"]
     old = items[1]["sha256"]
-    reply = operator.get(f"/memory/versions/{old}", whose)
+    reply = operator.get(f"/memory/versions/{old}", params)
     assert reply.body.decode() == "Wörds one."
     assert reply.headers["Content-Type"] == "text/plain; charset=utf-8"
-    done = operator.post(f"/memory/versions/{old}/restore", whose)
-    assert (done.data["number"], done.data["source"]) == (3, "restore")
+    outcome = operator.post(f"/memory/versions/{old}/restore", params)
+    assert (outcome.data["number"], outcome.data["source"]) == (3, "restore")
     path = {"path": "AGENT.md"}
     assert world.api("ada").post(f"/memory/versions/{old}/restore", path).status == 403
-    assert operator.get(f"/memory/versions/{'0' * 64}", whose).status == 404
+    assert operator.get(f"/memory/versions/{'0' * 64}", params).status == 404
     assert world.api("olga").get(f"/memory/versions/{old}", path).status == 404
 
 
@@ -104,5 +104,5 @@ def test_hybrid_search_merges_files_and_journal(world: World) -> None:
     )
     body = {"query": "flamingo", "crew_id": world.crews["billing"].id}
     assert world.api("ada").post("/memory/search/hybrid", body).status == 404
-    found = world.api("viewer").post("/memory/search/hybrid", body).data["hits"]
-    assert [hit["snippet"] for hit in found] == ["The flamingo of billing"]
+    response = world.api("viewer").post("/memory/search/hybrid", body).data["hits"]
+    assert [hit["snippet"] for hit in response] == ["The flamingo of billing"]

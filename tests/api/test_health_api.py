@@ -14,8 +14,8 @@ METRICS = {"freshness", "coverage", "coherence", "efficiency", "reachability"}
 
 
 def test_before_the_first_there_is_no_snapshot(world: World) -> None:
-    for who in ("viewer", "ada"):
-        reply = world.api(who).get("/memory/health")
+    for person in ("viewer", "ada"):
+        reply = world.api(person).get("/memory/health")
         assert (reply.status, reply.code) == (404, "no_snapshot")
     assert world.api("viewer").get("/memory/health/history").data == {"snapshots": []}
 
@@ -24,25 +24,25 @@ def test_a_fresh_snapshot_is_told_and_kept(world: World) -> None:
     for n in range(6):
         world.indexed(f"Refund {n}")
     world.entry("waits")
-    made = world.api("operator").post("/memory/health/recompute")
-    assert made.status == 200
-    assert set(made.data) == KEYS
-    assert set(made.data["metrics"]) == METRICS
-    assert made.data["crew_id"] is None
-    assert made.data["metrics"]["coverage"] == 85.7
-    (cause,) = [one for one in made.data["causes"] if one["metric"] == "coverage"]
+    reply = world.api("operator").post("/memory/health/recompute")
+    assert reply.status == 200
+    assert set(reply.data) == KEYS
+    assert set(reply.data["metrics"]) == METRICS
+    assert reply.data["crew_id"] is None
+    assert reply.data["metrics"]["coverage"] == 85.7
+    (cause,) = [item for item in reply.data["causes"] if item["metric"] == "coverage"]
     assert cause["action"] == {
         "kind": "index", "label": "Index now", "method": "POST",
         "url": "/api/v1/episodic/index",
     }  # fmt: skip
-    kept = world.api("viewer").get("/memory/health").data
-    assert kept["computed_at"] == made.data["computed_at"]
+    stored = world.api("viewer").get("/memory/health").data
+    assert stored["computed_at"] == reply.data["computed_at"]
 
 
 def test_no_data_is_null_and_its_own_band(world: World) -> None:
-    told = world.api("operator").post("/memory/health/recompute").data
-    assert (told["score"], told["band"]) == (None, "no data")
-    assert told["metrics"] == dict.fromkeys(METRICS)
+    data = world.api("operator").post("/memory/health/recompute").data
+    assert (data["score"], data["band"]) == (None, "no data")
+    assert data["metrics"] == dict.fromkeys(METRICS)
 
 
 def test_an_agent_sees_its_crew_only(world: World) -> None:
@@ -57,16 +57,16 @@ def test_an_agent_sees_its_crew_only(world: World) -> None:
 
 @pytest.mark.parametrize("path", ["/memory/health", "/memory/health/history"])
 def test_crews_of_others_are_not_there(world: World, path: str) -> None:
-    theirs = world.crews["other/support"].id
-    assert world.api("viewer").get(path, {"crew_id": theirs}).status == 404
-    body = {"crew_id": theirs}
+    foreign = world.crews["other/support"].id
+    assert world.api("viewer").get(path, {"crew_id": foreign}).status == 404
+    body = {"crew_id": foreign}
     assert world.api("operator").post("/memory/health/recompute", body).status == 404
 
 
 def test_a_crew_is_measured_alone(world: World) -> None:
     body = {"crew_id": world.crews["support"].id}
-    told = world.api("operator").post("/memory/health/recompute", body).data
-    assert told["crew_id"] == body["crew_id"]
+    data = world.api("operator").post("/memory/health/recompute", body).data
+    assert data["crew_id"] == body["crew_id"]
     assert world.api("viewer").get("/memory/health").status == 404
 
 
@@ -77,7 +77,7 @@ def test_days_have_limits(world: World, days: str) -> None:
 
 
 def test_history_tells_what_latest_tells(world: World) -> None:
-    made = world.api("operator").post("/memory/health/recompute").data
-    del made["causes"]
-    told = world.api("viewer").get("/memory/health/history", {"days": 7}).data
-    assert told == {"snapshots": [made]}
+    reply = world.api("operator").post("/memory/health/recompute").data
+    del reply["causes"]
+    data = world.api("viewer").get("/memory/health/history", {"days": 7}).data
+    assert data == {"snapshots": [reply]}

@@ -18,22 +18,22 @@ from memory.accounts import api_keys
 PATHS = ("/livez", "/readyz", "/metrics")
 
 
-def here() -> Client:
+def local_client() -> Client:
     """Return somebody on this machine, who types its name."""
     return Client(SERVER_NAME="localhost")
 
 
 def key_of(role: str) -> str:
-    wanted = issue_key.Wanted(
+    key_request = issue_key.KeyRequest(
         workspace="probe-shop", email=f"{role}@probe.example", role=role, create=True
     )
-    return issue_key.issue(wanted).token
+    return issue_key.issue(key_request).token
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_nobody_needs_to_sign_in(db: None, path: str) -> None:
-    assert here().get(path).status_code == 200
-    assert here().post(path).status_code == 405
+    assert local_client().get(path).status_code == 200
+    assert local_client().post(path).status_code == 405
 
 
 def test_livez_asks_nobody() -> None:
@@ -137,8 +137,8 @@ def test_without_redis_it_is_degraded_and_ready(
 
 
 def test_metrics_count_without_naming_a_tenant(db: None) -> None:
-    bootstrap.found("secret-tenant", "boss@secret.example")
-    body = here().get("/metrics").content.decode()
+    bootstrap.bootstrap("secret-tenant", "boss@secret.example")
+    body = local_client().get("/metrics").content.decode()
     for name in (
         "crewship_journal_entries_total",
         "crewship_index_pending",
@@ -152,11 +152,11 @@ def test_metrics_count_without_naming_a_tenant(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("caller", "status"),
     [("operator", 200), ("admin", 200), ("viewer", 403), ("compliance", 403)],
 )
-def test_from_elsewhere_metrics_need_a_key(db: None, who: str, status: int) -> None:
-    token = f"Bearer {key_of(who)}"
+def test_from_elsewhere_metrics_need_a_key(db: None, caller: str, status: int) -> None:
+    token = f"Bearer {key_of(caller)}"
     answer = Client(REMOTE_ADDR="192.0.2.7").get(
         "/metrics", headers={"Authorization": token}
     )
@@ -172,5 +172,5 @@ def test_from_elsewhere_a_revoked_or_missing_key_is_not_enough(db: None) -> None
 
 def test_a_proxy_on_this_machine_does_not_make_the_world_local(db: None) -> None:
     for header in ("X-Forwarded-For", "Forwarded"):
-        answer = here().get("/metrics", headers={header: "198.51.100.1"})
+        answer = local_client().get("/metrics", headers={header: "198.51.100.1"})
         assert answer.status_code == 401

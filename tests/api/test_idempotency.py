@@ -13,13 +13,13 @@ from tests.world import Reply, World
 GOOD = {"entry_type": "peer.escalation", "summary": "only once"}
 
 
-def send(world: World, key: str = "k1", who: str = "ada", **fields: object) -> Reply:
+def send(world: World, key: str = "k1", caller: str = "ada", **fields: object) -> Reply:
     """Append under a key."""
     headers = {"Idempotency-Key": key}
-    return world.api(who).post("/journal", {**GOOD, **fields}, headers=headers)
+    return world.api(caller).post("/journal", {**GOOD, **fields}, headers=headers)
 
 
-def written() -> int:
+def entry_count() -> int:
     """Count what was written."""
     return JournalEntry.objects.filter(summary="only once").count()
 
@@ -28,25 +28,30 @@ def test_a_repeat_is_answered_byte_by_byte(world: World) -> None:
     first, second = send(world), send(world)
     assert (first.status, second.status) == (201, 201)
     assert first.body == second.body
-    assert written() == 1
+    assert entry_count() == 1
 
 
 def test_the_order_of_fields_does_not_make_another_body(world: World) -> None:
     first = send(world, payload={"a": 1, "b": 2})
-    turned = dict(reversed(list({**GOOD, "payload": {"b": 2, "a": 1}}.items())))
+    reordered = dict(reversed(list({**GOOD, "payload": {"b": 2, "a": 1}}.items())))
     headers = {"Idempotency-Key": "k1"}
-    assert world.api("ada").post("/journal", turned, headers=headers).body == first.body
+    assert (
+        world.api("ada").post("/journal", reordered, headers=headers).body == first.body
+    )
 
 
 def test_another_body_is_a_conflict(world: World) -> None:
     send(world)
     reply = send(world, severity="error")
     assert (reply.status, reply.code) == (409, "idempotency_mismatch")
-    assert written() == 1
+    assert entry_count() == 1
 
 
 def test_a_key_is_one_agents(world: World) -> None:
-    ids = {send(world, who=who).data["id"] for who in ("ada", "lena", "bob", "olga")}
+    ids = {
+        send(world, caller=caller).data["id"]
+        for caller in ("ada", "lena", "bob", "olga")
+    }
     assert len(ids) == 4
 
 
@@ -58,7 +63,7 @@ def test_a_refused_request_does_not_use_up_its_key(world: World) -> None:
 def test_without_a_key_a_repeat_is_another_entry(world: World) -> None:
     for _ in range(2):
         assert world.api("ada").post("/journal", GOOD).status == 201
-    assert written() == 2
+    assert entry_count() == 2
 
 
 def test_a_batch_repeats_too(world: World) -> None:
@@ -68,7 +73,7 @@ def test_a_batch_repeats_too(world: World) -> None:
         world.api("ada").post("/journal/batch", body, headers=headers) for _ in "ab"
     ]
     assert replies[0].body == replies[1].body
-    assert written() == 2
+    assert entry_count() == 2
     other = {"entries": [GOOD]}
     reply = world.api("ada").post("/journal/batch", other, headers=headers)
     assert reply.status == 409
@@ -90,15 +95,15 @@ def test_a_moment_given_twice_is_the_same_moment(world: World) -> None:
 def test_repeats_at_once_write_once(shared_world: World) -> None:
     replies: list[Reply] = []
 
-    def one() -> None:
+    def repeat() -> None:
         replies.append(send(shared_world))
         connections.close_all()
 
-    threads = [threading.Thread(target=one) for _ in range(5)]
+    threads = [threading.Thread(target=repeat) for _ in range(5)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert [reply.status for reply in replies] == [201] * 5
     assert len({reply.body for reply in replies}) == 1
-    assert written() == 1
+    assert entry_count() == 1

@@ -12,12 +12,12 @@ from memory.rules.entries import Priority
 from tests import factories
 from tests.world import ApiClient, Reply, World
 
-MISSING = "j_0000000000000000"
+UNKNOWN_ID = "j_0000000000000000"
 CANARY = "zeppelin-canary-4711"
 
 
 @pytest.fixture
-def theirs(world: World) -> JournalEntry:
+def foreign_entry(world: World) -> JournalEntry:
     """An entry of the other workspace, full of words nobody here may read."""
     row = world.indexed(
         CANARY, by="olga", subjects=("Olga Canary",), mission_id="m-canary"
@@ -40,7 +40,7 @@ def not_there(reply: Reply) -> None:
 
 def probes(api: ApiClient, entry_id: str, crew_id: str, agent_id: str) -> list[Reply]:
     """Name somebody's things in every place that takes an id."""
-    asked = {"query": "x"}
+    request_body = {"query": "x"}
     return [
         api.get(f"/journal/{entry_id}"),
         api.post(f"/journal/{entry_id}/priority", {"priority": "pin"}),
@@ -48,25 +48,27 @@ def probes(api: ApiClient, entry_id: str, crew_id: str, agent_id: str) -> list[R
         api.get("/journal", {"agent_id": agent_id}),
         api.get("/journal/count", {"crew_id": crew_id}),
         api.get("/journal/count", {"agent_id": agent_id}),
-        api.post("/episodic/recall", {**asked, "crew_id": crew_id}),
-        api.post("/episodic/recall", {**asked, "agent_id": agent_id}),
-        api.post("/episodic/recall", {**asked, "agent_id": agent_id, "scope": "own"}),
-        api.post("/episodic/why", {**asked, "entry_id": entry_id}),
+        api.post("/episodic/recall", {**request_body, "crew_id": crew_id}),
+        api.post("/episodic/recall", {**request_body, "agent_id": agent_id}),
+        api.post(
+            "/episodic/recall", {**request_body, "agent_id": agent_id, "scope": "own"}
+        ),
+        api.post("/episodic/why", {**request_body, "entry_id": entry_id}),
         api.post("/episodic/index", {"entry_ids": [entry_id]}),
     ]
 
 
 def test_foreign_and_missing_ids_get_the_same_answer(
-    world: World, theirs: JournalEntry
+    world: World, foreign_entry: JournalEntry
 ) -> None:
     crew, agent = world.crews["other/support"].id, world.agents["olga"].id
     for api in (world.api("owner"), world.api("operator"), world.session("operator")):
-        foreign = probes(api, theirs.id, crew, agent)
-        missing = probes(api, MISSING, "crew_0", "agent_0")
-        for one, other in zip(foreign, missing, strict=True):
-            not_there(one)
+        foreign = probes(api, foreign_entry.id, crew, agent)
+        not_found = probes(api, UNKNOWN_ID, "crew_0", "agent_0")
+        for reply, other in zip(foreign, not_found, strict=True):
+            not_there(reply)
             not_there(other)
-            assert one.body == other.body
+            assert reply.body == other.body
 
 
 def test_an_agent_gets_the_same_for_another_crew(world: World) -> None:
@@ -79,43 +81,45 @@ def test_an_agent_gets_the_same_for_another_crew(world: World) -> None:
 
 
 def test_a_batch_of_ids_with_one_foreign_does_nothing(
-    world: World, theirs: JournalEntry
+    world: World, foreign_entry: JournalEntry
 ) -> None:
-    mine = world.entry()
+    own_entry = world.entry()
     reply = world.api("operator").post(
-        "/episodic/index", {"entry_ids": [mine.id, theirs.id]}
+        "/episodic/index", {"entry_ids": [own_entry.id, foreign_entry.id]}
     )
     not_there(reply)
-    detail = world.api("operator").get(f"/journal/{mine.id}").data
+    detail = world.api("operator").get(f"/journal/{own_entry.id}").data
     assert detail["embedding"]["state"] == "pending"
 
 
-def test_a_cursor_of_another_workspace(world: World, theirs: JournalEntry) -> None:
+def test_a_cursor_of_another_workspace(
+    world: World, foreign_entry: JournalEntry
+) -> None:
     cursor = world.api("stranger").get("/journal", {"limit": 1}).data["next_cursor"]
     assert cursor
     not_there(world.api("operator").get("/journal", {"limit": 1, "cursor": cursor}))
 
 
-@pytest.mark.parametrize("who", ["ada", "operator"])
+@pytest.mark.parametrize("caller", ["ada", "operator"])
 def test_the_workspace_header_names_the_keys_own_or_nothing(
-    world: World, who: str
+    world: World, caller: str
 ) -> None:
-    api = world.api(who)
+    api = world.api(caller)
     assert api.get("/me", headers={"X-Workspace-ID": world.acme.id}).status == 200
-    for named in (world.other.id, "ws_0", world.acme.slug):
-        not_there(api.get("/me", headers={"X-Workspace-ID": named}))
-        not_there(api.get("/journal", headers={"X-Workspace-ID": named}))
+    for workspace_id in (world.other.id, "ws_0", world.acme.slug):
+        not_there(api.get("/me", headers={"X-Workspace-ID": workspace_id}))
+        not_there(api.get("/journal", headers={"X-Workspace-ID": workspace_id}))
     browser = world.session("viewer")
     not_there(browser.get("/journal", headers={"X-Workspace-ID": world.other.id}))
 
 
 def test_no_answer_holds_a_word_of_another_workspace(
-    world: World, theirs: JournalEntry
+    world: World, foreign_entry: JournalEntry
 ) -> None:
-    mine = world.indexed("a refund of mine")
+    own_entry = world.indexed("a refund of mine")
     replies: list[Reply] = []
-    for who in ("owner", "operator", "viewer", "ada", "lena"):
-        api = world.api(who)
+    for caller in ("owner", "operator", "viewer", "ada", "lena"):
+        api = world.api(caller)
         replies += [
             api.get("/journal", {"limit": 500}),
             api.get("/journal", {"q": "zeppelin"}),
@@ -123,13 +127,13 @@ def test_no_answer_holds_a_word_of_another_workspace(
             api.get("/journal", {"mission_id": "m-canary"}),
             api.get("/journal", {"priority": "pin"}),
             api.get("/journal/count", {"q": "zeppelin"}),
-            api.get(f"/journal/{mine.id}"),
+            api.get(f"/journal/{own_entry.id}"),
             api.get("/journal/verify"),
             api.get("/episodic/index"),
             api.get("/crews"),
             api.get("/agents"),
             api.get("/me"),
-            api.post("/episodic/why", {"query": "zeppelin", "entry_id": mine.id}),
+            api.post("/episodic/why", {"query": "zeppelin", "entry_id": own_entry.id}),
         ]
         replies += [
             api.post(
@@ -145,7 +149,7 @@ def test_no_answer_holds_a_word_of_another_workspace(
         ]
     secrets = [
         world.other.id,
-        theirs.id,
+        foreign_entry.id,
         world.agents["olga"].id,
         world.crews["other/support"].id,
     ]
@@ -153,21 +157,25 @@ def test_no_answer_holds_a_word_of_another_workspace(
         text = reply.body.decode()
         assert "canary-4711" not in text
         assert not [secret for secret in secrets if secret in text]
-    counted = world.api("viewer").get("/journal/count", {"q": "zeppelin"}).data
-    assert counted == {"total": 0}
+    count = world.api("viewer").get("/journal/count", {"q": "zeppelin"}).data
+    assert count == {"total": 0}
 
 
 def test_scores_do_not_depend_on_the_neighbours_words(world: World) -> None:
     factories.append_many(world.actor("ada"), ["refund receipt", "refund parcel"])
-    asked: dict[str, Any] = {"query": "refund receipt", "mode": "sparse", "mark": False}
-    before = world.api("ada").post("/episodic/recall", asked).data["hits"]
+    request_body: dict[str, Any] = {
+        "query": "refund receipt",
+        "mode": "sparse",
+        "mark": False,
+    }
+    before = world.api("ada").post("/episodic/recall", request_body).data["hits"]
     factories.append_many(world.actor("olga"), ["receipt"] * 50)
-    after = world.api("ada").post("/episodic/recall", asked).data["hits"]
+    after = world.api("ada").post("/episodic/recall", request_body).data["hits"]
 
-    def shown(hits: list[dict[str, Any]]) -> list[Any]:
+    def scores(hits: list[dict[str, Any]]) -> list[Any]:
         return [(h["entry_id"], h["score"], h["rrf"], h["ranks"]) for h in hits]
 
-    assert shown(before) == shown(after)
+    assert scores(before) == scores(after)
 
 
 def test_a_person_of_two_workspaces_sees_the_one_they_chose(world: World) -> None:

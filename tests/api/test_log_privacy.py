@@ -64,17 +64,17 @@ def filled(pattern: str, value: str) -> str:
 
 def patterns(at: list[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
     for entry in at:
-        here = before + str(entry.pattern).removeprefix("^")
+        pattern_path = before + str(entry.pattern).removeprefix("^")
         if isinstance(entry, URLResolver):
-            yield from patterns(entry.url_patterns, here)
+            yield from patterns(entry.url_patterns, pattern_path)
         else:
-            yield here
+            yield pattern_path
 
 
 def addresses(value: str) -> list[str]:
     """Return an address for every route that takes something from its path."""
-    every = {p for p in patterns(get_resolver().url_patterns) if "<" in p}
-    return sorted(f"/{filled(pattern, value)}" for pattern in every)
+    all_patterns = {p for p in patterns(get_resolver().url_patterns) if "<" in p}
+    return sorted(f"/{filled(pattern, value)}" for pattern in all_patterns)
 
 
 def traces(lines: io.StringIO) -> list[str]:
@@ -109,8 +109,8 @@ def test_no_route_leaves_its_path_or_query_in_the_log(
     for client in clients(world):
         for path in paths:
             for method in ("GET", "DELETE", "POST"):
-                asked = f"{path}?q={value}&cursor={value}"
-                client.generic(method, asked, b"{}", "application/json")
+                url = f"{path}?q={value}&cursor={value}"
+                client.generic(method, url, b"{}", "application/json")
     assert "request_finished" in lines.getvalue()
     assert traces(lines) == []
 
@@ -156,7 +156,7 @@ def test_a_fault_names_its_type_and_its_lines_and_quotes_no_row(
     world: World, lines: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "authenticate", crash)
-    monkeypatch.setattr(review_queue, "waiting", crash)
+    monkeypatch.setattr(review_queue, "open_case_count", crash)
     key = {"Authorization": "Bearer cmk_any"}
     browser = clients(world)[0]
     api = Client(raise_request_exception=False).get(
@@ -174,9 +174,9 @@ def test_a_fault_names_its_type_and_its_lines_and_quotes_no_row(
 
 # ── Lines that other packages write ──────────────────────────────────────────
 def request() -> Any:
-    made = RequestFactory().get(f"/records/{NAME} Smith/", {"q": ADDRESS})
-    made.resolver_match = resolve("/api/v1/admin/users/x/data")
-    return made
+    http_request = RequestFactory().get(f"/records/{NAME} Smith/", {"q": ADDRESS})
+    http_request.resolver_match = resolve("/api/v1/admin/users/x/data")
+    return http_request
 
 
 def raised(error: Exception) -> Exception:
@@ -248,13 +248,15 @@ def by_ourselves() -> None:
     log = structlog.get_logger("memory.test")
     log.warning("not_written", why=f"peers/{NAME}.md", path=f"/records/{NAME}/")
     log.error("failed", exc_info=raised(KeyError(NAME)), error=raised(KeyError(NAME)))
-    missing = FileNotFoundError(2, "No such file", f"/data/files/peers/{NAME}.md")
-    log.error("failed", exc_info=raised(missing))
+    not_found_error = FileNotFoundError(
+        2, "No such file", f"/data/files/peers/{NAME}.md"
+    )
+    log.error("failed", exc_info=raised(not_found_error))
     log.error("failed", exc_info=raised(ExceptionGroup(NAME, [raised(KeyError(NAME))])))
 
 
 @pytest.mark.parametrize(
-    ("write", "kept"),
+    ("write", "expected"),
     [
         (by_django, "api/v1/admin/users/<subject>/data"),
         (by_runserver, "404"),
@@ -268,10 +270,10 @@ def by_ourselves() -> None:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_other_packages_lines_name_nobody(
-    lines: io.StringIO, write: Any, kept: str
+    lines: io.StringIO, write: Any, expected: str
 ) -> None:
     write()
-    assert kept in lines.getvalue()
+    assert expected in lines.getvalue()
     assert traces(lines) == []
 
 

@@ -101,10 +101,10 @@ def full() -> Iterator[None]:
 def test_a_failure_has_one_of_three_meanings(
     error: Exception, status: int, code: str
 ) -> None:
-    found = outages.meaning(error)
-    assert found is not None
-    assert (found.status, found.problem_code) == (status, code)
-    assert "hunter2" not in found.detail
+    error_class = outages.meaning(error)
+    assert error_class is not None
+    assert (error_class.status, error_class.problem_code) == (status, code)
+    assert "hunter2" not in error_class.detail
     assert outages.damage.is_noted is (code == "database_damaged")
 
 
@@ -133,8 +133,10 @@ def test_an_input_output_error_is_a_full_disk_where_no_room_is_left(
             self.free = free
 
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage())
-    found = outages.meaning(native(sqlite3.OperationalError, 778, "disk I/O error"))
-    assert found is not None and found.status == status
+    error_class = outages.meaning(
+        native(sqlite3.OperationalError, 778, "disk I/O error")
+    )
+    assert error_class is not None and error_class.status == status
 
 
 # ── Every way in, with a database that refuses everything ────────────────────
@@ -172,11 +174,11 @@ def test_no_way_in_answers_html(
 ) -> None:
     with failing(error):
         reply = ask(world, way)
-    told = json.loads(reply.content)
+    problem = json.loads(reply.content)
     assert reply.status_code == status
     assert "hunter2" not in reply.content.decode()
     if way in ("api", "session", "mcp"):
-        assert (reply["Content-Type"], told["code"]) == (PROBLEM, code)
+        assert (reply["Content-Type"], problem["code"]) == (PROBLEM, code)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +213,8 @@ def test_an_append_to_a_full_disk_is_a_507_and_reading_goes_on(world: World) -> 
 
 @pytest.mark.usefixtures("full")
 def test_a_tool_over_mcp_is_a_507_too(world: World) -> None:
-    asked = {"name": "journal.append", "arguments": GOOD}
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    request_body = {"name": "journal.append", "arguments": GOOD}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": request_body}
     key = {
         "Authorization": f"Bearer {world.tokens['ada']}",
         "MCP-Protocol-Version": "2025-11-25",
@@ -248,7 +250,7 @@ def test_a_bug_outside_of_a_view_is_a_problem_too(
     def bug(*_: Any) -> None:
         raise RuntimeError("hunter2")
 
-    monkeypatch.setattr("crewship_memory.mcp.keys.authenticate", bug)
+    monkeypatch.setattr("crewship_memory.mcp.api_keys.authenticate", bug)
     reply = ask(world, "mcp")
     assert (reply.status_code, reply["Content-Type"]) == (500, PROBLEM)
     assert "hunter2" not in reply.content.decode()
@@ -272,13 +274,15 @@ def test_a_newer_schema_is_read_and_never_written(newer: World) -> None:
     assert "gdpr.9999_from_later" in reply.data["detail"]
     assert JournalEntry.objects.count() == rows
     assert newer.api("ada").get("/journal").status == 200
-    told = newer.page("owner").post("/workspace/agents/crew/", {"slug": "later-crew"})
-    assert told.status_code == 503
+    page_reply = newer.page("owner").post(
+        "/workspace/agents/crew/", {"slug": "later-crew"}
+    )
+    assert page_reply.status_code == 503
 
 
 def test_no_job_runs_on_a_newer_schema(newer: World) -> None:
     by = newer.actor("operator")
-    for start in (jobs.nightly, jobs.tick, lambda: jobs.ask("word_index", by=by)):
+    for start in (jobs.nightly, jobs.tick, lambda: jobs.run_now("word_index", by=by)):
         with pytest.raises(schema_version.Newer):
             start()
     assert not JobRun.objects.exists()

@@ -8,7 +8,7 @@ from crewship_memory.api import api
 from memory.accounts import api_keys, workspaces
 from memory.models import AgentKey, Membership
 from memory.rules.permissions import Role
-from tests.api.operations import BY_ID, OPERATIONS, WHO, Operation
+from tests.api.operations import BY_ID, CALLERS, OPERATIONS, Operation
 from tests.conftest import Row
 from tests.world import PEOPLE, World
 
@@ -33,12 +33,12 @@ def test_the_table_names_every_operation_and_no_other() -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda op: op.id)
 def test_who_may_do_what(row: Row, operation: Operation) -> None:
-    for who in WHO:
-        with row(who=who) as world:
+    for caller in CALLERS:
+        with row(who=caller) as world:
             url = operation.url(world)
             body = operation.body(world) if operation.body else None
-            reply = world.api(who).send(operation.method, url, body)
-            assert reply.status == operation.expected(who), reply.body
+            reply = world.api(caller).send(operation.method, url, body)
+            assert reply.status == operation.expected(caller), reply.body
             if reply.status >= 400:
                 assert reply.code
             if reply.status == 401:
@@ -49,12 +49,12 @@ def test_who_may_do_what(row: Row, operation: Operation) -> None:
 def test_a_signed_in_person_may_what_their_key_may(
     row: Row, operation: Operation
 ) -> None:
-    for who in PEOPLE:
-        with row(who=who) as world:
+    for caller in PEOPLE:
+        with row(who=caller) as world:
             url = operation.url(world)
             body = operation.body(world) if operation.body else None
-            reply = world.session(who).send(operation.method, url, body)
-            assert reply.status == operation.expected(who), reply.body
+            reply = world.session(caller).send(operation.method, url, body)
+            assert reply.status == operation.expected(caller), reply.body
 
 
 @pytest.mark.parametrize("operation", NO_CSRF, ids=lambda op: op.id)
@@ -80,8 +80,10 @@ def test_a_session_without_the_csrf_token_changes_nothing(
     ],
 )
 def test_three_ways_to_show_a_key(world: World, header: dict[str, str]) -> None:
-    shown = {name: text.format(world.tokens["ada"]) for name, text in header.items()}
-    reply = world.api("nobody").get("/me", headers=shown)
+    request_headers = {
+        name: text.format(world.tokens["ada"]) for name, text in header.items()
+    }
+    reply = world.api("nobody").get("/me", headers=request_headers)
     assert (reply.status, reply.data["id"]) == (200, world.agents["ada"].id)
 
 
@@ -96,8 +98,10 @@ def test_three_ways_to_show_a_key(world: World, header: dict[str, str]) -> None:
     ],
 )
 def test_ways_that_are_none(world: World, header: dict[str, str]) -> None:
-    shown = {name: text.format(world.tokens["ada"]) for name, text in header.items()}
-    assert world.api("nobody").get("/me", headers=shown).status == 401
+    request_headers = {
+        name: text.format(world.tokens["ada"]) for name, text in header.items()
+    }
+    assert world.api("nobody").get("/me", headers=request_headers).status == 401
 
 
 def test_a_bad_key_is_not_rescued_by_a_session(world: World) -> None:

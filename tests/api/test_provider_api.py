@@ -23,30 +23,30 @@ def _no_files() -> Iterator[None]:
         shutil.rmtree(Path(settings.DATA_DIR) / name, ignore_errors=True)
 
 
-def _retain(world: World, **more: str) -> dict[str, str]:
+def _retain(world: World, **extra: str) -> dict[str, str]:
     body = {"workspace_id": world.acme.id, "tier": "AGENT", "mode": "replace"}
-    return {**body, "content": "The heron is tall.", **more}
+    return {**body, "content": "The heron is tall.", **extra}
 
 
 def test_an_agent_keeps_finds_and_forgets(world: World) -> None:
     ada = world.api("ada")
-    kept = ada.post("/provider/retain", _retain(world))
-    assert (kept.status, kept.data["id"]) == (200, "AGENT.md")
-    found = ada.post(
+    saved = ada.post("/provider/retain", _retain(world))
+    assert (saved.status, saved.data["id"]) == (200, "AGENT.md")
+    response = ada.post(
         "/provider/recall", {"workspace_id": world.acme.id, "query": "heron"}
     )
-    assert found.data["hits"][0]["source"] == "AGENT.md"
-    assert "quarantined" not in found.data
-    gone = {"workspace_id": world.acme.id, "id": "AGENT.md"}
-    assert ada.post("/provider/forget", gone).data == {"removed": 1}
-    assert ada.post("/provider/forget", gone).data == {"removed": 0}
+    assert response.data["hits"][0]["source"] == "AGENT.md"
+    assert "quarantined" not in response.data
+    deleted = {"workspace_id": world.acme.id, "id": "AGENT.md"}
+    assert ada.post("/provider/forget", deleted).data == {"removed": 1}
+    assert ada.post("/provider/forget", deleted).data == {"removed": 0}
     assert ada.get("/provider/health").data["ok"] is True
 
 
-@pytest.mark.parametrize("who", ["lena", "bob", "olga"])
-def test_nobody_acts_as_another_agent(world: World, who: str) -> None:
+@pytest.mark.parametrize("caller", ["lena", "bob", "olga"])
+def test_nobody_acts_as_another_agent(world: World, caller: str) -> None:
     body = _retain(world, agent_id=world.agents["ada"].id)
-    assert world.api(who).post("/provider/retain", body).status == 404
+    assert world.api(caller).post("/provider/retain", body).status == 404
 
 
 def test_another_workspace_is_not_found(world: World) -> None:
@@ -76,8 +76,8 @@ def test_an_operator_names_the_agent(world: World) -> None:
     ],
 )
 def test_forget_refuses(world: World, body: dict[str, str], code: str) -> None:
-    asked = {"workspace_id": world.acme.id, **body}
-    assert world.api("ada").post("/provider/forget", asked).code == code
+    request_body = {"workspace_id": world.acme.id, **body}
+    assert world.api("ada").post("/provider/forget", request_body).code == code
 
 
 def test_the_workspace_chooses_the_provider(world: World) -> None:
@@ -85,8 +85,11 @@ def test_the_workspace_chooses_the_provider(world: World) -> None:
     ada = world.api("ada")
     body = _retain(world, content="Mail nora@example.org about it.")
     assert ada.post("/provider/retain", body).status == 200
-    asked = {"workspace_id": world.acme.id, "data_subject_id": "NORA@example.org"}
-    assert ada.post("/provider/forget", asked).data == {"removed": 1}
+    request_body = {
+        "workspace_id": world.acme.id,
+        "data_subject_id": "NORA@example.org",
+    }
+    assert ada.post("/provider/forget", request_body).data == {"removed": 1}
 
 
 def test_a_full_file_hands_back_its_body(world: World) -> None:
@@ -104,18 +107,18 @@ def test_unknown_fields_are_refused(world: World) -> None:
 
 def test_compliance_forgets_a_person_wherever_records_name_them(world: World) -> None:
     selection.choose(world.acme, "native", by=world.actor("owner"))
-    for who in ("ada", "bob"):
+    for caller in ("ada", "bob"):
         record = {"content": "Mia likes tea.", "subjects": ["mia@acme.example"]}
-        assert world.api(who).post("/records", record).status == 201
+        assert world.api(caller).post("/records", record).status == 201
     body = {"workspace_id": world.acme.id, "data_subject_id": "mia@acme.example"}
-    named = {**body, "agent_id": world.agents["ada"].id}
-    for who, status in (("operator", 403), ("viewer", 403), ("stranger", 404)):
-        assert world.api(who).post("/provider/forget", body).status == status, who
+    parameters = {**body, "agent_id": world.agents["ada"].id}
+    for caller, status in (("operator", 403), ("viewer", 403), ("stranger", 404)):
+        assert world.api(caller).post("/provider/forget", body).status == status, caller
     by_id = {"workspace_id": world.acme.id, "id": "AGENT.md"}
     assert world.api("compliance").post("/provider/forget", by_id).status == 403
     assert world.api("lena").post("/provider/forget", body).data == {"removed": 0}
     compliance = world.api("compliance")
-    assert compliance.post("/provider/forget", named).data == {"removed": 1}
+    assert compliance.post("/provider/forget", parameters).data == {"removed": 1}
     assert compliance.post("/provider/forget", body).data == {"removed": 1}
     assert compliance.post("/provider/forget", body).data == {"removed": 0}
 
@@ -127,6 +130,6 @@ def test_a_daily_note_needs_its_day(world: World) -> None:
     ):
         reply = world.api("ada").post(path, body)
         assert "daily needs a key" in reply.body.decode(), path
-    kept = _retain(world, tier="daily", key="2026-05-21")
-    reply = world.api("ada").post("/provider/retain", kept)
+    saved = _retain(world, tier="daily", key="2026-05-21")
+    reply = world.api("ada").post("/provider/retain", saved)
     assert reply.data["id"] == "daily/2026-05-21.md"

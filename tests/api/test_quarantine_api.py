@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from memory.models import HeldFile, JournalEntry
 from tests.memory.files import kit
-from tests.memory.files.test_quarantine import held
+from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
 BASE = "/quarantine"
@@ -22,13 +22,13 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
     return tmp_path
 
 
-def decision(**told: object) -> dict[str, object]:
+def decision(**fields: object) -> dict[str, object]:
     """Return the body of a decision."""
-    return {"decision": "release", "version": 1, "reason": "Looked at"} | told
+    return {"decision": "release", "version": 1, "reason": "Looked at"} | fields
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("caller", "status"),
     [
         ("owner", 200),
         ("operator", 200),
@@ -38,8 +38,10 @@ def decision(**told: object) -> dict[str, object]:
         ("nobody", 401),
     ],
 )
-def test_only_operators_and_admins_look_in(world: World, who: str, status: int) -> None:
-    case, api = held(world), world.api(who)
+def test_only_operators_and_admins_look_in(
+    world: World, caller: str, status: int
+) -> None:
+    case, api = hold_text(world), world.api(caller)
     assert api.get(BASE).status == status
     assert api.get(f"{BASE}/{case.id}").status == status
     assert api.post(f"{BASE}/{case.id}/claim").status == status
@@ -50,7 +52,7 @@ def test_only_operators_and_admins_look_in(world: World, who: str, status: int) 
 
 
 def test_another_workspace_gets_404_everywhere(world: World) -> None:
-    case, api = held(world), world.api("stranger")
+    case, api = hold_text(world), world.api("stranger")
     assert api.get(f"{BASE}/{case.id}").status == 404
     assert api.post(f"{BASE}/{case.id}/decision", decision()).status == 404
     assert api.post(f"{BASE}/{case.id}/undo").status == 404
@@ -59,7 +61,7 @@ def test_another_workspace_gets_404_everywhere(world: World) -> None:
 
 
 def test_the_list_tells_everything_but_the_words(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.api("operator").get(BASE, {"state": "held", "limit": 1})
     assert reply.data["next_cursor"] is None
     item = reply.data["items"][0]
@@ -71,55 +73,55 @@ def test_the_list_tells_everything_but_the_words(world: World) -> None:
 
 def test_pages_end_and_unknown_filters_are_refused(world: World) -> None:
     for number in range(1, 4):
-        held(world, label=f"daily/2026-01-0{number}.md")
-    api, cursor, seen = world.api("operator"), None, []
+        hold_text(world, label=f"daily/2026-01-0{number}.md")
+    api, cursor, seen_ids = world.api("operator"), None, []
     while True:
         query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
         reply = api.get(BASE, query).data
-        seen += [item["id"] for item in reply["items"]]
+        seen_ids += [item["id"] for item in reply["items"]]
         cursor = reply["next_cursor"]
         if cursor is None:
             break
-    assert len(set(seen)) == 3
+    assert len(set(seen_ids)) == 3
     assert api.get(BASE, {"colour": "red"}).status == 422
     assert api.get(BASE, {"state": "lost"}).status == 422
     assert api.get(BASE, {"limit": 0}).status == 422
 
 
 def test_one_case_in_full(world: World) -> None:
-    case = held(world, f"Be\u200bfore. {kit.POISON}")
-    told = world.api("operator").get(f"{BASE}/{case.id}").data
-    assert told["version"] == 1
-    assert told["state"] == "held"
-    assert told["source"] == "tool"
-    assert told["tier"] == "AGENT"
-    assert told["agent_id"] == world.agents["ada"].id
-    assert told["body"].endswith(kit.POISON)
-    assert "\u200b" in told["body"]
-    assert "\u200b" not in told["normalized"]
-    assert told["score"] > 0
-    assert told["risk"] > 0
-    finding = told["findings"][0]
+    case = hold_text(world, f"Be\u200bfore. {kit.POISON}")
+    case_data = world.api("operator").get(f"{BASE}/{case.id}").data
+    assert case_data["version"] == 1
+    assert case_data["state"] == "held"
+    assert case_data["source"] == "tool"
+    assert case_data["tier"] == "AGENT"
+    assert case_data["agent_id"] == world.agents["ada"].id
+    assert case_data["body"].endswith(kit.POISON)
+    assert "\u200b" in case_data["body"]
+    assert "\u200b" not in case_data["normalized"]
+    assert case_data["score"] > 0
+    assert case_data["risk"] > 0
+    finding = case_data["findings"][0]
     assert {"rule", "family", "severity", "start", "end", "why"} <= set(finding)
     assert JournalEntry.objects.filter(entry_type="memory.held_viewed").count() == 1
 
 
 def test_a_decision_and_its_undo(world: World) -> None:
-    case, api = held(world), world.api("operator")
-    done = api.post(f"{BASE}/{case.id}/decision", decision())
-    assert (done.status, done.data["state"], done.data["version"]) == (
+    case, api = hold_text(world), world.api("operator")
+    outcome = api.post(f"{BASE}/{case.id}/decision", decision())
+    assert (outcome.status, outcome.data["state"], outcome.data["version"]) == (
         200,
         "released",
         2,
     )
-    assert done.data["decided_by"] == "operator@acme.example"
+    assert outcome.data["decided_by"] == "operator@acme.example"
     back = api.post(f"{BASE}/{case.id}/undo")
     assert (back.status, back.data["state"]) == (200, "held")
     assert api.post(f"{BASE}/{case.id}/undo").code == "not_decided"
 
 
 def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     first = decision(decision="discard")
     assert world.api("owner").post(f"{BASE}/{case.id}/decision", first).status == 200
     reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision())
@@ -130,7 +132,7 @@ def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "code"),
+    ("body", "code"),
     [
         ({"reason": "  "}, "reason_required"),
         ({"decision": "shrug"}, None),
@@ -139,10 +141,10 @@ def test_the_second_reviewer_hears_who_was_faster(world: World) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(
-    world: World, told: dict[str, object], code: str | None
+    world: World, body: dict[str, object], code: str | None
 ) -> None:
-    case = held(world)
-    reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision(**told))
+    case = hold_text(world)
+    reply = world.api("operator").post(f"{BASE}/{case.id}/decision", decision(**body))
     assert reply.status == 422
     assert code is None or reply.code == code
     assert HeldFile.objects.get().state == "held"
@@ -150,37 +152,41 @@ def test_what_makes_no_sense_is_refused(
 
 @pytest.mark.parametrize("shape", ["pairs", "objects"])
 def test_redactions_come_in_two_shapes(world: World, shape: str) -> None:
-    case = held(world, f"Before. {kit.POISON}. After.")
+    case = hold_text(world, f"Before. {kit.POISON}. After.")
     start, end = 20, 25
     span: object = [start, end] if shape == "pairs" else {"start": start, "end": end}
     body = decision(decision="redact", redactions=[span])
     reply = world.api("operator").post(f"{BASE}/{case.id}/decision", body)
     assert reply.data["state"] == "redacted"
-    assert kit.on_disk(world).read_text() == LEFT
+    assert kit.on_disk(world).read_text() == REDACTED
 
 
-LEFT = "Before. [redacted: exfiltration, override] After."
+REDACTED = "Before. [redacted: exfiltration, override] After."
 
 
 def test_a_preview_is_what_is_written_then(world: World) -> None:
     kit.write(world, "What was there.\n")
     text = f"Before. {kit.POISON}. After."
-    case, api = held(world, text), world.api("operator")
+    case, api = hold_text(world, text), world.api("operator")
     HeldFile.objects.filter(pk=case.pk).update(mode="append")
-    whole = api.get(f"{BASE}/{case.id}").data["redaction"]
-    asked = {"redactions": [[20, 25]]}
-    told = api.post(f"{BASE}/{case.id}/preview", asked).data
-    assert told["text"] == LEFT == whole["text"]
-    assert told["reads"] == f"What was there.\n{LEFT}"
-    assert (told["is_clean"], told["level"], told["findings"]) == (True, "clean", [])
-    [gone] = told["removed"]
-    assert text[gone["start"] : gone["end"]] == f"{kit.POISON}."
-    beside = [text[one["start"] : one["end"]] for one in told["beside"]]
-    assert beside == ["Before.", "After."]
+    full = api.get(f"{BASE}/{case.id}").data["redaction"]
+    request_body = {"redactions": [[20, 25]]}
+    preview = api.post(f"{BASE}/{case.id}/preview", request_body).data
+    assert preview["text"] == REDACTED == full["text"]
+    assert preview["reads"] == f"What was there.\n{REDACTED}"
+    assert (preview["is_clean"], preview["level"], preview["findings"]) == (
+        True,
+        "clean",
+        [],
+    )
+    [removed_part] = preview["removed"]
+    assert text[removed_part["start"] : removed_part["end"]] == f"{kit.POISON}."
+    neighbours = [text[part["start"] : part["end"]] for part in preview["beside"]]
+    assert neighbours == ["Before.", "After."]
     assert HeldFile.objects.get().state == "held"
-    body = decision(decision="redact", seen=told["sha256"], **asked)
+    body = decision(decision="redact", seen=preview["sha256"], **request_body)
     assert api.post(f"{BASE}/{case.id}/decision", body).status == 200
-    assert kit.on_disk(world).read_bytes() == told["reads"].encode()
+    assert kit.on_disk(world).read_bytes() == preview["reads"].encode()
     back = api.post(f"{BASE}/{case.id}/undo")
     assert back.data["state"] == "held"
     assert kit.on_disk(world).read_text() == "What was there.\n"
@@ -188,17 +194,17 @@ def test_a_preview_is_what_is_written_then(world: World) -> None:
 
 def test_a_release_is_previewed_too(world: World) -> None:
     kit.write(world, "What was there.\n")
-    case, api = held(world), world.api("operator")
-    told = api.post(f"{BASE}/{case.id}/preview", {"decision": "release"}).data
-    assert (told["text"], told["reads"]) == (kit.POISON, kit.POISON)
-    assert told["is_clean"] is None
-    refused = api.post(f"{BASE}/{case.id}/preview", {"decision": "discard"})
-    assert refused.status == 422
+    case, api = hold_text(world), world.api("operator")
+    preview = api.post(f"{BASE}/{case.id}/preview", {"decision": "release"}).data
+    assert (preview["text"], preview["reads"]) == (kit.POISON, kit.POISON)
+    assert preview["is_clean"] is None
+    refusal = api.post(f"{BASE}/{case.id}/preview", {"decision": "discard"})
+    assert refusal.status == 422
     assert JournalEntry.objects.filter(entry_type="memory.held_viewed").count() == 1
 
 
 def test_another_rest_than_the_one_looked_at_is_not_released(world: World) -> None:
-    case, api = held(world, f"Before. {kit.POISON}. After."), world.api("operator")
+    case, api = hold_text(world, f"Before. {kit.POISON}. After."), world.api("operator")
     body = decision(decision="redact", seen="0" * 64)
     reply = api.post(f"{BASE}/{case.id}/decision", body)
     assert (reply.status, reply.code) == (409, "not_seen")
@@ -206,35 +212,40 @@ def test_another_rest_than_the_one_looked_at_is_not_released(world: World) -> No
 
 
 def test_a_rest_that_is_not_clean_is_refused_with_its_findings(world: World) -> None:
-    case, api = held(world, f"A fine line.\n{kit.POISON}.\n"), world.api("operator")
-    asked = {"redactions": [[0, 3]]}
-    told = api.post(f"{BASE}/{case.id}/preview", asked).data
-    assert (told["is_clean"], told["level"]) == (False, "held")
-    reply = api.post(f"{BASE}/{case.id}/decision", decision(decision="redact", **asked))
+    case, api = (
+        hold_text(world, f"A fine line.\n{kit.POISON}.\n"),
+        world.api("operator"),
+    )
+    request_body = {"redactions": [[0, 3]]}
+    result = api.post(f"{BASE}/{case.id}/preview", request_body).data
+    assert (result["is_clean"], result["level"]) == (False, "held")
+    reply = api.post(
+        f"{BASE}/{case.id}/decision", decision(decision="redact", **request_body)
+    )
     assert (reply.status, reply.code) == (422, "not_clean")
-    assert reply.data["findings"] == told["findings"] != []
+    assert reply.data["findings"] == result["findings"] != []
     assert b"evil.example" not in reply.body
     assert HeldFile.objects.get().state == "held"
     assert not kit.on_disk(world).exists()
 
 
 def test_many_are_redacted_by_the_same_rule(world: World) -> None:
-    first = held(world, f"Before. {kit.POISON}. After.")
-    second = held(world, f"A line.\n{kit.POISON}.\n", label="pins.md")
+    first = hold_text(world, f"Before. {kit.POISON}. After.")
+    second = hold_text(world, f"A line.\n{kit.POISON}.\n", label="pins.md")
     # As if one rule alone had seen it, and only in the first line.
-    seen = {**second.findings[0], "start": 0, "end": 6}
-    HeldFile.objects.filter(pk=second.pk).update(findings=[seen])
+    finding = {**second.findings[0], "start": 0, "end": 6}
+    HeldFile.objects.filter(pk=second.pk).update(findings=[finding])
     reply = world.api("operator").post(
         f"{BASE}/bulk",
         {"ids": [first.id, second.id], "decision": "redact", "reason": "An order"},
     )
-    told = [(one["state"], one["code"]) for one in reply.data["items"]]
-    assert told == [("redacted", None), (None, "not_clean")]
-    assert kit.on_disk(world).read_text() == LEFT
+    result = [(item["state"], item["code"]) for item in reply.data["items"]]
+    assert result == [("redacted", None), (None, "not_clean")]
+    assert kit.on_disk(world).read_text() == REDACTED
 
 
 def test_bulk_reports_per_item(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     api = world.api("operator")
     body = decision(decision="discard") | {"ids": [first.id, second.id, "q_none"]}
     del body["version"]
@@ -244,9 +255,9 @@ def test_bulk_reports_per_item(world: World) -> None:
 
 
 def test_a_claim_is_seen_and_a_second_one_refused(world: World) -> None:
-    case = held(world)
-    told = world.api("operator").post(f"{BASE}/{case.id}/claim").data
-    assert told["claimed_by"] == "operator@acme.example"
+    case = hold_text(world)
+    result = world.api("operator").post(f"{BASE}/{case.id}/claim").data
+    assert result["claimed_by"] == "operator@acme.example"
     assert world.api("owner").post(f"{BASE}/{case.id}/claim").status == 409
 
 
@@ -265,7 +276,7 @@ def test_a_rescan_answers_how_far_it_came(world: World) -> None:
 
 
 def test_a_read_only_key_does_not_decide(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.api("looker").post(f"{BASE}/{case.id}/decision", decision())
     assert reply.status == 403
     assert world.api("looker").get(f"{BASE}/{case.id}").status == 200
@@ -276,16 +287,16 @@ def test_a_held_record_is_redacted_by_the_same_rule(world: World) -> None:
     reply = world.api("ada").post("/records", {"content": text, "external_id": "x"})
     assert reply.code == "held"
     held_id, api = reply.data["held_id"], world.api("operator")
-    told = api.post(f"{BASE}/{held_id}/preview", {"redactions": [[20, 25]]}).data
-    assert told["reads"] == told["text"] == LEFT
-    body = decision(decision="redact", redactions=[[20, 25]], seen=told["sha256"])
+    result = api.post(f"{BASE}/{held_id}/preview", {"redactions": [[20, 25]]}).data
+    assert result["reads"] == result["text"] == REDACTED
+    body = decision(decision="redact", redactions=[[20, 25]], seen=result["sha256"])
     assert api.post(f"{BASE}/{held_id}/decision", body).data["state"] == "redacted"
-    assert [one["content"] for one in _records(world)] == [LEFT]
+    assert [item["content"] for item in _records(world)] == [REDACTED]
     assert api.post(f"{BASE}/{held_id}/undo").data["state"] == "held"
     assert _records(world) == []
     outside = decision(decision="redact", redactions=[[0, 1]], version=3)
-    refused = api.post(f"{BASE}/{held_id}/decision", outside)
-    assert (refused.status, refused.code) == (422, "not_clean")
+    refusal = api.post(f"{BASE}/{held_id}/decision", outside)
+    assert (refusal.status, refusal.code) == (422, "not_clean")
     assert _records(world) == []
 
 

@@ -24,7 +24,7 @@ def save(api: ApiClient, content: str = TEXT, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_record_comes_back_as_it_was_given(ada: ApiClient, world: World) -> None:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "type": "procedure",
         "confidence": 0.7,
         "metadata": {"a": [1, "ø", None, {"b": True}]},
@@ -33,34 +33,39 @@ def test_a_record_comes_back_as_it_was_given(ada: ApiClient, world: World) -> No
         "expires_at": "2099-01-01T00:00:00.000Z",
         "external_id": "limit",
     }
-    made = save(ada, **given, subjects=["jan@example.com"])
-    assert {name: made[name] for name in given} == given
-    assert (made["provenance"], made["status"], made["version"], made["action"]) == (
+    created = save(ada, **fields, subjects=["jan@example.com"])
+    assert {name: created[name] for name in fields} == fields
+    assert (
+        created["provenance"],
+        created["status"],
+        created["version"],
+        created["action"],
+    ) == (
         "agent_extracted",
         "current",
         1,
         "created",
     )
-    assert (made["agent_id"], made["crew_id"]) == (
+    assert (created["agent_id"], created["crew_id"]) == (
         world.agents["ada"].id,
         world.crews["support"].id,
     )
-    seen = ada.get(f"/records/{made['id']}").data
-    assert seen == {name: made[name] for name in seen}
-    entry = ada.get(f"/journal/{made['entry_id']}").data
+    read_back = ada.get(f"/records/{created['id']}").data
+    assert read_back == {name: created[name] for name in read_back}
+    entry = ada.get(f"/journal/{created['entry_id']}").data
     assert set(entry["subjects"]) == {"jan@example.com", "u1"}
 
 
 def test_a_person_curates(world: World) -> None:
     operator = world.api("operator")
     ada = world.agents["ada"]
-    made = save(operator, agent_id=ada.id)
-    assert (made["provenance"], made["agent_id"]) == ("operator_curated", ada.id)
-    assert world.api("ada").get(f"/records/{made['id']}").status == 200
-    changed = world.api("ada").send(
-        "patch", f"/records/{made['id']}", {"confidence": 0.5}
+    created = save(operator, agent_id=ada.id)
+    assert (created["provenance"], created["agent_id"]) == ("operator_curated", ada.id)
+    assert world.api("ada").get(f"/records/{created['id']}").status == 200
+    change = world.api("ada").send(
+        "patch", f"/records/{created['id']}", {"confidence": 0.5}
     )
-    assert changed.data["provenance"] == "agent_extracted"
+    assert change.data["provenance"] == "agent_extracted"
 
 
 def test_provenance_is_no_field(ada: ApiClient) -> None:
@@ -79,18 +84,18 @@ def test_an_external_id_is_an_upsert(ada: ApiClient) -> None:
 
 def test_near_duplicates_are_told(ada: ApiClient) -> None:
     first = save(ada)
-    again = save(ada)
-    assert again["id"] != first["id"]
-    [one] = again["alike"]
-    assert one == {"id": first["id"], "content": TEXT, "similarity": 1.0}
+    repeat = save(ada)
+    assert repeat["id"] != first["id"]
+    [duplicate] = repeat["alike"]
+    assert duplicate == {"id": first["id"], "content": TEXT, "similarity": 1.0}
 
 
 # ── Repeats ──────────────────────────────────────────────────────────────────
 def test_a_repeat_saves_once_and_remembers_no_words(ada: ApiClient) -> None:
     key = {"Idempotency-Key": "k1"}
-    one, two = (ada.post("/records", {"content": TEXT}, headers=key) for _ in "ab")
-    assert (one.status, two.status) == (201, 201)
-    assert one.data["id"] == two.data["id"]
+    first, two = (ada.post("/records", {"content": TEXT}, headers=key) for _ in "ab")
+    assert (first.status, two.status) == (201, 201)
+    assert first.data["id"] == two.data["id"]
     assert Record.objects.count() == 1
     assert TEXT not in str(IdempotencyRecord.objects.get().answer)
     other = ada.post("/records", {"content": "Else."}, headers=key)
@@ -99,10 +104,10 @@ def test_a_repeat_saves_once_and_remembers_no_words(ada: ApiClient) -> None:
 
 def test_a_repeat_after_forgetting_tells_no_words(ada: ApiClient) -> None:
     key = {"Idempotency-Key": "k1"}
-    made = ada.post("/records", {"content": TEXT}, headers=key).data
-    ada.send("delete", f"/records/{made['id']}")
-    again = ada.post("/records", {"content": TEXT}, headers=key)
-    assert (again.data["status"], again.data["content"]) == ("forgotten", "")
+    created = ada.post("/records", {"content": TEXT}, headers=key).data
+    ada.send("delete", f"/records/{created['id']}")
+    repeat = ada.post("/records", {"content": TEXT}, headers=key)
+    assert (repeat.data["status"], repeat.data["content"]) == ("forgotten", "")
     assert Record.objects.count() == 1
 
 
@@ -122,29 +127,29 @@ def test_lists_filter_and_end(ada: ApiClient) -> None:
     for user in ("u1", "u2", "u1"):
         save(ada, f"For {user}.", scope={"user": user}, type="fact")
     save(ada, "A rule.", type="rule")
-    seen: list[str] = []
+    seen_ids: list[str] = []
     query: dict[str, Any] = {"limit": 2, "type": "fact,other", "order": "oldest"}
     while True:
         page = ada.get("/records", query).data
-        seen += [row["content"] for row in page["items"]]
+        seen_ids += [row["content"] for row in page["items"]]
         if page["next_cursor"] is None:
             break
         query["cursor"] = page["next_cursor"]
-    assert seen == ["For u1.", "For u2.", "For u1."]
+    assert seen_ids == ["For u1.", "For u2.", "For u1."]
     narrow = ada.get("/records", {"user": "u1"}).data["items"]
     assert len(narrow) == 2
     exact = ada.get("/records", {"match": "exact"}).data["items"]
     assert [row["content"] for row in exact] == ["A rule."]
-    found = ada.get("/records", {"q": "RULE"}).data["items"]
-    assert len(found) == 1
+    response = ada.get("/records", {"q": "RULE"}).data["items"]
+    assert len(response) == 1
 
 
 def test_a_question_is_answered_best_first(ada: ApiClient) -> None:
-    made = save(ada, scope={"user": "u1"})
+    created = save(ada, scope={"user": "u1"})
     save(ada, "Parcels leave at noon.")
     body = {"query": "supervisor refunds", "scope": {"user": "u1"}, "min_score": 0.5}
     [hit] = ada.post("/records/search", body).data["hits"]
-    assert hit["record"]["id"] == made["id"]
+    assert hit["record"]["id"] == created["id"]
     assert 0 < hit["score"] <= 1
     assert 0.5 <= hit["relevance"] <= 1
     none = ada.post("/records/search", {**body, "scope": {"user": "u2"}}).data
@@ -175,11 +180,11 @@ def test_a_question_that_makes_no_sense(
 
 # ── Change, history, end ─────────────────────────────────────────────────────
 def test_a_change_is_a_version_and_a_stale_one_is_refused(ada: ApiClient) -> None:
-    made = save(ada, expires_at="2099-01-01T00:00:00Z")
-    path = f"/records/{made['id']}"
+    created = save(ada, expires_at="2099-01-01T00:00:00Z")
+    path = f"/records/{created['id']}"
     body = {"content": "Less.", "expires_at": None, "version": 1, "reason": "law"}
-    done = ada.send("patch", path, body)
-    assert (done.status, done.data["version"], done.data["expires_at"]) == (
+    outcome = ada.send("patch", path, body)
+    assert (outcome.status, outcome.data["version"], outcome.data["expires_at"]) == (
         200,
         2,
         None,
@@ -200,14 +205,14 @@ def test_a_change_is_a_version_and_a_stale_one_is_refused(ada: ApiClient) -> Non
 
 
 def test_then_is_asked_for_with_as_of(ada: ApiClient) -> None:
-    made = save(ada)
-    path = f"/records/{made['id']}"
+    created = save(ada)
+    path = f"/records/{created['id']}"
     ada.send("patch", path, {"content": "Supervisor refunds are gone."})
     versions = ada.get(f"{path}/history").data["versions"]
     if versions[0]["created_at"] == versions[1]["created_at"]:
         pytest.skip("both versions fell into one millisecond")
-    asked = {"query": "supervisor", "as_of": versions[0]["created_at"]}
-    [hit] = ada.post("/records/search", asked).data["hits"]
+    request_body = {"query": "supervisor", "as_of": versions[0]["created_at"]}
+    [hit] = ada.post("/records/search", request_body).data["hits"]
     assert (hit["record"]["content"], hit["record"]["version"]) == (TEXT, 1)
 
 
@@ -224,39 +229,41 @@ def test_one_takes_the_place_of_others(ada: ApiClient, world: World) -> None:
 
 
 def test_forgetting_takes_the_words(ada: ApiClient, world: World) -> None:
-    made = save(ada)
-    path = f"/records/{made['id']}"
-    done = ada.send("delete", path, {"reason": "asked for"})
-    assert done.data == {"id": made["id"], "status": "forgotten"}
+    created = save(ada)
+    path = f"/records/{created['id']}"
+    outcome = ada.send("delete", path, {"reason": "asked for"})
+    assert outcome.data == {"id": created["id"], "status": "forgotten"}
     assert ada.send("delete", path).status == 404
     assert ada.get(path).status == 404
-    assert JournalEntry.objects.get(pk=made["entry_id"]).summary == ""
-    left = world.api("viewer").get(path).data
-    assert (left["status"], left["content"]) == ("forgotten", "")
+    assert JournalEntry.objects.get(pk=created["entry_id"]).summary == ""
+    remaining = world.api("viewer").get(path).data
+    assert (remaining["status"], remaining["content"]) == ("forgotten", "")
 
 
-@pytest.mark.parametrize("who", ["lena", "bob", "olga", "stranger"])
-def test_what_is_not_yours_is_not_there(world: World, ada: ApiClient, who: str) -> None:
-    made = save(ada)
-    path, api = f"/records/{made['id']}", world.api(who)
-    missing = api.get("/records/rec_0000000000000000")
+@pytest.mark.parametrize("caller", ["lena", "bob", "olga", "stranger"])
+def test_what_is_not_yours_is_not_there(
+    world: World, ada: ApiClient, caller: str
+) -> None:
+    created = save(ada)
+    path, api = f"/records/{created['id']}", world.api(caller)
+    not_found = api.get("/records/rec_0000000000000000")
     for reply in (
         api.get(path),
         api.get(f"{path}/history"),
         api.send("patch", path, {"content": "x"}),
         api.send("delete", path),
-        api.post("/records/supersede", {"content": "x", "sources": [made["id"]]}),
+        api.post("/records/supersede", {"content": "x", "sources": [created["id"]]}),
     ):
-        assert (reply.status, reply.body) == (404, missing.body)
+        assert (reply.status, reply.body) == (404, not_found.body)
     assert api.get("/records").data["items"] == []
-    assert Record.objects.get(pk=made["id"]).version == 1
+    assert Record.objects.get(pk=created["id"]).version == 1
 
 
 def test_foreign_owners_are_not_there(world: World) -> None:
     olga, crew = world.agents["olga"].id, world.crews["other/support"].id
     operator = world.api("operator")
-    for named in ({"agent_id": olga}, {"crew_id": crew}):
-        assert operator.post("/records", {"content": "x", **named}).status == 404
-        assert operator.get("/records", named).status == 404
+    for parameters in ({"agent_id": olga}, {"crew_id": crew}):
+        assert operator.post("/records", {"content": "x", **parameters}).status == 404
+        assert operator.get("/records", parameters).status == 404
     bob = {"agent_id": world.agents["bob"].id}
     assert world.api("ada").post("/records", {"content": "x", **bob}).status == 404

@@ -12,7 +12,7 @@ from django.urls import get_resolver
 
 from crewship_memory import json_parser, throttle
 from crewship_memory.middleware import request_limits
-from memory.integrations import registry as wires
+from memory.integrations import registry as integrations
 from memory.integrations.gateway import users
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -41,17 +41,17 @@ def announce(path: str, size: int, **headers: str) -> Any:
 
 def routes() -> set[str]:
     """Return every route as the resolver names it."""
-    found, stack = set(), [("", get_resolver().url_patterns)]
+    paths, stack = set(), [("", get_resolver().url_patterns)]
     while stack:
         before, patterns = stack.pop()
         for pattern in patterns:
             name = before + str(pattern.pattern)
             inner = getattr(pattern, "url_patterns", None)
             if inner is None:
-                found.add(name)
+                paths.add(name)
             else:
                 stack.append((name, inner))
-    return found
+    return paths
 
 
 def test_every_row_of_the_table_is_a_route() -> None:
@@ -81,9 +81,15 @@ def test_a_body_that_is_too_large_is_not_read(
     assert str(limit) in reply.json()["detail"]
 
 
-@pytest.mark.parametrize("dialect", wires.spoken(), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "dialect", integrations.dialects(), ids=lambda dialect: dialect.prefix
+)
 def test_a_dialect_says_it_in_its_own_shape(db: None, dialect: Any) -> None:
-    route = next(one for one in dialect.routes if "POST" in one.methods)
+    route = next(
+        dialect_item
+        for dialect_item in dialect.routes
+        if "POST" in dialect_item.methods
+    )
     path = f"{dialect.prefix}/{route.path}"
     reply = announce(path, (route.body_bytes or dialect.body_bytes) + 1)
     shape = dialect.refuse(errors.TooLarge("x"))
@@ -172,9 +178,13 @@ def search(token: str, *, size: int, first: bool = True, **headers: str) -> Any:
     """Post a search of about a size, its key among the first or the last fields."""
     credentials = {"user_id": "mia", "user_key": token}
     padding = {"later": "x" * size}
-    asked = {"query": "q", "scope": ["all_user_memory"]}
+    request_body = {"query": "q", "scope": ["all_user_memory"]}
     parts: list[dict[str, Any]]
-    parts = [credentials, asked, padding] if first else [padding, asked, credentials]
+    parts = (
+        [credentials, request_body, padding]
+        if first
+        else [padding, request_body, credentials]
+    )
     fields = {name: value for part in parts for name, value in part.items()}
     return Client().post(
         "/gateway/memories/search",
@@ -203,8 +213,8 @@ def test_a_key_that_works_opens_the_rest_where_it_is_seen_in_time(
     late = search(issued.token, size=200_000, first=False)
     assert late.status_code == 413
     bearer = {"Authorization": f"Bearer {issued.token}"}
-    shown = search(issued.token, size=200_000, first=False, **bearer)
-    assert shown.status_code == 200
+    reply = search(issued.token, size=200_000, first=False, **bearer)
+    assert reply.status_code == 200
 
 
 def test_a_revoked_key_opens_nothing(issued: users.IssuedUser, world: World) -> None:

@@ -15,8 +15,8 @@ from tests.world import World
 PATH = "/workspace/settings"
 
 
-def _patch(world: World, body: Any, who: str = "owner") -> Any:
-    return world.api(who).send("patch", PATH, body)
+def _patch(world: World, body: Any, caller: str = "owner") -> Any:
+    return world.api(caller).send("patch", PATH, body)
 
 
 def test_every_setting_with_value_default_who_and_when(world: World) -> None:
@@ -84,9 +84,9 @@ def test_nothing_to_change_is_no_change(world: World) -> None:
 
 def test_another_workspace_has_its_own(world: World) -> None:
     _patch(world, {"fusion": "convex", "remote_provider_url": URL})
-    theirs = world.api("stranger").get(PATH).data["settings"]
-    assert theirs["fusion"]["value"] == "rrf"
-    assert URL not in str(theirs)
+    foreign = world.api("stranger").get(PATH).data["settings"]
+    assert foreign["fusion"]["value"] == "rrf"
+    assert URL not in str(foreign)
 
 
 def test_the_settings_of_cases_are_the_same_ones(world: World) -> None:

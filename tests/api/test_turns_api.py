@@ -34,7 +34,7 @@ from tests.world import ATTACK, World
 KEY = "uk_very-secret-0123456789"
 PROMPT = "Where did the parcel go?"
 ASK = {"conversation_id": "c1", "prompt": PROMPT}
-DONE = {**ASK, "answer": "The parcel went to Graz."}
+TURN = {**ASK, "answer": "The parcel went to Graz."}
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +43,16 @@ def _loopback(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
-def section(url: str, mode: str = "memory_gateway", **more: Any) -> dict[str, Any]:
+def section(url: str, mode: str = "memory_gateway", **extra: Any) -> dict[str, Any]:
     """Return a set-up as an admin sends it."""
-    told = {
+    settings = {
         "baseUrl": url,
         "userId": "mia",
         "userKey": KEY,
         "scope": ["current_chat", "resources"],
         "timeoutSeconds": 60,
     }
-    return {"mode": mode, "gateway": {**told, **more}}
+    return {"mode": mode, "gateway": {**settings, **extra}}
 
 
 def choose(world: World, body: dict[str, Any]) -> Any:
@@ -61,14 +61,14 @@ def choose(world: World, body: dict[str, Any]) -> Any:
     return reply.data
 
 
-def recall(world: World, who: str = "ada", **more: Any) -> Any:
-    reply = world.api(who).post("/turns/recall", {**ASK, **more})
+def recall(world: World, caller: str = "ada", **extra: Any) -> Any:
+    reply = world.api(caller).post("/turns/recall", {**ASK, **extra})
     assert reply.status == 200, reply.body
     return reply.data
 
 
-def persist(world: World, who: str = "ada", **more: Any) -> Any:
-    reply = world.api(who).post("/turns/persist", {**DONE, **more})
+def persist(world: World, caller: str = "ada", **extra: Any) -> Any:
+    reply = world.api(caller).post("/turns/persist", {**TURN, **extra})
     assert reply.status == 200, reply.body
     return reply.data
 
@@ -83,14 +83,14 @@ def events(world: World) -> list[tuple[str, dict[str, Any]]]:
 
 def write(world: World, text: str, **where: str) -> None:
     arguments = {"content": text, "mode": "replace", **where}
-    done = tools.call("memory.write", arguments, by=world.actor("ada"))
-    assert done.ok, done
+    outcome = tools.call("memory.write", arguments, by=world.actor("ada"))
+    assert outcome.ok, outcome
 
 
 # ── Curated ──────────────────────────────────────────────────────────────────
 def test_without_a_setup_memory_is_curated(world: World) -> None:
-    found = recall(world)
-    assert found == {
+    response = recall(world)
+    assert response == {
         "strategy": "curated",
         "system_rule": references.SYSTEM_RULE,
         "tools": {"memory": True, "session_search": True},
@@ -112,8 +112,8 @@ def test_the_two_files_are_frozen_for_a_conversation(world: World) -> None:
     assert recall(world, user="mia")["snapshot"] == first
     now = recall(world, conversation_id="c2", user="mia")["snapshot"]
     assert now == {**first, "memory": "Refunds end at $300."}
-    alone = recall(world, conversation_id="c3", user="Mia Müller!")["snapshot"]
-    assert alone == {"memory": "Refunds end at $300.", "user": ""}
+    single = recall(world, conversation_id="c3", user="Mia Müller!")["snapshot"]
+    assert single == {"memory": "Refunds end at $300.", "user": ""}
     assert recall(world, "lena", conversation_id="c1")["snapshot"] is None
 
 
@@ -123,9 +123,9 @@ def test_a_frozen_version_that_is_gone_is_gone(world: World) -> None:
     write(world, "Nothing about her.", tier="AGENT")
     MemoryVersion.objects.filter(number=1).delete()
     assert recall(world)["snapshot"]["memory"] == "Nothing about her."
-    kept = str(getattr(cache, "_cache", "{}"))
-    assert kept
-    assert "Graz" not in kept
+    cache_content = str(getattr(cache, "_cache", "{}"))
+    assert cache_content
+    assert "Graz" not in cache_content
 
 
 def test_a_held_text_is_in_no_snapshot(world: World) -> None:
@@ -138,15 +138,15 @@ HIT = {"id": "m1", "text": "The parcel went to Graz", "score": 0.9, "raw": {"x":
 
 
 def test_a_turn_over_a_gateway(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": [HIT]})})
-    with upstream.standing(good) as server:
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": [HIT]})})
+    with upstream.running(good) as server:
         choose(world, section(server.url, topK=3))
-        found = recall(world)
-        assert found["strategy"] == "memory_gateway"
-        assert found["tools"] == {"memory": False, "session_search": True}
-        assert found["snapshot"] is None
-        assert "The parcel went to Graz" in found["reference"]["content"]
-        assert KEY not in json.dumps(found)
+        response = recall(world)
+        assert response["strategy"] == "memory_gateway"
+        assert response["tools"] == {"memory": False, "session_search": True}
+        assert response["snapshot"] is None
+        assert "The parcel went to Graz" in response["reference"]["content"]
+        assert KEY not in json.dumps(response)
         assert persist(world, asked_at="2026-03-01T12:00:00Z") == {
             "strategy": "memory_gateway"
         }
@@ -164,7 +164,7 @@ def test_a_turn_over_a_gateway(world: World) -> None:
     }
     times = [message["timestamp"] for message in add["messages"]]
     assert times[0] == 1_772_366_400_000 <= times[1]
-    assert [m["content"] for m in add["messages"]] == [PROMPT, DONE["answer"]]
+    assert [m["content"] for m in add["messages"]] == [PROMPT, TURN["answer"]]
     assert flush["session_id"] == add["session_id"] == "chat:c1"
     assert [kind for kind, _ in events(world)] == [
         "memory_gateway.recall_succeeded",
@@ -177,10 +177,10 @@ TROUBLE = [
     upstream.silent,
     upstream.drips,
     upstream.hangs_up,
-    upstream.says(401, {"detail": KEY}),
-    upstream.says(500, {"detail": KEY}),
-    upstream.says(200, b"{"),
-    upstream.says(200, []),
+    upstream.answers(401, {"detail": KEY}),
+    upstream.answers(500, {"detail": KEY}),
+    upstream.answers(200, b"{"),
+    upstream.answers(200, []),
 ]
 
 
@@ -189,23 +189,23 @@ def test_trouble_is_an_event_and_never_an_error(
     world: World, behave: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with upstream.standing(behave) as server:
+    with upstream.running(behave) as server:
         is_endless = behave in (upstream.silent, upstream.drips)
         limit = 0.5 if is_endless else 60
         choose(world, section(server.url, timeoutSeconds=limit))
         assert recall(world)["reference"] is None
         persist(world)
-        assert server.came(2) == ["/memories/search", "/memories/add"]
-    told = events(world)
-    assert [kind for kind, _ in told] == [
+        assert server.wait_for(2) == ["/memories/search", "/memories/add"]
+    rows = events(world)
+    assert [kind for kind, _ in rows] == [
         "memory_gateway.recall_failed",
         "memory_gateway.add_failed",
     ]
-    assert KEY not in caplog.text + json.dumps(told)
+    assert KEY not in caplog.text + json.dumps(rows)
 
 
 def test_a_run_that_ended_in_an_error_is_not_kept(world: World) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         choose(world, section(server.url))
         persist(world, completion="error")
         assert server.requests == []
@@ -214,7 +214,7 @@ def test_a_run_that_ended_in_an_error_is_not_kept(world: World) -> None:
 
 
 def test_an_agents_own_setup_goes_before_the_workspaces(world: World) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         choose(world, section(server.url, "hybrid"))
         ada = world.agents["ada"].id
         choose(world, {"mode": "curated", "agent_id": ada})
@@ -222,42 +222,42 @@ def test_an_agents_own_setup_goes_before_the_workspaces(world: World) -> None:
         assert recall(world, "bob")["strategy"] == "hybrid"
         assert recall(world, "olga")["strategy"] == "curated"
         rows = world.api("owner").get("/turns/setups").data["items"]
-        mine = next(row for row in rows if row["agent_id"] == ada)
-        gateway_settings.remove(mine["id"], by=world.actor("owner"))
+        own_setup = next(row for row in rows if row["agent_id"] == ada)
+        gateway_settings.remove(own_setup["id"], by=world.actor("owner"))
         assert recall(world)["strategy"] == "hybrid"
 
 
 # ── Hidden events ────────────────────────────────────────────────────────────
 def test_events_are_hidden_from_agents_recall_and_search(world: World) -> None:
-    with upstream.standing(upstream.says(500)) as server:
+    with upstream.running(upstream.answers(500)) as server:
         choose(world, section(server.url))
         recall(world)
     [row] = JournalEntry.objects.filter(entry_type="memory_gateway.recall_failed")
     assert row.refs == {"context_visible": False}
     assert not row.embeddable
-    for who in ("ada", "lena"):
-        api = world.api(who)
-        listed = api.get("/journal", {"limit": 100}).data["entries"]
-        assert row.id not in json.dumps(listed)
+    for caller in ("ada", "lena"):
+        api = world.api(caller)
+        listing = api.get("/journal", {"limit": 100}).data["entries"]
+        assert row.id not in json.dumps(listing)
         assert api.get(f"/journal/{row.id}").status == 404
         for mode in ("hybrid", "sparse"):
-            asked = {"query": "memory gateway recall failed", "mode": mode}
-            answer = api.post("/episodic/recall", asked)
+            request_body = {"query": "memory gateway recall failed", "mode": mode}
+            answer = api.post("/episodic/recall", request_body)
             assert row.id not in answer.body.decode()
-    found = world.api("operator").get("/journal", {"q": "memory gateway recall"})
-    assert row.id not in found.body.decode()
+    response = world.api("operator").get("/journal", {"q": "memory gateway recall"})
+    assert row.id not in response.body.decode()
     by_type = {"entry_type": row.entry_type}
-    seen = world.api("operator").get("/journal", by_type).body.decode()
-    assert row.id in seen
+    seen_ids = world.api("operator").get("/journal", by_type).body.decode()
+    assert row.id in seen_ids
 
 
 # ── Set-ups ──────────────────────────────────────────────────────────────────
 def test_a_setup_never_tells_its_key(world: World) -> None:
-    made = choose(world, section("https://memory.example/base/"))
-    assert made["has_key"] is True
-    assert made["base_url"] == "https://memory.example/base"
-    listed = world.api("owner").get("/turns/setups").body.decode()
-    assert KEY not in listed + json.dumps(made)
+    created = choose(world, section("https://memory.example/base/"))
+    assert created["has_key"] is True
+    assert created["base_url"] == "https://memory.example/base"
+    listing = world.api("owner").get("/turns/setups").body.decode()
+    assert KEY not in listing + json.dumps(created)
     row = GatewaySetup.objects.get()
     assert KEY not in str(vars(row))
     assert JournalEntry.objects.filter(entry_type="gateway_setup.chosen").count() == 1
@@ -280,7 +280,7 @@ def test_the_key_stays_unless_the_address_changes(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "change",
     [
         {"baseUrl": f"https://x:{KEY}@memory.example"},
         {"baseUrl": KEY},
@@ -292,9 +292,9 @@ def test_the_key_stays_unless_the_address_changes(world: World) -> None:
     ],
 )
 def test_a_bad_setup_is_refused_without_its_words(
-    world: World, changed: dict[str, Any], caplog: pytest.LogCaptureFixture
+    world: World, change: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = section("https://memory.example", **changed)
+    body = section("https://memory.example", **change)
     reply = world.api("owner").post("/turns/setups", body)
     assert reply.status == 422
     assert KEY not in reply.body.decode() + caplog.text
@@ -319,14 +319,14 @@ def test_a_seal_opens_for_its_row_and_its_installation_only(
     assert KEY not in closed
     assert gateway_secrets.unseal(closed, "ws:1") == Secret(KEY)
     assert closed != gateway_secrets.seal(Secret(KEY), "ws:1")
-    for text, bound in ((closed, "ws:2"), (closed[:-4], "ws:1"), ("", "ws:1")):
+    for text, row_name in ((closed, "ws:2"), (closed[:-4], "ws:1"), ("", "ws:1")):
         with pytest.raises(gateway_secrets.Broken):
-            gateway_secrets.unseal(text, bound)
+            gateway_secrets.unseal(text, row_name)
     choose(world, section("https://memory.example"))
     settings.GATEWAY_KEY = "another"
     assert recall(world)["strategy"] == "memory_gateway"
     persist(world)
-    assert [(kind, told["category"]) for kind, told in events(world)] == [
+    assert [(kind, event["category"]) for kind, event in events(world)] == [
         ("memory_gateway.recall_failed", "setup"),
         ("memory_gateway.add_failed", "setup"),
     ]
@@ -340,7 +340,7 @@ def test_a_setup_for_another_workspaces_agent(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "change",
     [
         {"conversation_id": ""},
         {"conversation_id": "x" * 124},
@@ -351,8 +351,8 @@ def test_a_setup_for_another_workspaces_agent(world: World) -> None:
         {"asked_at": 7},
     ],
 )
-def test_a_turn_of_another_shape(world: World, changed: dict[str, Any]) -> None:
-    reply = world.api("ada").post("/turns/persist", {**DONE, **changed})
+def test_a_turn_of_another_shape(world: World, change: dict[str, Any]) -> None:
+    reply = world.api("ada").post("/turns/persist", {**TURN, **change})
     assert reply.status == 422
     assert "parcel" not in reply.body.decode()
 
@@ -373,15 +373,15 @@ def test_both_sides_over_a_socket(
     world = shared_world
     owner = world.actor("owner")
     issued = users.issue(world.agents["bob"], "mia", by=owner)
-    theirs = section(
+    setup = section(
         f"{live_server.url}/gateway/", userKey=issued.token, timeoutSeconds=60
     )
-    said = [json.dumps(choose(world, theirs))]
+    outputs = [json.dumps(choose(world, setup))]
     assert recall(world)["reference"] is None
-    said.append(json.dumps(persist(world)))
-    found = recall(world)["reference"]["content"]
-    assert "The parcel went to Graz." in found
-    assert PROMPT in found
+    outputs.append(json.dumps(persist(world)))
+    response = recall(world)["reference"]["content"]
+    assert "The parcel went to Graz." in response
+    assert PROMPT in response
     assert recall(world, conversation_id="c2")["reference"] is None
     persist(world)
     assert Record.objects.filter(scope_user="mia").count() == 4
@@ -399,8 +399,8 @@ def test_both_sides_over_a_socket(
         "category": "http_status",
         "status": 401,
     }
-    said += [caplog.text, found, _bytes_of_the_database()]
-    assert [text for text in said if issued.token in text] == []
+    outputs += [caplog.text, response, _bytes_of_the_database()]
+    assert [text for text in outputs if issued.token in text] == []
     said_by_files = [
         path
         for path in Path(django_settings.DATA_DIR).rglob("*")
@@ -411,12 +411,12 @@ def test_both_sides_over_a_socket(
 
 def _bytes_of_the_database() -> str:
     """Return every row of every table as text."""
-    told = []
+    lines = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():
             cursor.execute(f"SELECT * FROM {connection.ops.quote_name(table)}")
-            told += [repr(row) for row in cursor.fetchall()]
-    return "\n".join(told)
+            lines += [repr(row) for row in cursor.fetchall()]
+    return "\n".join(lines)
 
 
 def test_the_client_alone_against_our_server(
@@ -445,11 +445,11 @@ def test_the_client_alone_against_our_server(
 FILE_TOOLS = {f"memory.{verb}" for verb in ("read", "write", "search", "append_daily")}
 
 
-def _tools(world: World, who: str) -> tuple[set[str], set[str]]:
+def _tools(world: World, caller: str) -> tuple[set[str], set[str]]:
     """Return what an agent is offered over HTTP and over MCP."""
-    listed = world.api(who).get("/memory/tools").data["tools"]
-    spoken = speak(Client(), world.tokens[who], "tools/list")["result"]["tools"]
-    return {tool["name"] for tool in listed}, {tool["name"] for tool in spoken}
+    listing = world.api(caller).get("/memory/tools").data["tools"]
+    mcp_tools = speak(Client(), world.tokens[caller], "tools/list")["result"]["tools"]
+    return {tool["name"] for tool in listing}, {tool["name"] for tool in mcp_tools}
 
 
 def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None:
@@ -461,9 +461,9 @@ def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None
     assert "session_search" in over_mcp
     reply = world.api("ada").post("/memory/tools/memory.write", write).data
     assert reply["error"]["code"] == "unknown_tool"
-    called = {"name": "memory.write", "arguments": write}
-    spoken = speak(Client(), world.tokens["ada"], "tools/call", called)
-    assert spoken["error"]["message"] == "Unknown tool: 'memory.write'"
+    call_params = {"name": "memory.write", "arguments": write}
+    mcp_tools = speak(Client(), world.tokens["ada"], "tools/call", call_params)
+    assert mcp_tools["error"]["message"] == "Unknown tool: 'memory.write'"
     assert MemoryVersion.objects.count() == 0
     bob = section("https://gateway.example", mode="hybrid")
     choose(world, bob | {"agent_id": world.agents["bob"].id})
@@ -473,15 +473,15 @@ def test_the_tools_of_a_strategy_are_the_ones_an_agent_has(world: World) -> None
 
 
 def test_the_chain_holds_after_turns_over_a_gateway(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": [HIT]})})
-    with upstream.standing(good) as server:
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": [HIT]})})
+    with upstream.running(good) as server:
         choose(world, section(server.url))
         recall(world)
         persist(world)
     recall(world)  # nobody answers any more
     assert any(kind.endswith("_failed") for kind, _ in events(world))
-    found = world.api("operator").get("/journal/verify").data
-    assert (found["ok"], found["breaks"]) == (True, [])
+    response = world.api("operator").get("/journal/verify").data
+    assert (response["ok"], response["breaks"]) == (True, [])
 
 
 def test_words_put_back_into_the_index_are_found_out(world: World) -> None:

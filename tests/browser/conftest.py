@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 CHROMIUM = next(
     (
-        found
+        executable
         for name in ("chromium", "chromium-browser", "google-chrome")
-        if (found := shutil.which(name))
+        if (executable := shutil.which(name))
     ),
     None,
 )
@@ -41,9 +41,9 @@ expect.set_options(timeout=LIMIT_MILLISECONDS)
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark everything here as a browser test; skip it where there is no browser."""
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if folder in item.path.parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.enable_socket)
             if CHROMIUM is None:
@@ -80,10 +80,10 @@ def page(
 def sign_in(live_server: LiveServer, shared_world: World) -> Callable[..., Page]:
     """Return a function that signs somebody in and gives back the page."""
 
-    def enter(page: Page, who: str) -> Page:
+    def enter(page: Page, person: str) -> Page:
         client = Client()
         client.force_login(
-            shared_world.people[who],
+            shared_world.people[person],
             backend="django.contrib.auth.backends.ModelBackend",
         )
         name = settings.SESSION_COOKIE_NAME
@@ -99,14 +99,16 @@ def sign_in(live_server: LiveServer, shared_world: World) -> Callable[..., Page]
 @pytest.fixture
 def faults(page: Page) -> Iterator[list[str]]:
     """Collect errors that scripts throw and requests that fail; none may be left."""
-    found: list[str] = []
-    page.on("pageerror", lambda error: found.append(str(error)))
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
     page.on(
         "console",
-        lambda said: found.append(said.text) if said.type == "error" else None,
+        lambda message: (
+            errors.append(message.text) if message.type == "error" else None
+        ),
     )
-    yield found
-    serious = [text for text in found if "status of 4" not in text]
+    yield errors
+    serious = [text for text in errors if "status of 4" not in text]
     assert serious == []
 
 

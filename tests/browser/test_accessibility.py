@@ -85,7 +85,7 @@ OPEN: dict[str, tuple[str, int]] = {
 
 
 @pytest.fixture
-def shown(shared_world: World) -> dict[str, str]:
+def page_urls(shared_world: World) -> dict[str, str]:
     """Put something on every page; return what addresses name."""
     row = shared_world.entry(
         "Refund above $200 was denied", payload={"reason": "limit"}
@@ -96,14 +96,14 @@ def shown(shared_world: World) -> dict[str, str]:
     index.sweep()
     admin = shared_world.actor("owner")
     guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)
-    who = erasing.maria(shared_world)
-    case = erasing.opened(shared_world, who)
+    subject = erasing.maria(shared_world)
+    case = erasing.opened(shared_world, subject)
     dry_run.make(case, by=shared_world.actor("compliance"))
     return {
         "entry": row.id,
         "record": shared_world.record().id,
         "case": case.id,
-        "subject": who.id,
+        "subject": subject.id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 
@@ -119,7 +119,7 @@ def visit(page: Page, server: LiveServer, path: str) -> int:
 def test_a_page_is_for_everybody(
     page: Page,
     live_server: LiveServer,
-    shown: dict[str, str],
+    page_urls: dict[str, str],
     sign_in: Callable[..., Page],
     axe: Callable[[Page], list[str]],
     faults: list[str],
@@ -127,7 +127,7 @@ def test_a_page_is_for_everybody(
 ) -> None:
     path, status = PAGES[name]
     sign_in(page, "owner")
-    assert visit(page, live_server, path.format(**shown)) == status
+    assert visit(page, live_server, path.format(**page_urls)) == status
     for scheme in SCHEMES:
         # A colour that is still fading would be judged half-way.
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -141,12 +141,12 @@ def test_a_page_is_for_everybody(
 def test_a_page_before_the_door_is_for_everybody(
     page: Page,
     live_server: LiveServer,
-    shown: dict[str, str],
+    page_urls: dict[str, str],
     axe: Callable[[Page], list[str]],
     faults: list[str],
     name: str,
 ) -> None:
-    visit(page, live_server, OPEN[name][0].format(**shown))
+    visit(page, live_server, OPEN[name][0].format(**page_urls))
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         assert axe(page) == [], scheme
@@ -175,14 +175,14 @@ def test_the_admin_opens_without_faults(
 def test_nothing_runs_out_of_the_window(
     page: Page,
     live_server: LiveServer,
-    shown: dict[str, str],
+    page_urls: dict[str, str],
     sign_in: Callable[..., Page],
     name: str,
     width: int,
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     sign_in(page, "owner")
-    visit(page, live_server, PAGES[name][0].format(**shown))
+    visit(page, live_server, PAGES[name][0].format(**page_urls))
     inside = (
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
@@ -244,7 +244,7 @@ def test_the_rail_shows_where_you_are_and_who(
 def test_the_keyboard_reaches_the_content_first(
     page: Page,
     live_server: LiveServer,
-    shown: dict[str, str],
+    page_urls: dict[str, str],
     sign_in: Callable[..., Page],
 ) -> None:
     sign_in(page, "owner")
@@ -258,7 +258,7 @@ def test_the_keyboard_reaches_the_content_first(
 
 
 def test_a_stranger_to_scripts_can_still_search(
-    shared_world: World, shown: dict[str, str]
+    shared_world: World, page_urls: dict[str, str]
 ) -> None:
     answer = shared_world.page("viewer").get("/journal/", {"q": "refund"})
     assert answer.status_code == 200

@@ -20,23 +20,23 @@ def test_a_key_chooses_and_enter_carries_out(
     )
     inside = sign_in(page, "operator")
     inside.goto(f"{live_server}/quarantine/{case.id}/")
-    chosen = inside.locator("[aria-pressed=true]")
-    assert chosen.count() == 0
+    selected = inside.locator("[aria-pressed=true]")
+    assert selected.count() == 0
     # Enter in the field decides nothing by itself.
     reason = inside.locator("#reason")
     reason.fill("An order that nobody gave")
     reason.press("Enter")
-    assert chosen.count() == 0
+    assert selected.count() == 0
     inside.locator("#h-item").focus()
     inside.keyboard.press("r")
-    assert chosen.get_attribute("value") == "redact"
+    assert selected.get_attribute("value") == "redact"
     assert "Redact and release" in inside.locator("#chosen").inner_text()
     inside.keyboard.press("Escape")
-    assert chosen.count() == 0
+    assert selected.count() == 0
     assert HeldFile.objects.get().state == "held"
-    shown = inside.locator("[aria-label='What an agent would read']").inner_text()
-    assert "We ship on Tuesdays." in shown
-    assert "evil.example" not in shown
+    preview = inside.locator("[aria-label='What an agent would read']").inner_text()
+    assert "We ship on Tuesdays." in preview
+    assert "evil.example" not in preview
     inside.locator("#h-item").focus()
     inside.keyboard.press("r")
     reason.press("Enter")

@@ -8,6 +8,14 @@ from hypothesis import strategies as st
 
 from episodic.health import bands, forecast
 from episodic.health.bands import Band
+from episodic.health.metrics import (
+    coherence,
+    coverage,
+    efficiency,
+    freshness,
+    reachability,
+)
+from episodic.health.metrics import table as metrics
 
 PERCENT = st.floats(0, 100)
 COSINE = st.floats(-1, 1)
@@ -20,7 +28,7 @@ COSINE = st.floats(-1, 1)
 def test_freshness_halves_every_thirty_days(
     days: float | None, value: float | None
 ) -> None:
-    assert bands.freshness(days) == value
+    assert freshness.value(days) == value
 
 
 @pytest.mark.parametrize(
@@ -30,11 +38,11 @@ def test_freshness_halves_every_thirty_days(
 def test_coverage_is_a_share(
     indexed: int, embeddable: int, value: float | None
 ) -> None:
-    assert bands.coverage(indexed, embeddable) == value
+    assert coverage.value(indexed, embeddable) == value
 
 
 @pytest.mark.parametrize(
-    ("near", "background", "value"),
+    ("nearest", "background", "value"),
     [
         (None, 0.2, None),
         (0.5, None, None),
@@ -47,37 +55,37 @@ def test_coverage_is_a_share(
     ],
 )
 def test_coherence_is_nearness_against_the_background(
-    near: float | None, background: float | None, value: float | None
+    nearest: float | None, background: float | None, value: float | None
 ) -> None:
-    assert bands.coherence(near, background) == value
+    assert coherence.value(nearest, background) == value
 
 
 def test_efficiency_is_full_at_the_cosine_that_links() -> None:
-    told = [bands.efficiency(one) for one in (None, 0.0, 0.58, 0.80, 0.99, -0.2)]
-    assert told == [None, 0.0, 72.5, 100.0, 100.0, 0.0]
+    values = [efficiency.value(mean) for mean in (None, 0.0, 0.58, 0.80, 0.99, -0.2)]
+    assert values == [None, 0.0, 72.5, 100.0, 100.0, 0.0]
 
 
 def test_reachability_is_a_share() -> None:
-    told = [bands.reachability(*one) for one in ((0, 0), (0, 2), (207, 432))]
-    assert told == [None, 0.0, 47.9]
+    values = [reachability.value(*counts) for counts in ((0, 0), (0, 2), (207, 432))]
+    assert values == [None, 0.0, 47.9]
 
 
 def test_the_score_of_the_visual_language_comes_out() -> None:
-    metrics = {
+    values = {
         "freshness": 58.0, "coverage": 51.2, "coherence": 79.5,
         "efficiency": 72.1, "reachability": 47.9,
     }  # fmt: skip
     # 14.50 + 12.80 + 15.90 + 10.815 + 7.185
-    assert bands.score(metrics) == 61.2
-    assert bands.known_weight(metrics) == pytest.approx(1)
+    assert metrics.score(values) == 61.2
+    assert metrics.known_weight(values) == pytest.approx(1)
 
 
 def test_what_has_no_data_is_left_out_of_the_score() -> None:
-    assert bands.score(dict.fromkeys(bands.METRICS)) is None
-    assert bands.score({}) is None
-    known = {"freshness": 100.0, "coverage": 50.0, "coherence": None}
-    assert bands.score(known) == 75.0
-    assert bands.known_weight(known) == 0.5
+    assert metrics.score(dict.fromkeys(metrics.names())) is None
+    assert metrics.score({}) is None
+    values = {"freshness": 100.0, "coverage": 50.0, "coherence": None}
+    assert metrics.score(values) == 75.0
+    assert metrics.known_weight(values) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -92,35 +100,37 @@ def test_bands_start_at_their_limit(value: float | None, band: Band) -> None:
 
 
 @given(st.floats(0, 4_000), st.floats(0, 4_000))
-def test_older_is_never_fresher(one: float, other: float) -> None:
-    young, old = sorted((one, other))
-    assert (bands.freshness(young) or 0) >= (bands.freshness(old) or 0)
+def test_older_is_never_fresher(first: float, other: float) -> None:
+    young, old = sorted((first, other))
+    assert (freshness.value(young) or 0) >= (freshness.value(old) or 0)
 
 
 @given(COSINE, COSINE, COSINE)
-def test_nearer_is_never_less_coherent(one: float, other: float, back: float) -> None:
-    far, near = sorted((one, other))
-    low, high = bands.coherence(far, back), bands.coherence(near, back)
+def test_nearer_is_never_less_coherent(first: float, other: float, back: float) -> None:
+    far, nearest = sorted((first, other))
+    low, high = coherence.value(far, back), coherence.value(nearest, back)
     assert low is not None and high is not None
     assert 0 <= low <= high <= 100
 
 
 @given(COSINE, COSINE, COSINE)
 def test_a_closer_background_is_never_more_coherent(
-    one: float, other: float, near: float
+    first: float, other: float, nearest: float
 ) -> None:
-    low, high = sorted((one, other))
-    if near < 1 and high < 1 - 1e-6:
-        assert (bands.coherence(near, low) or 0) >= (bands.coherence(near, high) or 0)
+    low, high = sorted((first, other))
+    if nearest < 1 and high < 1 - 1e-6:
+        assert (coherence.value(nearest, low) or 0) >= (
+            coherence.value(nearest, high) or 0
+        )
 
 
-@given(st.fixed_dictionaries(dict.fromkeys(bands.METRICS, PERCENT)),
-       st.sampled_from(bands.METRICS), PERCENT)  # fmt: skip
+@given(st.fixed_dictionaries(dict.fromkeys(metrics.names(), PERCENT)),
+       st.sampled_from(metrics.names()), PERCENT)  # fmt: skip
 def test_a_better_metric_never_lowers_the_score(
-    metrics: dict[str, float], name: str, value: float
+    values: dict[str, float], name: str, value: float
 ) -> None:
-    better = metrics | {name: max(value, metrics[name])}
-    before, after = bands.score(metrics), bands.score(better)
+    better = values | {name: max(value, values[name])}
+    before, after = metrics.score(values), metrics.score(better)
     assert before is not None and after is not None
     assert 0 <= before <= after <= 100
 

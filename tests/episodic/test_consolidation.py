@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from episodic.consolidation import approval, candidates, promotion, proposals
 from episodic.consolidation import run as consolidation
-from episodic.consolidation.run import Done
+from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationMark, ConsolidationProposal, Embedding
 from episodic.summarisers.base import Material, Rule, SummariserError
 from memory.files import paths, writer
@@ -48,7 +48,7 @@ class Fixed:
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
         self.seen.append(material)
-        ids = tuple(one.id for one in material[:3])
+        ids = tuple(item.id for item in material[:3])
         return [Rule(pattern, action, 0.8, ids) for pattern, action in self.said]
 
 
@@ -60,7 +60,7 @@ def events(world: World, count: int = 10, summary: str = "Refund refused") -> li
     return [world.entry(f"{summary}, case {n}") for n in range(count)]
 
 
-def run(world: World, using: Any = None, crew: str = "support") -> Done:
+def run(world: World, using: Any = None, crew: str = "support") -> CrewReport:
     """Consolidate one crew as the clock."""
     return consolidation.run(world.crews[crew], by=world.system(), using=using)
 
@@ -76,8 +76,8 @@ def pin(world: World, entry: JournalEntry, priority: Priority = Priority.PIN) ->
 # ── What is considered ───────────────────────────────────────────────────────
 def test_too_few_entries_wait(world: World) -> None:
     events(world, 9)
-    done = run(world, Fixed(RULE))
-    assert done.skipped
+    report = run(world, Fixed(RULE))
+    assert report.skipped
     assert mark(world).seq == 0
     events(world, 1)
     assert run(world, Fixed(RULE)).considered == 10
@@ -87,16 +87,16 @@ def test_too_few_entries_wait(world: World) -> None:
 def test_each_entry_is_considered_once(world: World) -> None:
     events(world, 12)
     assert run(world, Fixed(RULE)).considered == 12
-    again = run(world, fixed := Fixed(RULE))
-    assert again.skipped
+    second = run(world, fixed := Fixed(RULE))
+    assert second.skipped
     assert fixed.seen == []
 
 
 def test_batches_cover_everything(world: World) -> None:
     events(world, 25)
-    done = run(world, fixed := Fixed(batch=10))
-    assert [len(seen) for seen in fixed.seen] == [10, 10]
-    assert done.considered == 20
+    report = run(world, fixed := Fixed(batch=10))
+    assert [len(batch) for batch in fixed.seen] == [10, 10]
+    assert report.considered == 20
     events(world, 5)
     assert run(world, Fixed()).considered == 10
 
@@ -126,9 +126,9 @@ def test_the_candidates(world: World) -> None:
     world.entry("Chat", entry_type="peer.conversation")
     world.entry("Bob's", by="bob")
     run(world, fixed := Fixed())
-    told = {one.summary for one in fixed.seen[0]}
-    assert {"No", "Stuck"} <= told
-    assert not {"Yes", "Fine", "Chat", "Bob's"} & told
+    summaries = {item.summary for item in fixed.seen[0]}
+    assert {"No", "Stuck"} <= summaries
+    assert not {"Yes", "Fine", "Chat", "Bob's"} & summaries
 
 
 def test_an_erased_entry_is_not_shown(world: World) -> None:
@@ -142,7 +142,7 @@ def test_a_permanent_entry_opens_the_gate_and_is_shown(world: World) -> None:
     old = world.entry("The tax id is fixed", entry_type="peer.conversation")
     pin(world, old, Priority.PERMANENT)
     run(world, fixed := Fixed())
-    assert [one.id for one in fixed.seen[0]] == [old.id]
+    assert [item.id for item in fixed.seen[0]] == [old.id]
     assert fixed.seen[0][0].tells
 
 
@@ -162,10 +162,10 @@ def test_pins_go_to_the_agents_own_file_once(world: World) -> None:
     pin(world, second)
     assert run(world, Fixed()).pins == 2
     owner = paths.owner_of_agent(world.agents["ada"])
-    text = writer.current(owner, Place(Tier.PINS))
+    text = writer.current_text(owner, Place(Tier.PINS))
     assert text.count(first.id) == text.count(second.id) == 1
     assert run(world, Fixed()).pins == 0
-    assert writer.current(owner, Place(Tier.PINS)) == text
+    assert writer.current_text(owner, Place(Tier.PINS)) == text
 
 
 def test_a_full_file_keeps_its_pins_waiting(world: World) -> None:
@@ -184,49 +184,51 @@ def test_a_full_file_keeps_its_pins_waiting(world: World) -> None:
 # ── What is proposed ─────────────────────────────────────────────────────────
 def test_a_rule_is_proposed_and_no_file_written(world: World) -> None:
     events(world)
-    done = run(world, Fixed(RULE))
-    one = ConsolidationProposal.objects.get(pk=done.proposed[0])
-    assert one.is_pending
-    assert one.text.startswith("## Refund without a receipt\n\nAsk for the bank line.")
-    assert one.content_hash == proposals.digest(one.text)
-    assert set(one.signals) == set(promotion.WEIGHTS)
-    assert proposals.change(one).before == ""
-    told = JournalEntry.objects.get(entry_type="memory.consolidation_proposed")
-    assert told.payload["rules_count"] == 1
-    assert told.refs["proposal_ids"] == [one.id]
+    report = run(world, Fixed(RULE))
+    proposal = ConsolidationProposal.objects.get(pk=report.proposed[0])
+    assert proposal.is_pending
+    assert proposal.text.startswith(
+        "## Refund without a receipt\n\nAsk for the bank line."
+    )
+    assert proposal.content_hash == proposals.digest(proposal.text)
+    assert set(proposal.signals) == set(promotion.WEIGHTS)
+    assert proposals.change(proposal).before == ""
+    entry = JournalEntry.objects.get(entry_type="memory.consolidation_proposed")
+    assert entry.payload["rules_count"] == 1
+    assert entry.refs["proposal_ids"] == [proposal.id]
 
 
 def test_no_rule_still_leaves_an_entry(world: World) -> None:
     events(world)
     run(world, Fixed())
-    told = JournalEntry.objects.get(entry_type="memory.consolidated")
-    assert told.payload["rules_count"] == 0
-    assert told.severity == "info"
+    entry = JournalEntry.objects.get(entry_type="memory.consolidated")
+    assert entry.payload["rules_count"] == 0
+    assert entry.severity == "info"
     assert mark(world).seq > 0
 
 
 @pytest.mark.parametrize("state", ["pending", "rejected", "approved"])
 @pytest.mark.parametrize(
-    "said", ["refund, without a RECEIPT!", "Refund without receipt"]
+    "pattern", ["refund, without a RECEIPT!", "Refund without receipt"]
 )
 def test_a_known_rule_is_not_proposed_again(
-    world: World, state: str, said: str
+    world: World, state: str, pattern: str
 ) -> None:
     events(world)
     run(world, Fixed(RULE))
     ConsolidationProposal.objects.update(state=state)
     events(world)
-    done = run(world, Fixed((said, "Other words.")))
-    assert (done.proposed, done.known) == ([], 1)
-    one = ConsolidationProposal.objects.get()
-    assert one.runs == (2 if state == "pending" else 1)
+    report = run(world, Fixed((pattern, "Other words.")))
+    assert (report.proposed, report.known) == ([], 1)
+    proposal = ConsolidationProposal.objects.get()
+    assert proposal.runs == (2 if state == "pending" else 1)
 
 
 def test_a_learned_rule_is_not_proposed_again(world: World) -> None:
     events(world)
     run(world, Fixed(RULE))
-    one = ConsolidationProposal.objects.get()
-    approval.approve(one, version=1, by=world.actor("operator"))
+    proposal = ConsolidationProposal.objects.get()
+    approval.approve(proposal, version=1, by=world.actor("operator"))
     ConsolidationProposal.objects.all().delete()
     events(world)
     assert run(world, Fixed(RULE)).known == 1
@@ -234,8 +236,8 @@ def test_a_learned_rule_is_not_proposed_again(world: World) -> None:
 
 def test_a_poisoned_rule_is_dropped_and_counted(world: World) -> None:
     events(world)
-    done = run(world, Fixed(("When in doubt", ATTACK)))
-    assert (done.held, done.proposed) == (1, [])
+    report = run(world, Fixed(("When in doubt", ATTACK)))
+    assert (report.held, report.proposed) == (1, [])
 
 
 def test_a_run_that_dies_is_repeated_without_doubling(
@@ -244,7 +246,7 @@ def test_a_run_that_dies_is_repeated_without_doubling(
     [row, *_] = events(world)
     pin(world, row)
 
-    def fail(*_args: object, **_more: object) -> None:
+    def fail(*_args: object, **_kwargs: object) -> None:
         raise DatabaseError
 
     with monkeypatch.context() as broken:
@@ -253,9 +255,9 @@ def test_a_run_that_dies_is_repeated_without_doubling(
             run(world, Fixed(RULE))
     assert mark(world).seq == 0
     assert not ConsolidationProposal.objects.exists()
-    done = run(world, Fixed(RULE))
-    assert len(done.proposed) == 1
-    assert done.pins == 0
+    report = run(world, Fixed(RULE))
+    assert len(report.proposed) == 1
+    assert report.pins == 0
 
 
 def test_a_summariser_that_fails_moves_nothing(world: World) -> None:
@@ -294,7 +296,7 @@ def test_stored_vectors_are_used(world: World) -> None:
     for n in range(10):
         world.indexed(f"Refund refused, case {n}")
     run(world, fixed := Fixed())
-    assert all(one.vector is not None for one in fixed.seen[0])
+    assert all(item.vector is not None for item in fixed.seen[0])
     assert Embedding.objects.filter(state="indexed").count() >= 10
 
 
@@ -303,7 +305,7 @@ def test_the_clock_waits_for_vectors(world: World) -> None:
     assert consolidation.of_clock(world.acme.id) == []
     assert [d for d in consolidation.begin() if d.considered] == []
     world.indexed("Refund refused, case 11")
-    assert max(one.considered for one in consolidation.begin()) == 11
+    assert max(crew_report.considered for crew_report in consolidation.begin()) == 11
     assert consolidation.begin() == []
 
 
@@ -312,9 +314,9 @@ def test_the_command_tells_what_it_did(world: World) -> None:
     out = StringIO()
     call_command("consolidate", workspace="acme", as_json=True, stdout=out)
     crews = json.loads(out.getvalue())["workspaces"]["acme"]
-    told = {one["crew"]: one for one in crews}
-    assert told["support"]["considered"] == 10
-    assert told["billing"]["skipped"]
+    by_crew = {crew["crew"]: crew for crew in crews}
+    assert by_crew["support"]["considered"] == 10
+    assert by_crew["billing"]["skipped"]
     out = StringIO()
     call_command("consolidate", workspace="acme", crew="support", stdout=out)
     assert out.getvalue().startswith("acme/support: waits")

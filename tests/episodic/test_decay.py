@@ -81,7 +81,7 @@ def test_it_is_idempotent_for_one_moment_and_never_builds_on_itself(
     first = after(row, world)
     changes = EmbeddingChange.objects.count()
     report = decay.run(world.acme.id, at=AT)
-    assert (report.rows, report.changed, report.kept) == (1, 0, 1)
+    assert (report.rows, report.updated, report.unchanged) == (1, 0, 1)
     assert EmbeddingChange.objects.count() == changes
     for day in range(1, 4):
         after(row, world, AT + timedelta(days=day))
@@ -92,8 +92,8 @@ def test_what_no_longer_changes_leaves_no_trace_in_the_change_log(
     world: World,
 ) -> None:
     indexed(world, 200, 0)
-    assert decay.run(world.acme.id, at=AT).changed == 1
-    assert decay.run(world.acme.id, at=AT + timedelta(days=1)).changed == 0
+    assert decay.run(world.acme.id, at=AT).updated == 1
+    assert decay.run(world.acme.id, at=AT + timedelta(days=1)).updated == 0
 
 
 def test_the_priority_is_the_live_one(world: World) -> None:
@@ -121,12 +121,12 @@ def test_embedding_again_keeps_the_clock(world: World) -> None:
 def test_rows_without_a_vector_and_other_workspaces_are_left_alone(
     world: World,
 ) -> None:
-    theirs = indexed(world, 100, 0, by="olga")
+    foreign = indexed(world, 100, 0, by="olga")
     world.entry()
     index.discover(world.acme.id)
     assert decay.run(world.acme.id, at=AT).rows == 0
-    theirs.refresh_from_db()
-    assert theirs.importance_score == pytest.approx(0.70)
+    foreign.refresh_from_db()
+    assert foreign.importance_score == pytest.approx(0.70)
 
 
 def test_batches_cover_every_row_once(
@@ -135,24 +135,26 @@ def test_batches_cover_every_row_once(
     monkeypatch.setattr(decay, "BATCH", 3)
     factories.append_many(world.actor("ada"), [uuid.uuid4().hex for _ in range(9)])
     index.sweep()
-    seen: list[int] = []
-    report = decay.run(world.acme.id, at=AT + timedelta(days=18), watch=seen.append)
-    assert (report.rows, report.changed, seen) == (9, 9, [3, 3, 3])
+    sizes: list[int] = []
+    report = decay.run(world.acme.id, at=AT + timedelta(days=18), watch=sizes.append)
+    assert (report.rows, report.updated, sizes) == (9, 9, [3, 3, 3])
     values = set(Embedding.objects.values_list("importance_score", flat=True))
     assert all(value == pytest.approx(0.63, abs=0.001) for value in values)
 
 
 def test_the_number_of_queries_does_not_grow_with_the_rows(world: World) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as seen:
+        with CaptureQueriesContext(connection) as captured:
             decay.run(world.acme.id, at=AT + timedelta(days=5))
-        return sum("SAVEPOINT" not in one["sql"] for one in seen.captured_queries)
+        return sum(
+            "SAVEPOINT" not in query["sql"] for query in captured.captured_queries
+        )
 
     world.indexed("one")
-    few = queries()
+    small = queries()
     factories.append_many(world.actor("ada"), [uuid.uuid4().hex for _ in range(40)])
     index.sweep()
-    assert queries() == few == 3
+    assert queries() == small == 3
 
 
 def test_a_batch_that_loses_a_row_is_taken_back_and_told(
@@ -164,7 +166,7 @@ def test_a_batch_that_loses_a_row_is_taken_back_and_told(
 
     def with_a_ghost(entry_ids: list[str]) -> list[dict[str, Any]]:
         rows = read(entry_ids)
-        return rows + [{**one, "entry_id": "j_ghost"} for one in rows]
+        return rows + [{**row, "entry_id": "j_ghost"} for row in rows]
 
     monkeypatch.setattr(decay, "_batch", with_a_ghost)
     with pytest.raises(decay.RowsLost, match="1 of 2 rows"):
@@ -177,7 +179,7 @@ def test_a_batch_that_loses_a_row_is_taken_back_and_told(
     st.floats(0, 1e4), st.floats(0, 1e4), st.integers(0, 10**6), st.integers(0, 10**6)
 )
 def test_older_is_never_heavier_and_used_never_lighter(
-    days: float, more: float, references: int, extra: int
+    days: float, extra_days: float, references: int, extra: int
 ) -> None:
     def value(age: float, uses: int) -> float:
         row = {
@@ -189,7 +191,7 @@ def test_older_is_never_heavier_and_used_never_lighter(
         }
         return decay._value(row, AT)
 
-    assert 0 <= value(days + more, references) <= value(days, references) <= 1
+    assert 0 <= value(days + extra_days, references) <= value(days, references) <= 1
     assert value(days, references + extra) >= value(days, references)
 
 
@@ -198,8 +200,8 @@ def test_older_is_never_heavier_and_used_never_lighter(
 def test_the_api_explains_an_importance(world: World) -> None:
     row = indexed(world, 90, 10, severity=Severity.WARN)
     journal.prioritise(row.entry, Priority.HIGH, "", by=world.actor("operator"))
-    found = world.api("ada").get(f"/journal/{row.pk}").data["embedding"]
-    assert found["importance_parts"] == {
+    detail = world.api("ada").get(f"/journal/{row.pk}").data["embedding"]
+    assert detail["importance_parts"] == {
         "base": 0.85,
         "recency": 0.5,
         "boost": 1.4324,
@@ -208,9 +210,9 @@ def test_the_api_explains_an_importance(world: World) -> None:
         "days": 90.0,
         "references": 10,
     }
-    waiting = world.entry()
-    told = world.api("ada").get(f"/journal/{waiting.id}").data["embedding"]
-    assert told["importance_parts"] is None
+    pending = world.entry()
+    data = world.api("ada").get(f"/journal/{pending.id}").data["embedding"]
+    assert data["importance_parts"] is None
 
 
 def test_the_entry_page_loads_the_explanation_and_it_stands_alone(
@@ -221,9 +223,9 @@ def test_the_entry_page_loads_the_explanation_and_it_stands_alone(
     address = f"/recall/entries/{row.pk}/"
     assert f'hx-get="{address}"' in page
     assert f'href="{address}"' in page
-    alone = world.page("viewer").get(address)
-    assert alone.status_code == 200
-    text = alone.content.decode()
+    entry_page = world.page("viewer").get(address)
+    assert entry_page.status_code == 200
+    text = entry_page.content.decode()
     assert "0.70 × 0.500 × 1.432 = 0.50" in text
     part = world.page("viewer").get(address, headers={"HX-Request": "true"})
     assert "<html" not in part.content.decode()
@@ -247,7 +249,7 @@ def test_the_command_tells_what_it_did(world: World) -> None:
     indexed(world, 90, 0)
     out = io.StringIO()
     call_command("episodic_decay", "--workspace", "acme", "--json", stdout=out)
-    told = json.loads(out.getvalue())
-    assert (told["rows"], told["changed"]) == (1, 1)
+    payload = json.loads(out.getvalue())
+    assert (payload["rows"], payload["changed"]) == (1, 1)
     with pytest.raises(CommandError, match="no workspace"):
         call_command("episodic_decay", "--workspace", "nowhere")

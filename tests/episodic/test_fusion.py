@@ -31,16 +31,16 @@ def test_empty_legs() -> None:
 
 
 @given(LEG, LEG)
-def test_neither_leg_comes_first(left: list[str], right: list[str]) -> None:
-    assert fusion.rrf([left, right]) == pytest.approx(fusion.rrf([right, left]))
+def test_neither_leg_comes_first(first: list[str], second: list[str]) -> None:
+    assert fusion.rrf([first, second]) == pytest.approx(fusion.rrf([second, first]))
 
 
 @given(LEG, LEG)
-def test_a_better_rank_never_scores_less(left: list[str], right: list[str]) -> None:
-    scores = fusion.rrf([left, right])
-    assert set(scores) == {*left, *right}
-    for leg in (left, right):
-        only = [e for e in leg if e not in (set(left) & set(right))]
+def test_a_better_rank_never_scores_less(first: list[str], second: list[str]) -> None:
+    scores = fusion.rrf([first, second])
+    assert set(scores) == {*first, *second}
+    for leg in (first, second):
+        only = [e for e in leg if e not in (set(first) & set(second))]
         assert all(scores[a] > scores[b] for a, b in pairwise(only))
 
 
@@ -62,9 +62,9 @@ def test_convex_with_one_leg_or_one_entry() -> None:
     st.dictionaries(st.sampled_from("cdef"), st.floats(0, 50)),
 )
 def test_convex_scores_lie_in_the_unit(
-    dense: dict[str, float], said: dict[str, float]
+    dense: dict[str, float], words: dict[str, float]
 ) -> None:
     low, high = min(dense.values(), default=0.0), max(dense.values(), default=0.0)
-    scores = fusion.convex(dense, said, lowest=low, highest=high)
-    assert set(scores) == {*dense, *said}
+    scores = fusion.convex(dense, words, lowest=low, highest=high)
+    assert set(scores) == {*dense, *words}
     assert all(-1e-9 <= score <= 1 + 1e-9 for score in scores.values())

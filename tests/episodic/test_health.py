@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from episodic import tasks
 from episodic.health import bands
-from episodic.health import metrics as health_metrics
 from episodic.health import snapshots as health
+from episodic.health.metrics import freshness
+from episodic.health.metrics import table as metrics
 from episodic.index import engine, snapshot
 from episodic.index import sweep as index
 from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
@@ -37,7 +38,7 @@ def fill(world: World, count: int = 8, *, by: str = "ada", **fields: Any) -> Non
     index.sweep()
 
 
-def whole(world: World) -> HealthSnapshot:
+def measure(world: World) -> HealthSnapshot:
     """Measure acme and return its own snapshot."""
     return health.take(world.acme.id)[0]
 
@@ -45,59 +46,58 @@ def whole(world: World) -> HealthSnapshot:
 def test_the_inputs_are_what_the_database_holds(world: World) -> None:
     fill(world, 9)
     world.entry("waits")
-    kept = whole(world)
-    told = kept.details
-    assert told["coverage"]["indexed"] == 9
-    assert told["coverage"]["embeddable"] == 10
-    assert kept.coverage == 90.0
-    assert told["freshness"]["median_days"] == pytest.approx(4, abs=0.01)
-    assert kept.freshness == bands.freshness(4)
-    assert told["efficiency"]["questions"] == 9
+    snapshot = measure(world)
+    details = snapshot.details
+    assert details["coverage"]["indexed"] == 9
+    assert details["coverage"]["embeddable"] == 10
+    assert snapshot.coverage == 90.0
+    assert details["freshness"]["median_days"] == pytest.approx(4, abs=0.01)
+    assert snapshot.freshness == freshness.value(4)
+    assert details["efficiency"]["questions"] == 9
     linked = MemoryRelation.objects.values_list("src", "dst")
-    joined = {one for pair in linked for one in pair}
-    assert told["reachability"] == told["reachability"] | {
-        "connected": len(joined), "embeddings": 9,
+    linked_ids = {entry_id for pair in linked for entry_id in pair}
+    assert details["reachability"] == details["reachability"] | {
+        "connected": len(linked_ids), "embeddings": 9,
     }  # fmt: skip
-    metrics = {name: getattr(kept, name) for name in bands.METRICS}
-    assert kept.score == bands.score(metrics)
+    assert snapshot.score == metrics.score(metrics.values(snapshot))
 
 
 def test_nothing_to_measure_is_no_data_and_no_zero(world: World) -> None:
-    kept = whole(world)
-    assert [getattr(kept, name) for name in bands.METRICS] == [None] * 5
-    assert kept.score is None
-    assert bands.band(kept.score) is bands.Band.NONE
+    snapshot = measure(world)
+    assert metrics.values(snapshot) == dict.fromkeys(metrics.names())
+    assert snapshot.score is None
+    assert bands.band(snapshot.score) is bands.Band.NONE
 
 
 def test_two_entries_are_too_few_for_coherence(world: World) -> None:
     fill(world, 2)
-    kept = whole(world)
-    assert kept.coherence is None
-    assert kept.efficiency is not None
-    assert kept.details["known_weight"] == 0.8
+    snapshot = measure(world)
+    assert snapshot.coherence is None
+    assert snapshot.efficiency is not None
+    assert snapshot.details["known_weight"] == 0.8
 
 
 def test_a_crew_is_measured_by_itself(world: World) -> None:
     fill(world, 6)
     world.indexed("Invoice", by="bob", ts=factories.ago(60))
-    kept = {one.crew_id: one for one in health.take(world.acme.id)}
+    by_crew = {row.crew_id: row for row in health.take(world.acme.id)}
     support, billing = world.crews["support"].id, world.crews["billing"].id
-    assert set(kept) == {"", support, billing}
-    assert kept[support].details["freshness"]["entries"] == 6
-    assert kept[billing].freshness == 25.0
-    assert kept[billing].efficiency is None
+    assert set(by_crew) == {"", support, billing}
+    assert by_crew[support].details["freshness"]["entries"] == 6
+    assert by_crew[billing].freshness == 25.0
+    assert by_crew[billing].efficiency is None
 
 
 def test_other_workspaces_do_not_count(world: World) -> None:
     fill(world, 3, by="olga")
-    assert whole(world).score is None
+    assert measure(world).score is None
 
 
 def test_a_day_has_one_snapshot_a_scope(world: World) -> None:
     fill(world, 3)
-    first = whole(world)
+    first = measure(world)
     fill(world, 2)
-    second = whole(world)
+    second = measure(world)
     assert first.pk == second.pk
     assert HealthSnapshot.objects.filter(crew_id="").count() == 1
     assert second.details["freshness"]["entries"] == 5
@@ -105,9 +105,9 @@ def test_a_day_has_one_snapshot_a_scope(world: World) -> None:
 
 def test_the_same_memory_measures_the_same(world: World) -> None:
     fill(world, 12)
-    told = [whole(world).details for _ in range(2)]
+    details = [measure(world).details for _ in range(2)]
     for name in ("coherence", "efficiency", "reachability"):
-        assert told[0][name] == told[1][name]
+        assert details[0][name] == details[1][name]
 
 
 def test_a_query_that_fails_is_no_zero(
@@ -125,17 +125,17 @@ def test_a_query_that_fails_is_no_zero(
 
 def test_the_same_numbers_come_from_the_database_alone(world: World) -> None:
     fill(world, 8)
-    held = snapshot.hold(world.acme.id)
-    assert held is not None
-    read = snapshot._read(world.acme.id, held.matrix.dim)
+    arrays = snapshot.load(world.acme.id)
+    assert arrays is not None
+    read = snapshot._read(world.acme.id, arrays.matrix.dim)
     view = read.snapshot()
-    other = snapshot.Held(
+    other = snapshot.IndexArrays(
         world.acme.id, read, view, snapshot._edges(world.acme.id, read)
     )
     now = timezone.now()
-    one = health_metrics.measure(world.acme.id, None, held, now)
-    two = health_metrics.measure(world.acme.id, None, other, now)
-    assert one.metrics == two.metrics
+    in_memory = metrics.measure(world.acme.id, None, arrays, now)
+    two = metrics.measure(world.acme.id, None, other, now)
+    assert in_memory.values == two.values
 
 
 # ── Neighbours ───────────────────────────────────────────────────────────────
@@ -147,10 +147,10 @@ def test_neighbours_in_parts_are_those_of_everything(
     vectors = rng.normal(size=(40, 6)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     rows = np.arange(40)
-    found = vectors_cosine.top(vectors, rows, rows[:5], 3)
+    cosines = vectors_cosine.top(vectors, rows, rows[:5], 3)
     cosine = vectors[:5] @ vectors.T
     cosine[np.arange(5), np.arange(5)] = -2
-    assert found == pytest.approx(-np.sort(-cosine, axis=1)[:, :3])
+    assert cosines == pytest.approx(-np.sort(-cosine, axis=1)[:, :3])
 
 
 def test_neighbours_stay_in_their_group_and_may_have_to_be_older() -> None:
@@ -158,8 +158,8 @@ def test_neighbours_stay_in_their_group_and_may_have_to_be_older() -> None:
     groups = np.array([0, 1, 0, 0], dtype=np.int32)
     times = np.array([1, 2, 3, 4], dtype=np.int64)
     rows = np.arange(4)
-    same = vectors_cosine.top(vectors, rows, rows, 1, groups)
-    assert same[:, 0].tolist() == [1.0, -2.0, 1.0, 0.0]
+    grouped = vectors_cosine.top(vectors, rows, rows, 1, groups)
+    assert grouped[:, 0].tolist() == [1.0, -2.0, 1.0, 0.0]
     older = vectors_cosine.top(vectors, rows, rows, 1, groups, times)
     assert older[:, 0].tolist() == [-2.0, -2.0, 1.0, 0.0]
 
@@ -171,24 +171,24 @@ def test_codes_tell_their_names() -> None:
 
 
 # ── Bands change ─────────────────────────────────────────────────────────────
-def _told() -> list[tuple[str, str]]:
+def _band_changes() -> list[tuple[str, str]]:
     rows = JournalEntry.objects.filter(
-        entry_type=health.CHANGED, crew_id__isnull=True
+        entry_type=health.BAND_CHANGED, crew_id__isnull=True
     ).order_by("seq")
     return list(rows.values_list("severity", "summary"))
 
 
 def test_a_new_band_is_written_down_with_its_direction(world: World) -> None:
     fill(world, 6)
-    kept = whole(world)
-    HealthSnapshot.objects.filter(pk=kept.pk).update(score=10.0)
-    assert _told() == []
-    whole(world)
-    assert len(_told()) == 1
-    HealthSnapshot.objects.filter(pk=kept.pk).update(score=99.0)
+    snapshot = measure(world)
+    HealthSnapshot.objects.filter(pk=snapshot.pk).update(score=10.0)
+    assert _band_changes() == []
+    measure(world)
+    assert len(_band_changes()) == 1
+    HealthSnapshot.objects.filter(pk=snapshot.pk).update(score=99.0)
     Embedding.objects.update(state=State.PENDING)
-    whole(world)
-    (up, rose), (down, fell) = _told()
+    measure(world)
+    (up, rose), (down, fell) = _band_changes()
     assert (up, down) == ("notice", "warn")
     assert "rose from red" in rose
     assert "fell from green to red" in fell
@@ -198,7 +198,7 @@ def test_the_same_band_is_not_told_again(world: World) -> None:
     fill(world, 6)
     for _ in range(3):
         health.take(world.acme.id)
-    assert _told() == []
+    assert _band_changes() == []
 
 
 # ── The past ─────────────────────────────────────────────────────────────────
@@ -206,9 +206,9 @@ def test_a_first_measurement_brings_its_past(world: World) -> None:
     fill(world, 10)
     assert health.begin() > 10
     rows = list(HealthSnapshot.objects.filter(crew_id="").order_by("date"))
-    marked = [one.details.get("backfilled", False) for one in rows]
+    marked = [row.details.get("backfilled", False) for row in rows]
     assert marked == [True] * 9 + [False]
-    assert [one.details["coverage"]["embeddable"] for one in rows] == [
+    assert [row.details["coverage"]["embeddable"] for row in rows] == [
         *range(1, 10), 10,
     ]  # fmt: skip
     assert health.begin() == 0
@@ -251,22 +251,22 @@ def test_an_agent_reads_its_crew_and_nobody_elses(world: World) -> None:
 
 
 def test_history_is_oldest_first_and_ends(world: World) -> None:
-    kept = whole(world)
+    snapshot = measure(world)
     for back in (1, 5, 40):
         HealthSnapshot.objects.create(
             workspace=world.acme,
-            date=kept.date - timedelta(days=back),
+            date=snapshot.date - timedelta(days=back),
             computed_at=timezone.now(),
         )
     rows = health.history(world.actor("viewer"), 30)
-    assert [(kept.date - one.date).days for one in rows] == [5, 1, 0]
+    assert [(snapshot.date - row.date).days for row in rows] == [5, 1, 0]
 
 
 # ── The clock and the command ────────────────────────────────────────────────
 def test_the_nightly_job_measures_a_workspace(world: World) -> None:
     tasks.install()
-    done = jobs.named("health").act(world.acme.id)
-    assert done.counts == {"snapshots": 3}
+    outcome = jobs.get("health").act(world.acme.id)
+    assert outcome.counts == {"snapshots": 3}
 
 
 def test_the_command_tells_what_it_kept(
@@ -274,9 +274,9 @@ def test_the_command_tells_what_it_kept(
 ) -> None:
     fill(world, 6)
     call_command("episodic_health", workspace="acme", crew="support", as_json=True)
-    (one,) = json.loads(capsys.readouterr().out)["snapshots"]
-    assert one["crew_id"] == world.crews["support"].id
-    assert one["metrics"]["coverage"] == 100.0
+    (payload,) = json.loads(capsys.readouterr().out)["snapshots"]
+    assert payload["crew_id"] == world.crews["support"].id
+    assert payload["metrics"]["coverage"] == 100.0
     call_command("episodic_health", workspace="acme")
     assert world.acme.id in capsys.readouterr().out
     for wrong in ({"workspace": "nowhere"}, {"crew": "nobody"}):

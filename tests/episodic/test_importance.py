@@ -27,11 +27,11 @@ PRIORITIES = st.sampled_from(["normal", "high", "pin", "permanent"])
 
 @pytest.mark.parametrize("entry_type", TABLE)
 def test_base_by_type_and_severity(entry_type: str) -> None:
-    found = [
+    result = [
         importance.base(entry_type, severity, "normal")
         for severity in ("info", "notice", "warn", "error")
     ]
-    assert found == pytest.approx(TABLE[entry_type], abs=1e-12)
+    assert result == pytest.approx(TABLE[entry_type], abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_priority_is_a_floor_and_never_lowers(
 
 
 @pytest.mark.parametrize(
-    ("days", "left"),
+    ("days", "factor"),
     [
         (-5, 1.0),
         (0, 1.0),
@@ -63,8 +63,8 @@ def test_a_priority_is_a_floor_and_never_lowers(
         (9_999, 0.1),
     ],
 )
-def test_recency(days: float, left: float) -> None:
-    assert importance.recency(days) == pytest.approx(left, abs=0.0005)
+def test_recency(days: float, factor: float) -> None:
+    assert importance.recency(days) == pytest.approx(factor, abs=0.0005)
 
 
 @pytest.mark.parametrize(
@@ -95,32 +95,32 @@ def test_worked_examples(
     references: int,
     value: float,
 ) -> None:
-    found = importance.explain(
+    result = importance.explain(
         entry_type, severity, priority, days=days, references=references
     )
-    assert found.value == pytest.approx(value, abs=0.0005)
+    assert result.value == pytest.approx(value, abs=0.0005)
 
 
 @given(TYPES, SEVERITIES, PRIORITIES, st.floats(0, 1e6), st.integers(0, 10**9))
 def test_it_stays_in_the_unit_and_the_permanent_above_their_floor(
     entry_type: str, severity: str, priority: str, days: float, references: int
 ) -> None:
-    found = importance.explain(
+    result = importance.explain(
         entry_type, severity, priority, days=days, references=references
     )
-    assert 0 <= found.value <= 1
+    assert 0 <= result.value <= 1
     if priority == "permanent":
-        assert found.value >= 0.95
+        assert result.value >= 0.95
 
 
 @given(TYPES, SEVERITIES, st.floats(0, 400), st.floats(0, 400), st.integers(0, 99))
 def test_older_is_never_heavier_and_recalled_never_lighter(
-    entry_type: str, severity: str, days: float, more: float, references: int
+    entry_type: str, severity: str, days: float, extra_days: float, references: int
 ) -> None:
     def value(age: float, times: int) -> float:
         return importance.explain(
             entry_type, severity, "normal", days=age, references=times
         ).value
 
-    assert value(days + more, references) <= value(days, references)
+    assert value(days + extra_days, references) <= value(days, references)
     assert value(days, references + 1) >= value(days, references)

@@ -61,8 +61,8 @@ def test_a_vector_is_little_endian_float32_of_unit_length(world: World) -> None:
     assert (stored.dim, len(vector), stored.model) == (512, 512, "hashing-512-v1")
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
     text = policy.text(row.summary, row.payload)
-    wanted = engine.embedder().embed_documents([text])[0]
-    assert vector == pytest.approx(wanted)
+    expected = engine.embedder().embed_documents([text])[0]
+    assert vector == pytest.approx(expected)
     assert (stored.crew_id, stored.agent_id) == (row.crew_id, row.agent_id)
     assert stored.importance_score == pytest.approx(0.70)
 
@@ -82,9 +82,9 @@ def test_the_limit_of_a_sweep_holds(world: World) -> None:
 
 def test_a_progress_display_is_told_each_batch(world: World) -> None:
     factories.append_many(world.actor("ada"), [f"note {n}" for n in range(40)])
-    done: list[int] = []
-    index.sweep(watch=done.append)
-    assert done == [32, 8]
+    counts: list[int] = []
+    index.sweep(watch=counts.append)
+    assert counts == [32, 8]
 
 
 def test_a_new_policy_judges_stored_entries_again(
@@ -141,19 +141,21 @@ def test_an_append_asks_for_a_sweep_only_when_there_is_something_to_embed(
 ) -> None:
     from crewship_memory.celery import app
 
-    asked: list[int] = []
-    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
+    calls: list[int] = []
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: calls.append(1))
+    # Two appends of one burst, however slow the machine is.
+    monkeypatch.setattr(tasks, "GATHER_SECONDS", 10.0)
     with django_capture_on_commit_callbacks(execute=True):
         world.entry()
-    assert asked == []
+    assert calls == []
     app.conf.crewship_delivers = True
     with django_capture_on_commit_callbacks(execute=True):
         world.entry(entry_type="llm.call")
-    assert asked == []
+    assert calls == []
     with django_capture_on_commit_callbacks(execute=True):
         world.entry()
         world.entry()
-    assert asked == [1]
+    assert calls == [1]
 
 
 def test_the_task_sweeps_until_nothing_is_left(
@@ -213,17 +215,17 @@ def test_one_poisonous_text_does_not_hold_back_the_others(world: World) -> None:
 def test_a_dead_embedder_is_asked_once_a_sweep_and_not_for_every_batch(
     world: World,
 ) -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     class Counting(doubles.Down):
         def embed_documents(self, texts: Any) -> Any:
-            asked.append(len(texts))
+            calls.append(len(texts))
             raise self.error
 
     factories.append_many(world.actor("ada"), [f"note {n}" for n in range(100)])
     engine.use(Counting())
     assert index.sweep().failed == 32
-    assert asked == [32]
+    assert calls == [32]
     assert index.sweep().failed == 32
 
 
@@ -238,8 +240,8 @@ def test_a_workspace_with_a_mountain_does_not_starve_another(world: World) -> No
     factories.append_many(world.actor("ada"), [f"note {n}" for n in range(60)])
     world.entry("small", by="olga")
     index.sweep(limit=8)
-    theirs = Embedding.objects.filter(workspace=world.other)
-    assert [row.state for row in theirs] == ["indexed"]
+    foreign = Embedding.objects.filter(workspace=world.other)
+    assert [row.state for row in foreign] == ["indexed"]
 
 
 def test_rows_that_fail_do_not_stand_before_fresh_ones(world: World) -> None:
@@ -315,8 +317,8 @@ def test_an_entry_deleted_while_the_model_was_thinking_is_no_fault(
     world: World,
 ) -> None:
     row = world.entry()
-    gone = JournalEntry.objects.filter(pk=row.pk)
-    engine.use(doubles.Interrupted(gone.delete))
+    deleted = JournalEntry.objects.filter(pk=row.pk)
+    engine.use(doubles.Interrupted(deleted.delete))
     index.sweep()
     assert not Embedding.objects.exists()
 
@@ -347,10 +349,10 @@ def test_rows_of_the_old_model_stay_indexed_while_the_new_one_is_down(
 ) -> None:
     world.indexed()
 
-    class Gone(doubles.Down):
+    class Unavailable(doubles.Down):
         model = "another"
 
-    engine.use(Gone())
+    engine.use(Unavailable())
     assert index.sweep().failed == 1
     assert Embedding.objects.get().state == State.INDEXED
 
@@ -408,20 +410,20 @@ def test_an_operator_does_not_wait_for_the_next_attempt(world: World) -> None:
     engine.use(None)
     operator = world.actor("operator")
     assert index_status.run(world.acme.id, by=operator).indexed == 1
-    again = index_status.run(world.acme.id, by=operator, entry_ids=[row.id, row.id])
-    assert again.indexed == 1
+    second = index_status.run(world.acme.id, by=operator, entry_ids=[row.id, row.id])
+    assert second.indexed == 1
     chatter = world.entry(entry_type="llm.call")
-    skipped = index_status.run(world.acme.id, by=operator, entry_ids=[chatter.id])
-    assert (skipped.indexed, skipped.skipped) == (0, 1)
-    told = JournalEntry.objects.filter(entry_type="memory.indexed")
-    assert told.count() == 3
+    second_report = index_status.run(world.acme.id, by=operator, entry_ids=[chatter.id])
+    assert (second_report.indexed, second_report.skipped) == (0, 1)
+    entry = JournalEntry.objects.filter(entry_type="memory.indexed")
+    assert entry.count() == 3
 
 
 def test_running_by_hand_names_only_entries_of_ones_own(world: World) -> None:
-    theirs = world.entry(by="olga")
-    mine = world.entry()
+    foreign = world.entry(by="olga")
+    own = world.entry()
     operator = world.actor("operator")
-    for ids in ([theirs.id], [mine.id, "j_0000000000000000"]):
+    for ids in ([foreign.id], [own.id, "j_0000000000000000"]):
         with pytest.raises(errors.NotFound):
             index_status.run(world.acme.id, by=operator, entry_ids=ids)
     assert not Embedding.objects.filter(state=State.INDEXED).exists()
@@ -433,15 +435,18 @@ def test_running_by_hand_names_only_entries_of_ones_own(world: World) -> None:
 def test_the_state_of_an_embedding_as_the_journal_shows_it(world: World) -> None:
     rows = [world.entry("one"), world.entry("two", entry_type="llm.call")]
 
-    def shown(row: JournalEntry) -> ranker.EmbeddingState:
+    def state_of(row: JournalEntry) -> ranker.EmbeddingState:
         return ranker.ranker().states(rows)[row.id]
 
-    assert (shown(rows[0]).state, shown(rows[1]).state) == ("pending", "not_embeddable")
+    assert (state_of(rows[0]).state, state_of(rows[1]).state) == (
+        "pending",
+        "not_embeddable",
+    )
     index.sweep()
-    done = shown(rows[0])
-    assert (done.state, done.model, done.dim) == ("indexed", "hashing-512-v1", 512)
-    assert done.indexed_at is not None
-    assert done.indexed_at.endswith("Z")
+    state = state_of(rows[0])
+    assert (state.state, state.model, state.dim) == ("indexed", "hashing-512-v1", 512)
+    assert state.indexed_at is not None
+    assert state.indexed_at.endswith("Z")
 
 
 @pytest.mark.parametrize("error", [BadAnswer("Bad."), NotConfigured("No model.")])
@@ -449,9 +454,9 @@ def test_the_state_tells_of_failing(world: World, error: Any) -> None:
     row = world.entry()
     engine.use(doubles.Down(error))
     index.sweep()
-    shown = ranker.ranker().states([row])[row.id]
-    assert (shown.state, shown.attempts) == ("pending", 1)
-    assert shown.last_error == f"{error.reason}: {error}"
+    state = ranker.ranker().states([row])[row.id]
+    assert (state.state, state.attempts) == ("pending", 1)
+    assert state.last_error == f"{error.reason}: {error}"
 
 
 def test_marking_before_indexing_sets_the_weight(world: World) -> None:

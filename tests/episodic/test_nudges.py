@@ -14,16 +14,16 @@ from tests import factories
 from tests.world import World
 
 
-def write(world: World, count: int, who: str = "ada") -> None:
+def write(world: World, count: int, person: str = "ada") -> None:
     """Append some entries of an agent."""
     names = [f"entry {n}" for n in range(count)]
-    factories.append_many(world.actor(who), names, entry_type="run.completed")
+    factories.append_many(world.actor(person), names, entry_type="run.completed")
 
 
-def kinds(world: World, session: str | None = None, **more: Any) -> list[str]:
+def kinds(world: World, session: str | None = None, **extra: Any) -> list[str]:
     """Return the kinds of nudges that ada gets."""
-    found = nudges.give(world.agents["ada"], session, **{"keep": True, **more})
-    return [one.kind for one in found]
+    given_nudges = nudges.give(world.agents["ada"], session, **{"keep": True, **extra})
+    return [nudge.kind for nudge in given_nudges]
 
 
 def spend(world: World, kind: str = "llm.call", **fields: Any) -> None:
@@ -39,10 +39,10 @@ def cost(world: World) -> nudges.Cost:
 
 
 # ── Entries ──────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(("count", "told"), [(29, []), (30, ["entries"])])
-def test_thirty_entries_are_told(world: World, count: int, told: list[str]) -> None:
+@pytest.mark.parametrize(("count", "expected"), [(29, []), (30, ["entries"])])
+def test_thirty_entries_are_told(world: World, count: int, expected: list[str]) -> None:
     write(world, count)
-    assert kinds(world) == told
+    assert kinds(world) == expected
 
 
 @pytest.mark.parametrize("kind", ["memory.updated", "summary.generated"])
@@ -68,10 +68,10 @@ def test_only_the_agents_own_entries_count_and_reset(world: World) -> None:
 def test_the_count_ends_somewhere(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nudges, "COUNTED", 30)
+    monkeypatch.setattr(nudges, "MAX_ROWS", 30)
     write(world, 31)
-    told = nudges.give(world.agents["ada"], None, keep=True)
-    assert told[0].text.startswith("30 or more entries")
+    agent_nudges = nudges.give(world.agents["ada"], None, keep=True)
+    assert agent_nudges[0].text.startswith("30 or more entries")
 
 
 # ── Cost ─────────────────────────────────────────────────────────────────────
@@ -93,8 +93,8 @@ def test_what_payloads_may_say(
     world: World, payload: dict[str, Any], dollars: float, tokens: int
 ) -> None:
     spend(world, **payload)
-    found = cost(world)
-    assert (found.calls, found.tokens, found.dollars) == (1, tokens, dollars)
+    total = cost(world)
+    assert (total.calls, total.tokens, total.dollars) == (1, tokens, dollars)
 
 
 def test_a_run_that_reports_calls_and_their_sum_counts_once(world: World) -> None:
@@ -103,9 +103,9 @@ def test_a_run_that_reports_calls_and_their_sum_counts_once(world: World) -> Non
     spend(world, "cost.incurred", trace="run_1", cost_usd=0.8)
     spend(world, "cost.incurred", trace="run_2", cost_usd=0.5)
     spend(world, cost_usd=0.1)
-    found = cost(world)
-    assert (found.calls, found.tokens) == (3, 20)
-    assert found.dollars == pytest.approx(1.4)
+    total = cost(world)
+    assert (total.calls, total.tokens) == (3, 20)
+    assert total.dollars == pytest.approx(1.4)
 
 
 def test_yesterday_and_other_agents_do_not_count(world: World) -> None:
@@ -115,7 +115,7 @@ def test_yesterday_and_other_agents_do_not_count(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "spent", "told"),
+    ("limit", "cost", "expected"),
     [
         (None, 1.0, []),
         (None, 1.01, ["cost"]),
@@ -125,11 +125,11 @@ def test_yesterday_and_other_agents_do_not_count(world: World) -> None:
     ],
 )
 def test_above_the_workspaces_limit(
-    world: World, limit: Any, spent: float, told: list[str]
+    world: World, limit: Any, cost: float, expected: list[str]
 ) -> None:
     world.set(cost_limit_usd_per_day=limit)
-    spend(world, cost_usd=spent)
-    assert kinds(world) == told
+    spend(world, cost_usd=cost)
+    assert kinds(world) == expected
 
 
 # ── Once per session ─────────────────────────────────────────────────────────
@@ -154,8 +154,8 @@ def test_of_two_at_once_one_is_the_first(world: World) -> None:
 
 
 def test_a_session_is_kept_as_a_digest_of_its_workspace(world: World) -> None:
-    one, two = (nudges.digest(shop.id, "s") for shop in (world.acme, world.other))
-    assert len({one, two, nudges.digest(world.acme.id, "t")}) == 3
+    first, two = (nudges.digest(shop.id, "s") for shop in (world.acme, world.other))
+    assert len({first, two, nudges.digest(world.acme.id, "t")}) == 3
 
 
 def test_what_was_told_is_forgotten_after_thirty_days(world: World) -> None:

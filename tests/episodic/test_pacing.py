@@ -19,29 +19,31 @@ from tests.world import World
 def test_one_message_is_under_way_until_the_sweep_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(dispatch, "send", lambda *_, **__: asked.append(1))
+    messages: list[int] = []
+    monkeypatch.setattr(dispatch, "send", lambda *_, **__: messages.append(1))
     monkeypatch.setattr(tasks, "LOST_SECONDS", 1_000)
     app.conf.crewship_delivers = True
     nudge = tasks.Nudge()
-    nudge.heard()
+    nudge.sweep_started()
     for _ in range(5):
         nudge(embeddable=1)
-    assert asked == [1]
-    nudge.heard()
+    assert messages == [1]
+    nudge.sweep_started()
     nudge(embeddable=1)
-    assert asked == [1, 1]
+    assert messages == [1, 1]
     monkeypatch.setattr(tasks, "LOST_SECONDS", 0)
     nudge(embeddable=1)
-    assert asked == [1, 1, 1]
+    assert messages == [1, 1, 1]
 
 
-@pytest.mark.parametrize(("took", "gathers"), [(0.0, 0.06), (0.05, 0.15), (9.0, 0.35)])
+@pytest.mark.parametrize(
+    ("seconds", "gathers"), [(0.0, 0.06), (0.05, 0.15), (9.0, 0.35)]
+)
 def test_a_long_sweep_is_followed_by_a_longer_pause(
-    took: float, gathers: float
+    seconds: float, gathers: float
 ) -> None:
     nudge = tasks.Nudge()
-    nudge.took(took)
+    nudge.record_duration(seconds)
     assert nudge.gather == pytest.approx(gathers)
 
 

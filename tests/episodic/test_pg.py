@@ -1,4 +1,4 @@
-"""The dense leg on PostgreSQL: the same answers as the exact scan."""
+"""The dense ranking on PostgreSQL: the same answers as the exact scan."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
 from episodic.vectors import pg
-from episodic.vectors.base import Found, VectorScope
+from episodic.vectors.base import SearchResult, VectorScope
 from memory.rules.entries import Severity
 from tests import factories
 from tests.episodic import doubles
@@ -25,27 +25,27 @@ MODEL = "hashing-512-v1"
 
 
 def search(
-    world: World, query: str = "refund", limit: int = 50, **named: object
-) -> Found:
+    world: World, query: str = "refund", limit: int = 50, **fields: object
+) -> SearchResult:
     """Search acme."""
-    scope = VectorScope(workspace_id=world.acme.id, model=MODEL, **named)  # type: ignore[arg-type]
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL, **fields)  # type: ignore[arg-type]
     return engine.vectors().search(HashingEmbedder().embed_query(query), scope, limit)
 
 
 def exact(world: World, query: str) -> list[tuple[str, float]]:
     """Return ids and scores of acme by numpy, best first."""
-    asked = HashingEmbedder().embed_query(query)
+    vector = HashingEmbedder().embed_query(query)
     rows = Embedding.objects.filter(workspace=world.acme).select_related("entry")
     scored = [
         (
-            float(np.frombuffer(bytes(row.vector), "<f4") @ asked)
+            float(np.frombuffer(bytes(row.vector), "<f4") @ vector)
             * row.importance_score,
             row.entry.ts,
             row.entry_id,
         )
         for row in rows
     ]
-    scored.sort(key=lambda one: (-round(one[0], 6), -one[1].timestamp(), one[2]))
+    scored.sort(key=lambda hit: (-round(hit[0], 6), -hit[1].timestamp(), hit[2]))
     return [(entry_id, score) for score, _, entry_id in scored]
 
 
@@ -58,15 +58,15 @@ def test_the_answer_is_the_exact_one(world: World) -> None:
     factories.append_many(world.actor("ada"), texts)
     world.entry("refund", severity=Severity.ERROR)
     index.sweep()
-    found = search(world, "refund receipt")
-    wanted = exact(world, "refund receipt")
-    assert {hit.entry_id for hit in found.hits} == {entry_id for entry_id, _ in wanted}
-    assert [hit.score for hit in found.hits] == pytest.approx(
-        [s for _, s in wanted], abs=1e-5
+    hits = search(world, "refund receipt")
+    expected = exact(world, "refund receipt")
+    assert {hit.entry_id for hit in hits.hits} == {entry_id for entry_id, _ in expected}
+    assert [hit.score for hit in hits.hits] == pytest.approx(
+        [s for _, s in expected], abs=1e-5
     )
-    assert found.considered == 16
-    assert (found.highest, found.lowest) == (found.hits[0].score, found.hits[-1].score)
-    assert search(world, "refund receipt", 4).hits == found.hits[:4]
+    assert hits.considered == 16
+    assert (hits.highest, hits.lowest) == (hits.hits[0].score, hits.hits[-1].score)
+    assert search(world, "refund receipt", 4).hits == hits.hits[:4]
 
 
 def test_of_and_rank_agree_with_search(world: World) -> None:
@@ -84,8 +84,8 @@ def test_of_and_rank_agree_with_search(world: World) -> None:
 
 
 def test_the_scope_is_in_the_query(world: World) -> None:
-    for who in ("ada", "lena", "bob", "olga"):
-        world.entry(f"refund by {who}", by=who)
+    for person in ("ada", "lena", "bob", "olga"):
+        world.entry(f"refund by {person}", by=person)
     index.sweep()
     support, bob = world.crews["support"].id, world.agents["bob"].id
     assert search(world).considered == 3
@@ -138,10 +138,10 @@ def test_an_index_serves_large_workspaces(
     monkeypatch.setattr(pg, "INDEXED_DIMS", (512,))
     factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(20)])
     index.sweep()
-    found = search(world, "refund 7", 5)
-    wanted = [entry_id for entry_id, _ in exact(world, "refund 7")[:5]]
-    assert [hit.entry_id for hit in found.hits] == wanted
-    assert found.considered == 20
+    hits = search(world, "refund 7", 5)
+    expected = [entry_id for entry_id, _ in exact(world, "refund 7")[:5]]
+    assert [hit.entry_id for hit in hits.hits] == expected
+    assert hits.considered == 20
 
 
 def test_the_vector_column_has_an_index_for_each_family() -> None:
@@ -151,6 +151,6 @@ def test_the_vector_column_has_an_index_for_each_family() -> None:
 def test_both_families_are_indexed(world: World) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
-        found = " ".join(row[0] for row in cursor.fetchall())
-    assert "(384)" in found
-    assert "(768)" in found
+        definitions = " ".join(row[0] for row in cursor.fetchall())
+    assert "(384)" in definitions
+    assert "(768)" in definitions

@@ -52,9 +52,9 @@ def expected(entry_type: str, severity: str, refs: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("entry_type", sorted(ALWAYS | LOUD | NEVER | OTHERS))
 def test_the_whole_table(entry_type: str) -> None:
     for severity, refs in itertools.product(SEVERITIES, FLAGS):
-        judged = policy.judge(entry_type, severity, {}, refs)
-        assert judged.embeds is expected(entry_type, severity, refs), (severity, refs)
-        assert judged.why
+        verdict = policy.judge(entry_type, severity, {}, refs)
+        assert verdict.embeds is expected(entry_type, severity, refs), (severity, refs)
+        assert verdict.why
 
 
 @pytest.mark.parametrize("flag", ["true", 1, "1", [True], {"a": True}, None, 1.0])

@@ -30,45 +30,47 @@ def fill(world: World, count: int = 3) -> list[Any]:
 
 def test_the_block_is_made_of_the_answers_hits(world: World) -> None:
     fill(world)
-    made = prompt_context.ask(Request(query="refund"), by=world.actor("ada"))
-    assert set(made.block.entry_ids) == {hit.entry.id for hit in made.answer.hits}
-    assert made.block.text == "" or made.block.chars <= prompt_block.BUDGET
+    context = prompt_context.build(Request(query="refund"), by=world.actor("ada"))
+    assert set(context.block.entry_ids) == {hit.entry.id for hit in context.answer.hits}
+    assert context.block.text == "" or context.block.chars <= prompt_block.BUDGET
 
 
 def test_only_what_was_rendered_is_marked(world: World) -> None:
     fill(world)
     by = world.actor("ada")
-    whole = prompt_context.ask(Request(query="refund"), by=by).block.chars
-    reference_counts.marks._counts.clear()
-    made = prompt_context.ask(Request(query="refund"), by=by, max_chars=whole - 1)
-    assert made.block.skipped == 1
-    assert set(reference_counts.marks._counts) == set(made.block.entry_ids)
-    assert len(made.block.entry_ids) == 2
+    full = prompt_context.build(Request(query="refund"), by=by).block.chars
+    reference_counts.reference_counts._counts.clear()
+    context = prompt_context.build(Request(query="refund"), by=by, max_chars=full - 1)
+    assert context.block.skipped == 1
+    assert set(reference_counts.reference_counts._counts) == set(
+        context.block.entry_ids
+    )
+    assert len(context.block.entry_ids) == 2
 
 
 def test_walked_neighbours_are_in_the_block(world: World) -> None:
-    hit, beside = world.indexed("Refund"), world.entry("Anchor chain")
+    hit, neighbour = world.indexed("Refund"), world.entry("Anchor chain")
     MemoryRelation.objects.create(
-        workspace=world.acme, src=beside, dst=hit, relation="similar", weight=0.9
+        workspace=world.acme, src=neighbour, dst=hit, relation="similar", weight=0.9
     )
     Agent.objects.filter(slug="ada").update(memory_walk_depth=1)
     request = Request(query="refund", mode=Mode.SPARSE)
-    made = prompt_context.ask(request, by=world.actor("ada"))
-    assert beside.id in made.block.entry_ids
+    context = prompt_context.build(request, by=world.actor("ada"))
+    assert neighbour.id in context.block.entry_ids
 
 
 def test_a_person_without_an_agent_gets_no_nudge(world: World) -> None:
     fill(world, 30)
-    made = prompt_context.ask(Request(query="refund"), by=world.actor("viewer"))
-    assert made.nudges == []
-    named = Request(query="refund", agent_id=world.agents["ada"].id, mark=False)
-    assert prompt_context.ask(named, by=world.actor("viewer")).nudges != []
+    context = prompt_context.build(Request(query="refund"), by=world.actor("viewer"))
+    assert context.nudges == []
+    request = Request(query="refund", agent_id=world.agents["ada"].id, mark=False)
+    assert prompt_context.build(request, by=world.actor("viewer")).nudges != []
 
 
 def test_a_foreign_agent_is_refused(world: World) -> None:
     request = Request(query="refund", agent_id=world.agents["olga"].id)
     with pytest.raises(errors.NotFound):
-        prompt_context.ask(request, by=world.actor("owner"))
+        prompt_context.build(request, by=world.actor("owner"))
 
 
 # ── As of ────────────────────────────────────────────────────────────────────
@@ -80,19 +82,19 @@ def test_as_of_looks_further_until_enough_is_old_enough(
     old = rows[:4]
     past = rows[0].recorded_at - timedelta(days=2)
     JournalEntry.objects.filter(pk__in=[r.id for r in old]).update(recorded_at=past)
-    monkeypatch.setattr(recall, "LEG_LEAST", 2)
+    monkeypatch.setattr(recall, "MIN_RANKING", 2)
     request = Request(
         query="refund number", k=1, mode=mode, as_of=past + timedelta(days=1)
     )
-    answer = recall.ask(request, by=world.actor("ada"))
+    answer = recall.search(request, by=world.actor("ada"))
     assert len(answer.hits) == 1
     assert {h.entry.id for h in answer.hits} <= {r.id for r in old}
-    found = {*answer.legs.dense_ids, *answer.legs.word_ids}
-    assert found <= {r.id for r in old}
+    ids = {*answer.legs.dense_ids, *answer.legs.word_ids}
+    assert ids <= {r.id for r in old}
 
 
 def test_before_the_first_entry_there_is_nothing(world: World) -> None:
     rows = fill(world)
     before = rows[0].recorded_at - timedelta(days=1)
     request = Request(query="refund", as_of=before)
-    assert recall.ask(request, by=world.actor("ada")).hits == []
+    assert recall.search(request, by=world.actor("ada")).hits == []

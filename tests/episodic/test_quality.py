@@ -30,9 +30,9 @@ from tests.world import World
 def test_one_right_answer(
     rank: int | None, five: float, ten: float, mrr: float, ndcg: float
 ) -> None:
-    found = {name: float(v[0]) for name, v in scoring.metrics([rank]).items()}
+    metrics = {name: float(v[0]) for name, v in scoring.metrics([rank]).items()}
     hand = {"recall@5": five, "recall@10": ten, "mrr@10": mrr, "ndcg@10": ndcg}
-    assert found == pytest.approx(hand, abs=1e-5)
+    assert metrics == pytest.approx(hand, abs=1e-5)
 
 
 def test_the_mean_of_three_questions() -> None:
@@ -43,17 +43,19 @@ def test_the_mean_of_three_questions() -> None:
 
 
 def test_the_interval_covers_the_mean_and_shrinks_with_more_questions() -> None:
-    few = scoring.estimate(np.array([0.0, 1.0] * 20))
-    many = scoring.estimate(np.array([0.0, 1.0] * 500))
-    assert few.low < few.mean == 0.5 < few.high
+    small = scoring.estimate(np.array([0.0, 1.0] * 20))
+    large = scoring.estimate(np.array([0.0, 1.0] * 500))
+    assert small.low < small.mean == 0.5 < small.high
     # Four standard errors wide: 2 · 1.96 · 0.5 / √n.
-    assert many.high - many.low == pytest.approx(3.92 * 0.5 / math.sqrt(1000), rel=0.1)
-    assert scoring.estimate(np.array([])).told() == [0.0, 0.0, 0.0]
+    assert large.high - large.low == pytest.approx(
+        3.92 * 0.5 / math.sqrt(1000), rel=0.1
+    )
+    assert scoring.estimate(np.array([])).as_list() == [0.0, 0.0, 0.0]
 
 
 def test_the_verdict_wants_a_clear_gain() -> None:
-    same = {"a": [1, 2, None] * 50, "b": [1, 2, None] * 50}
-    assert scoring.verdict(same, "a", ["b"]).startswith("a should stay")
+    unchanged = {"a": [1, 2, None] * 50, "b": [1, 2, None] * 50}
+    assert scoring.verdict(unchanged, "a", ["b"]).startswith("a should stay")
     better = {"a": [None, 2, None] * 50, "b": [1, 1, None] * 50}
     assert scoring.verdict(better, "a", ["b"]).startswith("b should be the default")
     slight = {"a": [1, 2, 3, 4, 5], "b": [2, 1, 3, 4, 1]}
@@ -62,7 +64,7 @@ def test_the_verdict_wants_a_clear_gain() -> None:
 
 def test_of_equals_the_newer_is_ahead() -> None:
     scores, seq = {"old": 1.0, "new": 1.0, "best": 2.0}, {"old": 1, "new": 2, "best": 0}
-    ranks = [quality.place(scores, e, seq) for e in ("best", "new", "old", "gone")]
+    ranks = [quality.rank(scores, e, seq) for e in ("best", "new", "old", "gone")]
     assert ranks == [1, 2, 3, None]
 
 
@@ -98,5 +100,5 @@ def test_the_set_asks_by_summary_for_the_text_alone(
     ranks = quality.ask(shop, items)
     assert ranks["sparse"] == [1] * 8
     assert ranks[quality.DEFAULT] == [1] * 8
-    assert {len(found) for found in ranks.values()} == {8}
+    assert {len(row) for row in ranks.values()} == {8}
     assert "control: random" in ranks

@@ -29,15 +29,15 @@ from tests.world import World
 
 
 def ask(
-    world: World, query: str = "refund", *, who: str = "ada", **asked: Any
+    world: World, query: str = "refund", *, person: str = "ada", **fields: Any
 ) -> Answer:
     """Ask as somebody."""
-    return recall.ask(Request(query=query, **asked), by=world.actor(who))
+    return recall.search(Request(query=query, **fields), by=world.actor(person))
 
 
-def told(world: World, query: str = "refund", **asked: Any) -> list[str]:
+def ids(world: World, query: str = "refund", **fields: Any) -> list[str]:
     """Return the summaries of the hits."""
-    return [hit.entry.summary for hit in ask(world, query, **asked).hits]
+    return [hit.entry.summary for hit in ask(world, query, **fields).hits]
 
 
 def erase(row: JournalEntry) -> None:
@@ -49,15 +49,15 @@ def erase(row: JournalEntry) -> None:
 @pytest.fixture
 def crews(world: World) -> World:
     """One refund story per agent."""
-    for who in ("ada", "lena", "bob", "olga"):
-        world.entry(f"refund by {who}", by=who)
+    for person in ("ada", "lena", "bob", "olga"):
+        world.entry(f"refund by {person}", by=person)
     index.sweep()
     return world
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize(
-    ("who", "asked", "agents"),
+    ("person", "fields", "agents"),
     [
         ("ada", {}, {"ada"}),
         ("ada", {"scope": "own"}, {"ada"}),
@@ -71,24 +71,24 @@ def crews(world: World) -> World:
     ],
 )
 def test_everybody_recalls_their_own(
-    crews: World, mode: Mode, who: str, asked: dict[str, Any], agents: set[str]
+    crews: World, mode: Mode, person: str, fields: dict[str, Any], agents: set[str]
 ) -> None:
-    found = set(told(crews, who=who, mode=mode, **asked))
-    assert found == {f"refund by {agent}" for agent in agents}
+    hits = set(ids(crews, person=person, mode=mode, **fields))
+    assert hits == {f"refund by {agent}" for agent in agents}
 
 
 def test_a_person_recalls_as_an_agent_or_a_crew(crews: World) -> None:
     ada, billing = crews.agents["ada"].id, crews.crews["billing"].id
-    assert told(crews, who="viewer", agent_id=ada) == ["refund by ada"]
-    assert told(crews, who="viewer", crew_id=billing) == ["refund by bob"]
+    assert ids(crews, person="viewer", agent_id=ada) == ["refund by ada"]
+    assert ids(crews, person="viewer", crew_id=billing) == ["refund by bob"]
 
 
 def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
     house = world.system()
     [row] = journal.write([factories.new(summary="refund by the house")], by=house)
     index.sweep()
-    assert told(world, who="viewer") == [row.summary]
-    assert told(world, who="lena") == []
+    assert ids(world, person="viewer") == [row.summary]
+    assert ids(world, person="lena") == []
 
 
 # ── Filters ──────────────────────────────────────────────────────────────────
@@ -98,27 +98,27 @@ def test_filters_hold_in_every_leg(world: World, mode: Mode) -> None:
     new = world.entry("new refund", entry_type="summary.generated")
     index.sweep()
     limit = factories.ago(5)
-    assert told(world, mode=mode, since=limit) == [new.summary]
-    assert told(world, mode=mode, until=limit) == [old.summary]
-    assert told(world, mode=mode, since=old.ts, until=old.ts) == [old.summary]
+    assert ids(world, mode=mode, since=limit) == [new.summary]
+    assert ids(world, mode=mode, until=limit) == [old.summary]
+    assert ids(world, mode=mode, since=old.ts, until=old.ts) == [old.summary]
     types = ("summary.generated",)
-    assert told(world, mode=mode, entry_types=types) == [new.summary]
-    assert told(world, mode=mode, entry_types=("llm.call",)) == []
+    assert ids(world, mode=mode, entry_types=types) == [new.summary]
+    assert ids(world, mode=mode, entry_types=("llm.call",)) == []
 
 
 def test_naming_a_type_opens_the_word_leg_to_what_is_not_embedded(world: World) -> None:
     world.entry("refund chatter", entry_type="llm.call")
-    assert told(world) == []
-    assert told(world, entry_types=("llm.call",)) == ["refund chatter"]
+    assert ids(world) == []
+    assert ids(world, entry_types=("llm.call",)) == ["refund chatter"]
 
 
 def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
     world.indexed("refund receipt")
     world.indexed("refund zeppelin submarine torpedo dirigible")
     world.entry("refund not indexed yet")
-    found = told(world, "refund receipt", min_score=0.5)
-    assert found == ["refund receipt", "refund not indexed yet"]
-    assert told(world, "refund receipt", mode=Mode.DENSE, min_score=0.99) == [
+    hits = ids(world, "refund receipt", min_score=0.5)
+    assert hits == ["refund receipt", "refund not indexed yet"]
+    assert ids(world, "refund receipt", mode=Mode.DENSE, min_score=0.99) == [
         "refund receipt"
     ]
 
@@ -126,7 +126,7 @@ def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_the_erased_are_never_recalled(world: World, mode: Mode) -> None:
     erase(world.indexed("refund"))
-    assert told(world, mode=mode) == []
+    assert ids(world, mode=mode) == []
 
 
 # ── Order ────────────────────────────────────────────────────────────────────
@@ -190,7 +190,7 @@ def test_a_pinned_entry_rises(world: World) -> None:
     pinned = world.entry("refund case two", ts=factories.ago(3))
     journal.prioritise(pinned, Priority.PERMANENT, "", by=world.actor("operator"))
     index.sweep()
-    assert told(world, "refund case", mode=Mode.DENSE) == [
+    assert ids(world, "refund case", mode=Mode.DENSE) == [
         pinned.summary,
         plain.summary,
     ]
@@ -229,7 +229,7 @@ def test_a_question_without_a_word_is_answered_by_meaning_alone(world: World) ->
     world.indexed("refund 🚀")
     answer = ask(world, "🚀 ***")
     assert [hit.via for hit in answer.hits] == ["dense"]
-    assert answer.legs.asked.is_empty
+    assert answer.legs.word_query.is_empty
 
 
 @settings(
@@ -264,7 +264,7 @@ def test_without_an_embedder_words_answer_and_say_so(
     answer = ask(world, mode=mode)
     assert [hit.via for hit in answer.hits] == ["words"]
     assert answer.legs.degraded == (
-        f"dense leg unavailable ({error.reason}): words only"
+        f"dense ranking unavailable ({error.reason}): words only"
     )
 
 
@@ -291,16 +291,16 @@ def test_it_recovers_by_itself(world: World) -> None:
 def test_vectors_of_two_models_never_meet(world: World, other: type[Any]) -> None:
     world.indexed("refund old")
     engine.use(other())
-    assert told(world, mode=Mode.DENSE) == []
-    assert told(world) == ["refund old"]
+    assert ids(world, mode=Mode.DENSE) == []
+    assert ids(world) == ["refund old"]
     assert ask(world).hits[0].cosine is None
     world.entry("refund new")
     newest = Embedding.objects.filter(entry__summary="refund new")
     index.discover(world.acme.id)
     index.embed(list(newest.values_list("pk", flat=True)))
-    assert told(world, mode=Mode.DENSE) == ["refund new"]
+    assert ids(world, mode=Mode.DENSE) == ["refund new"]
     index.sweep()
-    assert set(told(world, mode=Mode.DENSE)) == {"refund new", "refund old"}
+    assert set(ids(world, mode=Mode.DENSE)) == {"refund new", "refund old"}
 
 
 # ── Meaning ──────────────────────────────────────────────────────────────────
@@ -316,15 +316,15 @@ def test_the_model_that_comes_along_knows_meaning(world: World, minilm: Any) -> 
 # ── Neighbours ───────────────────────────────────────────────────────────────
 def test_the_walk_brings_neighbours_and_never_leaves_the_reach(world: World) -> None:
     world.indexed("alpha beta gamma delta epsilon", by="lena")
-    mine = world.indexed("alpha beta gamma delta epsilon zeta", by="ada")
+    own = world.indexed("alpha beta gamma delta epsilon zeta", by="ada")
     depth: dict[str, Any] = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
-    shared = ask(world, "zeta", who="lena", **depth)
-    assert [hit.entry.agent_id for hit in shared.hits] == [
+    crew_answer = ask(world, "zeta", person="lena", **depth)
+    assert [hit.entry.agent_id for hit in crew_answer.hits] == [
         world.agents["ada"].id,
         world.agents["lena"].id,
     ]
-    assert shared.hits[1].via == f"similar:{mine.id}"
-    assert [hit.entry.id for hit in ask(world, "zeta", **depth).hits] == [mine.id]
+    assert crew_answer.hits[1].via == f"similar:{own.id}"
+    assert [hit.entry.id for hit in ask(world, "zeta", **depth).hits] == [own.id]
 
 
 def test_the_walk_obeys_the_filters(world: World) -> None:

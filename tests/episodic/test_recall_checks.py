@@ -41,7 +41,7 @@ def saved(world: World, ids: list[str], **fields: Any) -> RecallCheck:
     )
 
 
-def told(world: World) -> list[JournalEntry]:
+def journal(world: World) -> list[JournalEntry]:
     """Return the journal's entries about broken checks."""
     return list(
         JournalEntry.objects.filter(
@@ -72,16 +72,16 @@ def told(world: World) -> list[JournalEntry]:
     ],
 )
 def test_a_question_is_kept_as_it_was_asked(request_: Request) -> None:
-    kept = checks.to_json(request_)
-    assert checks.to_request(kept) == replace(request_, mark=False)
-    assert "explain" not in kept
+    stored = checks.to_json(request_)
+    assert checks.to_request(stored) == replace(request_, mark=False)
+    assert "explain" not in stored
 
 
 # ── Saving ───────────────────────────────────────────────────────────────────
 def test_expected_entries_must_be_there_to_see(world: World) -> None:
-    theirs = world.indexed("refund", by="olga")
+    foreign = world.indexed("refund", by="olga")
     with pytest.raises(errors.NotFound):
-        saved(world, [theirs.id])
+        saved(world, [foreign.id])
     with pytest.raises(errors.Invalid):
         saved(world, [])
     with pytest.raises(errors.Invalid):
@@ -91,28 +91,28 @@ def test_expected_entries_must_be_there_to_see(world: World) -> None:
 def test_there_is_an_end_to_checks(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "MOST", 1)
+    monkeypatch.setattr(checks, "MAX_CHECKS", 1)
     row = fill(world, 1)[0]
     saved(world, [row.id])
     with pytest.raises(errors.Conflict):
         saved(world, [row.id])
 
 
-@pytest.mark.parametrize("who", ["viewer", "compliance", "ada", "looker"])
-def test_only_operators_save_and_run(world: World, who: str) -> None:
+@pytest.mark.parametrize("person", ["viewer", "compliance", "ada", "looker"])
+def test_only_operators_save_and_run(world: World, person: str) -> None:
     check = saved(world, [fill(world, 1)[0].id])
     with pytest.raises(errors.Forbidden):
-        checks.run(check, by=world.actor(who))
+        checks.run(check, by=world.actor(person))
     with pytest.raises(errors.Forbidden):
-        checks.drop(check, by=world.actor(who))
+        checks.drop(check, by=world.actor(person))
     with pytest.raises(errors.Forbidden):
-        checks.save("x", Request(query="q"), ["j"], by=world.actor(who))
+        checks.save("x", Request(query="q"), ["j"], by=world.actor(person))
 
 
 def test_another_workspaces_check_is_not_found(world: World) -> None:
     check = saved(world, [fill(world, 1)[0].id])
     with pytest.raises(errors.NotFound):
-        checks.named(world.actor("stranger"), check.id)
+        checks.get(world.actor("stranger"), check.id)
     with pytest.raises(errors.NotFound):
         checks.run(check, by=world.actor("stranger"))
 
@@ -122,7 +122,7 @@ def test_a_check_holds_while_all_are_there(world: World) -> None:
     rows = fill(world)
     run = checks.run(saved(world, [r.id for r in rows]), by=world.actor("operator"))
     assert (run.result, run.returned, run.missing) == ("holds", 3, [])
-    assert told(world) == []
+    assert journal(world) == []
 
 
 def test_what_is_missing_is_told_with_its_finding(world: World) -> None:
@@ -132,8 +132,8 @@ def test_what_is_missing_is_told_with_its_finding(world: World) -> None:
     run = checks.run(check, by=world.actor("operator"))
     assert run.result == "broken"
     assert run.missing == [{"entry_id": far.id, "finding": run.missing[0]["finding"]}]
-    assert "No leg put it on the list" in run.missing[0]["finding"]
-    entry = told(world)[0]
+    assert "No ranking put it on the list" in run.missing[0]["finding"]
+    entry = journal(world)[0]
     assert entry.payload["missing"] == run.missing
     assert entry.severity == "warn"
 
@@ -144,12 +144,12 @@ def test_the_journal_is_told_once_per_change(world: World) -> None:
     check = saved(world, [far.id], k=1, mode=Mode.SPARSE)
     for _ in range(3):
         checks.run_all(world.acme.id)
-    assert len(told(world)) == 1
+    assert len(journal(world)) == 1
     RecallCheck.objects.update(expected=[rows[0].id])
     checks.run_all(world.acme.id)
     last = check.runs.first()
     assert last is not None
-    assert len(told(world)) == 1 + (last.result == "broken")
+    assert len(journal(world)) == 1 + (last.result == "broken")
 
 
 def test_an_entry_that_is_gone_is_told_so(world: World) -> None:
@@ -168,8 +168,8 @@ def test_without_its_dense_leg_nothing_is_judged_broken(world: World) -> None:
     engine.use(NoEmbedder())
     run = checks.run(check, by=world.actor("operator"))
     assert run.result == "refused"
-    assert "dense leg unavailable" in run.note
-    assert told(world) == []
+    assert "dense ranking unavailable" in run.note
+    assert journal(world) == []
 
 
 def test_a_question_that_can_no_longer_be_asked_is_not_judged(world: World) -> None:
@@ -185,7 +185,7 @@ def test_running_marks_nothing(world: World) -> None:
     checks.run(check, by=world.actor("operator"))
     from episodic.index import reference_counts
 
-    assert not reference_counts.marks._counts
+    assert not reference_counts.reference_counts._counts
 
 
 def test_old_runs_are_dropped(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,8 +215,8 @@ def test_the_clock_knows_the_checks(world: World) -> None:
     far = world.indexed("Anchor chain")
     fill(world)
     saved(world, [far.id], k=1, mode=Mode.SPARSE)
-    outcome = jobs.named("recall_checks").act(world.acme.id)
+    outcome = jobs.get("recall_checks").act(world.acme.id)
     assert outcome.counts == {"checks": 1, "broken": 1}
     assert outcome.fault == "broken: check 0"
-    assert jobs.named("recall_checks_model").act(world.other.id).counts["checks"] == 0
-    assert jobs.named("nudges_forgotten").act("").counts == {"nudges": 0}
+    assert jobs.get("recall_checks_model").act(world.other.id).counts["checks"] == 0
+    assert jobs.get("nudges_forgotten").act("").counts == {"nudges": 0}

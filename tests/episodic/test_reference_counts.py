@@ -8,7 +8,7 @@ import pytest
 from django.db import DatabaseError, connections
 
 from episodic.index import sweep as index
-from episodic.index.reference_counts import Marks, marks
+from episodic.index.reference_counts import ReferenceCounts, reference_counts
 from episodic.models import Embedding
 from episodic.recall import search as recall
 from episodic.recall.search import Mode, Request
@@ -26,11 +26,11 @@ def counts(world: World) -> dict[str, int]:
 def test_exactly_what_was_returned_is_counted(world: World) -> None:
     factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(30)])
     index.sweep()
-    answer = recall.ask(Request(query="refund", k=4), by=world.actor("ada"))
+    answer = recall.search(Request(query="refund", k=4), by=world.actor("ada"))
     assert counts(world) == {}
-    assert marks.flush() == 4
+    assert reference_counts.flush() == 4
     assert counts(world) == {hit.entry.summary: 1 for hit in answer.hits}
-    assert marks.flush() == 0
+    assert reference_counts.flush() == 0
 
 
 def test_explaining_counts_what_was_returned_and_not_what_was_below(
@@ -38,33 +38,33 @@ def test_explaining_counts_what_was_returned_and_not_what_was_below(
 ) -> None:
     factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(9)])
     index.sweep()
-    answer = recall.ask(
+    answer = recall.search(
         Request(query="refund", k=2, explain=True), by=world.actor("ada")
     )
     assert len(answer.below) == 7
-    marks.flush()
+    reference_counts.flush()
     assert set(counts(world)) == {hit.entry.summary for hit in answer.hits}
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_every_mode_counts(world: World, mode: Mode) -> None:
     world.indexed("refund")
-    recall.ask(Request(query="refund", mode=mode), by=world.actor("ada"))
-    marks.flush()
+    recall.search(Request(query="refund", mode=mode), by=world.actor("ada"))
+    reference_counts.flush()
     assert counts(world) == {"refund": 1}
 
 
 def test_not_when_asked_not_to(world: World) -> None:
     world.indexed("refund")
-    recall.ask(Request(query="refund", mark=False), by=world.actor("ada"))
-    assert marks.flush() == 0
+    recall.search(Request(query="refund", mark=False), by=world.actor("ada"))
+    assert reference_counts.flush() == 0
 
 
 def test_many_recalls_add_up(world: World) -> None:
     world.indexed("refund")
     for _ in range(3):
-        recall.ask(Request(query="refund"), by=world.actor("ada"))
-    assert marks.flush() == 3
+        recall.search(Request(query="refund"), by=world.actor("ada"))
+    assert reference_counts.flush() == 3
     assert counts(world) == {"refund": 3}
     row = Embedding.objects.get(reference_count=3)
     assert row.last_referenced_at is not None
@@ -72,8 +72,8 @@ def test_many_recalls_add_up(world: World) -> None:
 
 def test_an_entry_without_an_embedding_is_nothing_to_count(world: World) -> None:
     world.entry("refund")
-    recall.ask(Request(query="refund"), by=world.actor("ada"))
-    marks.flush()
+    recall.search(Request(query="refund"), by=world.actor("ada"))
+    reference_counts.flush()
     assert counts(world) == {}
 
 
@@ -81,16 +81,16 @@ def test_what_could_not_be_written_is_tried_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = world.indexed("refund")
-    marks.add([row.id])
+    reference_counts.add([row.id])
     with monkeypatch.context() as patch:
 
         def locked(*_args: object) -> None:
             raise DatabaseError("database is locked")
 
         patch.setattr(index, "mark_referenced", locked)
-        assert marks.flush() == 0
-    marks.add([row.id])
-    assert marks.flush() == 2
+        assert reference_counts.flush() == 0
+    reference_counts.add([row.id])
+    assert reference_counts.flush() == 2
     assert counts(world) == {"refund": 2}
 
 
@@ -99,7 +99,7 @@ def test_the_thread_writes_by_itself(
 ) -> None:
     monkeypatch.setattr("episodic.index.reference_counts.EVERY_SECONDS", 0.01)
     row = shared_world.indexed("refund")
-    fresh = Marks()
+    fresh = ReferenceCounts()
     fresh.add([row.id])
     fresh.add([row.id])
     assert fresh._thread is not None
@@ -114,7 +114,7 @@ def test_the_thread_writes_by_itself(
 
 
 def test_marks_from_many_threads_are_all_there() -> None:
-    fresh = Marks()
+    fresh = ReferenceCounts()
     fresh._thread = threading.main_thread()
 
     def work() -> None:

@@ -10,8 +10,8 @@ import pytest
 from django.db import DatabaseError
 
 from episodic.index import sweep as index
-from episodic.index.reference_counts import Marks
-from tests.project.test_up import House, agent, appends_and_recalls
+from episodic.index.reference_counts import ReferenceCounts
+from tests.project.test_up import Installation, agent, appends_and_recalls
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World
 
@@ -20,23 +20,23 @@ def test_the_last_flush_waits_for_the_one_under_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Otherwise the end of the process would cut the first one off."""
-    begun, let_go, written = threading.Event(), threading.Event(), []
+    started, let_go, flushed = threading.Event(), threading.Event(), []
 
     def slow(counts: dict[str, int], _when: object) -> None:
-        begun.set()
+        started.set()
         let_go.wait(LIMIT_SECONDS)
-        written.append(counts)
+        flushed.append(counts)
 
     monkeypatch.setattr(index, "mark_referenced", slow)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     first = threading.Thread(target=marks.flush)
     first.start()
-    assert begun.wait(LIMIT_SECONDS)
+    assert started.wait(LIMIT_SECONDS)
     threading.Timer(0.1, let_go.set).start()
     assert marks.drain()
-    assert written == [{"a": 1}]
+    assert flushed == [{"a": 1}]
     first.join()
 
 
@@ -64,7 +64,7 @@ def test_draining_tries_again_and_gives_up_in_time(
             raise DatabaseError("database is locked")
 
     monkeypatch.setattr(index, "mark_referenced", locked)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     assert marks.drain()
@@ -89,7 +89,7 @@ def test_what_fails_otherwise_is_not_forgotten(
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(index, "mark_referenced", wrong)
-    marks = Marks()
+    marks = ReferenceCounts()
     marks._thread = threading.main_thread()
     marks.add(["a"])
     with pytest.raises(RuntimeError):
@@ -99,7 +99,7 @@ def test_what_fails_otherwise_is_not_forgotten(
 
 @pytest.mark.slow
 def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = Installation(tmp_path)
     try:
         house.start("--demo")
         entry_id, key = appends_and_recalls(house)
@@ -118,13 +118,13 @@ def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
             house.process.wait()
 
 
-def references(house: House, entry_id: str) -> int:
+def references(house: Installation, entry_id: str) -> int:
     """Return what the database of an installation says."""
-    told = house.manage(
+    output = house.manage(
         "shell",
         "-v0",
         "-c",
         "from episodic.models import Embedding as E;"
         f"print(E.objects.get(pk='{entry_id}').reference_count)",
     )
-    return int(told.splitlines()[-1])
+    return int(output.splitlines()[-1])

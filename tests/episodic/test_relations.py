@@ -13,7 +13,7 @@ from episodic.models import Embedding, IndexState, MemoryRelation, State
 from memory.models import JournalEntry
 from tests.world import World
 
-ALIKE = "The courier lost the parcel on the way to Bergen"
+SUMMARY = "The courier lost the parcel on the way to Bergen"
 
 
 def edges() -> set[tuple[str, str]]:
@@ -21,68 +21,68 @@ def edges() -> set[tuple[str, str]]:
 
 
 def test_an_entry_is_tied_to_three_older_ones_at_most(world: World) -> None:
-    rows = [world.indexed(ALIKE) for _ in range(5)]
-    mine = MemoryRelation.objects.filter(src=rows[-1])
-    assert mine.count() == relations.MOST
-    assert all(edge.weight >= relations.LEAST_COSINE for edge in mine)
+    rows = [world.indexed(SUMMARY) for _ in range(5)]
+    own = MemoryRelation.objects.filter(src=rows[-1])
+    assert own.count() == relations.MAX_LINKS
+    assert all(edge.weight >= relations.LEAST_COSINE for edge in own)
     order = {row.id: row.seq for row in rows}
     assert all(order[src] > order[dst] for src, dst in edges())
 
 
 def test_what_is_not_near_is_not_tied(world: World) -> None:
-    world.indexed(ALIKE)
+    world.indexed(SUMMARY)
     world.indexed("Quarterly tax filing for Norway")
     assert edges() == set()
 
 
 def test_another_crew_is_not_tied(world: World) -> None:
-    world.indexed(ALIKE)
-    world.indexed(ALIKE, by="bob")
+    world.indexed(SUMMARY)
+    world.indexed(SUMMARY, by="bob")
     assert edges() == set()
 
 
 def test_a_backlog_embedded_newest_first_ends_with_the_same_kind_of_edges(
     world: World,
 ) -> None:
-    rows = [world.entry(ALIKE) for _ in range(6)]
+    rows = [world.entry(SUMMARY) for _ in range(6)]
     for row in reversed(rows):
         index.discover(world.acme.id)
         index.embed([row.id])
     order = {row.id: row.seq for row in rows}
     assert all(order[src] > order[dst] for src, dst in edges())
     for row in rows:
-        assert MemoryRelation.objects.filter(src=row).count() <= relations.MOST
+        assert MemoryRelation.objects.filter(src=row).count() <= relations.MAX_LINKS
     reached = {entry for pair in edges() for entry in pair}
     assert reached == set(order)
 
 
 def test_indexing_again_adds_nothing(world: World) -> None:
-    rows = [world.indexed(ALIKE) for _ in range(3)]
+    rows = [world.indexed(SUMMARY) for _ in range(3)]
     before = edges()
     index.embed([row.id for row in rows])
     assert edges() == before
 
 
 def test_edges_are_read_both_ways_and_once(world: World) -> None:
-    old, new = world.indexed(ALIKE), world.indexed(ALIKE)
-    seen = scopes.reach(None, None, None, by=world.actor("operator"))
-    found = relations.of([old.id, new.id], seen)
-    assert [edge.neighbour.id for edge in found[new.id]] == [old.id]
-    assert [edge.neighbour.id for edge in found[old.id]] == [new.id]
-    assert found[new.id][0].outward
-    assert not found[old.id][0].outward
+    old, new = world.indexed(SUMMARY), world.indexed(SUMMARY)
+    reach = scopes.reach(None, None, None, by=world.actor("operator"))
+    edges = relations.of([old.id, new.id], reach)
+    assert [edge.neighbour.id for edge in edges[new.id]] == [old.id]
+    assert [edge.neighbour.id for edge in edges[old.id]] == [new.id]
+    assert edges[new.id][0].outward
+    assert not edges[old.id][0].outward
 
 
 def test_a_neighbour_outside_the_reach_is_not_shown(world: World) -> None:
-    theirs, mine = world.indexed(ALIKE, by="lena"), world.indexed(ALIKE)
-    assert edges() == {(mine.id, theirs.id)}
+    foreign, visible = world.indexed(SUMMARY, by="lena"), world.indexed(SUMMARY)
+    assert edges() == {(visible.id, foreign.id)}
     own = scopes.reach("own", None, None, by=world.actor("ada"))
-    assert relations.of([mine.id], own)[mine.id] == []
+    assert relations.of([visible.id], own)[visible.id] == []
 
 
 def test_an_entry_that_left_meanwhile_leaves_no_edge(world: World) -> None:
-    old = world.indexed(ALIKE)
-    new = world.entry(ALIKE, ts=timezone.now() + timedelta(seconds=1))
+    old = world.indexed(SUMMARY)
+    new = world.entry(SUMMARY, ts=timezone.now() + timedelta(seconds=1))
     index.discover(world.acme.id)
     Embedding.objects.filter(pk=old.id).update(state=State.PENDING)
     JournalEntry.objects.filter(pk=old.id).delete()

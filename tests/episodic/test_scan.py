@@ -1,4 +1,4 @@
-"""The dense leg on SQLite: exact, and never stale, whoever changed the table."""
+"""The dense ranking on SQLite: exact, and never stale, whoever changed the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.sqlite
 MODEL = "hashing-512-v1"
 
 
-def found(world: World, limit: int = 50) -> list[str]:
+def hits(world: World, limit: int = 50) -> list[str]:
     """Return the summaries of everything in acme, nearest first."""
     vector = engine.embedder().embed_query("refund")
     answer = engine.vectors().search(vector, VectorScope(
@@ -39,15 +39,15 @@ def found(world: World, limit: int = 50) -> list[str]:
 # ── Fresh ────────────────────────────────────────────────────────────────────
 def test_what_was_indexed_after_the_first_query_is_found(world: World) -> None:
     world.indexed("one")
-    assert found(world) == ["one"]
+    assert hits(world) == ["one"]
     world.indexed("two")
-    assert set(found(world)) == {"one", "two"}
+    assert set(hits(world)) == {"one", "two"}
 
 
 def test_raw_sql_is_noticed(world: World) -> None:
     row = world.indexed("one")
     other = world.indexed("refund two")
-    assert found(world) == ["refund two", "one"]
+    assert hits(world) == ["refund two", "one"]
     with connections["default"].cursor() as cursor:
         cursor.execute(
             "UPDATE journal_embeddings SET vector ="
@@ -59,9 +59,9 @@ def test_raw_sql_is_noticed(world: World) -> None:
             "UPDATE journal_embeddings SET importance_score = 1 WHERE entry_id = %s",
             [row.id],
         )
-        assert found(world) == ["one", "refund two"]
+        assert hits(world) == ["one", "refund two"]
         cursor.execute("DELETE FROM journal_embeddings WHERE entry_id = %s", [row.id])
-    assert found(world) == ["refund two"]
+    assert hits(world) == ["refund two"]
 
 
 @pytest.mark.parametrize(
@@ -71,23 +71,23 @@ def test_a_row_that_is_no_longer_indexed_disappears(
     world: World, change: dict[str, object]
 ) -> None:
     row = world.indexed("one")
-    assert found(world) == ["one"]
+    assert hits(world) == ["one"]
     Embedding.objects.filter(pk=row.pk).update(**change)
-    assert found(world) == [] or "dim" in change
+    assert hits(world) == [] or "dim" in change
 
 
 def test_deleting_the_entry_takes_its_vector_along(world: World) -> None:
     row = world.indexed("one")
-    assert found(world) == ["one"]
+    assert hits(world) == ["one"]
     JournalEntry.objects.filter(pk=row.pk).delete()
-    assert found(world) == []
+    assert hits(world) == []
 
 
 def test_a_vector_of_the_wrong_length_is_left_out(world: World) -> None:
     row = world.indexed("one")
     world.indexed("two")
     Embedding.objects.filter(pk=row.pk).update(vector=b"\x00" * 12)
-    assert found(world) == ["two"]
+    assert hits(world) == ["two"]
 
 
 @pytest.mark.slow
@@ -95,45 +95,47 @@ def test_what_another_process_did_is_seen_by_the_next_query(
     shared_world: World,
 ) -> None:
     row = shared_world.indexed("one")
-    assert found(shared_world) == ["one"]
+    assert hits(shared_world) == ["one"]
     key = shared_world.tokens["ada"]
     processes.run(
-        "from memory import journal, keys; from episodic import index\n"
+        "from memory.accounts import api_keys as keys\n"
+        "from memory.journal import append as journal\n"
+        "from episodic.index import sweep as index\n"
         "from memory.rules.entries import NewEntry\n"
         f"by = keys.authenticate({key!r})\n"
         "journal.append(NewEntry(entry_type='peer.escalation', summary='two'), by=by)\n"
         "print(index.sweep().indexed)"
     )
-    assert set(found(shared_world)) == {"one", "two"}
+    assert set(hits(shared_world)) == {"one", "two"}
     processes.run(
         "from django.db import connection\n"
         "with connection.cursor() as c:\n"
         f"    c.execute(\"DELETE FROM journal_embeddings WHERE entry_id = '{row.id}'\")"
     )
-    assert found(shared_world) == ["two"]
+    assert hits(shared_world) == ["two"]
 
 
 def test_a_trimmed_log_makes_a_sleeping_matrix_load_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "KEEP_CHANGES", 5)
-    gone = world.indexed("gone")
-    assert found(world) == ["gone"]
-    Embedding.objects.filter(pk=gone.pk).delete()
+    deleted = world.indexed("gone")
+    assert hits(world) == ["gone"]
+    Embedding.objects.filter(pk=deleted.pk).delete()
     factories.append_many(world.actor("ada"), [f"note {n}" for n in range(20)])
     index.sweep()
     kinds = set(EmbeddingChange.objects.values_list("kind", flat=True))
     assert "trim" in kinds
     assert EmbeddingChange.objects.count() < 15
-    assert set(found(world)) == {f"note {n}" for n in range(20)}
+    assert set(hits(world)) == {f"note {n}" for n in range(20)}
     world.indexed("late")
-    assert "late" in found(world)
+    assert "late" in hits(world)
 
 
 def test_every_workspace_has_a_matrix_of_its_own(world: World) -> None:
     world.indexed("one", by="ada")
     world.indexed("two", by="olga")
-    assert found(world) == ["one"]
+    assert hits(world) == ["one"]
 
 
 def test_only_so_many_matrices_are_kept(
@@ -160,7 +162,7 @@ def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None
     def read() -> None:
         while not stop.is_set():
             try:
-                names = found(shared_world, 200)
+                names = hits(shared_world, 200)
                 if len(names) != len(set(names)) or "refund 0" not in names:
                     faults.append(names)
             except Exception as error:  # noqa: BLE001
@@ -176,7 +178,7 @@ def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None
     for reader in readers:
         reader.join()
     assert faults == []
-    assert len(found(shared_world, 200)) == 31
+    assert len(hits(shared_world, 200)) == 31
 
 
 # ── Exact ────────────────────────────────────────────────────────────────────
@@ -186,18 +188,18 @@ def test_search_of_and_rank_agree(world: World) -> None:
     index.sweep()
     vectors, query = engine.vectors(), engine.embedder().embed_query("refund receipt")
     scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
-    everything = vectors.search(query, scope, 100)
-    assert everything.considered == 12
-    ids = [hit.entry_id for hit in everything.hits]
+    full = vectors.search(query, scope, 100)
+    assert full.considered == 12
+    ids = [hit.entry_id for hit in full.hits]
     assert [vectors.rank(query, scope, entry_id) for entry_id in ids] == list(
         range(1, 13)
     )
-    named = vectors.of(query, scope, [*ids, "j_0000000000000000"])
-    assert named == {hit.entry_id: hit for hit in everything.hits}
-    assert everything.highest == everything.hits[0].score
-    assert everything.lowest == everything.hits[-1].score
+    by_id = vectors.of(query, scope, [*ids, "j_0000000000000000"])
+    assert by_id == {hit.entry_id: hit for hit in full.hits}
+    assert full.highest == full.hits[0].score
+    assert full.lowest == full.hits[-1].score
     assert vectors.rank(query, scope, "j_0000000000000000") is None
-    assert vectors.search(query, scope, 5).hits == everything.hits[:5]
+    assert vectors.search(query, scope, 5).hits == full.hits[:5]
 
 
 def test_a_scope_with_nothing_in_it(world: World) -> None:
@@ -246,8 +248,8 @@ def test_a_matrix_behaves_like_a_dict(steps: list[tuple[bool, list[str]]]) -> No
                 model.pop(entry_id, None)
     view = matrix.snapshot()
     alive = np.flatnonzero(view.columns.alive[: view.size])
-    held = {str(view.columns.ids[i]): view.columns.vectors[i, 0] for i in alive}
-    assert held == {e: float(e) * factor for e, factor in model.items()}
+    stored = {str(view.columns.ids[i]): view.columns.vectors[i, 0] for i in alive}
+    assert stored == {e: float(e) * factor for e, factor in model.items()}
     assert len(matrix) == len(model)
     assert all(matrix.position(e) is not None for e in model)
 

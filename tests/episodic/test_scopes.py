@@ -12,17 +12,17 @@ from tests.world import World
 
 
 def parts(
-    world: World, who: str, **named: str | None
+    world: World, person: str, **ids: str | None
 ) -> tuple[str, str | None, str | None]:
     """Return scope, crew and agent of what somebody reaches."""
-    seen = reach(
-        named.get("scope"),
-        named.get("crew_id"),
-        named.get("agent_id"),
-        by=world.actor(who),
+    visible = reach(
+        ids.get("scope"),
+        ids.get("crew_id"),
+        ids.get("agent_id"),
+        by=world.actor(person),
     )
-    assert seen.workspace_id == world.actor(who).workspace_id
-    return seen.scope, seen.crew_id, seen.agent_id
+    assert visible.workspace_id == world.actor(person).workspace_id
+    return visible.scope, visible.crew_id, visible.agent_id
 
 
 def test_an_agent_starts_with_its_own_and_a_lead_with_the_crew(world: World) -> None:
@@ -45,7 +45,7 @@ def test_an_agent_may_name_itself_and_its_crew(world: World) -> None:
 def test_an_agent_may_name_nobody_else(world: World) -> None:
     with pytest.raises(errors.Forbidden):
         parts(world, "ada", agent_id=world.agents["lena"].id)
-    for named in (
+    for ids in (
         {"agent_id": world.agents["bob"].id},
         {"agent_id": world.agents["olga"].id},
         {"agent_id": "agent_0000000000000000"},
@@ -53,28 +53,28 @@ def test_an_agent_may_name_nobody_else(world: World) -> None:
         {"crew_id": world.crews["other/support"].id},
     ):
         with pytest.raises(errors.NotFound):
-            parts(world, "lena", **named)
+            parts(world, "lena", **ids)
 
 
-@pytest.mark.parametrize("who", ["owner", "operator", "compliance", "viewer"])
+@pytest.mark.parametrize("person", ["owner", "operator", "compliance", "viewer"])
 def test_a_person_reaches_workspace_crew_or_what_an_agent_would(
-    world: World, who: str
+    world: World, person: str
 ) -> None:
     crew, ada, lena = (
         world.crews["support"].id,
         world.agents["ada"].id,
         world.agents["lena"].id,
     )
-    assert parts(world, who) == ("workspace", None, None)
-    assert parts(world, who, crew_id=crew) == ("crew_shared", crew, None)
-    assert parts(world, who, crew_id=crew, scope="crew_shared") == (
+    assert parts(world, person) == ("workspace", None, None)
+    assert parts(world, person, crew_id=crew) == ("crew_shared", crew, None)
+    assert parts(world, person, crew_id=crew, scope="crew_shared") == (
         "crew_shared",
         crew,
         None,
     )
-    assert parts(world, who, agent_id=ada) == ("own", None, ada)
-    assert parts(world, who, agent_id=lena) == ("crew_shared", crew, lena)
-    assert parts(world, who, agent_id=ada, scope="crew_shared") == (
+    assert parts(world, person, agent_id=ada) == ("own", None, ada)
+    assert parts(world, person, agent_id=lena) == ("crew_shared", crew, lena)
+    assert parts(world, person, agent_id=ada, scope="crew_shared") == (
         "crew_shared",
         crew,
         ada,
@@ -104,17 +104,17 @@ def test_a_scope_of_one_agent_with_a_crew_needs_the_agent(world: World) -> None:
 def test_a_person_cannot_name_another_workspaces_things(
     world: World, name: str
 ) -> None:
-    theirs = {
+    foreign = {
         "crew_id": world.crews["other/support"].id,
         "agent_id": world.agents["olga"].id,
     }
     with pytest.raises(errors.NotFound):
-        parts(world, "owner", **{name: theirs[name]})
+        parts(world, "owner", **{name: foreign[name]})
 
 
 def test_loading_and_seeing_agree(world: World) -> None:
-    rows = [world.entry(by=who) for who in ("ada", "lena", "bob", "olga")]
-    asked: list[tuple[str, dict[str, str | None]]] = [
+    rows = [world.entry(by=person) for person in ("ada", "lena", "bob", "olga")]
+    cases: list[tuple[str, dict[str, str | None]]] = [
         ("ada", {}),
         ("ada", {"scope": "crew_shared"}),
         ("lena", {}),
@@ -123,15 +123,15 @@ def test_loading_and_seeing_agree(world: World) -> None:
         ("viewer", {"agent_id": world.agents["ada"].id}),
         ("stranger", {}),
     ]
-    for who, named in asked:
-        seen = reach(
-            named.get("scope"),
-            named.get("crew_id"),
-            named.get("agent_id"),
-            by=world.actor(who),
+    for person, ids in cases:
+        visible = reach(
+            ids.get("scope"),
+            ids.get("crew_id"),
+            ids.get("agent_id"),
+            by=world.actor(person),
         )
-        inside = set(seen.load([row.pk for row in rows]))
-        assert {row.pk for row in rows if seen.sees(row)} == inside
+        inside = set(visible.load([row.pk for row in rows]))
+        assert {row.pk for row in rows if visible.sees(row)} == inside
 
 
 def test_the_walk_depth_is_the_agents(world: World) -> None:

@@ -1,7 +1,7 @@
-"""A process that carries out a case and is killed at a moment; run by the kill tests.
+"""A process that carries out a case and is killed at a failpoint, for the kill tests.
 
-``python -m tests.gdpr.crasher DATA_DIR WORKSPACE CASE MOMENT TIMES`` dies when the
-moment comes for the TIMES-th time; with no moment it runs to the end.
+``python -m tests.gdpr.crasher DATA_DIR WORKSPACE CASE FAILPOINT TIMES`` kills itself at
+the failpoint's TIMES-th call; with no failpoint it runs to the end.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import django
 
 
 def main() -> None:
-    """Run the case, and die as told."""
+    """Run the case and die at the given failpoint."""
     django.setup()
     from django.conf import settings
 
     from gdpr import erasure
     from gdpr.erasure import failpoints
 
-    folder, workspace_id, case_id, moment, times = sys.argv[1:]
+    folder, workspace_id, case_id, failpoint, times = sys.argv[1:]
     settings.DATA_DIR = Path(folder)
-    seen: Counter[str] = Counter()
+    steps: Counter[str] = Counter()
 
-    def die(name: str) -> None:
-        seen[name] += 1
-        if name == moment and seen[name] == int(times):
+    def kill_at(name: str) -> None:
+        steps[name] += 1
+        if name == failpoint and steps[name] == int(times):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    failpoints.step = die
+    failpoints.step = kill_at
     erasure.run(workspace_id, case_id)
     print("ended", flush=True)  # noqa: T201
 

@@ -1,4 +1,4 @@
-"""A person in every place, and a case about them, for tests of whole runs."""
+"""Builders of subjects with data in every place, and of cases about them."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ NAME = "Maria Lopez-Quintanilla"
 OTHER = "otto.sommer@canary.example"
 
 
-def subject(world: World, *aliases: tuple[str, str], shown: str = "") -> Subject:
-    """Return somebody with names; aliases are (kind, value)."""
-    made = Subject.objects.create(
-        workspace=world.acme, display_name=shown, created_by="test"
+def subject(world: World, *aliases: tuple[str, str], display_name: str = "") -> Subject:
+    """Return a subject with names; aliases are (kind, value)."""
+    subject_row = Subject.objects.create(
+        workspace=world.acme, display_name=display_name, created_by="test"
     )
     for kind, value in aliases:
         Alias.objects.create(
             workspace=world.acme,
-            subject=made,
+            subject=subject_row,
             kind=kind,
             value=value,
             folded=fold(value),
             added_by="test",
         )
-    return made
+    return subject_row
 
 
 def maria(world: World) -> Subject:
-    """Return the person who will be forgotten."""
-    return subject(world, ("email", MAIL), ("name", NAME), shown=NAME)
+    """Return the subject to erase."""
+    return subject(world, ("email", MAIL), ("name", NAME), display_name=NAME)
 
 
 def otto(world: World) -> Subject:
-    """Return somebody else, who stays."""
-    return subject(world, ("email", OTHER), shown="Otto Sommer")
+    """Return another subject, who is kept."""
+    return subject(world, ("email", OTHER), display_name="Otto Sommer")
 
 
 def lived_in(world: World) -> dict[str, Any]:
-    """Leave Maria in the journal, in files and records, beside Otto."""
-    mine = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
-    both = world.indexed(f"{NAME} wrote to {OTHER} about boats")
+    """Write journal entries, files and records about Maria and Otto."""
+    own_entry = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
+    shared_entry = world.indexed(f"{NAME} wrote to {OTHER} about boats")
     other = world.indexed(f"{OTHER} likes ordinary harbours")
     tools.call(
         "memory.write",
@@ -62,14 +62,14 @@ def lived_in(world: World) -> dict[str, Any]:
         },
         by=world.actor("ada"),
     )
-    return {"mine": mine, "both": both, "other": other}
+    return {"mine": own_entry, "both": shared_entry, "other": other}
 
 
 def opened(
-    world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
+    world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
 ) -> Case:
-    """Return a case of a compliance officer."""
-    new = NewCase(subject_id=who.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
+    """Return a case opened by a compliance officer."""
+    new = NewCase(subject_id=person.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
     return cases.open_case(new, by=world.actor("compliance"))
 
 
@@ -87,17 +87,17 @@ def planned(world: World, case: Case) -> CasePlan:
     return dry_run.make(case, by=world.actor("compliance"))
 
 
-def judged(
+def plan_and_decide(
     world: World,
     case: Case,
     verdict: Verdict,
     *rows: tuple[str, str],
     ground: str = "somebody_else",
 ) -> CasePlan:
-    """Plan a case and decide on rows, all that wait unless some are named."""
+    """Plan a case and decide on rows: the given ones, or all undecided."""
     by = world.actor("compliance")
     plan = dry_run.make(Case.objects.get(pk=case.pk), by=by)
-    told = Decision(
+    decision = Decision(
         verdict=verdict,
         rows=rows,
         all_doubtful=not rows,
@@ -105,18 +105,18 @@ def judged(
         reason=f"Not {NAME}",
     )
     return row_decisions.decide(
-        Case.objects.get(pk=case.pk), plan.plan_hash, told, by=by
+        Case.objects.get(pk=case.pk), plan.plan_hash, decision, by=by
     )
 
 
-def erased(world: World, who: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
-    """Open, plan and run a case; return it as it ended."""
-    case = started(world, opened(world, who, kind))
+def erased(world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE) -> Case:
+    """Open, plan and run a case; return it at its end."""
+    case = started(world, opened(world, person, kind))
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 
 
-def told(case: Case) -> str:
-    """Return how a case stands, for messages of failing tests."""
+def failure_text(case: Case) -> str:
+    """Return the state of a case, for messages of failing tests."""
     steps = [(s.name, s.state, s.fault) for s in leases.steps(case) if s.fault]
     return json.dumps([case.state, case.result, steps], default=str)

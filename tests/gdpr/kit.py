@@ -1,4 +1,4 @@
-"""Short words for the tests of personal data: a person, and what holders do to them."""
+"""Helpers for tests of holders: subjects, matches, erasure, raw searches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, models
 
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Found, Holder, Person
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.models import Alias, AliasKind, Subject, SubjectLink, Via
 from memory.rules import tokenizer
 from tests import processes
@@ -26,20 +26,20 @@ BERT: Final = {"name": "Bertram Ohlsen", "email": "bert@example.com"}
 
 
 def subject(world: World, names: Mapping[str, str] = ANNA) -> Subject:
-    """Return a person with one alias of each given kind."""
-    made = Subject.objects.create(
+    """Return a subject with one alias of each given kind."""
+    subject_row = Subject.objects.create(
         workspace=world.acme, display_name=next(iter(names.values())), created_by="test"
     )
     for kind, value in names.items():
-        alias(made, value, AliasKind(kind))
-    return made
+        alias(subject_row, value, AliasKind(kind))
+    return subject_row
 
 
-def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
-    """Give a person one more name."""
+def alias(person_row: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
+    """Add an alias to a subject."""
     return Alias.objects.create(
-        workspace_id=who.workspace_id,
-        subject=who,
+        workspace_id=person_row.workspace_id,
+        subject=person_row,
         kind=kind,
         value=value,
         folded=tokenizer.fold(value),
@@ -47,48 +47,50 @@ def alias(who: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
     )
 
 
-def link(who: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> None:
-    """Link a row to a person, as a writer that names them does."""
+def link(person_row: Subject, place: str, row_id: str, via: Via = Via.NAMED) -> None:
+    """Link a row to a subject, as a writer that names them does."""
     SubjectLink.objects.get_or_create(
-        workspace_id=who.workspace_id,
-        subject=who,
+        workspace_id=person_row.workspace_id,
+        subject=person_row,
         place=place,
         row_id=row_id,
         defaults={"via": via},
     )
 
 
-def found(name: str, who: Subject) -> dict[str, Found]:
-    """Return what one holder finds of a person, by row id."""
-    holder, person = registry.named(name), registry.person(who)
-    return {one.row_id: one for one in holder.find(person)}
+def matches_in(name: str, person_row: Subject) -> dict[str, RowMatch]:
+    """Return row id → match of one holder."""
+    holder, person = registry.by_name(name), registry.person(person_row)
+    return {match.row_id: match for match in holder.find(person)}
 
 
-def fates(name: str, who: Subject) -> dict[str, Fate]:
-    """Return row id → fate of what one holder finds."""
-    return {row_id: one.fate for row_id, one in found(name, who).items()}
+def fates(name: str, person_row: Subject) -> dict[str, Fate]:
+    """Return row id → fate of one holder's matches."""
+    return {
+        row_id: match.fate for row_id, match in matches_in(name, person_row).items()
+    }
 
 
-def erase(name: str, who: Subject) -> dict[str, Fate]:
-    """Do what one holder's plan says; return the plan."""
-    holder, person = registry.named(name), registry.person(who)
+def erase(name: str, person_row: Subject) -> dict[str, Fate]:
+    """Carry out one holder's plan; return the plan."""
+    holder, person = registry.by_name(name), registry.person(person_row)
     return _carry_out(holder, person)
 
 
 def _carry_out(holder: Holder, person: Person) -> dict[str, Fate]:
-    plan = {one.row_id: one.fate for one in holder.find(person)}
+    plan = {match.row_id: match.fate for match in holder.find(person)}
     holder.erase(person, _of(plan, Fate.DELETE))
     holder.redact(person, _of(plan, Fate.REDACT))
     return plan
 
 
 def _of(plan: Mapping[str, Fate], fate: Fate) -> list[str]:
-    return [row_id for row_id, one in plan.items() if one is fate]
+    return [row_id for row_id, match in plan.items() if match is fate]
 
 
-def erase_all(who: Subject) -> dict[str, dict[str, Fate]]:
-    """Erase a person from every place, in the order of the registry."""
-    person = registry.person(who)
+def erase_all(person_row: Subject) -> dict[str, dict[str, Fate]]:
+    """Erase a subject in every holder, in the order of the registry."""
+    person = registry.person(person_row)
     plans = {}
     for holder in registry.ALL:
         if not holder.derived or holder.name == "caches":
@@ -96,19 +98,19 @@ def erase_all(who: Subject) -> dict[str, dict[str, Fate]]:
     return plans
 
 
-def traces(who: Subject, *names: str) -> list[str]:
-    """Return what holders still see of a person, as ``place what``."""
-    person = registry.person(who)
+def traces(person_row: Subject, *names: str) -> list[str]:
+    """Return the holders' remaining traces of a subject, as ``place what``."""
+    person = registry.person(person_row)
     return [
-        f"{trace.place} {trace.what}"
+        f"{trace.place} {trace.description}"
         for holder in registry.ALL
         if not names or holder.name in names
         for trace in holder.verify(person)
     ]
 
 
-# ── By bytes ─────────────────────────────────────────────────────────────────
-def in_tables(needle: str) -> dict[str, int]:
+# ── Raw search ───────────────────────────────────────────────────────────────
+def in_tables(text: str) -> dict[str, int]:
     """Return ``app.Model.column`` → rows that hold a text, over every table."""
     from django.apps import apps
 
@@ -116,7 +118,7 @@ def in_tables(needle: str) -> dict[str, int]:
     for model in apps.get_models(include_auto_created=True):
         for column in _texts(model):
             for value in model._default_manager.values_list(column, flat=True):
-                if needle.lower() in _plain(value).lower():
+                if text.lower() in _plain(value).lower():
                     hits[f"{model._meta.label}.{column}"] += 1
     return dict(hits)
 
@@ -137,30 +139,30 @@ def _plain(value: object) -> str:
     return str(value)
 
 
-def in_files(needle: str) -> dict[str, int]:
+def in_files(text: str) -> dict[str, int]:
     """Return path → how often the bytes of a file or its name hold a text."""
     hits = {}
     for path in files():
         place = path.relative_to(settings.DATA_DIR).as_posix()
         raw = processes.bytes_of(path).lower() + place.lower().encode()
-        count = raw.count(needle.lower().encode())
+        count = raw.count(text.lower().encode())
         if count:
             hits[place] = count
     return hits
 
 
-def in_folders(needle: str) -> dict[str, int]:
-    """Return what ``in_files`` finds below folders, the database left out."""
-    return {path: n for path, n in in_files(needle).items() if "/" in path}
+def in_folders(text: str) -> dict[str, int]:
+    """Return ``in_files`` without the database's own files."""
+    return {path: n for path, n in in_files(text).items() if "/" in path}
 
 
 def files() -> Iterator[Path]:
-    """Yield every plain file below the data folder."""
+    """Yield every regular file below the data folder."""
     return (path for path in Path(settings.DATA_DIR).rglob("*") if path.is_file())
 
 
 def flush_bytes() -> None:
-    """Make the database's file hold what its tables hold, and nothing else."""
+    """Rewrite the database's file, so that it holds live rows only."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             for index in ("journal_fts", "chunks_fts"):
@@ -171,5 +173,5 @@ def flush_bytes() -> None:
 
 
 def deleted(plan: Mapping[str, Fate]) -> Sequence[str]:
-    """Return the rows of a plan that go."""
+    """Return the rows of a plan that are deleted."""
     return _of(plan, Fate.DELETE)

@@ -1,7 +1,7 @@
-"""A process that answers questions and forgets when it is told to; run by the tests.
+"""A process with caches that flushes them on orders; started by the tests.
 
-``python -m tests.gdpr.listener WORKSPACE QUESTION`` asks once, and then tells for every
-line on standard input what it keeps in memory: questions, names, counts of words.
+``python -m tests.gdpr.listener WORKSPACE QUESTION`` runs a query once, then prints for
+every line on standard input what is cached: queries, names, word counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import django
 
 
 def main() -> None:
-    """Ask, listen, and tell what is kept."""
+    """Run a recall, start the listener, and print what is cached on request."""
     django.setup()
     from django.conf import settings
 
@@ -28,11 +28,11 @@ def main() -> None:
 
     def fill() -> None:
         engine.embedder().embed_query(question)
-        linking.known(workspace_id)
+        linking.people_index(workspace_id)
         if fulltext.is_sqlite():
             fulltext.frequencies.of(workspace_id, question.split()[:1], 1)
 
-    def kept() -> str:
+    def count_text() -> str:
         questions = engine.embedder().count(lambda text: text == question)
         return f"{questions} {len(linking._cache)} {len(fulltext.frequencies._known)}"
 
@@ -40,9 +40,9 @@ def main() -> None:
     listener = process_caches.listen()
     while not LiveProcess.objects.filter(pk=listener.name).exists():
         time.sleep(0.05)
-    print(kept(), flush=True)  # noqa: T201
+    print(count_text(), flush=True)  # noqa: T201
     for _ in sys.stdin:
-        print(kept(), flush=True)  # noqa: T201
+        print(count_text(), flush=True)  # noqa: T201
     process_caches.stop()
 
 

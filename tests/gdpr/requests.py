@@ -1,4 +1,4 @@
-"""Subjects, cases and plans for the tests of requests."""
+"""Builders of subjects, cases and plans."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from gdpr.cases import leases, privacy_settings
 from gdpr.cases import workflow as cases
-from gdpr.cases.workflow import NewCase, PlanMade
+from gdpr.cases.workflow import NewCase, PlanDraft
 from gdpr.certificates.issue import Facts
 from gdpr.models import Case, CaseKind, CaseState, Subject
 from memory.models import JournalEntry
@@ -26,7 +26,7 @@ BODY = {
     "total": {"delete": 2, "redact": 1, "keep": 0},
 }  # fmt: skip
 ROWS = {"journal": [["j_1", "delete"], ["j_2", "delete"], ["j_3", "redact"]]}
-ME = "worker-1"
+RUNNER = "worker-1"
 
 
 def subject(world: World, workspace_id: str = "") -> Subject:
@@ -38,9 +38,9 @@ def subject(world: World, workspace_id: str = "") -> Subject:
     )
 
 
-def opened(world: World, who: str = "compliance", **fields: Any) -> Case:
-    """Return a case that somebody opened."""
-    by = world.actor(who)
+def opened(world: World, role: str = "compliance", **fields: Any) -> Case:
+    """Return an open case."""
+    by = world.actor(role)
     person = fields.pop("subject", None) or subject(world, by.workspace_id)
     kind = CaseKind(fields.pop("kind", "erasure"))
     new = NewCase(
@@ -54,28 +54,28 @@ def opened(world: World, who: str = "compliance", **fields: Any) -> Case:
 
 def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
     """Return a case with a plan."""
-    cases.keep_plan(case, PlanMade(plan_hash, BODY, ROWS), by=by)
+    cases.keep_plan(case, PlanDraft(plan_hash, BODY, ROWS), by=by)
     return fresh(case)
 
 
-def running(world: World, who: str = "compliance", **fields: Any) -> Case:
-    """Return a case that runs, claimed by ME."""
-    by = world.actor(who)
-    case = planned(opened(world, who, **fields), by)
+def running(world: World, role: str = "compliance", **fields: Any) -> Case:
+    """Return a running case, claimed by ``ME``."""
+    by = world.actor(role)
+    case = planned(opened(world, role, **fields), by)
     typed = cases.phrase(case, HASH)
     case = cases.execute(case, HASH, typed, by=by)
-    claimed = leases.claim(case.workspace_id, case.id, ME)
+    claimed = leases.claim(case.workspace_id, case.id, RUNNER)
     assert claimed is not None
     return claimed
 
 
 def fresh(case: Case) -> Case:
-    """Return a case as it is now."""
+    """Return a case, read again from the database."""
     return Case.objects.get(pk=case.pk)
 
 
 def house(world: World) -> Actor:
-    """Return the runner."""
+    """Return the system actor."""
     return permissions.system(world.acme.id, "gdpr")
 
 
@@ -91,9 +91,9 @@ def entries(world: World, entry_type: str) -> list[JournalEntry]:
 
 
 def facts(result: str = "complete", **fields: Any) -> Facts:
-    """Return what a run counted."""
+    """Return facts for a certificate."""
     now = timezone.now()
-    told: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "result": result,
         "started_at": now,
         "finished_at": now,
@@ -108,11 +108,11 @@ def facts(result: str = "complete", **fields: Any) -> Facts:
                     "head_hash": "e" * 64},
         "ledger_action": "ga_0000000000000000",
     }  # fmt: skip
-    return Facts(**{**told, **fields})
+    return Facts(**{**defaults, **fields})
 
 
 def searched(case: Case, by: Actor) -> Case:
-    """Bring a running case to its verification."""
-    moved = leases.to_verifying(case, ME, by=by)
-    assert moved.state == CaseState.VERIFYING
-    return moved
+    """Move a running case to verifying."""
+    verifying = leases.to_verifying(case, RUNNER, by=by)
+    assert verifying.state == CaseState.VERIFYING
+    return verifying

@@ -1,6 +1,6 @@
-"""A word through every door, searched by content in every table and every file.
+"""A word through every write path, searched for in every table and every file.
 
-Before: each door's word is somewhere, and every place where it lies has a holder.
+Before: each write path's word is stored, and every place of it has a holder.
 After: no byte of it is left in any table, any file or the memory of this process.
 """
 
@@ -20,13 +20,13 @@ from memory.integrations.gateway import server as gateway_server
 from memory.journal import verify
 from tests.api.operations import OPERATIONS
 from tests.gdpr import kit
-from tests.gdpr.write_paths import DOORS
+from tests.gdpr.write_paths import WRITE_PATHS
 from tests.world import World
 
 WORD = "zorb"
 
-# Operations that write, and keep no words of their caller.
-SAYS_NOTHING = {
+# Operations that write, but store no text of their caller.
+WITHOUT_TEXT = {
     "index_now": "It takes a number.",
     "recompute_health": "It takes nothing.",
     "search_hybrid": "It answers and keeps nothing.",
@@ -50,50 +50,52 @@ SAYS_NOTHING = {
 }
 
 
-def test_no_operation_of_the_api_is_forgotten() -> None:
-    gone_through = {name for door in DOORS.values() for name in door.operations}
-    writing = {one.id for one in OPERATIONS if one.method != "get"}
-    ours = {name for name in writing if not _is_request(name)}
-    assert sorted(ours - gone_through - set(SAYS_NOTHING)) == []
-    assert sorted(gone_through - {one.id for one in OPERATIONS}) == []
+def test_every_operation_of_the_api_is_classified() -> None:
+    covered = {
+        name for write_path in WRITE_PATHS.values() for name in write_path.operations
+    }
+    writing = {operation.id for operation in OPERATIONS if operation.method != "get"}
+    remembering = {name for name in writing if not _is_request(name)}
+    assert sorted(remembering - covered - set(WITHOUT_TEXT)) == []
+    assert sorted(covered - {operation.id for operation in OPERATIONS}) == []
 
 
-@pytest.mark.parametrize("name", sorted(DOORS))
-def test_each_door_lets_its_word_in(
+@pytest.mark.parametrize("name", sorted(WRITE_PATHS))
+def test_each_write_path_stores_its_word(
     world: World, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
-    DOORS[name].write(world, WORD + name)
-    there = {**kit.in_tables(WORD + name), **kit.in_folders(WORD + name)}
-    asked = engine.embedder().count(lambda text: WORD + name in text)
-    assert there or asked
+    WRITE_PATHS[name].write(world, WORD + name)
+    places = {**kit.in_tables(WORD + name), **kit.in_folders(WORD + name)}
+    count = engine.embedder().count(lambda text: WORD + name in text)
+    assert places or count
 
 
 def _is_request(name: str) -> bool:
-    """Whether an operation is the handling of requests itself, tested beside it."""
-    found = next(one for one in OPERATIONS if one.id == name)
-    return found.path.startswith(("/gdpr", "/admin/users"))
+    """Whether an operation belongs to requests themselves, which are tested apart."""
+    match = next(operation for operation in OPERATIONS if operation.id == name)
+    return match.path.startswith(("/gdpr", "/admin/users"))
 
 
 @pytest.fixture
 def person(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[World, Subject]]:
-    """A world in which a word came in through every door."""
+    """A world in which every write path stored a word."""
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
-    who = kit.subject(shared_world, {"pattern": f"{WORD}*"})
-    for name, door in DOORS.items():
-        door.write(shared_world, WORD + name)
-    yield shared_world, who
+    subject = kit.subject(shared_world, {"pattern": f"{WORD}*"})
+    for name, path in WRITE_PATHS.items():
+        path.write(shared_world, WORD + name)
+    yield shared_world, subject
     if connection.vendor == "sqlite":
         kit.flush_bytes()
 
 
 def _places() -> dict[str, dict[str, int]]:
-    """Return door → every place where its word lies."""
+    """Return write path → every place where its word is stored."""
     return {
         name: {**kit.in_tables(WORD + name), **kit.in_files(WORD + name)}
-        for name in DOORS
+        for name in WRITE_PATHS
     }
 
 
@@ -107,10 +109,10 @@ def _holders_of(place: str) -> list[str]:
     ]
 
 
-def test_a_word_through_every_door_is_found_and_goes(
+def test_a_word_through_every_write_path_is_erased(
     person: tuple[World, Subject],
 ) -> None:
-    world, who = person
+    world, subject = person
     before = _places()
     in_memory = engine.embedder().count(lambda text: WORD in text)
     for name, places in before.items():
@@ -118,51 +120,55 @@ def test_a_word_through_every_door_is_found_and_goes(
     assert in_memory > 0
     database = {path for places in before.values() for path in places if "/" not in path
                 and "sqlite3" in path}  # fmt: skip
-    lost = {
+    missing_places = {
         place
         for places in before.values()
         for place in places
         if place not in database and not _holders_of(place)
     }
-    mine = {"gdpr.Subject.display_name", "gdpr.Alias.value", "gdpr.Alias.folded"}
-    assert sorted(lost - mine) == []
+    own_columns = {"gdpr.Subject.display_name", "gdpr.Alias.value", "gdpr.Alias.folded"}
+    assert sorted(missing_places - own_columns) == []
 
-    plans = kit.erase_all(who)
+    plans = kit.erase_all(subject)
 
-    assert kit.traces(who) == []
-    left = kit.in_tables(WORD)
-    assert {place: n for place, n in left.items() if place not in mine} == {}
+    assert kit.traces(subject) == []
+    remaining = kit.in_tables(WORD)
+    assert {
+        place: n for place, n in remaining.items() if place not in own_columns
+    } == {}
     assert kit.in_folders(WORD) == {}
     assert engine.embedder().count(lambda text: WORD in text) == 0
     assert verify.verify(world.acme.id, by=world.system()).ok
     used = {name for name, plan in plans.items() if plan}
     assert {"journal", "files", "held", "records", "archive", "proposals"} <= used
-    who.aliases.all().delete()
-    who.display_name = ""
-    who.save()
+    subject.aliases.all().delete()
+    subject.display_name = ""
+    subject.save()
     if connection.vendor == "sqlite":
         kit.flush_bytes()
         assert kit.in_files(WORD) == {}
-    print(_told(before, plans))  # noqa: T201  (the numbers, with -s)
+    print(_summary(before, plans))  # noqa: T201  (the numbers, with -s)
 
 
-def _told(before: dict[str, dict[str, int]], plans: dict[str, dict[str, Fate]]) -> str:
-    places = {place for found in before.values() for place in found}
+def _summary(
+    before: dict[str, dict[str, int]], plans: dict[str, dict[str, Fate]]
+) -> str:
+    places = {place for places_of in before.values() for place in places_of}
     used = [name for name, plan in plans.items() if plan]
-    rows = sum(sum(found.values()) for found in before.values())
+    rows = sum(sum(places_of.values()) for places_of in before.values())
     return (
-        f"{len(before)} doors, {len(places)} places, {len(registry.ALL)} holders of"
-        f" which {len(used)} had something, {rows} hits before"
+        f"{len(before)} write paths, {len(places)} places, {len(registry.ALL)} holders"
+        f" of which {len(used)} had something, {rows} hits before"
     )
 
 
-def test_other_peoples_words_stay(person: tuple[World, Subject]) -> None:
-    world, who = person
+def test_words_of_other_people_are_kept(person: tuple[World, Subject]) -> None:
+    world, subject = person
     row = world.entry("Nobody in particular asked")
-    kept = world.api("ada").post("/records", {"content": "The kiln needs a fuse"})
-    kit.erase_all(who)
+    response = world.api("ada").post("/records", {"content": "The kiln needs a fuse"})
+    kit.erase_all(subject)
     row.refresh_from_db()
     assert row.summary == "Nobody in particular asked"
-    path = f"/records/{kept.data['id']}"
+    path = f"/records/{response.data['id']}"
     assert world.api("ada").get(path).data["content"] == "The kiln needs a fuse"
     assert settings.DATA_DIR.exists()

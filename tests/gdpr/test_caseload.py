@@ -1,4 +1,4 @@
-"""All cases together: the list by urgency, three numbers, settings, the digest."""
+"""The list of cases, its counts, privacy settings, and the digest e-mail."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 
-def code(refused: pytest.ExceptionInfo[errors.HouseError]) -> str:
-    """Return a refusal's code."""
-    return refused.value.problem_code
+def code(error: pytest.ExceptionInfo[errors.AppError]) -> str:
+    return error.value.problem_code
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
@@ -31,23 +30,23 @@ def test_the_list_is_by_urgency_and_pages_through_open_and_closed(
 ) -> None:
     by, now = world.actor("compliance"), timezone.now()
     ages = (5, 40, 20, 60)
-    made = {
+    created = {
         age: make.opened(world, received_at=now - timedelta(days=age)) for age in ages
     }
     for age in (60, 20):
-        actions.refuse(made[age], "no", by=by)
+        actions.refuse(created[age], "no", by=by)
     actions.extend(make.opened(world, received_at=now), 2, "many", by=by)
-    whole = queries.page(by, CaseQuery()).items
-    late = make.fresh(made[40])
-    assert whole[:2] == [late, made[5]]
-    assert whole[3:] == [made[20], made[60]]
-    seen, cursor = [], None
+    all_cases = queries.page(by, CaseQuery()).items
+    late = make.fresh(created[40])
+    assert all_cases[:2] == [late, created[5]]
+    assert all_cases[3:] == [created[20], created[60]]
+    pages, cursor = [], None
     while True:
         page = queries.page(by, CaseQuery(), limit=1, cursor=cursor)
-        seen += page.items
+        pages += page.items
         if (cursor := page.next_cursor) is None:
             break
-    assert seen == whole
+    assert pages == all_cases
     assert queries.page(world.actor("stranger"), CaseQuery()).items == []
 
 
@@ -58,14 +57,16 @@ def test_filters(world: World) -> None:
     actions.assign(later, "owner@acme.example", by=by)
     closed = actions.refuse(make.opened(world), "no", by=by)
 
-    def found(**fields: str) -> set[str]:
+    def case_ids(**fields: str) -> set[str]:
         return {case.id for case in queries.page(by, CaseQuery(**fields)).items}
 
-    assert found(state="open") == {late.id, later.id}
-    assert found(state="closed") == {closed.id} == found(state="refused")
-    assert found(kind="access") == {later.id} == found(assignee="owner@acme.example")
-    assert found(due="overdue") == {late.id} == found(subject_id=late.subject_ref)
-    assert found(due="today") == found(due="soon") == set()
+    assert case_ids(state="open") == {late.id, later.id}
+    assert case_ids(state="closed") == {closed.id} == case_ids(state="refused")
+    assert (
+        case_ids(kind="access") == {later.id} == case_ids(assignee="owner@acme.example")
+    )
+    assert case_ids(due="overdue") == {late.id} == case_ids(subject_id=late.subject_ref)
+    assert case_ids(due="today") == case_ids(due="soon") == set()
 
 
 @pytest.mark.parametrize(
@@ -96,9 +97,9 @@ def test_three_numbers(world: World) -> None:
     now = timezone.now()
     for age in (40, 28, 1):
         make.opened(world, received_at=now - timedelta(days=age))
-    told = overview.numbers(world.actor("compliance"))
-    assert told == overview.Numbers(open=3, late=1, soon=1)
-    assert overview.numbers(world.actor("operator")) is None
+    numbers = overview.case_counts(world.actor("compliance"))
+    assert numbers == overview.CaseCounts(open=3, late=1, soon=1)
+    assert overview.case_counts(world.actor("operator")) is None
     [first, *_] = overview.urgent(world.actor("owner"))
     assert first[1].urgency == "overdue"
 
@@ -129,9 +130,9 @@ def test_settings_are_the_admins_and_are_witnessed(world: World) -> None:
 def test_settings_that_make_no_sense(
     world: World, fields: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(errors.Invalid) as refused:
+    with pytest.raises(errors.Invalid) as error:
         make.settings(world, **fields)
-    assert code(refused) == expected
+    assert code(error) == expected
 
 
 def test_a_new_zone_keeps_the_days_people_were_told(world: World) -> None:
@@ -153,10 +154,10 @@ def test_the_digest_tells_once_a_day_and_names_nobody(
         world, reason="Maria", requester="Maria", received_at=now - timedelta(days=40)
     )
     make.opened(world)
-    done = reminder_email.send(world.acme.id)
-    assert done.counts == {"cases": 1, "mails": 2}
-    told = {address for mail in mailoutbox for address in mail.to}
-    assert told == {"owner@acme.example", "compliance@acme.example"}
+    outcome = reminder_email.send(world.acme.id)
+    assert outcome.counts == {"cases": 1, "mails": 2}
+    recipients = {address for mail in mailoutbox for address in mail.to}
+    assert recipients == {"owner@acme.example", "compliance@acme.example"}
     for mail in mailoutbox:
         assert late.id in mail.body
         assert "overdue" in mail.body
@@ -210,8 +211,8 @@ def test_without_a_mail_server_no_digest_is_sent_and_none_is_recorded(
 ) -> None:
     late = make.opened(world, received_at=timezone.now() - timedelta(days=40))
     for _ in range(2):
-        done = reminder_email.send(world.acme.id)
-        assert (done.counts, done.fault) == ({"cases": 1, "mails": 0}, "")
+        outcome = reminder_email.send(world.acme.id)
+        assert (outcome.counts, outcome.fault) == ({"cases": 1, "mails": 0}, "")
     assert mailoutbox == []
     entries = JournalEntry.objects.filter(entry_type="gdpr.digest_sent")
     assert not entries.exists()

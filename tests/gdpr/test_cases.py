@@ -1,4 +1,4 @@
-"""A case on its way: who may do what when, and what it leaves behind."""
+"""The workflow of a case: permissions, states, events and journal entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from gdpr.cases import actions, privacy_settings, queries, transitions
 from gdpr.cases import workflow as cases
-from gdpr.cases.workflow import NewCase, PlanMade
+from gdpr.cases.workflow import NewCase, PlanDraft
 from gdpr.models import Case, CaseEvent, CaseKind, CasePlan, CaseState
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -24,14 +24,13 @@ from tests.world import World
 pytestmark = pytest.mark.django_db
 
 
-def code(refused: pytest.ExceptionInfo[errors.HouseError]) -> str:
-    """Return a refusal's code."""
-    return refused.value.problem_code
+def code(error: pytest.ExceptionInfo[errors.AppError]) -> str:
+    return error.value.problem_code
 
 
-def run(case: Case, by: Any, **more: Any) -> Case:
+def run(case: Case, by: Any, **options: Any) -> Case:
     """Execute a case's plan with the right phrase."""
-    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **more)
+    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **options)
 
 
 # ── Opening ──────────────────────────────────────────────────────────────────
@@ -72,9 +71,9 @@ def test_the_calendar_is_the_one_of_the_workspace(world: World) -> None:
 def test_what_cannot_be_opened(
     world: World, fields: dict[str, Any], expected: str
 ) -> None:
-    with pytest.raises(errors.HouseError) as refused:
+    with pytest.raises(errors.AppError) as error:
         make.opened(world, **fields)
-    assert code(refused) == expected
+    assert code(error) == expected
     assert not Case.objects.exists()
 
 
@@ -85,29 +84,29 @@ def test_a_request_from_years_ago_is_taken_and_overdue(world: World) -> None:
 
 
 def test_nobody_opens_a_case_about_a_stranger(world: World) -> None:
-    theirs = make.subject(world, world.other.id)
-    new = NewCase(subject_id=theirs.id, kind=CaseKind.ERASURE, reason="x")
+    stranger = make.subject(world, world.other.id)
+    new = NewCase(subject_id=stranger.id, kind=CaseKind.ERASURE, reason="x")
     with pytest.raises(errors.NotFound):
         cases.open_case(new, by=world.actor("compliance"))
 
 
 def test_a_merged_person_names_the_other_one(world: World) -> None:
-    kept, gone = make.subject(world), make.subject(world)
-    gone.merged_into = kept
-    gone.save()
-    with pytest.raises(errors.Conflict) as refused:
-        make.opened(world, subject=gone)
-    assert refused.value.fields == {"merged_into": kept.id}
+    target, merged = make.subject(world), make.subject(world)
+    merged.merged_into = target
+    merged.save()
+    with pytest.raises(errors.Conflict) as error:
+        make.opened(world, subject=merged)
+    assert error.value.fields == {"merged_into": target.id}
 
 
-@pytest.mark.parametrize("who", ["operator", "viewer", "ada", "looker"])
-def test_who_may_not(world: World, who: str) -> None:
+@pytest.mark.parametrize("role", ["operator", "viewer", "ada", "looker"])
+def test_who_may_not(world: World, role: str) -> None:
     case = make.planned(make.opened(world), world.actor("compliance"))
-    by = world.actor(who)
+    by = world.actor(role)
     acts: list[Callable[[], object]] = [
-        lambda: make.opened(world, who, subject=case.subject),
+        lambda: make.opened(world, role, subject=case.subject),
         lambda: cases.verify_identity(case, "by code", by=by),
-        lambda: cases.keep_plan(case, PlanMade(HASH, {}, {}), by=by),
+        lambda: cases.keep_plan(case, PlanDraft(HASH, {}, {}), by=by),
         lambda: cases.approve(case, HASH, by=by),
         lambda: run(case, by),
         lambda: actions.refuse(case, "no", by=by),
@@ -134,7 +133,7 @@ def test_another_workspaces_case_is_not_there(world: World) -> None:
             act()
 
 
-# ── The straight way ─────────────────────────────────────────────────────────
+# ── The usual order ──────────────────────────────────────────────────────────
 def test_plan_and_execution_from_received_when_nothing_else_is_asked(
     world: World,
 ) -> None:
@@ -150,9 +149,9 @@ def test_plan_and_execution_from_received_when_nothing_else_is_asked(
 def test_identity_comes_first_where_the_workspace_asks(world: World) -> None:
     make.settings(world, require_identity=True)
     by, case = world.actor("compliance"), make.opened(world)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         make.planned(case, by)
-    assert code(refused) == "identity_required"
+    assert code(error) == "identity_required"
     cases.verify_identity(case, "code sent to the address on file", by=by)
     assert make.planned(case, by).state == CaseState.PLANNED
 
@@ -161,9 +160,9 @@ def test_identity_that_was_asked_for_later_still_stops_the_run(world: World) -> 
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
     make.settings(world, require_identity=True)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         run(case, by)
-    assert code(refused) == "identity_required"
+    assert code(error) == "identity_required"
     case = cases.verify_identity(case, "passport", by=by)
     assert (case.state, run(case, by).state) == ("planned", "running")
 
@@ -185,9 +184,9 @@ def test_the_phrase_names_what_will_be_done_to_whom_by_which_plan(
     case = make.planned(make.opened(world, kind=kind, correction=correction), by)
     assert cases.phrase(case, HASH) == f"{word} {case.subject_ref} 9b1e44d0"
     for typed in ("", "yes", f"{word} {case.subject_ref}", f"{word} x 9b1e44d0"):
-        with pytest.raises(errors.Invalid) as refused:
+        with pytest.raises(errors.Invalid) as error:
             cases.execute(case, HASH, typed, by=by)
-        assert code(refused) == "wrong_phrase"
+        assert code(error) == "wrong_phrase"
     assert run(case, by).state == CaseState.RUNNING
 
 
@@ -200,9 +199,9 @@ def test_an_older_plan_neither_runs_nor_is_approved(world: World) -> None:
         lambda: cases.approve(case, HASH, by=world.actor("owner")),
     ]
     for act in acts:
-        with pytest.raises(errors.Conflict) as refused:
+        with pytest.raises(errors.Conflict) as error:
             act()
-        assert code(refused) == "stale_plan"
+        assert code(error) == "stale_plan"
     assert [p.number for p in CasePlan.objects.order_by("number")] == [1, 2]
 
 
@@ -210,37 +209,37 @@ def test_twice_at_once_runs_once(world: World) -> None:
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
     run(case, by)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         run(case, by)
-    assert code(refused) == "wrong_state"
-    assert refused.value.fields["state"] == "running"
+    assert code(error) == "wrong_state"
+    assert error.value.fields["state"] == "running"
     assert make.fresh(case).run == 1
 
 
 # ── The second person ────────────────────────────────────────────────────────
 def test_two_persons_are_two_persons(world: World) -> None:
     make.settings(world, two_person=True)
-    one, two = world.actor("compliance"), world.actor("owner")
-    case = make.planned(make.opened(world), one)
-    with pytest.raises(errors.Conflict) as refused:
-        run(case, one)
-    assert code(refused) == "approval_required"
-    with pytest.raises(errors.Conflict) as refused:
-        cases.approve(case, HASH, by=one)
-    assert code(refused) == "same_person"
+    officer, two = world.actor("compliance"), world.actor("owner")
+    case = make.planned(make.opened(world), officer)
+    with pytest.raises(errors.Conflict) as error:
+        run(case, officer)
+    assert code(error) == "approval_required"
+    with pytest.raises(errors.Conflict) as error:
+        cases.approve(case, HASH, by=officer)
+    assert code(error) == "same_person"
     case = cases.approve(case, HASH, by=two)
     assert (case.state, case.approved_plan) == ("approved", HASH)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         run(case, two)
-    assert code(refused) == "same_person"
-    assert run(case, one).state == CaseState.RUNNING
+    assert code(error) == "same_person"
+    assert run(case, officer).state == CaseState.RUNNING
 
 
 def test_where_nobody_asks_for_two_whoever_approved_may_carry_out(
     world: World,
 ) -> None:
-    one, two = world.actor("compliance"), world.actor("owner")
-    case = make.planned(make.opened(world), one)
+    officer, two = world.actor("compliance"), world.actor("owner")
+    case = make.planned(make.opened(world), officer)
     case = cases.approve(case, HASH, by=two)
     assert run(case, two).state == CaseState.RUNNING
 
@@ -249,18 +248,18 @@ def test_the_plan_that_counts_is_the_cases_own(world: World) -> None:
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
     other = make.planned(make.planned(make.opened(world), by), by, OTHER_HASH)
-    counted = [cases.latest_plan(one) for one in (case, other)]
-    assert [plan and plan.plan_hash for plan in counted] == [HASH, OTHER_HASH]
+    plans = [cases.latest_plan(row) for row in (case, other)]
+    assert [plan and plan.plan_hash for plan in plans] == [HASH, OTHER_HASH]
     assert run(case, by).state == CaseState.RUNNING
 
 
 def test_who_planned_cannot_approve_what_another_opened(world: World) -> None:
     make.settings(world, two_person=True)
     case = make.planned(make.opened(world, "compliance"), world.actor("owner"))
-    for who in ("compliance", "owner"):
-        with pytest.raises(errors.Conflict) as refused:
-            cases.approve(case, HASH, by=world.actor(who))
-        assert code(refused) == "same_person"
+    for role in ("compliance", "owner"):
+        with pytest.raises(errors.Conflict) as error:
+            cases.approve(case, HASH, by=world.actor(role))
+        assert code(error) == "same_person"
 
 
 def test_a_session_and_a_key_of_one_person_are_one_person(world: World) -> None:
@@ -268,31 +267,31 @@ def test_a_session_and_a_key_of_one_person_are_one_person(world: World) -> None:
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
     page = type(by)(Role.ADMIN, by.workspace_id, by.id, "another label")
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         cases.approve(case, HASH, by=page)
-    assert code(refused) == "same_person"
+    assert code(error) == "same_person"
 
 
 def test_a_new_plan_drops_the_approval(world: World) -> None:
     make.settings(world, two_person=True)
-    one = world.actor("compliance")
-    case = make.planned(make.opened(world), one)
+    officer = world.actor("compliance")
+    case = make.planned(make.opened(world), officer)
     case = cases.approve(case, HASH, by=world.actor("owner"))
-    case = make.planned(case, one, OTHER_HASH)
+    case = make.planned(case, officer, OTHER_HASH)
     assert (case.state, case.approved_by_id, case.approved_plan) == ("planned", "", "")
     typed = cases.phrase(case, OTHER_HASH)
-    with pytest.raises(errors.Conflict) as refused:
-        cases.execute(case, OTHER_HASH, typed, by=one)
-    assert code(refused) == "approval_required"
+    with pytest.raises(errors.Conflict) as error:
+        cases.execute(case, OTHER_HASH, typed, by=officer)
+    assert code(error) == "approval_required"
 
 
-def test_breaking_the_glass_needs_a_reason_and_raises_an_alarm(world: World) -> None:
+def test_break_glass_needs_a_reason_and_raises_an_alarm(world: World) -> None:
     make.settings(world, two_person=True)
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         run(case, by, break_glass="   ")
-    assert code(refused) == "approval_required"
+    assert code(error) == "approval_required"
     case = run(case, by, break_glass="Maria's lawyer stands at the door")
     assert case.break_glass_reason == "Maria's lawyer stands at the door"
     [alarm] = make.entries(world, "gdpr.break_glass")
@@ -301,13 +300,13 @@ def test_breaking_the_glass_needs_a_reason_and_raises_an_alarm(world: World) -> 
     assert CaseEvent.objects.filter(kind="alarm", text__contains="lawyer").exists()
 
 
-def test_glass_that_may_not_be_broken(world: World) -> None:
+def test_break_glass_where_it_is_not_allowed(world: World) -> None:
     make.settings(world, two_person=True, allow_break_glass=False)
     by = world.actor("compliance")
     case = make.planned(make.opened(world), by)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         run(case, by, break_glass="now")
-    assert code(refused) == "break_glass_not_allowed"
+    assert code(error) == "break_glass_not_allowed"
     assert not make.entries(world, "gdpr.break_glass")
 
 
@@ -318,8 +317,10 @@ def test_no_alarm_when_there_was_no_glass(world: World) -> None:
     assert not make.entries(world, "gdpr.break_glass")
 
 
-# ── The desk ─────────────────────────────────────────────────────────────────
-def test_an_extension_goes_once_with_a_reason_before_the_end(world: World) -> None:
+# ── Actions ──────────────────────────────────────────────────────────────────
+def test_a_deadline_is_extended_once_with_a_reason_before_it_passes(
+    world: World,
+) -> None:
     by = world.actor("compliance")
     received = timezone.now() - timedelta(days=3)
     case = make.opened(world, received_at=received)
@@ -328,9 +329,9 @@ def test_an_extension_goes_once_with_a_reason_before_the_end(world: World) -> No
         (3, "many requests", "bad_months"),
         (2, " ", "reason_required"),
     ):
-        with pytest.raises(errors.Invalid) as refused:
+        with pytest.raises(errors.Invalid) as error:
             actions.extend(case, months, reason, by=by)
-        assert code(refused) == expected
+        assert code(error) == expected
     case = actions.extend(case, 2, "many requests", by=by)
     assert case.extended_until is not None
     assert case.extended_until > case.due_at
@@ -341,9 +342,9 @@ def test_an_extension_goes_once_with_a_reason_before_the_end(world: World) -> No
 
 def test_a_deadline_that_ran_out_is_not_extended(world: World) -> None:
     case = make.opened(world, received_at=timezone.now() - timedelta(days=40))
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         actions.extend(case, 1, "too late", by=world.actor("compliance"))
-    assert code(refused) == "deadline_passed"
+    assert code(error) == "deadline_passed"
 
 
 def test_on_the_last_day_it_still_goes(world: World) -> None:
@@ -370,9 +371,9 @@ def test_a_refusal_says_why_and_ends_it(world: World) -> None:
         lambda: actions.extend(case, 1, "more", by=by),
         lambda: actions.assign(case, "me", by=by),
     ):
-        with pytest.raises(errors.Conflict) as refused:
+        with pytest.raises(errors.Conflict) as error:
             act()
-        assert code(refused) == "wrong_state"
+        assert code(error) == "wrong_state"
 
 
 def test_a_running_case_is_not_refused(world: World) -> None:
@@ -387,15 +388,15 @@ def test_comments_and_documents_are_in_the_timeline_and_not_in_the_journal(
     by, case = world.actor("compliance"), make.opened(world)
     actions.comment(case, "Maria called twice", by=by)
     actions.attach(case, "maria-letter.pdf", "a" * 64, 900, by=by)
-    with pytest.raises(errors.Invalid) as refused:
+    with pytest.raises(errors.Invalid) as error:
         actions.attach(case, "x", "A" * 64, 1, by=by)
-    assert code(refused) == "bad_sha256"
+    assert code(error) == "bad_sha256"
     actions.assign(case, "owner@acme.example", by=by)
-    told = queries.whole(queries.dossier(by, make.fresh(case)))
-    assert [event["kind"] for event in told["events"]] == [
+    detail = queries.case_detail(queries.dossier(by, make.fresh(case)))
+    assert [event["kind"] for event in detail["events"]] == [
         "fact", "attachment", "note", "moved",
     ]  # fmt: skip
-    assert told["events"][1]["data"] == {"sha256": "a" * 64, "bytes": 900}
+    assert detail["events"][1]["data"] == {"sha256": "a" * 64, "bytes": 900}
     rows = JournalEntry.objects.filter(entry_type__startswith="gdpr.")
     assert rows.count() == 4
     assert not any("aria" in row.payload_text + row.summary for row in rows)

@@ -1,4 +1,4 @@
-"""Certificates: anybody can check one, and whatever is wrong with it has a name."""
+"""Certificates: issuing, verification with its reasons, keys, the command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gdpr.certificates import keys as signing_keys
 from gdpr.models import Case, Certificate, SigningKey
 from memory.rules import errors
 from tests.gdpr import requests as make
-from tests.gdpr.requests import ME, OTHER_HASH
+from tests.gdpr.requests import OTHER_HASH, RUNNER
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -34,63 +34,68 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path) -> Path:
-    """Keep the keys of a test to itself."""
+    """Give each test a key folder of its own."""
     settings.DATA_DIR = tmp_path
     return tmp_path / "keys"
 
 
-def done(world: World, **fields: Any) -> Certificate:
-    """Return the certificate of an erasure that found nothing left."""
+def issued(world: World, **fields: Any) -> Certificate:
+    """Return the certificate of a complete erasure."""
     case = make.running(world, **fields)
     make.searched(case, make.house(world))
-    made = certificates.issue(case, make.facts())
-    leases.close(case, ME, "complete", {}, by=make.house(world))
-    return made
+    certificate = certificates.issue(case, make.facts())
+    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
+    return certificate
 
 
-def reasons(document: Any, **more: Any) -> list[str]:
-    """Return what speaks against a document."""
-    verdict = certificates.verify(document, **more)
+def reasons(document: Any, **options: Any) -> list[str]:
+    """Return a document's reasons for rejection."""
+    verdict = certificates.verify(document, **options)
     assert verdict.valid is (not verdict.reasons)
     return verdict.reasons
 
 
-def changed(made: Certificate, **fields: Any) -> str:
-    """Return a certificate with other contents and the old signature."""
-    document = json.loads(made.document)
+def altered(certificate: Certificate, **fields: Any) -> str:
+    """Return a certificate with other content and the old signature."""
+    document = json.loads(certificate.document)
     document["content"].update(fields)
     return json.dumps(document)
 
 
 def signed(content: dict[str, Any], private: Ed25519PrivateKey | None = None) -> str:
-    """Return contents signed with the installation's key, or another one."""
+    """Return content signed with the installation's key, or another one."""
     return certificate_document.sign(content, private or signing_keys.current()[1])
 
 
-def content_of(made: Certificate) -> dict[str, Any]:
-    """Return what a certificate says."""
-    found: dict[str, Any] = json.loads(made.document)["content"]
-    return found
+def content_of(certificate: Certificate) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(certificate.document)["content"]
+    return parsed
 
 
 # ── What is inside ───────────────────────────────────────────────────────────
 def test_it_tells_what_was_done_and_names_nobody(world: World) -> None:
-    made = done(world, reason="Maria left", requester="Maria Keller", ticket="M-77")
-    told = content_of(made)
+    certificate = issued(
+        world, reason="Maria left", requester="Maria Keller", ticket="M-77"
+    )
+    content = content_of(certificate)
     case = Case.objects.get()
-    assert told["case_id"] == case.id
-    assert (told["result"], told["run"], told["replaces"]) == ("complete", 1, None)
-    assert told["holders"] == {"journal": {"deleted": 2, "redacted": 1, "kept": 0}}
-    assert told["approvals"] == {
+    assert content["case_id"] == case.id
+    assert (content["result"], content["run"], content["replaces"]) == (
+        "complete",
+        1,
+        None,
+    )
+    assert content["holders"] == {"journal": {"deleted": 2, "redacted": 1, "kept": 0}}
+    assert content["approvals"] == {
         "count": 0, "two_persons": False, "break_glass": False,
     }  # fmt: skip
-    assert len(told["does_not_prove"]) >= 4
+    assert len(content["does_not_prove"]) >= 4
     for word in ("Maria", "Keller", "M-77", "acme.example", "left"):
-        assert word not in made.document
+        assert word not in certificate.document
 
 
 def test_two_libraries_and_two_standards_are_enough_to_check_it(world: World) -> None:
-    document = json.loads(done(world).document)
+    document = json.loads(issued(world).document)
     signature = document["signature"]
     row = SigningKey.objects.get(key_id=signature["key_id"])
     key = Ed25519PublicKey.from_public_bytes(
@@ -107,28 +112,32 @@ def test_the_approval_is_counted(world: World) -> None:
     cases.approve(case, make.HASH, by=world.actor("owner"))
     case = make.fresh(case)
     case = cases.execute(case, make.HASH, cases.phrase(case, make.HASH), by=by)
-    told = content_of(certificates.issue(case, make.facts()))
-    assert told["approvals"] == {"count": 1, "two_persons": True, "break_glass": False}
+    content = content_of(certificates.issue(case, make.facts()))
+    assert content["approvals"] == {
+        "count": 1,
+        "two_persons": True,
+        "break_glass": False,
+    }
 
 
 def test_each_case_has_certificates_of_its_own(world: World) -> None:
-    first, second = done(world), done(world)
+    first, second = issued(world), issued(world)
     assert first.pk != second.pk
     assert content_of(second)["case_id"] == second.case_id
     assert content_of(second)["replaces"] is None
     by = world.actor("compliance")
-    for made in (first, second):
-        assert certificates.of_case(by, made.case) == made
+    for certificate in (first, second):
+        assert certificates.of_case(by, certificate.case) == certificate
 
 
 def test_without_a_certificate_there_is_none_to_show(world: World) -> None:
-    made, case = done(world), make.opened(world)
+    certificate, case = issued(world), make.opened(world)
     with pytest.raises(errors.NotFound):
         certificates.of_case(world.actor("compliance"), case)
     with pytest.raises(errors.Forbidden):
-        certificates.of_case(world.actor("ada"), made.case)
+        certificates.of_case(world.actor("ada"), certificate.case)
     with pytest.raises(errors.NotFound):
-        certificates.of_case(world.actor("stranger"), made.case)
+        certificates.of_case(world.actor("stranger"), certificate.case)
 
 
 @pytest.mark.parametrize(
@@ -143,18 +152,20 @@ def test_the_sentence_says_no_more_than_was_done(
     world: World, kind: str, result: str, words: str
 ) -> None:
     case = make.opened(world, kind=kind)
-    told = certificates.statement(case, make.facts(result))
-    assert words in told
-    assert ("nothing was found" in told) is (kind == "erasure" and result == "complete")
+    statement = certificates.statement(case, make.facts(result))
+    assert words in statement
+    assert ("nothing was found" in statement) is (
+        kind == "erasure" and result == "complete"
+    )
 
 
 def test_issuing_twice_is_issuing_once(world: World) -> None:
-    made = done(world)
-    again = certificates.issue(made.case, make.facts("partial"))
-    assert (again.pk, again.document) == (made.pk, made.document)
+    certificate = issued(world)
+    second = certificates.issue(certificate.case, make.facts("partial"))
+    assert (second.pk, second.document) == (certificate.pk, certificate.document)
     assert Certificate.objects.count() == 1
     with pytest.raises(errors.Invalid):
-        certificates.issue(made.case, make.facts("splendid"))
+        certificates.issue(certificate.case, make.facts("splendid"))
 
 
 def test_a_number_that_no_two_readers_agree_on_is_not_signed(world: World) -> None:
@@ -166,17 +177,21 @@ def test_a_number_that_no_two_readers_agree_on_is_not_signed(world: World) -> No
 
 # ── What can be wrong ────────────────────────────────────────────────────────
 def test_a_good_one(world: World) -> None:
-    made = done(world)
-    verdict = certificates.verify(made.document, case_id=made.case_id)
-    assert (verdict.valid, verdict.reasons, verdict.key_id) == (True, [], made.key_id)
-    pretty = json.dumps(json.loads(made.document), indent=4)
+    certificate = issued(world)
+    verdict = certificates.verify(certificate.document, case_id=certificate.case_id)
+    assert (verdict.valid, verdict.reasons, verdict.key_id) == (
+        True,
+        [],
+        certificate.key_id,
+    )
+    pretty = json.dumps(json.loads(certificate.document), indent=4)
     assert reasons(pretty) == []
     assert reasons("\ufeff" + pretty) == []
 
 
 def test_every_single_byte_counts(world: World) -> None:
-    made = done(world)
-    raw = made.document.encode()
+    certificate = issued(world)
+    raw = certificate.document.encode()
     for place in range(len(raw)):
         for flip in (0x01, 0x20):
             forged = bytearray(raw)
@@ -199,18 +214,20 @@ def test_every_single_byte_counts(world: World) -> None:
 def test_changed_contents_are_tampered_with(
     world: World, fields: dict[str, Any]
 ) -> None:
-    assert "tampered" in reasons(changed(done(world), **fields))
+    assert "tampered" in reasons(altered(issued(world), **fields))
 
 
 def test_a_certificate_of_another_case(world: World) -> None:
-    made = done(world)
-    assert reasons(made.document, case_id="c_0000000000000000") == ["wrong_case"]
-    assert reasons(made.document, workspace=world.other.id) == ["wrong_workspace"]
+    certificate = issued(world)
+    assert reasons(certificate.document, case_id="c_0000000000000000") == ["wrong_case"]
+    assert reasons(certificate.document, workspace=world.other.id) == [
+        "wrong_workspace"
+    ]
 
 
 def test_a_key_that_nobody_knows(world: World) -> None:
-    made = done(world)
-    forged = signed(content_of(made), Ed25519PrivateKey.generate())
+    certificate = issued(world)
+    forged = signed(content_of(certificate), Ed25519PrivateKey.generate())
     verdict = certificates.verify(forged)
     assert (verdict.reasons, verdict.intact) == (["unknown_key"], True)
     document = json.loads(forged)
@@ -219,23 +236,25 @@ def test_a_key_that_nobody_knows(world: World) -> None:
 
 
 def test_another_key_under_a_known_name(world: World) -> None:
-    made = done(world)
-    document = json.loads(signed(content_of(made), Ed25519PrivateKey.generate()))
-    document["signature"]["key_id"] = made.key_id
+    certificate = issued(world)
+    document = json.loads(signed(content_of(certificate), Ed25519PrivateKey.generate()))
+    document["signature"]["key_id"] = certificate.key_id
     assert "wrong_key" in reasons(json.dumps(document))
-    document["content"]["key_id"] = made.key_id
+    document["content"]["key_id"] = certificate.key_id
     assert "wrong_key" in reasons(json.dumps(document))
-    document["signature"]["public_key"] = json.loads(made.document)["signature"][
+    document["signature"]["public_key"] = json.loads(certificate.document)["signature"][
         "public_key"
     ]
     assert "tampered" in reasons(json.dumps(document))
 
 
 def test_signed_here_but_never_issued(world: World) -> None:
-    made = done(world)
-    told = content_of(made)
-    assert reasons(signed({**told, "id": "cert_ffffffffffffffff"})) == ["not_recorded"]
-    assert reasons(signed({**told, "run": 7})) == ["not_as_recorded"]
+    certificate = issued(world)
+    content = content_of(certificate)
+    assert reasons(signed({**content, "id": "cert_ffffffffffffffff"})) == [
+        "not_recorded"
+    ]
+    assert reasons(signed({**content, "run": 7})) == ["not_as_recorded"]
 
 
 def test_a_newer_one_replaces_it(world: World) -> None:
@@ -243,7 +262,7 @@ def test_a_newer_one_replaces_it(world: World) -> None:
     case = make.running(world)
     make.searched(case, house)
     first = certificates.issue(case, make.facts("partial"))
-    case = leases.close(case, ME, "partial", {}, by=house)
+    case = leases.close(case, RUNNER, "partial", {}, by=house)
     assert reasons(first.document) == []
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
@@ -255,8 +274,8 @@ def test_a_newer_one_replaces_it(world: World) -> None:
 
 
 def test_a_future_version(world: World) -> None:
-    told = content_of(done(world))
-    assert "future_version" in reasons(signed({**told, "version": 2}))
+    content = content_of(issued(world))
+    assert "future_version" in reasons(signed({**content, "version": 2}))
 
 
 @pytest.mark.parametrize(
@@ -276,16 +295,16 @@ def test_what_is_no_certificate(document: str | bytes) -> None:
 
 
 def test_nothing_unsigned_is_smuggled_in_beside_the_signature(world: World) -> None:
-    document = json.loads(done(world).document)
+    document = json.loads(issued(world).document)
     assert reasons(json.dumps({**document, "note": "all clean"})) == ["malformed"]
     document["signature"]["note"] = "all clean"
     assert reasons(json.dumps(document)) == ["malformed"]
 
 
 def test_a_missing_part_is_named_even_when_it_is_signed(world: World) -> None:
-    told = content_of(done(world))
-    told.pop("case_id")
-    assert "malformed" in reasons(signed(told))
+    content = content_of(issued(world))
+    content.pop("case_id")
+    assert "malformed" in reasons(signed(content))
 
 
 JSON = st.recursive(
@@ -341,12 +360,12 @@ def test_a_key_is_made_at_first_use_and_kept_apart(folder: Path) -> None:
 
 
 def test_rotation_keeps_what_was_signed_true(world: World, folder: Path) -> None:
-    made = done(world)
-    old = made.key_id
+    certificate = issued(world)
+    old = certificate.key_id
     fresh, retired = signing_keys.rotate()
     assert [row.key_id for row in retired] == [old]
     assert not [path for path in folder.iterdir() if old in path.name]
-    assert reasons(made.document) == []
+    assert reasons(certificate.document) == []
     assert signing_keys.current()[0] == fresh
     assert [row.key_id for row in signing_keys.published()] == [fresh.key_id, old]
     [entry] = make.entries(world, "gdpr.key_rotated")
@@ -366,16 +385,16 @@ def test_a_lost_file_is_replaced_by_rotating_alone(folder: Path) -> None:
 def test_a_key_is_rotated_by_hand(world: World) -> None:
     out = StringIO()
     call_command("gdpr_key", "rotate", "--json", stdout=out)
-    told = json.loads(out.getvalue())
-    assert told["key_id"] == signing_keys.current()[0].key_id
+    report = json.loads(out.getvalue())
+    assert report["key_id"] == signing_keys.current()[0].key_id
     out = StringIO()
     call_command("gdpr_key", "list", stdout=out)
-    assert told["public_key"] in out.getvalue()
+    assert report["public_key"] in out.getvalue()
 
 
 # ── The command ──────────────────────────────────────────────────────────────
 def verified(path: Path, *args: str) -> dict[str, Any]:
-    """Return what the command tells, whether it fails or not."""
+    """Return the command's output, whether it fails or not."""
     out = StringIO()
     try:
         call_command("gdpr_verify", str(path), "--json", *args, stdout=out)
@@ -383,22 +402,22 @@ def verified(path: Path, *args: str) -> dict[str, Any]:
         assert not json.loads(out.getvalue())["valid"]
     else:
         assert json.loads(out.getvalue())["valid"]
-    found: dict[str, Any] = json.loads(out.getvalue())
-    return found
+    parsed: dict[str, Any] = json.loads(out.getvalue())
+    return parsed
 
 
 def test_the_command_tells_what_the_service_tells(world: World, tmp_path: Path) -> None:
-    made = done(world)
+    certificate = issued(world)
     file = tmp_path / "certificate.json"
-    file.write_text(made.document)
-    assert verified(file, "--case", made.case_id)["valid"]
+    file.write_text(certificate.document)
+    assert verified(file, "--case", certificate.case_id)["valid"]
     assert verified(file, "--case", "c_1")["reasons"] == ["wrong_case"]
-    file.write_text(changed(made, run=2))
+    file.write_text(altered(certificate, run=2))
     assert verified(file)["reasons"] == ["tampered"]
     file.write_text("hello")
     assert verified(file)["reasons"] == ["malformed"]
     out = StringIO()
-    file.write_text(made.document)
+    file.write_text(certificate.document)
     call_command("gdpr_verify", str(file), stdout=out)
     assert "What it does not prove" in out.getvalue()
 
@@ -406,17 +425,17 @@ def test_the_command_tells_what_the_service_tells(world: World, tmp_path: Path) 
 def test_with_a_public_key_no_database_is_asked(
     world: World, tmp_path: Path, django_assert_num_queries: Any
 ) -> None:
-    made = done(world)
+    certificate = issued(world)
     row = SigningKey.objects.get()
     file, keys = tmp_path / "certificate.json", tmp_path / "keys.json"
-    file.write_text(made.document)
+    file.write_text(certificate.document)
     keys.write_text(json.dumps({"keys": [{"public_key": row.public_key}]}))
     other = certificate_document.public_of(Ed25519PrivateKey.generate())
     with django_assert_num_queries(0):
         assert verified(file, "--public-key", row.public_key)["valid"]
         assert verified(file, "--public-key", str(keys))["valid"]
-        told = verified(file, "--public-key", other)
-        assert told["reasons"] == ["unknown_key"]
+        report = verified(file, "--public-key", other)
+        assert report["reasons"] == ["unknown_key"]
         with pytest.raises(CommandError):
             call_command("gdpr_verify", str(file), "--public-key", "nonsense")
 
@@ -433,13 +452,19 @@ def test_one_person_who_does_everything_is_not_two(world: World) -> None:
     Case.objects.filter(pk=case.pk).update(
         opened_by_id=by.id, executed_by_id=by.id, approved_by_id=by.id
     )
-    told = content_of(certificates.issue(make.fresh(case), make.facts()))
-    assert told["approvals"] == {"count": 1, "two_persons": False, "break_glass": False}
+    content = content_of(certificates.issue(make.fresh(case), make.facts()))
+    assert content["approvals"] == {
+        "count": 1,
+        "two_persons": False,
+        "break_glass": False,
+    }
 
 
 def test_a_statement_tells_what_was_sought_in_no_text(world: World) -> None:
     case = make.running(world)
     assert "ordinary" not in certificates.statement(case, make.facts())
-    sought = {"sought_as_words": 1, "sought_in_links_and_fields": 2}
-    told = certificates.statement(case, make.facts(residue={"identifiers": sought}))
-    assert "2 identifiers, ordinary words or numbers, were sought only in" in told
+    identifiers = {"sought_as_words": 1, "sought_in_links_and_fields": 2}
+    statement = certificates.statement(
+        case, make.facts(residue={"identifiers": identifiers})
+    )
+    assert "2 identifiers, ordinary words or numbers, were sought only in" in statement

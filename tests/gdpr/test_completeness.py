@@ -1,4 +1,4 @@
-"""Every table and every folder is somebody's, or is known to name nobody."""
+"""Every table and folder has a holder, or is listed as naming nobody."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.memory.files import kit as files
 from tests.project import source
 from tests.world import World
 
-# What the code joins to the data folder: its first part is a name of ours.
-_JOINED = re.compile(r'(?:DATA_DIR\)?|\bdata) / f?["\']([\w.]+)["\']')
+# Names that the code joins to the data folder.
+_PATH_JOIN = re.compile(r'(?:DATA_DIR\)?|\bdata) / f?["\']([\w.]+)["\']')
 
 
 def _tables() -> set[str]:
@@ -28,12 +28,12 @@ def _folders() -> set[str]:
 
 
 def test_every_table_has_a_holder_or_names_nobody() -> None:
-    every = {m._meta.label for m in apps.get_models(include_auto_created=True)}
-    known = _tables() | set(registry.KNOWN_HARMLESS)
-    assert sorted(every - known) == [], (
+    labels = {m._meta.label for m in apps.get_models(include_auto_created=True)}
+    declared = _tables() | set(registry.KNOWN_HARMLESS)
+    assert sorted(labels - declared) == [], (
         "these tables can name a person; who holds them?"
     )
-    assert sorted(known - every) == [], "these tables are gone"
+    assert sorted(declared - labels) == [], "these tables are gone"
 
 
 def test_a_table_is_not_both_held_and_harmless() -> None:
@@ -41,54 +41,56 @@ def test_a_table_is_not_both_held_and_harmless() -> None:
 
 
 def test_reasons_are_sentences() -> None:
-    told = {
+    reasons = {
         **registry.KNOWN_HARMLESS,
         **registry.HARMLESS_FILES,
         **registry.OUT_OF_REACH,
     }
-    for name, why in told.items():
-        assert why[0].isupper(), name
-        assert why.endswith("."), name
+    for name, reason in reasons.items():
+        assert reason[0].isupper(), name
+        assert reason.endswith("."), name
 
 
 def test_every_text_column_of_a_held_table_is_looked_at() -> None:
-    """A column that somebody adds to a held table has to be told to its holder."""
-    missing = []
+    """A column added to a table of a holder has to be declared there."""
+    uncovered = []
     for holder in registry.ALL:
         for table in getattr(holder, "_tables", ()):
-            seen = {*table.words, *table.labels, *table.keeps, *table.facts}
-            missing += [
+            columns = {*table.words, *table.labels, *table.keeps, *table.facts}
+            uncovered += [
                 f"{table.label}.{name}"
-                for name in sorted(_texts(table.model) - seen - SILENT)
+                for name in sorted(_texts(table.model) - columns - SILENT)
                 if f"{table.label}.{name}" not in SILENT
             ]
-    assert missing == []
+    assert uncovered == []
 
 
 def test_no_column_is_called_silent_that_is_not_there() -> None:
-    """A name that outlived its column would silence the next one of that name."""
+    """The name of a removed column would hide a later column of that name."""
     tables = [
         table for holder in registry.ALL for table in getattr(holder, "_tables", ())
     ]
-    there = {name for table in tables for name in _texts(table.model)}
-    there |= {f"{t.label}.{name}" for t in tables for name in _texts(t.model)}
-    assert sorted(SILENT - there) == []
+    existing = {name for table in tables for name in _texts(table.model)}
+    existing |= {f"{t.label}.{name}" for t in tables for name in _texts(t.model)}
+    assert sorted(SILENT - existing) == []
 
 
 def test_every_text_column_of_the_other_tables_is_looked_at() -> None:
-    """These holders name their columns in code: what is new has to be told there."""
+    """These holders name their columns in code: new ones have to be added there."""
     unknown = []
-    for label, known in COLUMNS.items():
-        there = _texts(apps.get_model(label)) - SILENT
-        unknown += [f"{label}.{name}" for name in sorted(there - set(known.split()))]
+    for label, covered in COLUMNS.items():
+        existing = _texts(apps.get_model(label)) - SILENT
+        unknown += [
+            f"{label}.{name}" for name in sorted(existing - set(covered.split()))
+        ]
     assert unknown == []
-    told = {t for holder in registry.ALL for t in holder.tables}
+    held_tables = {t for holder in registry.ALL for t in holder.tables}
     described = {
         table.label
         for holder in registry.ALL
         for table in getattr(holder, "_tables", ())
     }
-    assert sorted(told - described - set(COLUMNS)) == []
+    assert sorted(held_tables - described - set(COLUMNS)) == []
 
 
 def _texts(model: type[models.Model]) -> set[str]:
@@ -104,7 +106,7 @@ def _texts(model: type[models.Model]) -> set[str]:
     }
 
 
-# Tables whose holder is code: the text columns that it reads or knows to be silent.
+# Tables whose holder is code: the text columns that it reads or leaves out.
 _CHAINED = "commitment prev_hash entry_hash entry_type actor_id crew_id agent_id"
 COLUMNS = {
     "memory.JournalEntry": "summary payload_text refs_text body mission_id trace_id"
@@ -124,7 +126,7 @@ COLUMNS = {
     "gdpr.SubjectLink": "place row_id",
 }
 
-# Columns that no caller's words come into: digests, ids, and names from a closed list.
+# Columns without free text of callers: digests, ids, values of a closed list.
 SILENT = {
     "sha256", "fingerprint", "signature", "base_sha256", "rules_version", "family",
     "model", "provider", "kind", "provenance", "scope_key", "entry_id", "event",
@@ -159,23 +161,23 @@ SILENT = {
 
 
 def test_every_folder_the_code_makes_has_a_holder_or_names_nobody() -> None:
-    known = _folders() | set(registry.HARMLESS_FILES)
-    found: dict[str, str] = {}
+    declared = _folders() | set(registry.HARMLESS_FILES)
+    folders: dict[str, str] = {}
     for path in source.sources():
-        for name in _JOINED.findall(path.read_text(encoding="utf-8")):
-            found.setdefault(name, source.name(path))
-    assert {"files", "blobs", "locks", "keys"} <= set(found)
-    assert {name: at for name, at in found.items() if name not in known} == {}
+        for name in _PATH_JOIN.findall(path.read_text(encoding="utf-8")):
+            folders.setdefault(name, source.name(path))
+    assert {"files", "blobs", "locks", "keys"} <= set(folders)
+    assert {name: at for name, at in folders.items() if name not in declared} == {}
 
 
 def test_every_file_that_is_there_has_a_holder_or_names_nobody(world: World) -> None:
     files.write(world, "tea\n")
     world.held()
     database = Path(str(connection.settings_dict["NAME"])).name
-    known = _folders() | set(registry.HARMLESS_FILES)
-    known |= {f"{database}{end}" for end in ("", "-wal", "-shm", "-journal")}
-    there = {path.name for path in Path(settings.DATA_DIR).iterdir()}
-    assert sorted(there - known) == []
+    declared = _folders() | set(registry.HARMLESS_FILES)
+    declared |= {f"{database}{end}" for end in ("", "-wal", "-shm", "-journal")}
+    existing = {path.name for path in Path(settings.DATA_DIR).iterdir()}
+    assert sorted(existing - declared) == []
 
 
 def test_names_are_unique_and_fit_their_columns() -> None:
@@ -190,14 +192,14 @@ def test_names_are_unique_and_fit_their_columns() -> None:
 def test_an_unknown_person_is_nowhere(world: World, name: str) -> None:
     from tests.gdpr import kit
 
-    who = kit.subject(world, {"name": "Zebulon Quorthwaite"})
-    holder, person = registry.named(name), registry.person(who)
+    subject = kit.subject(world, {"name": "Zebulon Quorthwaite"})
+    holder, person = registry.by_name(name), registry.person(subject)
     if name == "subjects":
         assert len(list(holder.find(person))) == 2
         return
     assert list(holder.find(person)) == []
     assert list(holder.verify(person)) == []
-    assert list(holder.stays(person)) == []
+    assert list(holder.kept_texts(person)) == []
     assert holder.erase(person, []) == 0
     assert holder.redact(person, []) == 0
     assert list(holder.export(person, [])) == []

@@ -1,4 +1,4 @@
-"""Holders find, tell apart, erase, mask and look again."""
+"""Holders of tables: find, erase, redact and verify."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ ANNA, BERT = kit.ANNA["name"], kit.BERT["name"]
 # ── The journal ──────────────────────────────────────────────────────────────
 def test_an_entry_about_one_goes_and_one_about_two_is_masked(world: World) -> None:
     anna, _bert = kit.subject(world), kit.subject(world, kit.BERT)
-    alone = world.entry(f"{ANNA} wants a refund")
-    both = world.entry(f"{ANNA.upper()} and {BERT} share an order")
-    nobody = world.entry("Nothing to see")
+    own_row = world.entry(f"{ANNA} wants a refund")
+    shared_row = world.entry(f"{ANNA.upper()} and {BERT} share an order")
+    neutral = world.entry("Nothing to see")
 
     plan = kit.erase("journal", anna)
 
-    assert plan == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
-    alone.refresh_from_db()
-    both.refresh_from_db()
-    nobody.refresh_from_db()
-    assert (alone.summary, alone.payload_text) == ("", "{}")
-    assert both.summary == f"[erased] and {BERT} share an order"
-    assert nobody.summary == "Nothing to see"
+    assert plan == {own_row.id: Fate.DELETE, shared_row.id: Fate.REDACT}
+    own_row.refresh_from_db()
+    shared_row.refresh_from_db()
+    neutral.refresh_from_db()
+    assert (own_row.summary, own_row.payload_text) == ("", "{}")
+    assert shared_row.summary == f"[erased] and {BERT} share an order"
+    assert neutral.summary == "Nothing to see"
     assert verify.verify(world.acme.id, by=world.system()).ok
     assert kit.traces(anna, "journal", "word_index") == []
 
@@ -110,8 +110,8 @@ def test_an_entry_that_mentions_a_stranger_is_masked(world: World) -> None:
     anna = kit.subject(world)
     row = world.entry("Two callers", subjects=(ANNA, "somebody@else.example"))
     assert kit.erase("journal", anna) == {row.id: Fate.REDACT}
-    left = SubjectMention.objects.filter(entry=row).values_list("alias", flat=True)
-    assert list(left) == ["somebody@else.example"]
+    remaining = SubjectMention.objects.filter(entry=row).values_list("alias", flat=True)
+    assert list(remaining) == ["somebody@else.example"]
 
 
 def test_the_witness_of_a_priority_is_masked_and_the_chain_holds(world: World) -> None:
@@ -128,18 +128,18 @@ def test_the_witness_of_a_priority_is_masked_and_the_chain_holds(world: World) -
 
 def test_another_workspace_is_never_touched(world: World) -> None:
     anna = kit.subject(world)
-    theirs = world.entry(f"{ANNA} wants a refund", by="olga")
+    other_entry = world.entry(f"{ANNA} wants a refund", by="olga")
     kit.erase_all(anna)
-    theirs.refresh_from_db()
-    assert theirs.summary == f"{ANNA} wants a refund"
+    other_entry.refresh_from_db()
+    assert other_entry.summary == f"{ANNA} wants a refund"
 
 
 def test_doing_it_again_finds_nothing_new(world: World) -> None:
     anna = kit.subject(world)
     world.entry(f"{ANNA} wants a refund")
     kit.erase_all(anna)
-    again = kit.erase_all(anna)
-    assert not any(Fate.DELETE in plan.values() for plan in again.values())
+    second = kit.erase_all(anna)
+    assert not any(Fate.DELETE in plan.values() for plan in second.values())
 
 
 def test_many_entries_are_found_over_many_chunks(
@@ -149,36 +149,36 @@ def test_many_entries_are_found_over_many_chunks(
     anna = kit.subject(world)
     names = [f"{ANNA} {n}" if n % 2 else f"Nobody {n}" for n in range(20)]
     rows = factories.append_many(world.actor("ada"), names)
-    wanted = {row.id for n, row in enumerate(rows) if n % 2}
-    assert set(kit.fates("journal", anna)) == wanted
+    expected = {row.id for n, row in enumerate(rows) if n % 2}
+    assert set(kit.fates("journal", anna)) == expected
 
 
 def test_an_export_has_bodies_and_masks_others(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
     world.entry(f"{ANNA} and {BERT}", payload={"note": f"{BERT} paid"})
-    holder, person = registry.named("journal"), registry.person(anna)
-    (told,) = holder.export(person, holder.find(person))
-    assert told["summary"] == f"{ANNA} and [someone else]"
-    assert told["payload"] == {"note": "[someone else] paid"}
+    holder, person = registry.by_name("journal"), registry.person(anna)
+    (exported,) = holder.export(person, holder.find(person))
+    assert exported["summary"] == f"{ANNA} and [someone else]"
+    assert exported["payload"] == {"note": "[someone else] paid"}
 
 
 def test_tokens_are_the_long_words_of_what_goes(world: World) -> None:
     anna = kit.subject(world)
     row = world.entry(f"{ANNA} wants a Rückerstattung", payload={"x": "umbrellas"})
-    holder, person = registry.named("journal"), registry.person(anna)
-    found = set(holder.tokens(person, [row.id]))
-    assert found == {b"kowalczyk", "rückerstattung".encode(), b"umbrellas"}
+    holder, person = registry.by_name("journal"), registry.person(anna)
+    tokens = set(holder.tokens(person, [row.id]))
+    assert tokens == {b"kowalczyk", "rückerstattung".encode(), b"umbrellas"}
 
 
-# ── What follows the journal ─────────────────────────────────────────────────
+# ── Derived from the journal ─────────────────────────────────────────────────
 def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
     anna = kit.subject(world)
     rows = [world.indexed(f"{ANNA} wants a refund {n}") for n in range(2)]
     for row in rows:
         kit.link(anna, "journal", row.id, Via.MATCHED)
     assert set(kit.fates("vectors", anna)) == {row.id for row in rows}
-    assert kit.found("relations", anna)
-    registry.named("vectors").verify(registry.person(anna))
+    assert kit.matches_in("relations", anna)
+    registry.by_name("vectors").verify(registry.person(anna))
     kit.erase("journal", anna)
     assert kit.traces(anna, "vectors", "relations", "word_index") == []
 
@@ -186,7 +186,7 @@ def test_vectors_edges_and_matrices_go_with_their_entry(world: World) -> None:
 def test_a_vector_that_stayed_is_a_trace(world: World) -> None:
     anna = kit.subject(world)
     row = world.indexed(f"{ANNA} wants a refund")
-    # As if nobody had listened to the erasure.
+    # As if the index had not followed the erasure.
     JournalEntry.objects.filter(pk=row.pk).update(erased_at=factories.ago())
     assert "vectors vector" in kit.traces(anna, "vectors")
 
@@ -203,7 +203,7 @@ def test_questions_kept_in_memory_are_forgotten(world: World) -> None:
 
 # ── Archive ──────────────────────────────────────────────────────────────────
 def _archived(world: World, entry_id: str, **fields: Any) -> ArchivedEntry:
-    told = {
+    values = {
         "id": entry_id,
         "workspace": world.acme,
         "seq": 1_000_000 + ArchivedEntry.objects.count(),
@@ -220,14 +220,14 @@ def _archived(world: World, entry_id: str, **fields: Any) -> ArchivedEntry:
         "commitment": "0" * 64,
         "entry_hash": "0" * 64,
     }
-    return ArchivedEntry.objects.create(**{**told, **fields})
+    return ArchivedEntry.objects.create(**{**values, **fields})
 
 
 def test_archived_entries_keep_their_place_and_lose_their_words(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
     payload = json.dumps({"asked": f"{ANNA} and {BERT}"})
-    alone = _archived(world, "j_1", summary=f"{ANNA} called")
-    both = _archived(world, "j_2", payload_text=payload)
+    own_row = _archived(world, "j_1", summary=f"{ANNA} called")
+    shared_row = _archived(world, "j_2", payload_text=payload)
     folded = _archived(world, "j_3", subjects="\nanna.k@example.com\n")
     linked = _archived(world, "j_4")
     kit.link(anna, "journal", linked.id)
@@ -235,13 +235,13 @@ def test_archived_entries_keep_their_place_and_lose_their_words(world: World) ->
     plan = kit.erase("archive", anna)
 
     assert plan == {
-        alone.id: Fate.DELETE,
-        both.id: Fate.REDACT,
+        own_row.id: Fate.DELETE,
+        shared_row.id: Fate.REDACT,
         folded.id: Fate.DELETE,
         linked.id: Fate.DELETE,
     }
-    both.refresh_from_db()
-    assert both.payload == {"asked": f"[erased] and {BERT}"}
+    shared_row.refresh_from_db()
+    assert shared_row.payload == {"asked": f"[erased] and {BERT}"}
     assert ArchivedEntry.objects.filter(summary="", subjects="").count() == 3
     assert kit.traces(anna, "archive") == []
 
@@ -255,19 +255,22 @@ def _record(world: World, content: str, **fields: Any) -> Record:
 
 def test_a_record_goes_or_is_masked_with_its_sums(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
-    alone = _record(world, f"{ANNA} likes tea")
-    both = _record(
+    own_row = _record(world, f"{ANNA} likes tea")
+    shared_row = _record(
         world, f"{ANNA} and {BERT} like tea", metadata={"by": kit.ANNA["email"]}
     )
-    before = Record.objects.get(pk=both.pk)
+    before = Record.objects.get(pk=shared_row.pk)
 
-    assert kit.erase("records", anna) == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
+    assert kit.erase("records", anna) == {
+        own_row.id: Fate.DELETE,
+        shared_row.id: Fate.REDACT,
+    }
 
-    left = Record.objects.get(pk=both.pk)
-    assert left.content == f"[erased] and {BERT} like tea"
-    assert left.metadata == {"by": "[erased]"}
-    assert left.sha256 != before.sha256
-    assert not Record.objects.filter(pk=alone.pk).exists()
+    remaining = Record.objects.get(pk=shared_row.pk)
+    assert remaining.content == f"[erased] and {BERT} like tea"
+    assert remaining.metadata == {"by": "[erased]"}
+    assert remaining.sha256 != before.sha256
+    assert not Record.objects.filter(pk=own_row.pk).exists()
     kit.erase("journal", anna)
     assert kit.traces(anna, "records", "journal") == []
 
@@ -275,10 +278,10 @@ def test_a_record_goes_or_is_masked_with_its_sums(world: World) -> None:
 def test_a_record_remembered_for_a_person_is_theirs(world: World) -> None:
     anna = kit.subject(world)
     by = world.actor("ada")
-    kept = _record(world, "Likes tea", subjects=(ANNA,))
-    entry_id = str(kept.current_entry_id)
+    linked = _record(world, "Likes tea", subjects=(ANNA,))
+    entry_id = str(linked.current_entry_id)
     kit.link(anna, "journal", entry_id)
-    assert kit.erase("records", anna) == {kept.id: Fate.DELETE}
+    assert kit.erase("records", anna) == {linked.id: Fate.DELETE}
     assert records.find("tea", owner=records.owner_for(by), by=by) == []
 
 
@@ -300,15 +303,15 @@ def test_a_message_to_a_webhook_goes_or_is_masked(world: World) -> None:
         events=["memory.health_band_changed"],
         created_by=kit.ANNA["email"],
     )
-    told = (f"{ANNA} is red", f"{ANNA} and {BERT} are red")
-    for summary in told:
+    bodies = (f"{ANNA} is red", f"{ANNA} and {BERT} are red")
+    for summary in bodies:
         new = NewEntry(entry_type="memory.health_band_changed", summary=summary)
         (entry,) = journal.write([new], by=system(world.acme.id))
         webhooks.queue(entry)
     plan = kit.erase("deliveries", anna)
     assert sorted(plan.values()) == [Fate.DELETE, Fate.REDACT]
-    (left,) = WebhookDelivery.objects.filter(webhook=hook)
-    assert json.loads(left.body)["summary"] == f"[erased] and {BERT} are red"
+    (remaining,) = WebhookDelivery.objects.filter(webhook=hook)
+    assert json.loads(remaining.body)["summary"] == f"[erased] and {BERT} are red"
     kit.erase("webhooks", anna)
     hook.refresh_from_db()
     assert (hook.created_by, hook.active) == ("[erased]", True)
@@ -318,17 +321,24 @@ def test_a_proposal_goes_or_is_masked_and_can_still_be_approved(world: World) ->
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
     rows = [world.entry(f"Refund {n} denied") for n in range(2)]
     crew, ids = world.crews["support"], tuple(row.id for row in rows)
-    one = consolidation.propose(crew, Rule(f"Ask {ANNA}", "Ask.", 0.8, ids), "test")
+    proposal = consolidation.propose(
+        crew, Rule(f"Ask {ANNA}", "Ask.", 0.8, ids), "test"
+    )
     two = consolidation.propose(
         crew, Rule(f"Tell {ANNA} and {BERT}", "Tell.", 0.8, ids), "test"
     )
-    assert one is not None
+    assert proposal is not None
     assert two is not None
-    assert kit.erase("proposals", anna) == {one.id: Fate.DELETE, two.id: Fate.REDACT}
-    left = ConsolidationProposal.objects.get(crew=crew)
-    assert left.pattern == f"Tell [erased] and {BERT}"
-    path = f"/proposals/{left.id}/approve"
-    assert world.api("operator").post(path, {"version": left.version}).status == 200
+    assert kit.erase("proposals", anna) == {
+        proposal.id: Fate.DELETE,
+        two.id: Fate.REDACT,
+    }
+    remaining = ConsolidationProposal.objects.get(crew=crew)
+    assert remaining.pattern == f"Tell [erased] and {BERT}"
+    path = f"/proposals/{remaining.id}/approve"
+    assert (
+        world.api("operator").post(path, {"version": remaining.version}).status == 200
+    )
     assert kit.traces(anna, "proposals", "files") == []
 
 
@@ -357,54 +367,56 @@ def test_details_of_a_measurement_are_masked_and_numbers_stay(world: World) -> N
 # ── People who sign in ───────────────────────────────────────────────────────
 def test_a_login_is_kept_with_a_reason_and_its_sessions_go(world: World) -> None:
     operator = world.people["operator"]
-    who = kit.subject(world, {"email": operator.email, "user_id": operator.id})
+    subject = kit.subject(world, {"email": operator.email, "user_id": operator.id})
     world.page("operator")  # signs in
-    plan = kit.erase_all(who)
+    plan = kit.erase_all(subject)
     assert set(plan["logins"].values()) == {Fate.KEEP}
     assert list(plan["sessions"].values()) == [Fate.DELETE]
-    assert kit.traces(who, "sessions", "logins") == []
-    person = registry.person(who)
-    staying = {name.kind for name in registry.staying(person)}
+    assert kit.traces(subject, "sessions", "logins") == []
+    person = registry.person(subject)
+    staying = {name.kind for name in registry.kept_names(person)}
     assert "email" in staying
 
 
 def test_sessions_of_another_workspaces_people_are_not_looked_at(world: World) -> None:
     stranger = world.people["stranger"]
-    who = kit.subject(world, {"email": stranger.email, "user_id": stranger.id})
+    subject = kit.subject(world, {"email": stranger.email, "user_id": stranger.id})
     world.page("stranger")
     store = SessionStore()
     store["note"] = stranger.email
     store.create()
-    assert len(kit.fates("sessions", who)) == 1  # nobody's
-    assert kit.fates("logins", who) == {}
+    assert len(kit.fates("sessions", subject)) == 1  # nobody's
+    assert kit.fates("logins", subject) == {}
 
 
 def test_an_agent_with_a_persons_name_keeps_its_slug(world: World) -> None:
-    who = kit.subject(world, {"name": "Ada"})
+    subject = kit.subject(world, {"name": "Ada"})
     ada = world.agents["ada"]
     ada.name = "Ada's helper"
     ada.save()
-    plan = kit.erase("tenancy", who)
+    plan = kit.erase("tenancy", subject)
     ada.refresh_from_db()
     assert plan == {f"agent:{ada.id}": Fate.REDACT}
     assert (ada.name, ada.slug) == ("[erased]'s helper", "ada")
-    assert kit.fates("tenancy", who) == {f"agent:{ada.id}": Fate.KEEP}
-    assert [name.value for name in registry.staying(registry.person(who))] == ["Ada"]
+    assert kit.fates("tenancy", subject) == {f"agent:{ada.id}": Fate.KEEP}
+    assert [name.value for name in registry.kept_names(registry.person(subject))] == [
+        "Ada"
+    ]
 
 
 def test_the_one_who_acted_stays_in_the_audit_trail(world: World) -> None:
     operator = world.people["operator"]
-    who = kit.subject(world, {"user_id": operator.id})
+    subject = kit.subject(world, {"user_id": operator.id})
     journal.prioritise(world.entry(), Priority.PIN, "watch", by=world.actor("operator"))
-    assert kit.fates("journal", who)["actor"] is Fate.KEEP
-    kit.erase_all(who)
-    assert kit.fates("journal", who) == {"actor": Fate.KEEP}
+    assert kit.fates("journal", subject)["actor"] is Fate.KEEP
+    kit.erase_all(subject)
+    assert kit.fates("journal", subject) == {"actor": Fate.KEEP}
     assert JournalEntry.objects.filter(actor_id=operator.id).exists()
 
 
 # ── Logs ─────────────────────────────────────────────────────────────────────
 def test_we_write_no_log_file(world: World) -> None:
-    who = kit.subject(world)
-    assert kit.traces(who, "logs") == []
+    subject = kit.subject(world)
+    assert kit.traces(subject, "logs") == []
     kinds = {h["class"] for h in settings.LOGGING["handlers"].values()}
     assert kinds == {"logging.StreamHandler"}

@@ -1,4 +1,4 @@
-"""Memory files, versions, blobs, held texts: lines go, cards go, numbers stay."""
+"""Holders of memory files, versions, blobs and held texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gdpr.models import Export, ExportState
 from memory import records
 from memory.files import commit, erasure, reconcile, versions
 from memory.files import paths as file_paths
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.models import (
     BlockedSource,
     Clearance,
@@ -53,17 +53,19 @@ def test_lines_go_and_lines_about_two_are_masked_in_every_version(world: World) 
 
     assert kit.erase("files", anna) == {file.id: Fate.REDACT}
 
-    both = f"- [erased] and {BERT} share an order\n"
+    shared_line = f"- [erased] and {BERT} share an order\n"
     assert _texts(file) == [
-        "- tea\n", f"- tea\n{both}", f"- tea\n{both}- refunds end at $200\n"
+        "- tea\n",
+        f"- tea\n{shared_line}",
+        f"- tea\n{shared_line}- refunds end at $200\n",
     ]  # fmt: skip
     assert files.on_disk(world).read_text() == _texts(file)[-1]
     log = MemoryVersion.objects.filter(file=file).order_by("number")
     assert [(v.number, v.note) for v in log] == [
         (n, erasure.REDACTED) for n in (1, 2, 3)
     ]
-    left = {path.name for path in (Path(settings.DATA_DIR) / "blobs").rglob("*")}
-    assert not old & left
+    remaining = {path.name for path in (Path(settings.DATA_DIR) / "blobs").rglob("*")}
+    assert not old & remaining
     pieces = MemoryChunk.objects.filter(file=file).values_list("text", flat=True)
     assert ANNA not in " ".join(pieces)
     assert reconcile.sweep("acme").changed == 0
@@ -74,9 +76,9 @@ def test_lines_go_and_lines_about_two_are_masked_in_every_version(world: World) 
 def test_what_a_named_version_added_goes_too(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
     files.write(world, "- tea\n- refunds\n")
-    made = files.append(world, f"- likes umbrellas\n- {BERT} too\n")
+    version = files.append(world, f"- likes umbrellas\n- {BERT} too\n")
     files.append(world, "- and nothing else\n")
-    kit.link(anna, "versions", made.version.id)
+    kit.link(anna, "versions", version.version.id)
     kit.erase("files", anna)
     assert files.on_disk(world).read_text() == (
         f"- tea\n- refunds\n- {BERT} too\n- and nothing else\n"
@@ -98,15 +100,15 @@ def test_a_file_of_the_person_alone_is_gone_and_its_versions_say_so(
 
 def test_a_card_goes_whole_with_its_name_and_its_lock(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
-    theirs = files.write(world, "Likes tea\n", "peers/anna-kowalczyk.md")
+    other_card = files.write(world, "Likes tea\n", "peers/anna-kowalczyk.md")
     files.write(world, f"Knows {ANNA}\nand tea\n", "peers/bertram-ohlsen.md")
-    path = theirs.version.file.path
+    path = other_card.version.file.path
     plan = kit.erase("files", anna)
     assert sorted(plan.values()) == [Fate.DELETE, Fate.REDACT]
     assert not MemoryFile.objects.filter(path=path).exists()
-    assert not MemoryVersion.objects.filter(pk=theirs.version.pk).exists()
+    assert not MemoryVersion.objects.filter(pk=other_card.version.pk).exists()
     assert kit.in_folders("anna-kowalczyk") == {}
-    assert not file_paths.vault()._lock(path).exists()
+    assert not file_paths.file_store()._lock(path).exists()
     bert = files.on_disk(world, "peers/bertram-ohlsen.md")
     assert bert.read_text() == "and tea\n"
     assert kit.traces(anna, "files") == []
@@ -123,8 +125,8 @@ def test_what_lies_on_the_disk_unseen_is_found(world: World) -> None:
 
 def test_equal_text_of_two_agents_goes_from_both(world: World) -> None:
     anna = kit.subject(world)
-    for who in ("ada", "lena"):
-        files.write(world, f"tea\n{ANNA}\n", by=who)
+    for agent in ("ada", "lena"):
+        files.write(world, f"tea\n{ANNA}\n", by=agent)
     kit.erase("files", anna)
     assert kit.traces(anna, "files", "strays") == []
 
@@ -154,8 +156,8 @@ def test_an_erasure_that_died_ends_the_same_when_done_again(
 
 def test_a_damaged_blob_with_the_name_goes_too(world: World) -> None:
     anna = kit.subject(world)
-    made = files.write(world, f"tea\n{ANNA}\n")
-    parts = versions.blob_parts(world.acme.id, made.sha256)
+    written_file = files.write(world, f"tea\n{ANNA}\n")
+    parts = versions.blob_parts(world.acme.id, written_file.sha256)
     path = versions.blobs().root.joinpath(*parts)
     path.write_text(f"tampered {ANNA}")
     kit.erase("files", anna)
@@ -170,27 +172,27 @@ def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
     folder, blobs = files.on_disk(world).parent, versions.blobs().root / world.acme.id
     torn = files.put(folder / ".crewship-tmp-0011", f"half of {ANNA}")
     orphan = files.put(blobs / "ab" / ("ab" + "0" * 62), f"{ANNA} once")
-    named = files.put(folder / "anna-kowalczyk.txt", "tea")
+    stray = files.put(folder / "anna-kowalczyk.txt", "tea")
     other = files.put(folder / "notes.txt", "tea")
     assert set(kit.erase("strays", anna).values()) == {Fate.DELETE}
-    assert [p.exists() for p in (torn, orphan, named, other)] == [
+    assert [p.exists() for p in (torn, orphan, stray, other)] == [
         False, False, False, True
     ]  # fmt: skip
     assert kit.traces(anna, "strays") == []
 
 
 def test_a_young_blob_that_a_version_is_about_to_use_is_left(world: World) -> None:
-    """Whoever writes names the blob first: nothing can be taken from under it."""
-    made = files.write(world, "tea\n")
-    assert erasure.destroy(world.acme.id, [made.sha256]) == 0
-    assert versions.read(made.version) == b"tea\n"
+    """A writer stores the blob before its version: a young blob is not a stray."""
+    written_file = files.write(world, "tea\n")
+    assert erasure.destroy(world.acme.id, [written_file.sha256]) == 0
+    assert versions.read(written_file.version) == b"tea\n"
 
 
 PERSON = Person(
     workspace_id="ws_1",
     subject_id="sub_anna",
     matcher=Matcher([Name("sub_anna", "name", ANNA)]),
-    others=Matcher([Name("sub_bert", "name", BERT)]),
+    others_matcher=Matcher([Name("sub_bert", "name", BERT)]),
     links={},
 )
 
@@ -199,54 +201,66 @@ PERSON = Person(
 def test_no_line_of_anybody_else_is_lost(lines: list[str]) -> None:
     person = PERSON
     text = "\n".join(lines)
-    left = editor(person, frozenset())(text)
-    assert not person.matcher.names(left)
-    others = [line for line in lines if not person.matcher.names(line)]
-    assert [x for x in left.splitlines() if "[erased]" not in x and x] == [
-        x for x in others if x
+    remaining = editor(person, frozenset())(text)
+    assert not person.matcher.names(remaining)
+    other_lines = [line for line in lines if not person.matcher.names(line)]
+    assert [x for x in remaining.splitlines() if "[erased]" not in x and x] == [
+        x for x in other_lines if x
     ]
-    assert left.count(BERT) == text.count(BERT)
-    assert editor(person, frozenset())(left) == left
+    assert remaining.count(BERT) == text.count(BERT)
+    assert editor(person, frozenset())(remaining) == remaining
 
 
 # ── Held texts ───────────────────────────────────────────────────────────────
 def test_a_held_text_goes_or_is_masked_and_judged_anew(world: World) -> None:
     anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
-    alone = world.held(f"{ATTACK} {ANNA}")
-    both = world.held(f"{ANNA} and {BERT} say: {ATTACK}")
-    assert kit.erase("held", anna) == {alone.id: Fate.DELETE, both.id: Fate.REDACT}
-    left = HeldFile.objects.get(pk=both.pk)
-    text = bytes(left.body).decode()
+    own_text = world.held(f"{ATTACK} {ANNA}")
+    shared_text = world.held(f"{ANNA} and {BERT} say: {ATTACK}")
+    assert kit.erase("held", anna) == {
+        own_text.id: Fate.DELETE,
+        shared_text.id: Fate.REDACT,
+    }
+    remaining = HeldFile.objects.get(pk=shared_text.pk)
+    text = bytes(remaining.body).decode()
     assert text == f"[erased] and {BERT} say: {ATTACK}"
-    assert (left.bytes, left.sha256) != (both.bytes, both.sha256)
-    for finding in left.findings:
+    assert (remaining.bytes, remaining.sha256) != (
+        shared_text.bytes,
+        shared_text.sha256,
+    )
+    for finding in remaining.findings:
         assert 0 <= finding["start"] < finding["end"] <= len(text)
-    assert left.findings
+    assert remaining.findings
     assert kit.traces(anna, "held") == []
 
 
 def test_a_reviewers_name_is_masked_and_the_text_stays(world: World) -> None:
     operator = world.people["operator"]
-    who = kit.subject(world, {"email": operator.email})
-    held = world.held()
-    review.claim(held, by=world.actor("operator"))
-    assert kit.erase("held", who) == {held.id: Fate.REDACT}
-    held.refresh_from_db()
-    assert held.claimed_by == "[erased]"
-    assert bytes(held.body).decode() == ATTACK
+    subject = kit.subject(world, {"email": operator.email})
+    held_text = world.held()
+    review.claim(held_text, by=world.actor("operator"))
+    assert kit.erase("held", subject) == {held_text.id: Fate.REDACT}
+    held_text.refresh_from_db()
+    assert held_text.claimed_by == "[erased]"
+    assert bytes(held_text.body).decode() == ATTACK
 
 
 def test_a_block_outlives_the_text_it_stands_on(world: World) -> None:
     anna = kit.subject(world)
-    held = world.held(f"{ATTACK} {ANNA}")
-    row = {"workspace": world.acme, "held": held}
-    BlockedSource.objects.create(agent=held.agent, source="tool", blocked_by="x", **row)
-    Clearance.objects.create(fingerprint=held.fingerprint, cleared_by="x", **row)
+    held_text = world.held(f"{ATTACK} {ANNA}")
+    row = {"workspace": world.acme, "held": held_text}
+    BlockedSource.objects.create(
+        agent=held_text.agent, source="tool", blocked_by="x", **row
+    )
+    Clearance.objects.create(fingerprint=held_text.fingerprint, cleared_by="x", **row)
     kit.erase("held", anna)
-    held.refresh_from_db()
-    assert (bytes(held.body), held.findings, held.fingerprint) == (b"", [], "")
-    assert BlockedSource.objects.filter(held=held).exists()
-    assert not Clearance.objects.filter(held=held).exists()
+    held_text.refresh_from_db()
+    assert (bytes(held_text.body), held_text.findings, held_text.fingerprint) == (
+        b"",
+        [],
+        "",
+    )
+    assert BlockedSource.objects.filter(held=held_text).exists()
+    assert not Clearance.objects.filter(held=held_text).exists()
     assert kit.traces(anna, "held") == []
 
 
@@ -254,7 +268,7 @@ def test_the_draft_of_a_held_record_goes_with_it(world: World) -> None:
     anna = kit.subject(world)
     by = world.actor("ada")
     draft = Draft(content=ATTACK, owner=records.owner_for(by), subjects=(ANNA,))
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         records.save(draft, provenance="test", by=by)
     (draft_id,) = HeldRecord.objects.values_list("pk", flat=True)
     kit.erase("held", anna)
@@ -268,12 +282,12 @@ def test_a_bundle_about_the_person_is_taken_away(world: World) -> None:
     rows = [
         Export.objects.create(
             workspace=world.acme,
-            subject_ref=who.id,
+            subject_ref=subject.id,
             state=ExportState.READY,
             made_by="test",
             expires_at=timezone.now(),
         )
-        for who in (anna, bert)
+        for subject in (anna, bert)
     ]
     folder = Path(settings.DATA_DIR) / "exports" / world.acme.id
     paths = [files.put(folder / f"{row.id}.sealed", "sealed") for row in rows]

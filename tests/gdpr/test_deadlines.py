@@ -1,4 +1,4 @@
-"""One calendar month, where the controller lives, until the end of the day."""
+"""Deadlines: one calendar month in the workspace's zone, to the end of the day."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def at(text: str) -> datetime:
     ],
 )
 def test_months_have_different_lengths(day: str, months: int, then: str) -> None:
-    found = deadlines.add_months(date.fromisoformat(day), months)
-    assert found == date.fromisoformat(then)
+    result = deadlines.add_months(date.fromisoformat(day), months)
+    assert result == date.fromisoformat(then)
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_months_have_different_lengths(day: str, months: int, then: str) -> None
     [
         ("2026-10-27T09:00:00Z", "UTC", "2026-11-27T23:59:59.999Z"),
         ("2026-01-31T00:00:00Z", "UTC", "2026-02-28T23:59:59.999Z"),
-        # Half past eleven in the evening there, the next day here.
+        # 23:30 in the zone, the next day in UTC.
         ("2026-01-31T22:30:00Z", "Europe/Berlin", "2026-02-28T22:59:59.999Z"),
         ("2026-01-31T23:30:00Z", "Europe/Berlin", "2026-03-01T22:59:59.999Z"),
-        # Summer time begins between receipt and deadline, and ends.
+        # Summer time begins, or ends, between receipt and deadline.
         ("2026-03-15T12:00:00Z", "Europe/Berlin", "2026-04-15T21:59:59.999Z"),
         ("2026-10-15T12:00:00Z", "Europe/Berlin", "2026-11-15T22:59:59.999Z"),
-        # The due day itself is the day of the change: 23 hours, 25 hours.
+        # The clocks change on the due day itself: 23 hours, 25 hours.
         ("2026-02-28T23:30:00Z", "Europe/Berlin", "2026-04-01T21:59:59.999Z"),
         ("2026-02-27T12:00:00-05:00", "America/New_York", "2026-03-28T03:59:59.999Z"),
         ("2026-02-08T12:00:00-05:00", "America/New_York", "2026-03-09T03:59:59.999Z"),
@@ -101,10 +101,10 @@ def test_today_is_neither_overdue_nor_tomorrow(
     now: str, days: int, words: str, urgency: str
 ) -> None:
     due = at("2026-11-27T23:59:59.999Z")
-    found = deadlines.days_left(due, at(now), UTC_ZONE)
-    assert found == days
-    assert deadlines.words(found) == words
-    assert deadlines.urgency(found) == urgency
+    result = deadlines.days_left(due, at(now), UTC_ZONE)
+    assert result == days
+    assert deadlines.words(result) == words
+    assert deadlines.urgency(result) == urgency
 
 
 def test_midnight_is_the_one_of_the_zone() -> None:
@@ -128,10 +128,10 @@ MOMENTS = st.datetimes(
     datetime(2100, 1, 1),  # noqa: DTZ001
     timezones=st.just(UTC),
 )
-SOME = st.sampled_from([ZoneInfo(name) for name in ZONES])
+ZONE_INFOS = st.sampled_from([ZoneInfo(name) for name in ZONES])
 
 
-@given(MOMENTS, SOME, st.integers(0, 2))
+@given(MOMENTS, ZONE_INFOS, st.integers(0, 2))
 def test_a_deadline_is_the_last_moment_of_its_day(
     received: datetime, zone: ZoneInfo, extra: int
 ) -> None:
@@ -141,11 +141,11 @@ def test_a_deadline_is_the_last_moment_of_its_day(
     after = due + timedelta(milliseconds=1)
     assert after.astimezone(zone).date() > due.astimezone(zone).date()
     months = 1 + extra
-    least, most = timedelta(days=28 * months), timedelta(days=31 * months + 2)
-    assert least - timedelta(hours=2) < due - received < most
+    shortest, longest = timedelta(days=28 * months), timedelta(days=31 * months + 2)
+    assert shortest - timedelta(hours=2) < due - received < longest
 
 
-@given(MOMENTS, SOME, st.integers(0, 60 * 24 * 40))
+@given(MOMENTS, ZONE_INFOS, st.integers(0, 60 * 24 * 40))
 def test_days_left_change_at_midnight_and_nowhere_else(
     received: datetime, zone: ZoneInfo, minutes: int
 ) -> None:
@@ -158,19 +158,19 @@ def test_days_left_change_at_midnight_and_nowhere_else(
     assert days - later in (0, 1)
 
 
-@given(MOMENTS, SOME, SOME)
+@given(MOMENTS, ZONE_INFOS, ZONE_INFOS)
 def test_another_zone_keeps_the_day_that_people_were_told(
     received: datetime, before: ZoneInfo, after: ZoneInfo
 ) -> None:
     due = deadlines.due(received, before)
-    moved = deadlines.moved(due, before, after)
-    assert moved.astimezone(after).date() == due.astimezone(before).date()
-    assert deadlines.moved(moved, after, before) == due
+    new_due = deadlines.same_day_in(due, before, after)
+    assert new_due.astimezone(after).date() == due.astimezone(before).date()
+    assert deadlines.same_day_in(new_due, after, before) == due
 
 
 @given(st.integers(-400, 400))
 def test_words_say_the_number(days: int) -> None:
-    told = deadlines.words(days)
-    assert (str(abs(days)) in told) is (days != 0)
-    assert ("overdue" in told) is (days < 0)
-    assert ("left" in told) is (days > 0)
+    phrase = deadlines.words(days)
+    assert (str(abs(days)) in phrase) is (days != 0)
+    assert ("overdue" in phrase) is (days < 0)
+    assert ("left" in phrase) is (days > 0)

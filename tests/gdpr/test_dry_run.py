@@ -1,4 +1,4 @@
-"""The dry run: what it counts, what its hash covers, that it touches nothing."""
+"""The dry run: what it counts, what its hash covers, and that it changes nothing."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from tests.gdpr.erasing import MAIL
 from tests.world import World
 
 
-def _shares(found: dry_run.DryRun) -> dict[str, dict[str, int]]:
-    told = found.body("phrase")["holders"]
-    return {one["name"]: {k: one[k] for k in ("delete", "redact")} for one in told}
+def _shares(result: dry_run.DryRun) -> dict[str, dict[str, int]]:
+    holders = result.body("phrase")["holders"]
+    return {
+        holder["name"]: {k: holder[k] for k in ("delete", "redact")}
+        for holder in holders
+    }
 
 
 def test_a_plan_tells_deleted_from_masked(world: World) -> None:
     erasing.lived_in(world)
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     erasing.otto(world)
-    found = dry_run.look(erasing.opened(world, who))
-    shares = _shares(found)
+    result = dry_run.look(erasing.opened(world, subject))
+    shares = _shares(result)
     assert shares["journal"] == {"delete": 1, "redact": 1}
     assert shares["files"] == {"delete": 0, "redact": 1}
 
@@ -35,11 +38,11 @@ def test_a_plan_says_what_whom_and_why(world: World) -> None:
     body = plan.body
     assert body["plan_hash"] == plan.plan_hash
     assert body["phrase"] == f"erase {case.subject_ref} {plan.plan_hash[:8]}"
-    journal = next(one for one in body["holders"] if one["name"] == "journal")
+    journal = next(holder for holder in body["holders"] if holder["name"] == "journal")
     assert journal["why"]
     assert any(MAIL in sample["text"] for sample in journal["samples"])
-    own = [one for one in body["holders"] if not one["derived"]]
-    assert body["total"]["delete"] == sum(one["delete"] for one in own)
+    own = [holder for holder in body["holders"] if not holder["derived"]]
+    assert body["total"]["delete"] == sum(holder["delete"] for holder in own)
 
 
 def test_a_case_that_takes_no_plan_is_refused_before_the_dry_run(
@@ -49,9 +52,9 @@ def test_a_case_that_takes_no_plan_is_refused_before_the_dry_run(
     case = erasing.opened(world, erasing.maria(world))
     case = actions.refuse(case, "Not hers", by=by)
     monkeypatch.setattr(dry_run, "look", pytest.fail)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         dry_run.make(case, by=by)
-    assert refused.value.problem_code == "wrong_state"
+    assert error.value.problem_code == "wrong_state"
 
 
 def test_planning_changes_nothing_but_the_case(world: World) -> None:
@@ -78,8 +81,8 @@ def test_the_same_world_has_the_same_hash(world: World) -> None:
 @pytest.mark.parametrize("change", ["row", "fate", "alias"])
 def test_another_world_has_another_hash(world: World, change: str) -> None:
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    case = erasing.opened(world, who)
+    subject = erasing.maria(world)
+    case = erasing.opened(world, subject)
     before = dry_run.look(case).plan_hash
     if change == "row":
         world.entry(f"{MAIL} once more")
@@ -87,7 +90,7 @@ def test_another_world_has_another_hash(world: World, change: str) -> None:
         erasing.otto(world)
     else:
         erasing.subject(world)
-        who.aliases.create(
+        subject.aliases.create(
             workspace=world.acme,
             kind="handle",
             value="@mlq",
@@ -100,10 +103,10 @@ def test_another_world_has_another_hash(world: World, change: str) -> None:
 def test_somebody_elses_rows_are_not_in_it(world: World) -> None:
     erasing.lived_in(world)
     world.entry(f"{MAIL} is known elsewhere", by="olga")
-    found = dry_run.look(erasing.opened(world, erasing.maria(world)))
-    ids = {row_id for rows in found.rows.values() for row_id, _ in rows}
-    theirs = JournalEntry.objects.filter(workspace=world.other)
-    assert not ids & set(theirs.values_list("pk", flat=True))
+    result = dry_run.look(erasing.opened(world, erasing.maria(world)))
+    ids = {row_id for rows in result.rows.values() for row_id, _ in rows}
+    foreign_entries = JournalEntry.objects.filter(workspace=world.other)
+    assert not ids & set(foreign_entries.values_list("pk", flat=True))
 
 
 def test_access_keeps_everything(world: World) -> None:
@@ -115,21 +118,21 @@ def test_access_keeps_everything(world: World) -> None:
 
 
 def test_nobody_is_left_to_plan_for(world: World) -> None:
-    who = erasing.maria(world)
-    case = erasing.opened(world, who)
-    who.erased_at = case.opened_at
-    who.save()
+    subject = erasing.maria(world)
+    case = erasing.opened(world, subject)
+    subject.erased_at = case.opened_at
+    subject.save()
     case.refresh_from_db()
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         dry_run.make(case, by=world.actor("compliance"))
-    assert refused.value.problem_code == "subject_gone"
+    assert error.value.problem_code == "subject_gone"
 
 
-@pytest.mark.parametrize("who", ["ada", "viewer", "operator"])
-def test_only_compliance_plans(world: World, who: str) -> None:
+@pytest.mark.parametrize("role", ["ada", "viewer", "operator"])
+def test_only_compliance_plans(world: World, role: str) -> None:
     case = erasing.opened(world, erasing.maria(world))
     with pytest.raises(errors.Forbidden):
-        dry_run.make(case, by=world.actor(who))
+        dry_run.make(case, by=world.actor(role))
 
 
 def test_changes_are_counted_by_place() -> None:

@@ -1,4 +1,4 @@
-"""Sealed files: what went in comes out, and nothing else ever does."""
+"""Encrypted files: decrypted as written, or refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _sealed(*pieces: bytes, key: bytes = KEY) -> bytes:
 
 
 def _opened(data: bytes, key: bytes = KEY) -> bytes:
-    return b"".join(encrypted_file.opened(io.BytesIO(data), key))
+    return b"".join(encrypted_file.decrypted_pieces(io.BytesIO(data), key))
 
 
 @given(st.lists(st.binary(max_size=400), max_size=5), st.integers(0, 3))
@@ -46,29 +46,29 @@ def test_no_plain_word_is_in_the_file() -> None:
 
 @given(st.data())
 def test_a_changed_byte_does_not_open(data: st.DataObject) -> None:
-    whole = bytearray(_sealed(b"about Maria" * 50))
-    at = data.draw(st.integers(0, len(whole) - 1))
-    whole[at] ^= data.draw(st.integers(1, 255))
+    sealed = bytearray(_sealed(b"about Maria" * 50))
+    at = data.draw(st.integers(0, len(sealed) - 1))
+    sealed[at] ^= data.draw(st.integers(1, 255))
     with pytest.raises(encrypted_file.Broken):
-        _opened(bytes(whole))
+        _opened(bytes(sealed))
 
 
 def test_a_file_cut_off_between_pieces_does_not_open() -> None:
-    whole = _sealed(b"b" * (2 * encrypted_file.PIECE))
+    sealed = _sealed(b"b" * (2 * encrypted_file.PIECE))
     head = len(encrypted_file.MAGIC) + encrypted_file.PREFIX
     with pytest.raises(encrypted_file.Broken):
-        _opened(whole[: head + encrypted_file.PIECE + encrypted_file.TAG])
+        _opened(sealed[: head + encrypted_file.PIECE + encrypted_file.TAG])
 
 
 def test_pieces_that_change_places_do_not_open() -> None:
-    whole = _sealed(b"c" * encrypted_file.PIECE, b"d" * encrypted_file.PIECE, b"e")
+    sealed = _sealed(b"c" * encrypted_file.PIECE, b"d" * encrypted_file.PIECE, b"e")
     head, size = (
         len(encrypted_file.MAGIC) + encrypted_file.PREFIX,
         encrypted_file.PIECE + encrypted_file.TAG,
     )
-    first, second = whole[head : head + size], whole[head + size : head + 2 * size]
+    first, second = sealed[head : head + size], sealed[head + size : head + 2 * size]
     with pytest.raises(encrypted_file.Broken):
-        _opened(whole[:head] + second + first + whole[head + 2 * size :])
+        _opened(sealed[:head] + second + first + sealed[head + 2 * size :])
 
 
 def test_another_export_has_another_key() -> None:

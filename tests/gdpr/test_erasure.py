@@ -1,4 +1,4 @@
-"""A whole run: from the plan to the certificate, with nothing left."""
+"""A complete run, from plan to certificate, without remaining matches."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
 from tests.world import World
 
 pytestmark = pytest.mark.slow
-journal_holder = registry.named("journal")
+journal_holder = registry.by_name("journal")
 
 
 def test_a_run_leaves_nothing_and_says_so(shared_world: World) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     erasing.otto(world)
-    case = erasing.erased(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    mine, both, other = (
+    case = erasing.erased(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    own_entry, shared_entry, other = (
         JournalEntry.objects.get(pk=rows[name].pk) for name in ("mine", "both", "other")
     )
-    assert mine.erased_at is not None
-    assert (mine.summary, mine.payload_text) == ("", "{}")
-    assert both.redacted_at is not None
-    assert OTHER in both.summary
-    assert NAME not in both.summary
+    assert own_entry.erased_at is not None
+    assert (own_entry.summary, own_entry.payload_text) == ("", "{}")
+    assert shared_entry.redacted_at is not None
+    assert OTHER in shared_entry.summary
+    assert NAME not in shared_entry.summary
     assert OTHER in other.summary
     assert verify.verify(world.acme.id, by=world.system()).ok
 
 
-def test_the_person_is_nobody_afterwards(shared_world: World) -> None:
+def test_a_subject_has_no_name_after_an_erasure(shared_world: World) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    case = erasing.erased(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    left = Subject.objects.get(pk=who.pk)
-    assert (left.display_name, left.aliases.count()) == ("", 0)
-    assert left.erased_at is not None
-    assert left.opted_out_at is not None
-    assert not SubjectLink.objects.filter(subject=left).exists()
+    subject = erasing.maria(world)
+    case = erasing.erased(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    remaining = Subject.objects.get(pk=subject.pk)
+    assert (remaining.display_name, remaining.aliases.count()) == ("", 0)
+    assert remaining.erased_at is not None
+    assert remaining.opted_out_at is not None
+    assert not SubjectLink.objects.filter(subject=remaining).exists()
     assert sealed_names.get(case) is None
     for text in (MAIL, NAME, WORD):
         assert text not in str(case.__dict__)
@@ -75,15 +75,15 @@ def test_the_certificate_counts_and_names_nobody(shared_world: World) -> None:
     erasing.lived_in(world)
     case = erasing.erased(world, erasing.maria(world))
     certificate = Certificate.objects.get(case=case)
-    assert certificate.result == "complete", erasing.told(case)
+    assert certificate.result == "complete", erasing.failure_text(case)
     assert MAIL not in certificate.document
     assert WORD not in certificate.document
     action = GdprAction.objects.get(case_ref=case.pk)
     assert action.status == ActionStatus.COMPLETED
     assert action.scope["certificate"] == certificate.pk
-    told = JournalEntry.objects.filter(entry_type="gdpr.erased")
-    assert told.count() == 1
-    assert told.get().payload["case_id"] == case.pk
+    entries = JournalEntry.objects.filter(entry_type="gdpr.erased")
+    assert entries.count() == 1
+    assert entries.get().payload["case_id"] == case.pk
 
 
 def test_a_second_run_after_the_end_has_nothing_to_do(shared_world: World) -> None:
@@ -103,11 +103,11 @@ def test_a_plan_that_no_longer_fits_is_refused(shared_world: World) -> None:
     world.entry(f"{MAIL} wrote once more")
     case.refresh_from_db()
     phrase = cases.phrase(case, plan.plan_hash)
-    with pytest.raises(dry_run.StalePlan) as refused:
+    with pytest.raises(dry_run.StalePlan) as error:
         erasure.start(case, plan.plan_hash, phrase, by=by)
-    assert refused.value.problem_code == "stale_plan"
-    changed: Any = refused.value.fields["changed"]
-    assert changed["journal"] == {"came": 1, "went": 0, "changed": 0}
+    assert error.value.problem_code == "stale_plan"
+    changes: Any = error.value.fields["changed"]
+    assert changes["journal"] == {"came": 1, "went": 0, "changed": 0}
     case.refresh_from_db()
     assert case.state == CaseState.PLANNED
 
@@ -121,7 +121,7 @@ def test_what_comes_between_the_start_and_the_run_goes_too(
     late = world.entry(f"A late word about {NAME}")
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     late.refresh_from_db()
     assert late.erased_at is not None
     assert case.steps.get(name="journal").counts["late"] == 1
@@ -130,30 +130,30 @@ def test_what_comes_between_the_start_and_the_run_goes_too(
 def test_a_hold_on_one_place_keeps_it_and_the_rest_goes(shared_world: World) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.maria(world)
-    case = erasing.started(world, erasing.opened(world, who))
+    subject = erasing.maria(world)
+    case = erasing.started(world, erasing.opened(world, subject))
     by = world.actor("compliance")
     new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),
         scope="journal",
     )
-    held = legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
+    hold = legal_holds.place(subject, new, by=by, places=frozenset({"journal"}))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
     entry = JournalEntry.objects.get(pk=rows["mine"].pk)
     assert entry.erased_at is None
     assert case.steps.get(name="files").state == "done"
-    assert Alias.objects.filter(subject=who).exists(), "who is still to be found"
-    legal_holds.release(held, "Settled", by=by)
+    assert Alias.objects.filter(subject=subject).exists(), "who is still to be found"
+    legal_holds.release(hold, "Settled", by=by)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
 
 
 @pytest.mark.sqlite
-def test_a_reader_in_the_way_makes_the_end_partial(
+def test_a_reader_that_blocks_the_checkpoint_makes_the_result_partial(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sqlite3
@@ -164,8 +164,8 @@ def test_a_reader_in_the_way_makes_the_end_partial(
 
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    case = erasing.started(world, erasing.opened(world, who))
+    subject = erasing.maria(world)
+    case = erasing.started(world, erasing.opened(world, subject))
     monkeypatch.setattr(sqlite, "TRIES", 2)
     monkeypatch.setattr(sqlite, "WAIT", 0.01)
     reader = sqlite3.connect(
@@ -176,13 +176,13 @@ def test_a_reader_in_the_way_makes_the_end_partial(
     erasure.run(case.workspace_id, case.pk)
     reader.close()
     case.refresh_from_db()
-    assert case.state == CaseState.PARTIAL, erasing.told(case)
+    assert case.state == CaseState.PARTIAL, erasing.failure_text(case)
     assert case.result["residue"]["todo"]
-    assert Alias.objects.filter(subject=who).count() == 2, "names are given back"
-    again = erasing.started(world, case)
-    erasure.run(again.workspace_id, again.pk)
+    assert Alias.objects.filter(subject=subject).count() == 2, "names are given back"
+    second_run = erasing.started(world, case)
+    erasure.run(second_run.workspace_id, second_run.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     last = Certificate.objects.filter(case=case).latest("issued_at")
     assert (last.run, last.result) == (2, "complete")
     assert last.replaces is not None
@@ -200,58 +200,58 @@ def test_of_two_runners_one_wins(shared_world: World) -> None:
 
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every batch be one row."""
-    for name in ("BATCH", "LEAST", "MOST"):
+    """Make every batch one row."""
+    for name in ("BATCH", "MIN_BATCH", "MAX_BATCH"):
         monkeypatch.setattr(execute, name, 1)
 
 
 def _hold_after(
-    world: World, who: Subject, name: str, monkeypatch: pytest.MonkeyPatch
+    world: World, subject: Subject, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Let somebody place a hold on the journal right behind a step of the run."""
+    """Place a hold on the journal right after a failpoint of the run."""
     new = legal_holds.NewHold(
         reason="A court asked",
         review_at=timezone.now() + timedelta(days=30),
         scope="journal",
     )
-    by, waiting = world.actor("compliance"), iter([new])
+    by, holds = world.actor("compliance"), iter([new])
 
     def step(passed: str) -> None:
         if passed == name:
-            for hold in waiting:
-                legal_holds.place(who, hold, by=by, places=frozenset({"journal"}))
+            for hold in holds:
+                legal_holds.place(subject, hold, by=by, places=frozenset({"journal"}))
 
     monkeypatch.setattr(failpoints, "step", step)
 
 
-def _left(rows: list[JournalEntry]) -> int:
-    named = JournalEntry.objects.filter(pk__in=[row.pk for row in rows])
-    return named.filter(erased_at=None).count()
+def _remaining(rows: list[JournalEntry]) -> int:
+    naming = JournalEntry.objects.filter(pk__in=[row.pk for row in rows])
+    return naming.filter(erased_at=None).count()
 
 
 @pytest.mark.usefixtures("one_by_one")
 def test_a_hold_placed_while_a_place_is_erased_stops_before_the_next_batch(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, who = shared_world, erasing.maria(shared_world)
+    world, subject = shared_world, erasing.maria(shared_world)
     rows = [world.entry(f"Letter {n} of {NAME}") for n in range(4)]
-    case = erasing.started(world, erasing.opened(world, who))
-    _hold_after(world, who, "batch_counted", monkeypatch)
+    case = erasing.started(world, erasing.opened(world, subject))
+    _hold_after(world, subject, "batch_counted", monkeypatch)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
-    assert _left(rows) == 3
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
+    assert _remaining(rows) == 3
 
 
 @pytest.mark.usefixtures("one_by_one")
 def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, who = shared_world, erasing.maria(shared_world)
+    world, subject = shared_world, erasing.maria(shared_world)
     world.entry(f"A letter of {NAME}")
-    case = erasing.started(world, erasing.opened(world, who))
+    case = erasing.started(world, erasing.opened(world, subject))
     rows = [world.entry(f"Late letter {n} of {NAME}") for n in range(4)]
-    erase, counted = journal_holder.erase, iter(range(4))
+    erase, counts = journal_holder.erase, iter(range(4))
     by = world.actor("compliance")
     new = legal_holds.NewHold(
         reason="A court asked",
@@ -261,14 +261,14 @@ def test_a_hold_placed_while_late_rows_are_erased_stops_before_the_next_batch(
 
     def held_after_two(person: Any, row_ids: Any) -> None:
         erase(person, row_ids)
-        if next(counted) == 1:
-            legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
+        if next(counts) == 1:
+            legal_holds.place(subject, new, by=by, places=frozenset({"journal"}))
 
     monkeypatch.setattr(journal_holder, "erase", held_after_two)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.ON_HOLD, erasing.told(case)
-    assert _left(rows) == 3
+    assert case.state == CaseState.ON_HOLD, erasing.failure_text(case)
+    assert _remaining(rows) == 3
 
 
 def test_rows_that_came_late_are_announced_before_they_go(

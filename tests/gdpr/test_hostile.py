@@ -1,4 +1,4 @@
-"""A run while the world does its worst: late words, holds, bundles, other people."""
+"""Runs under hostile conditions: concurrent writes, holds, bundles, shared names."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ pytestmark = pytest.mark.slow
 def _at(
     monkeypatch: pytest.MonkeyPatch, moment: str, act: Callable[[], object]
 ) -> None:
-    """Do something when a run comes to a moment for the first time."""
-    done: list[str] = []
+    """Call a function when a run first reaches a failpoint."""
+    steps: list[str] = []
 
     def step(name: str) -> None:
-        if name == moment and not done:
-            done.append(name)
+        if name == moment and not steps:
+            steps.append(name)
             act()
 
     monkeypatch.setattr(failpoints, "step", step)
 
 
-def _hold(world: World, who: Subject, **fields: Any) -> Any:
-    told = {"reason": "A court asked", "scope": "all", **fields}
-    new = legal_holds.NewHold(review_at=timezone.now() + timedelta(days=9), **told)
+def _hold(world: World, subject: Subject, **fields: Any) -> Any:
+    values = {"reason": "A court asked", "scope": "all", **fields}
+    new = legal_holds.NewHold(review_at=timezone.now() + timedelta(days=9), **values)
     by = world.actor("compliance")
-    return legal_holds.place(who, new, by=by, places=frozenset({"journal"}))
+    return legal_holds.place(subject, new, by=by, places=frozenset({"journal"}))
 
 
-def _run(world: World, who: Subject, doubtful: Verdict | None = None) -> Case:
-    case = erasing.opened(world, who)
-    if doubtful is not None:
-        erasing.judged(world, case, doubtful)
+def _run(world: World, subject: Subject, verdict: Verdict | None = None) -> Case:
+    case = erasing.opened(world, subject)
+    if verdict is not None:
+        erasing.plan_and_decide(world, case, verdict)
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
@@ -73,16 +73,16 @@ def _run(world: World, who: Subject, doubtful: Verdict | None = None) -> Case:
 
 
 # ── What officers write ──────────────────────────────────────────────────────
-def test_no_table_of_ours_says_the_name_afterwards(shared_world: World) -> None:
+def test_no_table_holds_the_name_after_an_erasure(shared_world: World) -> None:
     world = shared_world
     by = world.actor("compliance")
     erasing.lived_in(world)
-    who, otto = erasing.maria(world), erasing.otto(world)
-    held = _hold(
-        world, who, reason=f"{NAME} v. us", ground=f"Art. 17 {MAIL}", owner=MAIL,
+    subject, otto = erasing.maria(world), erasing.otto(world)
+    hold = _hold(
+        world, subject, reason=f"{NAME} v. us", ground=f"Art. 17 {MAIL}", owner=MAIL,
     )  # fmt: skip
-    legal_holds.release(held, f"{NAME} settled", by=by)
-    case = erasing.opened(world, who, requester=NAME, ticket=f"T {MAIL}")
+    legal_holds.release(hold, f"{NAME} settled", by=by)
+    case = erasing.opened(world, subject, requester=NAME, ticket=f"T {MAIL}")
     actions.comment(case, f"{NAME} called", by=by)
     actions.attach(case, f"{MAIL}.pdf", "b" * 64, 3, by=by)
     actions.extend(case, 1, f"{NAME} agreed", by=by)
@@ -93,12 +93,12 @@ def test_no_table_of_ours_says_the_name_afterwards(shared_world: World) -> None:
         by=by,
     )
     actions.comment(other, f"{OTHER} came with {MAIL}", by=by)
-    export.make(export.request(who, reason=f"{NAME} asked", by=by))
-    audit_log.begin(who.pk, ActionKind.VIEW, by=by, reason=f"Seen with {MAIL}")
+    export.make(export.request(subject, reason=f"{NAME} asked", by=by))
+    audit_log.begin(subject.pk, ActionKind.VIEW, by=by, reason=f"Seen with {MAIL}")
     case = erasing.started(world, Case.objects.get(pk=case.pk))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     for text in (MAIL, NAME, WORD, MAIL[8:], NAME[8:]):
         assert kit.in_tables(text) == {}, text
         assert kit.in_folders(text) == {}, text
@@ -108,85 +108,85 @@ def test_no_table_of_ours_says_the_name_afterwards(shared_world: World) -> None:
     assert "[erased]" in other.reason
 
 
-# ── Meanwhile ────────────────────────────────────────────────────────────────
-def test_a_hold_in_the_midst_stops_the_run_and_its_release_ends_it(
+# ── During a run ─────────────────────────────────────────────────────────────
+def test_a_hold_during_a_run_stops_it_and_its_release_finishes_it(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.maria(world)
-    held: list[Any] = []
-    _at(monkeypatch, "suppressed", lambda: held.append(_hold(world, who)))
-    case = _run(world, who)
+    subject = erasing.maria(world)
+    holds: list[Any] = []
+    _at(monkeypatch, "suppressed", lambda: holds.append(_hold(world, subject)))
+    case = _run(world, subject)
     assert case.state == CaseState.ON_HOLD
     assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is None
-    legal_holds.release(held[0], "Settled", by=world.actor("compliance"))
+    legal_holds.release(holds[0], "Settled", by=world.actor("compliance"))
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
 
 
 @pytest.mark.parametrize("moment", ["claimed", "suppressed", "batch_erased", "cleaned"])
-def test_what_is_written_meanwhile_goes_or_is_refused_or_is_told(
+def test_writes_during_an_erasure_are_erased_refused_or_reported(
     shared_world: World, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    said: list[str] = []
+    subject = erasing.maria(world)
+    outcomes: list[str] = []
 
     def write() -> None:
         for text in (f"{MAIL} writes again", f"{NAME} comes back"):
             try:
-                said.append(world.entry(text).id)
-            except errors.Conflict as refused:
-                assert refused.problem_code == "subject_suppressed"
+                outcomes.append(world.entry(text).id)
+            except errors.Conflict as error:
+                assert error.problem_code == "subject_suppressed"
 
     _at(monkeypatch, moment, write)
-    case = _run(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    assert bool(said) is (moment == "claimed")
+    case = _run(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    assert bool(outcomes) is (moment == "claimed")
     assert kit.in_tables(MAIL) == {}
     assert kit.in_tables(NAME) == {}
 
 
-def test_a_bundle_is_neither_asked_for_nor_finished_meanwhile(
+def test_no_bundle_is_requested_or_finished_during_an_erasure(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
     by = world.actor("compliance")
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    waits = export.request(who, by=by)
-    told: list[str] = []
+    subject = erasing.maria(world)
+    waits = export.request(subject, by=by)
+    codes: list[str] = []
 
     def ask() -> None:
-        for act in (export.request, export.whole):
-            with pytest.raises(errors.Conflict) as refused:
-                act(who, by=by)
-            told.append(str(refused.value.problem_code))
+        for act in (export.request, export.export_document):
+            with pytest.raises(errors.Conflict) as error:
+                act(subject, by=by)
+            codes.append(str(error.value.problem_code))
         assert export.make(waits).state == ExportState.FAILED
 
     _at(monkeypatch, "claimed", ask)
-    case = _run(world, who)
-    assert told == ["case_running", "case_running"]
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    case = _run(world, subject)
+    assert codes == ["case_running", "case_running"]
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert kit.in_folders(MAIL) == {}
 
 
-def test_a_bundle_that_is_taken_away_while_it_is_made_stays_away(
+def test_a_bundle_erased_while_it_is_made_stays_erased(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    waits = export.request(who, by=world.actor("compliance"))
+    subject = erasing.maria(world)
+    waits = export.request(subject, by=world.actor("compliance"))
     collect = export.collect
 
     def slowly(*args: Any) -> Any:
-        found = collect(*args)
-        export.remove_all(world.acme.id, who.pk)
-        return found
+        collected = collect(*args)
+        export.remove_all(world.acme.id, subject.pk)
+        return collected
 
     monkeypatch.setattr(export, "collect", slowly)
     assert export.make(waits).state == ExportState.GONE
@@ -199,30 +199,30 @@ def test_links_come_back_when_something_is_left(
 ) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     late = world.entry("Somebody prefers the quiet room")
 
     def link() -> None:
-        kit.link(who, "journal", late.id)
+        kit.link(subject, "journal", late.id)
 
-    # It is linked after its place was gone through, and its text names nobody.
-    _at(monkeypatch, "processes_told", link)
+    # It is linked after its place was processed, and its text names nobody.
+    _at(monkeypatch, "processes_flushed", link)
     from gdpr.verification import search
 
-    def found(_person: Any, _tokens: Any, report: Any, *_: Any) -> None:
+    def add_trace(_person: Any, _tokens: Any, report: Any, *_: Any) -> None:
         report.todo.append("Something is left.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(search, "search_bytes", found)
-        case = _run(world, who)
+        patched.setattr(search, "search_bytes", add_trace)
+        case = _run(world, subject)
     assert case.state == CaseState.PARTIAL
-    assert SubjectLink.objects.filter(subject=who, row_id=late.id).exists()
-    assert who.aliases.count() == 2
+    assert SubjectLink.objects.filter(subject=subject, row_id=late.id).exists()
+    assert subject.aliases.count() == 2
     assert sealed_names.get(case) is None
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     late.refresh_from_db()
     assert late.erased_at is not None
 
@@ -231,25 +231,25 @@ def test_links_come_back_when_something_is_left(
 def test_somebody_who_shares_the_name_stays_known(shared_world: World) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     twin = erasing.subject(world, ("name", NAME), ("email", "twin@canary.example"))
-    hers = world.entry("twin@canary.example rows on Sundays")
-    case = _run(world, who, doubtful=Verdict.THEIRS)
+    her_entry = world.entry("twin@canary.example rows on Sundays")
+    case = _run(world, subject, verdict=Verdict.THEIRS)
     assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL)
     twin.refresh_from_db()
     assert twin.aliases.filter(value=NAME).exists()
-    hers.refresh_from_db()
-    assert hers.erased_at is None
-    assert "twin@canary.example" in hers.summary
+    her_entry.refresh_from_db()
+    assert her_entry.erased_at is None
+    assert "twin@canary.example" in her_entry.summary
 
 
 def test_somebody_without_any_name_is_found_by_links(shared_world: World) -> None:
     world = shared_world
-    who = erasing.subject(world)
+    subject = erasing.subject(world)
     row = world.entry("likes the window seat")
-    kit.link(who, "journal", row.id)
-    case = _run(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    kit.link(subject, "journal", row.id)
+    case = _run(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     row.refresh_from_db()
     assert row.erased_at is not None
 
@@ -261,11 +261,13 @@ def test_a_name_that_is_a_common_word_takes_only_what_names_it(
     shared_world: World, kind: str, value: str
 ) -> None:
     world = shared_world
-    who = erasing.subject(world, (kind, value))
+    subject = erasing.subject(world, (kind, value))
     far = world.entry("Nobody here eats plain rice")
-    case = _run(world, who)
-    # So short a name may lie anywhere in a server's catalogue: then it says so.
-    assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL), erasing.told(case)
+    case = _run(world, subject)
+    # So short a name may occur in a server's catalogue: then the report says so.
+    assert case.state in (CaseState.COMPLETE, CaseState.PARTIAL), erasing.failure_text(
+        case
+    )
     far.refresh_from_db()
     assert far.erased_at is None
     assert world.entry("Another plain line of text").erased_at is None
@@ -274,15 +276,15 @@ def test_a_name_that_is_a_common_word_takes_only_what_names_it(
 def test_a_restricted_person_can_be_erased(shared_world: World) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.maria(world)
-    restriction.restrict(who, by=world.actor("compliance"))
-    case = _run(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    subject = erasing.maria(world)
+    restriction.restrict(subject, by=world.actor("compliance"))
+    case = _run(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is not None
     assert kit.in_tables(MAIL) == {}
 
 
-def test_an_embedder_that_is_down_keeps_nobody(
+def test_an_unavailable_embedder_does_not_stop_an_erasure(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from episodic.embedders.base import EmbedderError, Reason
@@ -299,47 +301,47 @@ def test_an_embedder_that_is_down_keeps_nobody(
     monkeypatch.setattr(engine.embedder(), "embed_documents", down)
     monkeypatch.setattr(engine.embedder(), "embed_query", down)
     case = _run(world, erasing.maria(world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    left = Embedding.objects.filter(pk=rows["both"].pk).first()
-    assert left is None or bytes(left.vector) != before
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    remaining = Embedding.objects.filter(pk=rows["both"].pk).first()
+    assert remaining is None or bytes(remaining.vector) != before
 
 
-# ── Two persons, whatever the door ───────────────────────────────────────────
-def _refused(code: str, act: Callable[[], object]) -> None:
-    with pytest.raises(errors.Conflict) as refused:
+# ── The second person, at every entry point ──────────────────────────────────
+def _assert_refused(code: str, act: Callable[[], object]) -> None:
+    with pytest.raises(errors.Conflict) as error:
         act()
-    assert refused.value.problem_code == code
+    assert error.value.problem_code == code
 
 
-def test_no_door_is_wide_enough_for_one_where_two_are_asked_for(
+def test_no_entry_point_runs_without_a_required_second_person(
     shared_world: World,
 ) -> None:
     world = shared_world
     by, second = world.actor("compliance"), world.actor("owner")
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     erasing.lived_in(world)
     privacy_settings.change(
         privacy_settings.Change(two_person=True), by=world.actor("owner")
     )
-    _refused("case_required", lambda: one_call.erase(MAIL, "She asked", by=by))
-    case = erasing.opened(world, who)
-    found = dry_run.make(case, by=by).plan_hash
+    _assert_refused("case_required", lambda: one_call.erase(MAIL, "She asked", by=by))
+    case = erasing.opened(world, subject)
+    plan_hash = dry_run.make(case, by=by).plan_hash
     case.refresh_from_db()
-    phrase = cases.phrase(case, found)
-    start = partial(erasure.start, case, found, phrase)
-    _refused("approval_required", lambda: start(by=by))
-    _refused("same_person", lambda: cases.approve(case, found, by=by))
-    told = {"workspace": "acme", "reason": "She asked", "stdout": io.StringIO()}
+    phrase = cases.phrase(case, plan_hash)
+    start = partial(erasure.start, case, plan_hash, phrase)
+    _assert_refused("approval_required", lambda: start(by=by))
+    _assert_refused("same_person", lambda: cases.approve(case, plan_hash, by=by))
+    options = {"workspace": "acme", "reason": "She asked", "stdout": io.StringIO()}
     with pytest.raises(CommandError):
-        call_command("gdpr_erase", MAIL, case=case.pk, phrase=phrase, **told)
-    cases.approve(case, found, by=second)
-    _refused("same_person", lambda: start(by=second))
+        call_command("gdpr_erase", MAIL, case=case.pk, phrase=phrase, **options)
+    cases.approve(case, plan_hash, by=second)
+    _assert_refused("same_person", lambda: start(by=second))
     assert erasure.sweep() == {"run": 0, "failed": 0}
     assert JournalEntry.objects.exclude(erased_at=None).count() == 0
     assert start(by=by).state == CaseState.RUNNING
 
 
-# ── The file outside ─────────────────────────────────────────────────────────
+# ── The erasures file ────────────────────────────────────────────────────────
 def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> None:
     world = shared_world
     erasing.lived_in(world)
@@ -347,28 +349,28 @@ def test_an_erasures_file_without_its_end_is_noticed(shared_world: World) -> Non
     assert replay.state()["ok"]
     path = tombstones.path_of(world.acme.id)
     path.write_bytes(b"")
-    assert replay.state() == {"ok": False, "behind": 0, "fault": replay.LOST}
+    assert replay.state() == {"ok": False, "behind": 0, "fault": replay.TAIL_LOST}
     path.unlink()
     assert not replay.state()["ok"]
 
 
-# ── Words of rows that went ──────────────────────────────────────────────────
+# ── Words of erased rows ─────────────────────────────────────────────────────
 def test_words_are_kept_sealed_and_survive_what_a_crash_cut_off(world: World) -> None:
     case = erasing.opened(world, erasing.maria(world))
-    sealed_names.taken_up(case)
-    sealed_names.keep(case, [WORD.encode(), b"\x00\xff\x01vector"])
+    sealed_names.resume_words(case)
+    sealed_names.append_words(case, [WORD.encode(), b"\x00\xff\x01vector"])
     path = sealed_names._path(case, "words")
-    whole = path.read_bytes()
-    assert WORD.encode() not in whole
-    path.write_bytes(whole + whole[:20])
-    again = sealed_names.taken_up(case)
-    assert again.strings == {WORD.encode(), b"\x00\xff\x01vector"}
-    assert (again.runners, again.whole) == (2, True)
-    assert "taken up again (1×)" in again.told()
+    content = path.read_bytes()
+    assert WORD.encode() not in content
+    path.write_bytes(content + content[:20])
+    words = sealed_names.resume_words(case)
+    assert words.strings == {WORD.encode(), b"\x00\xff\x01vector"}
+    assert (words.runners, words.complete) == (2, True)
+    assert "taken up again (1×)" in words.note()
     damaged = bytearray(path.read_bytes())
     damaged[60] ^= 1
     path.write_bytes(bytes(damaged))
-    assert "damaged" in sealed_names.words(case).told()
+    assert "damaged" in sealed_names.words(case).note()
     sealed_names.drop(case)
     assert not path.exists()
-    assert sealed_names.words(case).told() == ""
+    assert sealed_names.words(case).note() == ""

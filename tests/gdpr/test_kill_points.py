@@ -1,4 +1,4 @@
-"""Killed anywhere, a run comes to the same end, and never signs before it is there."""
+"""A run killed at any point ends the same way, and signs only at the end."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ from tests.world import World
 pytestmark = pytest.mark.slow
 
 
-def _died(case: Case, moment: str, times: int = 1) -> bool:
-    """Run a case in another process until a moment; return whether it died there."""
+def _killed_at(case: Case, failpoint: str, times: int = 1) -> bool:
+    """Run a case in another process to a failpoint; return whether it died there."""
     child = processes.start(
         "tests.gdpr.crasher",
         str(settings.DATA_DIR),
         case.workspace_id,
         case.pk,
-        moment,
+        failpoint,
         str(times),
     )
     child.communicate(timeout=LIMIT_SECONDS)
     return child.returncode == -signal.SIGKILL
 
 
-def _let_go(case: Case) -> None:
-    """Let the dead runner's lease run out."""
+def _expire_lease(case: Case) -> None:
+    """Expire the dead runner's lease."""
     past = timezone.now() - timedelta(seconds=1)
     Case.objects.filter(pk=case.pk).update(lease_until=past)
 
 
-def _resumed(case: Case) -> Case:
-    _let_go(case)
+def _resume(case: Case) -> Case:
+    _expire_lease(case)
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)
 
 
 def _is_over(world: World, case: Case, rows: dict[str, JournalEntry]) -> None:
-    """Assert the one end that every run has to come to."""
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    mine = JournalEntry.objects.get(pk=rows["mine"].pk)
-    assert (mine.summary, mine.erased_at is None) == ("", False)
+    """Assert the result that every run must have."""
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    own_entry = JournalEntry.objects.get(pk=rows["mine"].pk)
+    assert (own_entry.summary, own_entry.erased_at is None) == ("", False)
     assert Certificate.objects.filter(case=case).count() == 1
     assert GdprAction.objects.filter(case_ref=case.pk).count() == 1
     assert JournalEntry.objects.filter(entry_type="gdpr.erased").count() == 1
     records = tombstones.read(world.acme.id)
-    assert {(one.case_id, one.run) for one in records} == {(case.pk, 1)}
+    assert {(record.case_id, record.run) for record in records} == {(case.pk, 1)}
     assert Subject.objects.get(pk=case.subject_ref).erased_at is not None
     assert sealed_names.get(case) is None
     assert verify.verify(world.acme.id, by=world.system()).ok
@@ -74,7 +74,7 @@ def test_killed_at_any_moment_the_end_is_the_same(
     world = shared_world
     rows = erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, moment), "the moment never came"
+    assert _killed_at(case, moment), "the moment never came"
     before = Certificate.objects.filter(case=case).exists()
     assert before is (
         failpoints.NAMES.index(moment) >= failpoints.NAMES.index("certified")
@@ -82,7 +82,7 @@ def test_killed_at_any_moment_the_end_is_the_same(
     if moment == "closed":
         case.refresh_from_db()
         assert case.state == CaseState.COMPLETE
-    _is_over(world, _resumed(case), rows)
+    _is_over(world, _resume(case), rows)
 
 
 def test_killed_again_and_again(shared_world: World) -> None:
@@ -90,9 +90,9 @@ def test_killed_again_and_again(shared_world: World) -> None:
     rows = erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
     for moment in ("announced", "batch_erased", "names_sealed", "cleaned"):
-        assert _died(case, moment), moment
-        _let_go(case)
-    _is_over(world, _resumed(case), rows)
+        assert _killed_at(case, moment), moment
+        _expire_lease(case)
+    _is_over(world, _resume(case), rows)
 
 
 def test_killed_at_a_random_instant(shared_world: World) -> None:
@@ -111,18 +111,20 @@ def test_killed_at_a_random_instant(shared_world: World) -> None:
         time.sleep(random.uniform(1.0, 3.5))
         child.kill()
         child.communicate()
-        _let_go(case)
-    _is_over(world, _resumed(case), rows)
+        _expire_lease(case)
+    _is_over(world, _resume(case), rows)
 
 
-def test_names_that_are_lost_are_never_certified_as_gone(shared_world: World) -> None:
+def test_lost_sealed_names_never_yield_a_complete_certificate(
+    shared_world: World,
+) -> None:
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, "verifying")
+    assert _killed_at(case, "verifying")
     sealed_names.drop(case)
-    ended = _resumed(case)
-    assert ended.state == CaseState.PARTIAL
+    closed_case = _resume(case)
+    assert closed_case.state == CaseState.PARTIAL
     assert Certificate.objects.get(case=case).result == "partial"
 
 
@@ -132,8 +134,8 @@ def test_nothing_names_the_person_between_wiping_and_the_end(
     world = shared_world
     erasing.lived_in(world)
     case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
-    assert _died(case, "cleaned")
+    assert _killed_at(case, "cleaned")
     for path in settings.DATA_DIR.rglob("*"):
         if path.is_file():
             assert MAIL.encode() not in processes.bytes_of(path), path.name
-    assert _resumed(case).state == CaseState.COMPLETE
+    assert _resume(case).state == CaseState.COMPLETE

@@ -1,4 +1,4 @@
-"""The runner's side of a case: leases, steps, ends, and what is wiped."""
+"""The runner's side of a case: leases, steps, closing, and erased texts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gdpr.cases import workflow as cases
 from gdpr.models import Case, CaseEvent, CasePlan, CaseState, CaseStep
 from memory.rules import errors
 from tests.gdpr import requests as make
-from tests.gdpr.requests import BODY, HASH, ME, OTHER_HASH, ROWS
+from tests.gdpr.requests import BODY, HASH, OTHER_HASH, ROWS, RUNNER
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
 
 
-def run(case: Case, by: Any, **more: Any) -> Case:
+def run(case: Case, by: Any, **options: Any) -> Case:
     """Execute a case's plan with the right phrase."""
-    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **more)
+    return cases.execute(case, HASH, cases.phrase(case, HASH), by=by, **options)
 
 
 def test_of_two_runners_one_gets_the_case(world: World) -> None:
@@ -31,28 +31,28 @@ def test_of_two_runners_one_gets_the_case(world: World) -> None:
     Case.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert leases.due() == [(case.workspace_id, case.id)]
     assert leases.claim(case.workspace_id, case.id, "worker-2") is not None
-    assert leases.renew(case, ME) is False
+    assert leases.renew(case, RUNNER) is False
     with pytest.raises(leases.LeaseLost):
-        leases.to_verifying(case, ME, by=make.house(world))
+        leases.to_verifying(case, RUNNER, by=make.house(world))
     with pytest.raises(leases.LeaseLost):
-        leases.close(case, ME, "partial", {}, by=make.house(world))
+        leases.close(case, RUNNER, "partial", {}, by=make.house(world))
     assert make.fresh(case).state == CaseState.RUNNING
 
 
 def test_a_case_that_does_not_run_is_not_claimed(world: World) -> None:
     case = make.planned(make.opened(world), world.actor("compliance"))
-    assert leases.claim(case.workspace_id, case.id, ME) is None
+    assert leases.claim(case.workspace_id, case.id, RUNNER) is None
 
 
 def test_steps_set_their_numbers(world: World) -> None:
     case = make.running(world)
-    wanted = [("journal", "Journal entries", 3), ("search", "Search", 1)]
-    first, second = leases.ensure_steps(case, wanted)
+    definitions = [("journal", "Journal entries", 3), ("search", "Search", 1)]
+    first, second = leases.ensure_steps(case, definitions)
     leases.begin(first)
     started = first.started_at
     leases.progress(first, 2, deleted=2)
-    # The process died here; the next one does the same again.
-    first, second = leases.ensure_steps(case, wanted)
+    # The process died here; the next one repeats the step.
+    first, second = leases.ensure_steps(case, definitions)
     assert (first.state, first.done, first.started_at) == ("running", 2, started)
     leases.begin(first)
     leases.progress(first, 2, deleted=2)
@@ -68,12 +68,16 @@ def test_steps_set_their_numbers(world: World) -> None:
 def test_completion_only_through_the_search(world: World) -> None:
     case, house = make.running(world), make.house(world)
     with pytest.raises(errors.Conflict):
-        leases.close(case, ME, "complete", {}, by=house)
+        leases.close(case, RUNNER, "complete", {}, by=house)
     make.searched(case, house)
-    done = leases.close(case, ME, "complete", {"found": 0}, by=house)
-    assert (done.state, done.claimed_by, done.result) == ("complete", "", {"found": 0})
-    again = leases.close(case, "worker-9", "complete", {"found": 7}, by=house)
-    assert again.result == {"found": 0}
+    closed = leases.close(case, RUNNER, "complete", {"found": 0}, by=house)
+    assert (closed.state, closed.claimed_by, closed.result) == (
+        "complete",
+        "",
+        {"found": 0},
+    )
+    closed_again = leases.close(case, "worker-9", "complete", {"found": 7}, by=house)
+    assert closed_again.result == {"found": 0}
     assert len(make.entries(world, "gdpr.case_completed")) == 1
     assert leases.due() == []
 
@@ -87,20 +91,20 @@ def test_a_runner_that_follows_may_say_again_that_it_searches(world: World) -> N
 
 def test_steps_are_of_one_case_and_one_run(world: World) -> None:
     cases_of_two = make.running(world), make.running(world)
-    wanted = [("journal", "Journal entries", 3)]
-    mine, other = (leases.ensure_steps(case, wanted) for case in cases_of_two)
+    definitions = [("journal", "Journal entries", 3)]
+    own_steps, other = (leases.ensure_steps(case, definitions) for case in cases_of_two)
     earlier = CaseStep.objects.create(
         workspace=world.acme, case=cases_of_two[0], run=0, position=1, name="archive"
     )
-    assert [leases.steps(case) for case in cases_of_two] == [mine, other]
-    assert earlier not in mine
+    assert [leases.steps(case) for case in cases_of_two] == [own_steps, other]
+    assert earlier not in own_steps
 
 
 def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
     by, house = world.actor("compliance"), make.house(world)
     case = make.running(world)
     make.searched(case, house)
-    case = leases.close(case, ME, "partial", {"found": 2}, by=house)
+    case = leases.close(case, RUNNER, "partial", {"found": 2}, by=house)
     assert (case.state, case.closed_at) == ("partial", None)
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
@@ -114,12 +118,12 @@ def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> Non
     case = make.planned(make.opened(world), by)
     cases.approve(case, HASH, by=world.actor("owner"))
     case = run(make.fresh(case), by)
-    assert leases.claim(case.workspace_id, case.id, ME)
-    case = leases.back(case, ME, "Three rows are new", by=make.house(world))
+    assert leases.claim(case.workspace_id, case.id, RUNNER)
+    case = leases.step_back(case, RUNNER, "Three rows are new", by=make.house(world))
     assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
 
 
-def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
+def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     by, house = world.actor("compliance"), make.house(world)
     person = make.subject(world)
     case = make.running(
@@ -130,18 +134,20 @@ def test_wiping_takes_a_persons_words_out_of_their_cases(world: World) -> None:
     actions.attach(other, "maria.pdf", "b" * 64, 3, by=by)
     cases.verify_identity(other, "Maria's passport", by=by)
     make.searched(case, house)
-    leases.close(case, ME, "complete", {}, by=house)
-    assert leases.wipe_all(world.acme.id, person.id) == 2
-    assert leases.wipe_all(world.acme.id, person.id) == 2
+    leases.close(case, RUNNER, "complete", {}, by=house)
+    assert leases.erase_texts_of(world.acme.id, person.id) == 2
+    assert leases.erase_texts_of(world.acme.id, person.id) == 2
     for row in Case.objects.all():
-        told = queries.whole(queries.dossier(by, row))
-        assert "Maria" not in str(told).replace("Maria Keller", "")
-        assert "maria" not in str(told)
+        detail = queries.case_detail(queries.dossier(by, row))
+        assert "Maria" not in str(detail).replace("Maria Keller", "")
+        assert "maria" not in str(detail)
     plan = CasePlan.objects.get(case=case)
     assert plan.rows == ROWS
     assert plan.body["total"] == BODY["total"]
     assert plan.body["holders"][0]["samples"] == []
-    assert cases.phrase(case, HASH) in str(queries.whole(queries.dossier(by, case)))
+    assert cases.phrase(case, HASH) in str(
+        queries.case_detail(queries.dossier(by, case))
+    )
 
 
 def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
@@ -150,8 +156,8 @@ def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
     other = make.planned(make.opened(world, reason="Otto left"), by)
     actions.comment(other, "Otto called", by=by)
     make.searched(case, house)
-    leases.close(case, ME, "complete", {}, by=house)
-    assert leases.wipe_all(world.acme.id, case.subject_ref) == 1
+    leases.close(case, RUNNER, "complete", {}, by=house)
+    assert leases.erase_texts_of(world.acme.id, case.subject_ref) == 1
     assert make.fresh(other).reason == "Otto left"
     assert CaseEvent.objects.filter(case=other, text="Otto called").exists()
     assert CasePlan.objects.get(case=other).body == BODY

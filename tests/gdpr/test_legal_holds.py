@@ -1,4 +1,4 @@
-"""Legal holds: what they keep, what they stop, and what a release brings back."""
+"""Legal holds: what they keep, which cases they stop, and what a release resumes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gdpr.cases import leases, legal_holds
 from gdpr.cases import workflow as cases
 from gdpr.cases.legal_holds import NewHold
 from gdpr.models import CaseEvent, CaseState, CaseStep, Hold, Subject
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from memory import records
 from memory.journal import compaction, verify
 from memory.models import JournalEntry, Record
-from memory.records import Wanted
+from memory.records import Criteria
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from tests import factories
 from tests.gdpr import kit
 from tests.gdpr import requests as make
-from tests.gdpr.requests import HASH, ME
+from tests.gdpr.requests import HASH, RUNNER
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
@@ -51,17 +51,17 @@ def placed(world: World, person: Subject, **fields: Any) -> Hold:
     ],
 )
 def test_what_is_no_hold(world: World, fields: dict[str, Any], expected: str) -> None:
-    with pytest.raises(errors.Invalid) as refused:
+    with pytest.raises(errors.Invalid) as error:
         placed(world, make.subject(world), **fields)
-    assert refused.value.problem_code == expected
+    assert error.value.problem_code == expected
 
 
 def test_who_may_place_and_release(world: World) -> None:
     person = make.subject(world)
     new = NewHold(reason="x", review_at=soon())
-    for who in ("operator", "viewer", "ada", "looker"):
+    for role in ("operator", "viewer", "ada", "looker"):
         with pytest.raises(errors.Forbidden):
-            legal_holds.place(person, new, by=world.actor(who), places=PLACES)
+            legal_holds.place(person, new, by=world.actor(role), places=PLACES)
     with pytest.raises(errors.NotFound):
         legal_holds.place(person, new, by=world.actor("stranger"), places=PLACES)
     row = placed(world, person)
@@ -76,19 +76,21 @@ def test_who_may_place_and_release(world: World) -> None:
 def test_a_hold_covers_everything_or_one_place(world: World) -> None:
     person, other = make.subject(world), make.subject(world)
     assert legal_holds.in_force(world.acme.id, person.id) is None
-    one = placed(world, person, scope="journal")
-    assert legal_holds.in_force(world.acme.id, person.id, "journal") == one
+    hold = placed(world, person, scope="journal")
+    assert legal_holds.in_force(world.acme.id, person.id, "journal") == hold
     assert legal_holds.in_force(world.acme.id, person.id, "archive") is None
-    assert legal_holds.in_force(world.acme.id, person.id) == one
-    everything = placed(world, person)
-    assert legal_holds.in_force(world.acme.id, person.id, "archive") == everything
+    assert legal_holds.in_force(world.acme.id, person.id) == hold
+    full_hold = placed(world, person)
+    assert legal_holds.in_force(world.acme.id, person.id, "archive") == full_hold
     assert legal_holds.in_force(world.acme.id, other.id, "journal") is None
     assert legal_holds.in_force(world.other.id, person.id, "journal") is None
-    legal_holds.release(everything, "audit over", by=world.actor("owner"))
+    legal_holds.release(full_hold, "audit over", by=world.actor("owner"))
     assert legal_holds.in_force(world.acme.id, person.id, "archive") is None
     by = world.actor("compliance")
-    assert legal_holds.listed(by, subject_id=person.id, state="standing") == [one]
-    assert [h.pk for h in legal_holds.listed(by, state="released")] == [everything.pk]
+    assert legal_holds.list_holds(by, subject_id=person.id, state="standing") == [hold]
+    assert [h.pk for h in legal_holds.list_holds(by, state="released")] == [
+        full_hold.pk
+    ]
 
 
 def test_a_hold_stops_the_cases_of_its_person_alone(world: World) -> None:
@@ -96,8 +98,8 @@ def test_a_hold_stops_the_cases_of_its_person_alone(world: World) -> None:
     before, free = make.opened(world, subject=person), make.opened(world, subject=other)
     placed(world, person)
     after, later = make.opened(world, subject=person), make.opened(world, subject=other)
-    held = [make.fresh(case).state for case in (before, after)]
-    assert held == [CaseState.ON_HOLD, CaseState.ON_HOLD]
+    states = [make.fresh(case).state for case in (before, after)]
+    assert states == [CaseState.ON_HOLD, CaseState.ON_HOLD]
     rest = [make.fresh(case).state for case in (free, later)]
     assert rest == [CaseState.RECEIVED, CaseState.RECEIVED]
 
@@ -107,15 +109,15 @@ def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
     stranger, ada = world.actor("stranger"), world.actor("ada")
     with pytest.raises(errors.NotFound):
         legal_holds.person(stranger, str(row.subject_id))
-    assert legal_holds.listed(stranger) == []
-    assert list(legal_holds.page(stranger, Ask()).items) == []
+    assert legal_holds.list_holds(stranger) == []
+    assert list(legal_holds.page(stranger, PageQuery()).items) == []
     assert legal_holds.counts(stranger) == (0, 0)
     assert legal_holds.counts(world.actor("compliance")) == (1, 0)
     reads: tuple[Callable[[], object], ...] = (
         lambda: legal_holds.hold(ada, row.pk),
         lambda: legal_holds.person(ada, str(row.subject_id)),
-        lambda: legal_holds.listed(ada),
-        lambda: legal_holds.page(ada, Ask()),
+        lambda: legal_holds.list_holds(ada),
+        lambda: legal_holds.page(ada, PageQuery()),
         lambda: legal_holds.counts(ada),
     )
     for read in reads:
@@ -126,10 +128,10 @@ def test_nobody_reads_the_holds_of_another_workspace(world: World) -> None:
 def test_the_journal_knows_of_holds_by_id_alone(world: World) -> None:
     row = placed(world, make.subject(world), reason="Maria sues us")
     legal_holds.release(row, "Maria settled", by=world.actor("compliance"))
-    told = [*make.entries(world, "gdpr.hold_placed"),
+    entries = [*make.entries(world, "gdpr.hold_placed"),
             *make.entries(world, "gdpr.hold_released")]  # fmt: skip
-    assert [entry.payload["hold_id"] for entry in told] == [row.pk, row.pk]
-    assert not any("Maria" in entry.payload_text + entry.summary for entry in told)
+    assert [entry.payload["hold_id"] for entry in entries] == [row.pk, row.pk]
+    assert not any("Maria" in entry.payload_text + entry.summary for entry in entries)
 
 
 def test_released_is_released(world: World) -> None:
@@ -138,9 +140,9 @@ def test_released_is_released(world: World) -> None:
     with pytest.raises(errors.Invalid):
         legal_holds.release(row, "", by=by)
     legal_holds.release(row, "over", by=by)
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         legal_holds.release(row, "again", by=by)
-    assert refused.value.problem_code == "hold_released"
+    assert error.value.problem_code == "hold_released"
 
 
 # ── What it does to cases ────────────────────────────────────────────────────
@@ -170,8 +172,8 @@ def test_a_hold_keeps_nobody_from_their_own_data(world: World, kind: str) -> Non
     placed(world, person)
     case = make.fresh(case)
     assert case.state == CaseState.PLANNED
-    done = cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
-    assert done.state == CaseState.RUNNING
+    started = cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
+    assert started.state == CaseState.RUNNING
 
 
 def test_a_hold_on_one_place_stops_no_case_before_it_runs(world: World) -> None:
@@ -204,28 +206,28 @@ def test_the_last_of_two_holds_frees_the_case(world: World) -> None:
 def test_a_hold_that_came_between_plan_and_execution_is_seen(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.planned(make.opened(world, subject=person), by)
-    # As if it had been placed by a process that knew nothing of cases.
+    # As if the hold had been placed without its effect on cases.
     Hold.objects.create(
         workspace=world.acme, subject=person, reason="x", owner="x",
         review_at=soon(), placed_by="x",
     )  # fmt: skip
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         cases.execute(case, HASH, cases.phrase(case, HASH), by=by)
-    assert refused.value.problem_code == "on_hold"
+    assert error.value.problem_code == "on_hold"
 
 
 # ── What it does to a run ────────────────────────────────────────────────────
 def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.running(world, subject=person)
-    wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
-    done, left = leases.ensure_steps(case, wanted)
-    leases.finish(done)
+    definitions = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
+    done_step, waiting_step = leases.ensure_steps(case, definitions)
+    leases.finish(done_step)
     row = placed(world, person)
     assert make.fresh(case).state == CaseState.RUNNING
-    leases.defer_step(left, row)
-    leases.defer_step(left, row)
-    case = leases.defer(case, ME, by=make.house(world))
+    leases.defer_step(waiting_step, row)
+    leases.defer_step(waiting_step, row)
+    case = leases.defer(case, RUNNER, by=make.house(world))
     assert (case.state, case.held_from, case.claimed_by) == ("on_hold", "running", "")
     assert leases.due() == []
     assert CaseEvent.objects.filter(data__hold_id=row.pk).count() == 1
@@ -239,16 +241,16 @@ def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -
 def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
     case = make.running(world, subject=person)
-    wanted = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
-    first, second = leases.ensure_steps(case, wanted)
-    one = placed(world, person, scope="journal")
+    definitions = [("journal", "Journal entries", 3), ("archive", "Archive", 1)]
+    first, second = leases.ensure_steps(case, definitions)
+    hold = placed(world, person, scope="journal")
     two = placed(world, person, scope="archive")
     other = placed(world, person, scope="archive", reason="Lawsuit")
-    leases.defer_step(first, one)
+    leases.defer_step(first, hold)
     leases.defer_step(second, two)
-    leases.defer(case, ME, by=make.house(world))
+    leases.defer(case, RUNNER, by=make.house(world))
     legal_holds.release(two, "over", by=by)
-    # The other hold on the same place still keeps it: nothing is free.
+    # Another hold on the same place still keeps it.
     assert make.fresh(case).state == CaseState.ON_HOLD
     legal_holds.release(other, "over", by=by)
     states = CaseStep.objects.order_by("position").values_list("state", flat=True)
@@ -268,7 +270,7 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
         )  # fmt: skip
         rows.append(placed(world, person, scope="journal"))
         leases.defer_step(step, rows[-1])
-        leases.defer(case, ME, by=make.house(world))
+        leases.defer(case, RUNNER, by=make.house(world))
         steps += [step, earlier]
     legal_holds.release(rows[0], "over", by=by)
     for step in steps:
@@ -279,17 +281,17 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
 
 def test_a_list_of_holds_is_of_one_person_and_of_one_state(world: World) -> None:
     by, person = world.actor("compliance"), make.subject(world)
-    kept, ended = placed(world, person), placed(world, make.subject(world))
-    legal_holds.release(ended, "over", by=by)
-    assert legal_holds.listed(by, subject_id=person.id) == [kept]
-    assert legal_holds.page(by, Ask(), subject_id=person.id).items == [kept]
-    assert legal_holds.page(by, Ask(), state="standing").items == [kept]
-    assert legal_holds.page(by, Ask(), state="released").items == [ended]
-    assert legal_holds.page(by, Ask()).items == [kept, ended]
+    active, released = placed(world, person), placed(world, make.subject(world))
+    legal_holds.release(released, "over", by=by)
+    assert legal_holds.list_holds(by, subject_id=person.id) == [active]
+    assert legal_holds.page(by, PageQuery(), subject_id=person.id).items == [active]
+    assert legal_holds.page(by, PageQuery(), state="standing").items == [active]
+    assert legal_holds.page(by, PageQuery(), state="released").items == [released]
+    assert legal_holds.page(by, PageQuery()).items == [active, released]
 
 
-# ── What others would destroy ────────────────────────────────────────────────
-def _about(world: World, person: Subject, text: str, user: str = "u1") -> Record:
+# ── Other ways of erasure ────────────────────────────────────────────────────
+def _record_about(world: World, person: Subject, text: str, user: str = "u1") -> Record:
     ada = world.actor("ada")
     new = Draft(content=text, owner=records.owner_for(ada), scope=Scope(user=user))
     row = records.save(new, provenance="user_requested", by=ada).record
@@ -298,25 +300,25 @@ def _about(world: World, person: Subject, text: str, user: str = "u1") -> Record
 
 
 @pytest.mark.parametrize("scope", ["all", "journal", "records"])
-def test_a_held_record_is_forgotten_by_nobody(world: World, scope: str) -> None:
+def test_a_record_under_hold_is_not_erased(world: World, scope: str) -> None:
     person, ada = make.subject(world), world.actor("ada")
-    row = _about(world, person, "Anna keeps bees.")
-    free = _about(world, make.subject(world), "Omar keeps goats.")
+    row = _record_about(world, person, "Anna keeps bees.")
+    free = _record_about(world, make.subject(world), "Omar keeps goats.")
     new = NewHold(reason="Tax audit", review_at=soon(), scope=scope)
     hold = legal_holds.place(
         person, new, by=world.actor("compliance"), places=PLACES | {"records"}
     )
     tries: tuple[Callable[[], object], ...] = (
         lambda: records.forget(row, by=ada),
-        lambda: records.forget_scope(Wanted(scope=Scope(user="u1")), by=ada),
+        lambda: records.forget_scope(Criteria(scope=Scope(user="u1")), by=ada),
         lambda: records.forget_subject("u1", owner=records.owner_for(ada), by=ada),
     )
     for forgets in tries:
-        with pytest.raises(errors.Conflict) as refused:
+        with pytest.raises(errors.Conflict) as error:
             forgets()
-        assert refused.value.problem_code == "on_hold"
-        assert "Tax audit" not in refused.value.detail
-    assert records.count(Wanted(), by=ada) == 2
+        assert error.value.problem_code == "on_hold"
+        assert "Tax audit" not in error.value.detail
+    assert records.count(Criteria(), by=ada) == 2
     assert records.forget(free, by=ada)
     legal_holds.release(hold, "audit over", by=world.actor("owner"))
     assert records.forget(row, by=ada)
@@ -324,7 +326,7 @@ def test_a_held_record_is_forgotten_by_nobody(world: World, scope: str) -> None:
 
 def test_a_hold_on_another_place_keeps_no_record(world: World) -> None:
     person = make.subject(world)
-    row = _about(world, person, "Anna keeps bees.")
+    row = _record_about(world, person, "Anna keeps bees.")
     placed(world, person, scope="archive")
     assert records.forget(row, by=world.actor("ada"))
 
@@ -345,6 +347,6 @@ def test_compaction_leaves_what_is_held(world: World) -> None:
     placed(world, person)
     report = compaction.run(world.acme.id)
     assert (report.archived, report.refused) == (13, [])
-    kept = JournalEntry.objects.filter(pk__in=[row.id for row in rows])
-    assert [row.id for row in kept] == [rows[3].id]
+    kept_entries = JournalEntry.objects.filter(pk__in=[row.id for row in rows])
+    assert [row.id for row in kept_entries] == [rows[3].id]
     assert verify.verify(world.acme.id, by=world.actor("owner")).ok

@@ -1,4 +1,4 @@
-"""Whoever is named in what is written is linked to it, by every production writer."""
+"""Every writer links what it writes to the people it names."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def test_an_entry_is_linked_by_its_words_payload_and_subjects(world: World) -> N
     maria = person(world)
     by_summary = world.entry("KELLER, Maria asked twice")
     by_payload = world.entry("x", payload={"who": ["mailto:MARIA@example.org"]})
-    named = world.entry("She asked again", subjects=(MAIL,))
+    named_entry = world.entry("She asked again", subjects=(MAIL,))
     other = world.entry("Mariana Kellermann asked")
-    found = linked(maria, "journal")
-    assert found[by_summary.id] == found[by_payload.id] == Via.MATCHED
-    assert found[named.id] == Via.NAMED
-    assert other.id not in found
+    row_ids = linked(maria, "journal")
+    assert row_ids[by_summary.id] == row_ids[by_payload.id] == Via.MATCHED
+    assert row_ids[named_entry.id] == Via.NAMED
+    assert other.id not in row_ids
 
 
 def test_files_held_texts_records_and_imports_are_linked(world: World) -> None:
@@ -64,20 +64,20 @@ def test_files_held_texts_records_and_imports_are_linked(world: World) -> None:
         {"tier": "AGENT", "content": f"{ATTACK} {MAIL}", "mode": "append"},
         by=ada,
     )
-    held = HeldFile.objects.latest("received_at")
-    assert linked(maria, "held") == {held.id: Via.MATCHED}
+    held_file = HeldFile.objects.latest("received_at")
+    assert linked(maria, "held") == {held_file.id: Via.MATCHED}
     before = len(linked(maria, "journal"))
     draft = Draft(content=f"Write to {MAIL}", owner=records.owner_for(ada))
     records.save(draft, provenance=records.Provenance.AGENT_EXTRACTED, by=ada)
     line = {"entry_type": "peer.note", "summary": f"from {MAIL}"}
     raw = json.dumps(line).encode()
-    told: list[str] = []
+    calls: list[str] = []
     report = journal_import.append(
         [journal_import.Line(1, len(raw), raw)],
         by=world.actor("owner"),
-        tell=lambda _n, text: told.append(text),
+        on_refusal=lambda _n, text: calls.append(text),
     )
-    assert (report.appended, told) == (1, [])
+    assert (report.appended, calls) == (1, [])
     assert len(linked(maria, "journal")) == before + 2
 
 
@@ -89,19 +89,24 @@ def test_a_writer_may_name_people_in_a_file(world: World) -> None:
         owner, place, "She likes tea.", WriteMode.APPEND, "tool",
         subjects=(MAIL, "@nobody_yet"),
     )  # fmt: skip
-    made = write(request, by=world.actor("ada")).version
-    assert linked(maria, "versions") == {made.id: Via.NAMED}
-    # Who is nobody yet is kept as a keyed hash, and linked when the name is known.
-    assert UnknownName.objects.get().row_id == made.id
+    version = write(request, by=world.actor("ada")).version
+    assert linked(maria, "versions") == {version.id: Via.NAMED}
+    # An unknown name is stored as a keyed hash, and linked when it is registered.
+    assert UnknownName.objects.get().row_id == version.id
     late = person(world, NewAlias("handle", "nobody_yet"))
-    assert linked(late, "versions") == {made.id: Via.NAMED}
+    assert linked(late, "versions") == {version.id: Via.NAMED}
     assert not UnknownName.objects.exists()
 
 
 def test_a_model_may_say_whom_a_text_is_about(world: World) -> None:
     maria, ada = person(world), world.actor("ada")
-    given = {"tier": "AGENT", "content": "Tea.", "mode": "append", "subjects": [MAIL]}
-    assert tools.call("memory.write", given, by=ada).ok
+    arguments = {
+        "tier": "AGENT",
+        "content": "Tea.",
+        "mode": "append",
+        "subjects": [MAIL],
+    }
+    assert tools.call("memory.write", arguments, by=ada).ok
     daily = {"entry": "She called.", "subjects": [MAIL]}
     assert tools.call("memory.append_daily", daily, by=ada).ok
     assert list(linked(maria, "versions").values()) == [Via.NAMED, Via.NAMED]
@@ -111,10 +116,10 @@ def test_a_model_may_say_whom_a_text_is_about(world: World) -> None:
 
 def test_a_full_file_comes_back_without_who_may_not_be_used(world: World) -> None:
     maria, ada = person(world), world.actor("ada")
-    given = {"tier": "AGENT", "content": "Maria Keller: tea.", "mode": "append"}
-    tools.call("memory.write", given, by=ada)
+    arguments = {"tier": "AGENT", "content": "Maria Keller: tea.", "mode": "append"}
+    tools.call("memory.write", arguments, by=ada)
     restriction.restrict(maria, by=world.actor("compliance"))
-    full = tools.call("memory.write", given | {"content": "x" * 4001}, by=ada)
+    full = tools.call("memory.write", arguments | {"content": "x" * 4001}, by=ada)
     assert full.ok is False
     assert "Keller" not in json.dumps([full.content, full.metadata])
     assert "tea." in full.content
@@ -122,15 +127,15 @@ def test_a_full_file_comes_back_without_who_may_not_be_used(world: World) -> Non
 
 def test_a_name_added_later_is_searched_for(world: World) -> None:
     entry = world.entry("Call +49 170 1234567 back")
-    named = world.entry("Called back", subjects=("jan@example.com",))
+    named_entry = world.entry("Called back", subjects=("jan@example.com",))
     jan = person(world, NewAlias("email", "jan@example.com"))
-    assert linked(jan, "journal") == {named.id: Via.NAMED}
+    assert linked(jan, "journal") == {named_entry.id: Via.NAMED}
     subjects.add_alias(
         jan.id, NewAlias("phone", "0170 1234567"), by=world.actor("compliance")
     )
     assert Alias.objects.filter(swept_at=None).count() == 2
     assert backfill.sweep()["aliases"] == 2
-    assert linked(jan, "journal") == {named.id: Via.NAMED, entry.id: Via.MATCHED}
+    assert linked(jan, "journal") == {named_entry.id: Via.NAMED, entry.id: Via.MATCHED}
     assert backfill.sweep()["aliases"] == 0
 
 
@@ -138,7 +143,7 @@ def test_another_workspace_knows_nobody(world: World) -> None:
     maria = person(world)
     world.entry(f"from {MAIL}", by="olga")
     assert linked(maria, "journal") == {}
-    assert linking.known(world.other.id) is None
+    assert linking.people_index(world.other.id) is None
 
 
 def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
@@ -147,40 +152,40 @@ def test_a_workspace_without_people_costs_one_look_each(world: World) -> None:
     assert not PeopleStamp.objects.exists()
     with CaptureQueriesContext(
         connection,
-    ) as seen:
+    ) as queries:
         journal.append_batch([new] * 50, by=ada)
-    looks = [q for q in seen.captured_queries if "gdpr_" in q["sql"]]
+    looks = [q for q in queries.captured_queries if "gdpr_" in q["sql"]]
     assert len(looks) == 2
 
 
 def test_names_are_fresh_in_every_process(world: World) -> None:
     maria = person(world)
-    first = linking.known(world.acme.id)
-    assert first is not None and first.everybody.names(MAIL) == {maria.id}
-    assert linking.known(world.acme.id) is first
-    # Another process: only the stamp tells.
+    first = linking.people_index(world.acme.id)
+    assert first is not None and first.matcher.names(MAIL) == {maria.id}
+    assert linking.people_index(world.acme.id) is first
+    # As in another process: only the stamp shows the change.
     Alias.objects.filter(kind="email").update(value="m@example.org")
-    assert linking.known(world.acme.id) is first
-    cache_version.changed(world.acme.id)
-    second = linking.known(world.acme.id)
-    assert second is not None and not second.everybody.names(MAIL)
+    assert linking.people_index(world.acme.id) is first
+    cache_version.bump(world.acme.id)
+    second = linking.people_index(world.acme.id)
+    assert second is not None and not second.matcher.names(MAIL)
     maria.aliases.all().delete()
-    third = linking.known(world.acme.id)
-    assert third is not None and not third.everybody.names_known
-    assert linking.forget() >= 1
+    third = linking.people_index(world.acme.id)
+    assert third is not None and not third.matcher.names_known
+    assert linking.clear_cache() >= 1
 
 
 def test_a_rolled_back_change_is_never_believed(world: World) -> None:
     person(world)
     with transaction.atomic():
         person(world, NewAlias("user_id", "u-4711"))
-        seen = linking.known(world.acme.id)
-        assert seen is not None and seen.everybody.names("by u-4711")
+        people = linking.people_index(world.acme.id)
+        assert people is not None and people.matcher.names("by u-4711")
         transaction.set_rollback(True)
     person(world, NewAlias("user_id", "u-4712"))
-    seen = linking.known(world.acme.id)
-    assert seen is not None and not seen.everybody.names("by u-4711")
-    assert seen.everybody.names("by u-4712")
+    people = linking.people_index(world.acme.id)
+    assert people is not None and not people.matcher.names("by u-4711")
+    assert people.matcher.names("by u-4712")
 
 
 def test_what_is_refused_leaves_no_link(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Searching the bytes of a live database takes nothing away from who serves it."""
+"""Searching the bytes of a live database drops none of its locks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ VISIT = (
 
 
 def visited(path: Path) -> int:
-    """Open and close the database in another process; return the rows it saw."""
-    told = subprocess.run(
+    """Open and close the database in another process; return the rows it read."""
+    process = subprocess.run(
         [sys.executable, "-c", VISIT, str(path)],
         capture_output=True, check=True, text=True,
     )  # fmt: skip
-    return int(told.stdout)
+    return int(process.stdout)
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def served(
 def test_a_search_drops_no_lock(served: tuple[Path, sqlite3.Connection]) -> None:
     path, live = served
     for _ in range(2):
-        found = b"".join(
+        content = b"".join(
             piece
             for ending in ("", "-wal", "-shm")
             for piece in file_scan.pieces(path.with_name(path.name + ending), 8)
         )
-        assert b"canary-in-the-log" in found
+        assert b"canary-in-the-log" in content
         visited(path)
         assert path.with_name(path.name + "-wal").exists()
         live.execute("INSERT INTO t VALUES ('later')")
@@ -63,7 +63,7 @@ def test_a_search_drops_no_lock(served: tuple[Path, sqlite3.Connection]) -> None
 def test_without_that_care_the_log_would_be_gone(
     served: tuple[Path, sqlite3.Connection],
 ) -> None:
-    # What the test above protects from; if SQLite ever copes, the care may go.
+    # The fault that the test above guards against; if it is gone, so may the guard.
     path, _ = served
     for ending in ("", "-shm"):
         path.with_name(path.name + ending).read_bytes()

@@ -1,4 +1,4 @@
-"""What an erasure masked in the house's own rows is put right; pages answer."""
+"""Masked counts in stored plans and results are repaired; the pages work."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_the_upgrade_makes_every_page_answer_again(world: World) -> None:
     page = world.page("owner")
     for name in PAGES:
         assert page.get(reverse(name)).status_code == 200, name
-    shown = page.get(reverse("privacy:case", args=[case.id]))
-    assert shown.status_code == 200
+    page_text = page.get(reverse("privacy:case", args=[case.id]))
+    assert page_text.status_code == 200
     plan = CasePlan.objects.get(case=case)
     deleted = sum(row[1] == "delete" for rows in before.values() for row in rows)
     assert plan.body["total"]["delete"] == deleted > 0
@@ -79,5 +79,5 @@ def test_the_upgrade_makes_every_page_answer_again(world: World) -> None:
 
 def test_a_plan_whose_keys_were_masked_is_put_right_as_well() -> None:
     body = {"holders": [{MARK: "journal", "delete": 1}, MARK], "total": {}}
-    told = mask_repair.plan(body, {"journal": [["j_1", "delete"]]}, "h")
-    assert (told["holders"], told["total"]["rows"]) == ([], 0)
+    plan = mask_repair.plan(body, {"journal": [["j_1", "delete"]]}, "h")
+    assert (plan["holders"], plan["total"]["rows"]) == ([], 0)

@@ -14,7 +14,7 @@ from gdpr.matching import common_words, normalize, patterns, phones
 from gdpr.matching.matcher import BLANK, Matcher, Name
 from tests.effort import effort
 
-FOUND = [
+CASES = [
     ("name", "Anna Müller", "spoke to ANNA  MULLER today", "ANNA  MULLER"),
     ("name", "ANNA MULLER", "with Anna Mu\u0308ller.", "Anna Mu\u0308ller"),
     ("name", "Anna Müller", "Müller, Anna: 12", "Müller, Anna"),
@@ -80,23 +80,23 @@ NOT_FOUND = [
 ]
 
 
-def one(kind: str, value: str) -> Matcher:
+def matcher_of(kind: str, value: str) -> Matcher:
     return Matcher([Name("sub_1", kind, value)])
 
 
-@pytest.mark.parametrize(("kind", "value", "text", "found"), FOUND)
+@pytest.mark.parametrize(("kind", "value", "text", "expected"), CASES)
 def test_a_person_is_found_however_written(
-    kind: str, value: str, text: str, found: str
+    kind: str, value: str, text: str, expected: str
 ) -> None:
-    matcher = one(kind, value)
-    assert [text[s.start : s.end] for s in matcher.spans(text)] == [found]
+    matcher = matcher_of(kind, value)
+    assert [text[s.start : s.end] for s in matcher.spans(text)] == [expected]
     assert matcher.names(text) == {"sub_1"}
-    assert matcher.mask(text) == text.replace(found, "[erased]")
+    assert matcher.mask(text) == text.replace(expected, "[erased]")
 
 
 @pytest.mark.parametrize(("kind", "value", "text"), NOT_FOUND)
 def test_somebody_else_is_not_found(kind: str, value: str, text: str) -> None:
-    matcher = one(kind, value)
+    matcher = matcher_of(kind, value)
     assert matcher.spans(text) == []
     assert matcher.mask(text) == text
 
@@ -123,13 +123,13 @@ def test_json_is_masked_in_values_and_keys_and_no_number_is_text() -> None:
         "4242": [4242, True, None, 1.5],
         "[erased]": {"x": "by [erased]"},
     }
-    told = {"user_id": 4242, "owners": ["4242", 7], "seconds": 4242}
+    payload = {"user_id": 4242, "owners": ["4242", 7], "seconds": 4242}
     masked = {"user_id": "[erased]", "owners": ["[erased]", 7], "seconds": 4242}
-    assert matcher.mask_json(told) == masked
+    assert matcher.mask_json(payload) == masked
 
 
 def test_a_mark_that_names_somebody_is_not_used() -> None:
-    assert one("name", "Erased").mask("it was erased") == f"it was {BLANK}"
+    assert matcher_of("name", "Erased").mask("it was erased") == f"it was {BLANK}"
 
 
 def test_many_names_are_looked_up_not_searched() -> None:
@@ -140,14 +140,14 @@ def test_many_names_are_looked_up_not_searched() -> None:
     texts = [text + str(number) for number in range(500)]
 
     def look(matcher: Matcher) -> float:
-        return effort(lambda: [matcher.names(one) for one in texts])
+        return effort(lambda: [matcher.names(text) for text in texts])
 
     # Two hundred times as many names cost some three times as much, not two hundred.
     assert look(matcher) < 50 * look(Matcher(names[:3]))
 
 
 def test_a_hostile_pattern_costs_little() -> None:
-    matcher = one("pattern", "a*a*a*b")
+    matcher = matcher_of("pattern", "a*a*a*b")
     short, long = "a" * 5_000, "a" * 50_000
     assert matcher.spans(long) == []
     # Ten times as long: ten times the effort, not a hundred times.
@@ -224,7 +224,7 @@ def test_any_name_is_found_in_any_case_and_escape(
 ) -> None:
     if not patterns.words(name) or common_words.is_common("name", name):
         return
-    matcher = one("name", change(name))
+    matcher = matcher_of("name", change(name))
     for text in (f"met {name}, so", json.dumps(f"met {name}, so"), quote(f" {name} ")):
         assert matcher.names(text) == {"sub_1"}
 
@@ -233,7 +233,7 @@ def test_any_name_is_found_in_any_case_and_escape(
 def test_a_number_is_found_with_any_separators(digits: str, gap: str) -> None:
     line = phones.alias("+49" + digits)
     text = "tel " + gap.join("+49" + digits)
-    matcher = one("phone", "+49" + digits)
+    matcher = matcher_of("phone", "+49" + digits)
     assert matcher.names("tel +49" + digits) == {"sub_1"}
     assert line.international
     if gap == " ":

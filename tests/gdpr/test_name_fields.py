@@ -41,11 +41,11 @@ OTHER: list[dict[str, Any]] = [
 def test_two_fields_make_a_name(value: Any) -> None:
     for text in (row_text.plain(value), row_text.from_json(entries.canonical(value))):
         assert MARIA.names(text) == {"sub_1"}
-    assert MARIA.names(name_fields.spoken(entries.canonical(value))) == {"sub_1"}
-    left = row_text.masked(MARIA, value)
-    assert not MARIA.names(row_text.plain(left))
-    assert set(left) == set(value), "the rest of the object stays"
-    assert "kowalska" not in entries.canonical(left).lower()
+    assert MARIA.names(name_fields.json_as_text(entries.canonical(value))) == {"sub_1"}
+    rest = row_text.masked(MARIA, value)
+    assert not MARIA.names(row_text.plain(rest))
+    assert set(rest) == set(value), "the rest of the object stays"
+    assert "kowalska" not in entries.canonical(rest).lower()
 
 
 @pytest.mark.parametrize("value", OTHER)
@@ -55,38 +55,41 @@ def test_fields_that_do_not_stand_together_make_none(value: Any) -> None:
 
 
 def test_a_whole_name_leaves_its_neighbour_alone() -> None:
-    told = {"name": "Maria Kowalska", "town": "Gdansk"}
-    assert row_text.masked(MARIA, told) == {"name": "[erased]", "town": "Gdansk"}
+    payload = {"name": "Maria Kowalska", "town": "Gdansk"}
+    assert row_text.masked(MARIA, payload) == {"name": "[erased]", "town": "Gdansk"}
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": "b", "c": "d"', "[" * 10_000, "plain"])
 def test_what_is_no_json_is_left_as_it_is(text: str) -> None:
-    assert name_fields.spoken(text) == text
+    assert name_fields.json_as_text(text) == text
 
 
 @pytest.mark.django_db
 def test_such_an_entry_is_linked_planned_and_erased(world: World) -> None:
     by = world.actor("compliance")
-    who = subjects.create("", [NewAlias("name", "Maria Kowalska")], by=by)
+    maria = subjects.create("", [NewAlias("name", "Maria Kowalska")], by=by)
     subjects.create("", [NewAlias("email", "jan@example.org")], by=by)
-    mine = world.entry("A form", payload=SPLIT[0])
-    both = world.entry("A form", payload={**SPLIT[0], "to": "jan@example.org"})
-    links = SubjectLink.objects.filter(subject=who, place="journal")
-    assert set(links.values_list("row_id", flat=True)) == {mine.id, both.id}
-    fates = {mine.id: Fate.DELETE, both.id: Fate.REDACT}
-    assert kit.fates("journal", who) == fates
-    kit.erase("journal", who)
-    assert kit.traces(who, "journal") == []
-    left = JournalEntry.objects.get(pk=both.id).payload
+    own_entry = world.entry("A form", payload=SPLIT[0])
+    shared_entry = world.entry("A form", payload={**SPLIT[0], "to": "jan@example.org"})
+    links = SubjectLink.objects.filter(subject=maria, place="journal")
+    assert set(links.values_list("row_id", flat=True)) == {
+        own_entry.id,
+        shared_entry.id,
+    }
+    fates = {own_entry.id: Fate.DELETE, shared_entry.id: Fate.REDACT}
+    assert kit.fates("journal", maria) == fates
+    kit.erase("journal", maria)
+    assert kit.traces(maria, "journal") == []
+    payload = JournalEntry.objects.get(pk=shared_entry.id).payload
     erased = {"first_name": "[erased]", "last_name": "[erased]"}
-    assert left == {**erased, "to": "jan@example.org"}
+    assert payload == {**erased, "to": "jan@example.org"}
 
 
 @pytest.mark.django_db
 def test_such_an_entry_is_found_by_a_name_that_comes_later(world: World) -> None:
     row = world.entry("A form", payload=SPLIT[1])
-    who: Subject = kit.subject(world, {"name": "Maria Kowalska"})
-    assert kit.fates("journal", who) == {row.id: Fate.DELETE}
+    subject: Subject = kit.subject(world, {"name": "Maria Kowalska"})
+    assert kit.fates("journal", subject) == {row.id: Fate.DELETE}
 
 
 @pytest.mark.parametrize(
@@ -145,27 +148,34 @@ def _erased_bob(world: World) -> list[suppression.Digest]:
 def test_a_name_that_is_a_word_is_refused_where_it_means_somebody(
     world: World, text: str
 ) -> None:
-    assert suppression.spotted(world.acme.id, text, _erased_bob(world))
+    assert suppression.suppressed_pieces(world.acme.id, text, _erased_bob(world))
 
 
 @pytest.mark.parametrize("text", NOT_BOB)
 def test_the_word_itself_is_free(world: World, text: str) -> None:
-    assert not suppression.spotted(world.acme.id, text, _erased_bob(world))
+    assert not suppression.suppressed_pieces(world.acme.id, text, _erased_bob(world))
 
 
 def test_after_a_restore_the_word_itself_is_looked_for(world: World) -> None:
-    said = suppression.said(world.acme.id, "order 4711 for bob", _erased_bob(world))
-    assert set(said) == {"4711", "bob"}
+    names = suppression.names_in(
+        world.acme.id, "order 4711 for bob", _erased_bob(world)
+    )
+    assert set(names) == {"4711", "bob"}
 
 
 def test_a_card_about_somebody_gone_is_refused(world: World) -> None:
     by = world.actor("compliance")
     bob = subjects.create("Bob", [NewAlias("handle", "@bob")], by=by)
     consents.note(bob.id, "withdrawn", opted_out=True, by=by)
-    told = {"tier": "peers", "key": "bob", "content": "Likes tea", "mode": "replace"}
+    arguments = {
+        "tier": "peers",
+        "key": "bob",
+        "content": "Likes tea",
+        "mode": "replace",
+    }
     path = "/memory/tools/memory.write"
-    reply = world.api("ada").post(path, told)
+    reply = world.api("ada").post(path, arguments)
     assert b"subject_suppressed" in reply.body
-    reply = world.api("ada").post(path, {**told, "key": "bert"})
+    reply = world.api("ada").post(path, {**arguments, "key": "bert"})
     assert b"subject_suppressed" not in reply.body
     assert MemoryFile.objects.filter(key="bert").exists()

@@ -1,4 +1,4 @@
-"""One call for everything, and the same from the command line."""
+"""Export and erasure in one call, and from the command line."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.world import World
 def test_one_call_opens_plans_and_starts(world: World) -> None:
     erasing.lived_in(world)
     erasing.maria(world)
-    begun = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
-    assert begun.case.state == CaseState.RUNNING
-    assert begun.rows["journal"] >= 1
-    assert GdprAction.objects.get(pk=begun.action_id).case_ref == begun.case.pk
+    started = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
+    assert started.case.state == CaseState.RUNNING
+    assert started.rows["journal"] >= 1
+    assert GdprAction.objects.get(pk=started.action_id).case_ref == started.case.pk
 
 
 def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> None:
@@ -35,17 +35,17 @@ def test_one_call_is_not_enough_where_two_people_are_asked_for(world: World) -> 
     privacy_settings.change(
         privacy_settings.Change(two_person=True), by=world.actor("owner")
     )
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as error:
         one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
-    assert refused.value.problem_code == "case_required"
+    assert error.value.problem_code == "case_required"
     assert not Case.objects.exists()
 
 
 def test_one_call_returns_everything(world: World) -> None:
     erasing.lived_in(world)
     erasing.maria(world)
-    told = one_call.everything(MAIL, by=world.actor("compliance"))
-    assert WORD in str(told)
+    document = one_call.export_all(MAIL, by=world.actor("compliance"))
+    assert WORD in str(document)
 
 
 @pytest.mark.slow
@@ -53,11 +53,11 @@ def test_the_run_behind_one_call_ends_with_nothing_left(shared_world: World) -> 
     world = shared_world
     erasing.lived_in(world)
     erasing.maria(world)
-    begun = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
+    started = one_call.erase(MAIL, "She asked", by=world.actor("compliance"))
     assert erasure.sweep()["run"] == 1
-    case = Case.objects.get(pk=begun.case.pk)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    action = GdprAction.objects.get(pk=begun.action_id)
+    case = Case.objects.get(pk=started.case.pk)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    action = GdprAction.objects.get(pk=started.action_id)
     assert action.status == "completed"
 
 
@@ -69,16 +69,16 @@ def test_the_command_plans_first_and_erases_with_the_phrase(
     erasing.lived_in(world)
     erasing.maria(world)
     out = io.StringIO()
-    told = {"workspace": "acme", "reason": "She asked", "stdout": out}
-    call_command("gdpr_erase", MAIL, **told)
-    found = re.search(r'--case (\S+) --phrase "([^"]+)"', out.getvalue())
-    assert found is not None, out.getvalue()
-    wrong = {**told, "case": found[1], "phrase": "erase her"}
+    options = {"workspace": "acme", "reason": "She asked", "stdout": out}
+    call_command("gdpr_erase", MAIL, **options)
+    match = re.search(r'--case (\S+) --phrase "([^"]+)"', out.getvalue())
+    assert match is not None, out.getvalue()
+    wrong = {**options, "case": match[1], "phrase": "erase her"}
     with pytest.raises(CommandError):
         call_command("gdpr_erase", MAIL, **wrong)
-    right = {**told, "case": found[1], "phrase": found[2]}
+    right = {**options, "case": match[1], "phrase": match[2]}
     call_command("gdpr_erase", MAIL, **right)
-    assert Case.objects.get(pk=found[1]).state == CaseState.COMPLETE
+    assert Case.objects.get(pk=match[1]).state == CaseState.COMPLETE
 
 
 @pytest.mark.slow
@@ -91,19 +91,19 @@ def test_the_command_erases_at_once_and_answers_json(shared_world: World) -> Non
     call_command(
         "gdpr_erase", MAIL, reason="She asked", apply=True, json=True, stdout=out
     )
-    told = json.loads(out.getvalue())
-    assert told["state"] == CaseState.COMPLETE
-    assert certificates.verify(told["certificate"]).valid
+    answer = json.loads(out.getvalue())
+    assert answer["state"] == CaseState.COMPLETE
+    assert certificates.verify(answer["certificate"]).valid
     with pytest.raises(CommandError, match="workspace"):
         call_command("gdpr_erase", "nobody@example.org", reason="She asked")
 
 
 def test_a_person_whom_only_a_writer_named_can_be_erased(world: World) -> None:
     world.entry("She likes tea", subjects=("jo@example.org",))
-    told = one_call.everything("jo@example.org", by=world.actor("compliance"))
-    assert "likes tea" in str(told["places"])
-    begun = one_call.erase("jo@example.org", "Asked", by=world.actor("compliance"))
-    assert begun.rows["journal"] == 1
+    document = one_call.export_all("jo@example.org", by=world.actor("compliance"))
+    assert "likes tea" in str(document["places"])
+    started = one_call.erase("jo@example.org", "Asked", by=world.actor("compliance"))
+    assert started.rows["journal"] == 1
 
 
 def test_whom_nobody_named_has_nothing_to_read_and_nothing_to_erase(
@@ -112,7 +112,7 @@ def test_whom_nobody_named_has_nothing_to_read_and_nothing_to_erase(
     by = world.actor("compliance")
     for text in ("zoe@example.org", "sub_0000000000000000"):
         with pytest.raises(errors.NotFound):
-            one_call.everything(text, by=by)
+            one_call.export_all(text, by=by)
     assert not Subject.objects.exists()
     assert one_call.erase("zoe@example.org", "Asked", by=by).rows == {}
     with pytest.raises(errors.NotFound):

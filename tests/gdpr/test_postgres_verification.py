@@ -1,4 +1,4 @@
-"""PostgreSQL: what DELETE leaves in the server's files, and what clears it."""
+"""PostgreSQL: what DELETE leaves in the server's files, and how it is removed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
 def _tables_hold(folder: Path, word: str, by: Any = connection) -> bool:
-    """Whether a word lies in a database's files; the log is another matter."""
-    sought = word.encode()
+    """Whether a word is in a database's files, the write-ahead log left out."""
+    pattern = word.encode()
     with by.cursor() as cursor:
         cursor.execute("SELECT oid FROM pg_database WHERE datname = current_database()")
         own = folder / "base" / str(cursor.fetchone()[0])
     files = (path for path in own.rglob("*") if path.is_file())
-    return any(sought in path.read_bytes() for path in files)
+    return any(pattern in path.read_bytes() for path in files)
 
 
 def _written_out() -> None:
@@ -49,10 +49,10 @@ def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) ->
     hand.erase(shared_world.acme.id, [row.id])
     _written_out()
     assert _tables_hold(folder, WORD), "the dead row lies there"
-    done, remains, todo = postgres.clean(["journal_entries"])
+    methods, remains, todo = postgres.clean(["journal_entries"])
     assert not todo
-    assert any("journal_entries" in told for told in done)
-    assert any("Replicas" in told for told in remains)
+    assert any("journal_entries" in line for line in methods)
+    assert any("Replicas" in line for line in remains)
     assert not _tables_hold(folder, WORD)
 
 
@@ -76,7 +76,7 @@ def test_a_table_that_somebody_holds_is_left_for_later(
 def test_a_run_ends_with_the_tables_clean(shared_world: World) -> None:
     erasing.lived_in(shared_world)
     case = erasing.erased(shared_world, erasing.maria(shared_world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     folder = postgres.folder()
     assert folder is not None
     assert not _tables_hold(folder, WORD)
@@ -108,7 +108,7 @@ def test_what_another_database_of_the_server_says_is_no_trace(
         cursor.execute("INSERT INTO guests VALUES (%s)", [f"Maria {WORD}"])
         cursor.execute("CHECKPOINT")
     case = erasing.erased(shared_world, erasing.maria(shared_world))
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     folder = postgres.folder()
     assert folder is not None
     assert _tables_hold(folder, WORD, neighbour), "the neighbour keeps its own"
@@ -125,12 +125,12 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
         cursor.execute("ANALYZE sampled")
         cursor.execute("DELETE FROM sampled")
     try:
-        # A neighbour's open transaction may see the old samples a while longer.
+        # An open transaction of another test may see the old samples a while longer.
         def is_gone() -> bool:
             postgres.clean(["sampled"])
             return not _tables_hold(folder, "quaggamarmaladetrombone")
 
-        waiting.until(is_gone, every=1)
+        waiting.until(is_gone, interval=1)
     finally:
         with connection.cursor() as cursor:
             cursor.execute("DROP TABLE sampled")
@@ -138,7 +138,7 @@ def test_samples_of_a_table_that_is_empty_now_go(shared_world: World) -> None:
 
 @pytest.fixture
 def early() -> Iterator[BaseDatabaseWrapper]:
-    """Return a connection whose transaction began before anything was erased."""
+    """Return a connection whose transaction began before the erasure."""
     other = connection.copy("early")
     other.set_autocommit(False)
     with other.cursor() as cursor:
@@ -153,15 +153,15 @@ def early() -> Iterator[BaseDatabaseWrapper]:
 def _in_a_moment(
     other: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch, beats: int
 ) -> None:
-    """Let a transaction end when it was waited for so many times."""
-    waited = []
+    """End a transaction after so many waits for it."""
+    waits = []
     really = time.sleep
 
     def wait(seconds: float) -> None:
-        # A neighbour's transaction is waited for as well, and ends when it ends.
+        # Transactions of other tests are waited for as well.
         really(seconds)
-        waited.append(1)
-        if len(waited) == beats:
+        waits.append(1)
+        if len(waits) == beats:
             other.rollback()
 
     monkeypatch.setattr("gdpr.verification.postgres.time.sleep", wait)
@@ -176,7 +176,7 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
     assert folder is not None
     row = shared_world.entry(f"about {WORD}")
     with early.cursor() as cursor:
-        # Its view has to be from after the row came.
+        # Its snapshot has to be taken after the row was added.
         cursor.execute("ROLLBACK")
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("SELECT 1")
@@ -184,11 +184,11 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
-        hurry.setattr(postgres, "LONGEST", 2)
+        hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])
     _written_out()
     assert _tables_hold(folder, WORD), "whoever began before may still see the row"
-    assert postgres.SEEN in todo
+    assert postgres.OPEN_TRANSACTION in todo
     early.rollback()
     _, _, todo = postgres.clean(["journal_entries"])
     assert not todo
@@ -210,11 +210,11 @@ def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
 
     hand.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
-        hurry.setattr(postgres, "LONGEST", 2)
+        hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])
     _written_out()
     assert _tables_hold(folder, WORD), "the rewrite looked as far back as the writer"
-    assert postgres.SEEN in todo
+    assert postgres.OPEN_TRANSACTION in todo
     neighbour.rollback()
     _, _, todo = postgres.clean(["journal_entries"])
     assert not todo
@@ -233,4 +233,4 @@ def test_a_transaction_that_began_before_is_waited_for(
     _in_a_moment(early, monkeypatch, 3)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)

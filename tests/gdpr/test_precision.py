@@ -1,4 +1,4 @@
-"""An erasure changes the rows of one person and nothing of anybody else."""
+"""An erasure changes one person's rows and nobody else's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 Rows = dict[tuple[str, str], str]
 TOPICS: Final = ("harbour", "violin", "granite", "orchard", "lantern", "compass")
-# Counters of the house itself, and when a key was last used.
+# Counters of the program, and when a key was last used.
 HOUSE: Final = frozenset(
     {
         "memory.ChainHead",
@@ -33,11 +33,11 @@ HOUSE: Final = frozenset(
 )
 
 
-def _others(world: World) -> None:
+def _other_people(world: World) -> None:
     for number, topic in enumerate(TOPICS * 4):
-        who = f"person{number}@elsewhere.example"
-        erasing.subject(world, ("email", who), shown=f"Person {number}")
-        world.indexed(f"{who} spoke of the {topic} number {number}")
+        person = f"person{number}@elsewhere.example"
+        erasing.subject(world, ("email", person), display_name=f"Person {number}")
+        world.indexed(f"{person} spoke of the {topic} number {number}")
     tools.call(
         "memory.write",
         {"tier": "CREW", "content": "- The harbour opens at nine", "mode": "append"},
@@ -46,8 +46,8 @@ def _others(world: World) -> None:
 
 
 def _rows() -> Rows:
-    """Return every row of the ground floor and the first floor, by its digest."""
-    found: Rows = {}
+    """Return the digest of every row of ``memory`` and ``episodic``."""
+    rows: Rows = {}
     for model in apps.get_models():
         if model._meta.app_label not in ("memory", "episodic"):
             continue
@@ -55,13 +55,13 @@ def _rows() -> Rows:
             continue
         for row in model._default_manager.values():
             key = str(row[model._meta.pk.attname])
-            told = repr(sorted(row.items())).encode()
-            found[model._meta.label, key] = hashlib.sha256(told).hexdigest()
-    return found
+            digest = repr(sorted(row.items())).encode()
+            rows[model._meta.label, key] = hashlib.sha256(digest).hexdigest()
+    return rows
 
 
-def _asked(world: World) -> list[str]:
-    """Return what is found first for questions about other people."""
+def _top_hits(world: World) -> list[str]:
+    """Return the first hit of each question about other people."""
     by: Any = world.actor("compliance")
     questions = [
         Request(
@@ -71,11 +71,11 @@ def _asked(world: World) -> list[str]:
         )
         for number, topic in enumerate(TOPICS * 4)
     ]
-    return [recall.ask(one, by=by).hits[0].entry.id for one in questions]
+    return [recall.search(question, by=by).hits[0].entry.id for question in questions]
 
 
 def _sound() -> None:
-    """Ask both word indexes whether they fit what they index."""
+    """Check the integrity of both full-text indexes."""
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             for index in ("journal_fts", "chunks_fts"):
@@ -87,28 +87,28 @@ def _sound() -> None:
 
 def test_nobody_elses_row_is_touched(shared_world: World) -> None:
     world = shared_world
-    _others(world)
+    _other_people(world)
     erasing.otto(world)
-    hers = erasing.lived_in(world)
-    who = erasing.maria(world)
-    before, heard = _rows(), _asked(world)
-    case = erasing.erased(world, who)
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
+    own_rows = erasing.lived_in(world)
+    maria = erasing.maria(world)
+    before, heard = _rows(), _top_hits(world)
+    case = erasing.erased(world, maria)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
     _sound()
     after = _rows()
     planned = {
         row_id.rpartition(":")[2]
-        for found in CasePlan.objects.get(case=case).rows.values()
-        for row_id, _ in found
-    } | {hers["mine"].id, hers["both"].id}
-    changed = {key for key, told in before.items() if after.get(key) != told}
+        for plan_rows in CasePlan.objects.get(case=case).rows.values()
+        for row_id, _ in plan_rows
+    } | {own_rows["mine"].id, own_rows["both"].id}
+    differing = {key for key, digest in before.items() if after.get(key) != digest}
     # A memory file goes by its id; its versions and pieces go with it.
     files = {"memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk"}
     foreign = {
         (label, key)
-        for label, key in changed
+        for label, key in differing
         if key not in planned and label not in files
     }
     assert foreign == set()
-    assert changed, "or nothing was compared"
-    assert _asked(world) == heard
+    assert differing, "or nothing was compared"
+    assert _top_hits(world) == heard

@@ -1,4 +1,4 @@
-"""Reading many texts together misses nobody whom reading each would find."""
+"""The prefilter misses no text that matching each would find."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def as_it_is(text: str) -> str:
 @given(st.lists(st.sampled_from(NAMES), min_size=1, unique=True), st.lists(TEXT))
 def test_whoever_is_named_is_among_them(names: list[Name], texts: list[str]) -> None:
     matcher = Matcher(names)
-    named = {at for at, text in enumerate(texts) if matcher.names(text)}
-    assert named <= set(matcher.among(texts, as_it_is))
+    expected = {at for at, text in enumerate(texts) if matcher.names(text)}
+    assert expected <= set(matcher.among(texts, as_it_is))
 
 
 @given(TEXT)
@@ -60,11 +60,11 @@ def test_texts_that_name_nobody_are_left_out() -> None:
 
 
 def test_a_number_in_two_fields_is_found_by_what_is_told() -> None:
-    def told(text: str) -> str:
+    def readable(text: str) -> str:
         return " ".join(json.loads(text).values())
 
     texts = [json.dumps({"a": "+49 170 1234", "b": "567"}), json.dumps({"a": "4567"})]
-    assert Matcher(NAMES).among(texts, told) == [0]
+    assert Matcher(NAMES).among(texts, readable) == [0]
 
 
 # ── The journal ──────────────────────────────────────────────────────────────
@@ -72,7 +72,7 @@ def _person(world: World, *names: Name) -> Person:
     return Person(world.acme.id, "s", Matcher(names or NAMES), Matcher([]), {})
 
 
-def _found(person: Person) -> set[str]:
+def _found_ids(person: Person) -> set[str]:
     return {row.id for _, rows in entry_text.naming(person) for row in rows}
 
 
@@ -80,12 +80,12 @@ def _found(person: Person) -> set[str]:
 def test_entries_are_found_however_they_name_somebody(
     world: World, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
-    for name in ("_SAID", "_TOGETHER"):
+    for name in ("_TEXTS_SQL", "_GROUPED_SQL"):
         sql = getattr(entry_text, name).replace(
             f"LIMIT {entry_text.CHUNK}", f"LIMIT {chunk}"
         )
         monkeypatch.setattr(entry_text, name, sql)
-    mine = [
+    expected = [
         world.entry("about anna.smith@x.example"),
         world.entry("said", payload={"text": "first line\nÜnal Çelik\tcame"}),
         world.entry("said", payload={"text": "call \\u0041nna.smith@x.example"}),
@@ -95,20 +95,20 @@ def test_entries_are_found_however_they_name_somebody(
     ]
     for text in ("about nobody", "Anna", "smith\\n", "usr-777"):
         world.entry(text)
-    assert _found(_person(world)) == {row.id for row in mine}
+    assert _found_ids(_person(world)) == {row.id for row in expected}
 
 
 def test_a_name_over_two_columns_is_none(world: World) -> None:
     world.entry("Ünal", payload={"text": "Çelik"})
-    assert _found(_person(world, NAMES[1])) == set()
+    assert _found_ids(_person(world, NAMES[1])) == set()
 
 
 @pytest.mark.sqlite
 def test_a_zero_in_a_text_hides_nothing(world: World) -> None:
     row, after = world.entry("said"), world.entry("usr-77 came")
-    # Nobody writes it through us; somebody may have, past us.
+    # Not written by this program, but possibly by another tool.
     JournalEntry.objects.filter(pk=row.pk).update(summary="a\x00b usr-77")
-    assert _found(_person(world)) == {row.id, after.id}
+    assert _found_ids(_person(world)) == {row.id, after.id}
 
 
 def test_a_run_reads_the_journal_once(
@@ -126,6 +126,6 @@ def test_a_run_reads_the_journal_once(
 
     monkeypatch.setattr(entry_text, "naming", naming)
     erasure.run(case.workspace_id, case.pk)
-    # Once to look again; what the plan read is not read a second time.
+    # One read to check for changes; rows of the plan are not read again.
     assert starts.count(0) == 1
     assert len(starts) > 1

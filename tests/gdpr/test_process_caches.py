@@ -1,4 +1,4 @@
-"""Every process forgets, and the run knows whether it did."""
+"""Every process flushes its caches, and the run knows whether it did."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.world import World
 
 
 class _Other:
-    """A process beside ours that keeps a question about Maria."""
+    """Another process that caches a query about Maria."""
 
     def __init__(self, world: World) -> None:
         self.child = subprocess.Popen(
@@ -51,16 +51,16 @@ class _Other:
         return out.readline().strip()
 
     def keeps(self) -> str:
-        """Return what it keeps now: questions, workspaces with names, words."""
-        asked: IO[str] | None = self.child.stdin
-        assert asked is not None
-        asked.write("?\n")
-        asked.flush()
+        """Return what it caches now: queries, workspaces with names, words."""
+        stdin: IO[str] | None = self.child.stdin
+        assert stdin is not None
+        stdin.write("?\n")
+        stdin.flush()
         return self._line()
 
 
 @contextmanager
-def _beside(world: World) -> Iterator[_Other]:
+def _other_process(world: World) -> Iterator[_Other]:
     other = _Other(world)
     try:
         yield other
@@ -71,15 +71,17 @@ def _beside(world: World) -> Iterator[_Other]:
 
 
 @pytest.mark.slow
-def test_another_process_forgets_before_the_search(shared_world: World) -> None:
+def test_another_process_flushes_its_caches_before_the_search(
+    shared_world: World,
+) -> None:
     world = shared_world
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    with _beside(world) as other:
+    subject = erasing.maria(world)
+    with _other_process(world) as other:
         words = "1" if connection.vendor == "sqlite" else "0"
         assert other.kept == f"1 1 {words}"
-        case = erasing.erased(world, who)
-        assert case.state == CaseState.COMPLETE, erasing.told(case)
+        case = erasing.erased(world, subject)
+        assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
         assert other.keeps() == "0 0 0"
     step = case.steps.get(name="processes")
     assert step.counts == {"processes": 1, "unconfirmed": 0}
@@ -87,59 +89,59 @@ def test_another_process_forgets_before_the_search(shared_world: World) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_that_keeps_silent_is_told_of(
+def test_a_process_that_does_not_confirm_is_reported(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = shared_world
-    monkeypatch.setattr(process_caches, "PATIENCE", 0.5)
+    monkeypatch.setattr(process_caches, "MAX_WAIT_SECONDS", 0.5)
     erasing.lived_in(world)
-    who = erasing.maria(world)
-    with _beside(world) as other:
+    subject = erasing.maria(world)
+    with _other_process(world) as other:
         other.child.send_signal(signal.SIGSTOP)
-        case = erasing.erased(world, who)
+        case = erasing.erased(world, subject)
         step = case.steps.get(name="processes")
         assert step.counts == {"processes": 1, "unconfirmed": 1}
-        (told,) = flush_processes.unconfirmed(step)
-        assert "1 of 1" in told
+        (sentence,) = flush_processes.unconfirmed(step)
+        assert "1 of 1" in sentence
         other.child.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.django_db
 def test_a_dead_process_is_not_waited_for(world: World) -> None:
-    long_ago = Now() - 2 * process_caches.DEAD
+    long_ago = Now() - 2 * process_caches.DEAD_AFTER
     LiveProcess.objects.create(pk="1:dead", seen_at=long_ago)
     LiveProcess.objects.create(pk="2:alive", seen_at=Now())
-    number = process_caches.order(world.acme.id)
-    assert process_caches.waiting(number) == 1
+    number = process_caches.order_flush(world.acme.id)
+    assert process_caches.pending(number) == 1
     assert not LiveProcess.objects.filter(pk="1:dead").exists()
     LiveProcess.objects.filter(pk="2:alive").update(obeyed=number)
-    assert process_caches.obeyed_by_all(number, lambda: None, patience=0) == 0
+    assert process_caches.wait_for_all(number, lambda: None, max_seconds=0) == 0
 
 
 @pytest.mark.django_db
-def test_a_listener_obeys_each_order_once(
+def test_a_listener_carries_out_each_order_once(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(process_caches, "forget", told.append)
+    workspaces: list[str] = []
+    monkeypatch.setattr(process_caches, "flush", workspaces.append)
     listener = process_caches.Listener()
     ForgetOrder.objects.create(workspace_id="ws_a")
     last = ForgetOrder.objects.create(workspace_id="ws_b")
-    listener.look()
-    assert sorted(told) == ["ws_a", "ws_b"]
+    listener.poll()
+    assert sorted(workspaces) == ["ws_a", "ws_b"]
     assert LiveProcess.objects.get(pk=listener.name).obeyed == last.pk
-    listener.look()
-    assert len(told) == 2
+    listener.poll()
+    assert len(workspaces) == 2
 
 
 @pytest.mark.django_db
 def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
     erasing.maria(world)
     engine.embedder().embed_query(f"where is {MAIL}?")
-    linking.known(world.acme.id)
-    process_caches.forget(world.acme.id)
+    linking.people_index(world.acme.id)
+    process_caches.flush(world.acme.id)
     assert engine.embedder().count(lambda _: True) == 0
-    assert linking.forget() == 0
+    assert linking.clear_cache() == 0
 
 
 @pytest.mark.sqlite
@@ -155,6 +157,6 @@ def test_a_matrix_nobody_asks_is_wiped_as_well(world: World) -> None:
     assert at is not None
     assert view.columns.vectors[at].any()
     entry.embedding.delete()
-    process_caches.forget(world.acme.id)
+    process_caches.flush(world.acme.id)
     assert matrix.position(entry.id) is None
     assert not np.asarray(view.columns.vectors[at]).any()

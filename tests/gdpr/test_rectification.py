@@ -1,4 +1,4 @@
-"""A correction puts right words where wrong ones were, and leaves others alone."""
+"""A rectification replaces the wrong words and changes nothing else."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WRONG, RIGHT = "lives in Timbuktuville", "lives in Oslo"
 
 
 def _base() -> Person:
-    mine = Matcher([Name("sub_1", "email", MAIL)])
-    others = Matcher([Name("sub_2", "email", OTHER)])
-    return Person("ws_1", "sub_1", mine, others, {})
+    matcher = Matcher([Name("sub_1", "email", MAIL)])
+    other_people = Matcher([Name("sub_2", "email", OTHER)])
+    return Person("ws_1", "sub_1", matcher, other_people, {})
 
 
 def _corrector() -> rectification.Corrector:
@@ -70,48 +70,48 @@ def test_a_text_without_the_wrong_words_stays(text: str) -> None:
 def test_a_correction_that_cannot_be_proved_is_refused(
     correction: dict[str, str],
 ) -> None:
-    with pytest.raises(errors.Invalid) as refused:
-        rectification.told(Case(correction=correction))
-    assert refused.value.problem_code == "bad_correction"
+    with pytest.raises(errors.Invalid) as refusal:
+        rectification.correction_of(Case(correction=correction))
+    assert refusal.value.problem_code == "bad_correction"
 
 
 @pytest.mark.slow
 def test_a_case_corrects_every_place_and_proves_it(shared_world: World) -> None:
     world = shared_world
-    mine = world.indexed(f"{MAIL} {WRONG}", payload={"text": f"yes, {WRONG}"})
+    own_entry = world.indexed(f"{MAIL} {WRONG}", payload={"text": f"yes, {WRONG}"})
     other = world.indexed(f"{OTHER} {WRONG}x")
     text = f"- {MAIL} {WRONG}\n- Boats\n"
     arguments = {"tier": "AGENT", "content": text, "mode": "append"}
     tools.call("memory.write", arguments, by=world.actor("ada"))
-    who = erasing.maria(world)
+    maria = erasing.maria(world)
     case = erasing.opened(
         world,
-        who,
+        maria,
         CaseKind.RECTIFICATION,
         correction={"wrong": WRONG, "right": RIGHT},
     )
     case = erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     case.refresh_from_db()
-    assert case.state == CaseState.COMPLETE, erasing.told(case)
-    mine.refresh_from_db()
-    assert mine.summary == f"{MAIL} {RIGHT}"
-    assert RIGHT in mine.payload_text
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    own_entry.refresh_from_db()
+    assert own_entry.summary == f"{MAIL} {RIGHT}"
+    assert RIGHT in own_entry.payload_text
     other.refresh_from_db()
     assert other.redacted_at is None
-    assert Subject.objects.get(pk=who.pk).aliases.count() == 2
+    assert Subject.objects.get(pk=maria.pk).aliases.count() == 2
     assert verify.verify(world.acme.id, by=world.system()).ok
     assert Certificate.objects.get(case=case).result == "complete"
     _files_say_the_right_thing()
-    told = JournalEntry.objects.get(entry_type="gdpr.rectified")
-    assert WRONG not in told.summary + told.payload_text
+    payload = JournalEntry.objects.get(entry_type="gdpr.rectified")
+    assert WRONG not in payload.summary + payload.payload_text
 
 
 def _files_say_the_right_thing() -> None:
     live = Path(settings.DATA_DIR) / "files"
     texts = [path.read_text() for path in live.rglob("*.md")]
-    assert any(RIGHT in one for one in texts)
-    assert not any(f"{WRONG}\n" in one for one in texts)
+    assert any(RIGHT in text for text in texts)
+    assert not any(f"{WRONG}\n" in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def _files_say_the_right_thing() -> None:
 def test_words_in_two_fields_are_put_right(
     before: dict[str, str], after: dict[str, str]
 ) -> None:
-    found = rectification.Corrector(_base(), "Maria Kowalska", "Maria Nowak")
-    assert row_text.masked(found, before) == after
+    is_named = rectification.Corrector(_base(), "Maria Kowalska", "Maria Nowak")
+    assert row_text.masked(is_named, before) == after

@@ -1,4 +1,4 @@
-"""After a restore the erased stay erased, and until then doctor is red."""
+"""Erasures are repeated after a restore, and ``doctor`` fails until then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.world import World
 
 
 def _record(number: int = 0, **fields: object) -> Record:
-    told = {
+    values = {
         "workspace_id": "ws_1",
         "case_id": f"c_{number}",
         "subject_id": "sub_1",
@@ -42,24 +42,24 @@ def _record(number: int = 0, **fields: object) -> Record:
         "aliases": (Digest("d" * 64, "email", 1),),
         "rows": {"journal": [["j_1", "delete"]]},
     }
-    return Record(**{**told, **fields})  # type: ignore[arg-type]
+    return Record(**{**values, **fields})  # type: ignore[arg-type]
 
 
 # ── The file ─────────────────────────────────────────────────────────────────
 def test_what_is_announced_is_read_in_order(db: None) -> None:
     for number in range(3):
         tombstones.announce(_record(number))
-    found = tombstones.read("ws_1")
-    assert [one.number for one in found] == [1, 2, 3]
-    assert [one.case_id for one in found] == ["c_0", "c_1", "c_2"]
-    assert found[0].aliases == (Digest("d" * 64, "email", 1),)
+    records = tombstones.read("ws_1")
+    assert [record.number for record in records] == [1, 2, 3]
+    assert [record.case_id for record in records] == ["c_0", "c_1", "c_2"]
+    assert records[0].aliases == (Digest("d" * 64, "email", 1),)
 
 
 def test_the_same_rows_of_a_run_are_announced_once(db: None) -> None:
     tombstones.announce(_record(1))
     tombstones.announce(_record(1))
     tombstones.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
-    assert [one.number for one in tombstones.read("ws_1")] == [1, 2]
+    assert [record.number for record in tombstones.read("ws_1")] == [1, 2]
 
 
 def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
@@ -68,7 +68,7 @@ def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
     path.write_bytes(path.read_bytes() + b'{"body": "half')
     assert len(tombstones.read("ws_1")) == 1
     tombstones.announce(_record(2))
-    assert [one.case_id for one in tombstones.read("ws_1")] == ["c_1", "c_2"]
+    assert [record.case_id for record in tombstones.read("ws_1")] == ["c_1", "c_2"]
 
 
 @pytest.mark.parametrize("change", ["word", "order", "missing", "forged"])
@@ -93,27 +93,30 @@ def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
     assert not replay.state()["ok"]
 
 
-@given(cut=st.integers(0, 2_000))
-def test_wherever_it_is_cut_what_is_left_is_a_beginning(cut: int) -> None:
+@given(position=st.integers(0, 2_000))
+def test_wherever_it_is_cut_what_is_left_is_a_beginning(position: int) -> None:
     lines = [f"line {n}".encode() for n in range(5)]
-    data = b"".join(line + b"\n" for line in lines)[:cut]
-    whole = data[: data.rfind(b"\n") + 1].splitlines()
-    assert whole == lines[: len(whole)]
+    data = b"".join(line + b"\n" for line in lines)[:position]
+    complete_lines = data[: data.rfind(b"\n") + 1].splitlines()
+    assert complete_lines == lines[: len(complete_lines)]
 
 
 # ── A restore ────────────────────────────────────────────────────────────────
 @contextmanager
 def _restored_afterwards(tmp_path: Path) -> Iterator[None]:
-    """Keep a copy of the database, and bring it back at the end."""
+    """Copy the database, and restore it at the end."""
     name = str(connection.settings_dict["NAME"])
     copy = tmp_path / "backup.sqlite3"
     with closing(sqlite3.connect(name)) as live, closing(sqlite3.connect(copy)) as to:
         live.backup(to)
     yield
     connection.close()
-    with closing(sqlite3.connect(copy)) as kept, closing(sqlite3.connect(name)) as live:
+    with (
+        closing(sqlite3.connect(copy)) as backup,
+        closing(sqlite3.connect(name)) as live,
+    ):
         live.execute("PRAGMA secure_delete = ON")
-        kept.backup(live)
+        backup.backup(live)
 
 
 def _doctor() -> str:
@@ -127,24 +130,24 @@ def test_a_restored_backup_is_noticed_and_made_up_for(
 ) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     erasing.otto(world)
     with _restored_afterwards(tmp_path):
-        assert erasing.erased(world, who).state == CaseState.COMPLETE
+        assert erasing.erased(world, subject).state == CaseState.COMPLETE
         assert _doctor() == "ok"
     assert JournalEntry.objects.get(pk=rows["mine"].pk).erased_at is None
     assert _doctor() == "fail"
     assert replay.state()["behind"] > 0
-    done = replay.run()
-    assert [one.found for one in done] == [[]]
-    _is_gone_again(world, who.pk, rows)
+    replays = replay.run()
+    assert [replayed.remaining for replayed in replays] == [[]]
+    _is_gone_again(world, subject.pk, rows)
     assert _doctor() == "ok"
     assert replay.run() == []
 
 
 def _is_gone_again(world: World, subject_id: str, rows: dict[str, object]) -> None:
-    mine = JournalEntry.objects.get(pk=rows["mine"].pk)  # type: ignore[attr-defined]
-    assert mine.erased_at is not None
+    own_entry = JournalEntry.objects.get(pk=rows["mine"].pk)  # type: ignore[attr-defined]
+    assert own_entry.erased_at is not None
     for entry in JournalEntry.objects.filter(workspace=world.acme):
         for text in (MAIL, NAME):
             assert text not in entry.summary + entry.payload_text
@@ -161,15 +164,15 @@ def test_a_backup_from_before_the_person_was_known(
     world = shared_world
     rows = erasing.lived_in(world)
     with _restored_afterwards(tmp_path):
-        who = erasing.maria(world)
+        subject = erasing.maria(world)
         erasing.otto(world)
-        assert erasing.erased(world, who).state == CaseState.COMPLETE
-    assert not Subject.objects.filter(pk=who.pk).exists()
+        assert erasing.erased(world, subject).state == CaseState.COMPLETE
+    assert not Subject.objects.filter(pk=subject.pk).exists()
     assert _doctor() == "fail"
     replay.run()
-    _is_gone_again(world, who.pk, rows)
-    both = JournalEntry.objects.get(pk=rows["both"].pk)
-    assert both.redacted_at is not None or both.erased_at is not None
+    _is_gone_again(world, subject.pk, rows)
+    shared_entry = JournalEntry.objects.get(pk=rows["both"].pk)
+    assert shared_entry.redacted_at is not None or shared_entry.erased_at is not None
     assert _doctor() == "ok"
 
 
@@ -180,17 +183,17 @@ def test_a_name_that_was_added_after_the_backup_goes_as_well(
 ) -> None:
     world = shared_world
     rows = erasing.lived_in(world)
-    who = erasing.subject(world, ("email", MAIL), shown=NAME)
+    subject = erasing.subject(world, ("email", MAIL), display_name=NAME)
     erasing.otto(world)
     with _restored_afterwards(tmp_path):
         subjects.add_alias(
-            who.pk, subjects.NewAlias("name", NAME), by=world.actor("compliance")
+            subject.pk, subjects.NewAlias("name", NAME), by=world.actor("compliance")
         )
-        assert erasing.erased(world, who).state == CaseState.COMPLETE
-    assert Alias.objects.filter(subject_id=who.pk).count() == 1
-    done = replay.run()
-    assert [one.found for one in done] == [[]]
-    _is_gone_again(world, who.pk, rows)
+        assert erasing.erased(world, subject).state == CaseState.COMPLETE
+    assert Alias.objects.filter(subject_id=subject.pk).count() == 1
+    replays = replay.run()
+    assert [replayed.remaining for replayed in replays] == [[]]
+    _is_gone_again(world, subject.pk, rows)
     for text in (MAIL, NAME, WORD):
         assert kit.in_files(text) == {}, text
 
@@ -208,10 +211,10 @@ def test_a_backup_from_before_a_waiting_run_is_noticed(world: World) -> None:
         "sub_1", ActionKind.DELETE, by=by, case_ref="c_1", reason="Asked", scope=scope
     )
     tombstones.announce(_record(1, workspace_id=home))
-    assert [one.case_id for one in tombstones.missing(home)] == ["c_1"]
+    assert [record.case_id for record in tombstones.unreplayed(home)] == ["c_1"]
 
 
 def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> None:
     record = _record(1, workspace_id=world.acme.id, rows={"archive": [["j_1", "keep"]]})
-    who = replay._person([record])
-    assert who.has_spared("journal", "j_1")
+    person = replay._person([record])
+    assert person.is_kept("journal", "j_1")

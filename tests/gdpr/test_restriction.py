@@ -1,4 +1,4 @@
-"""A restricted person's data is kept and used by nobody, until it is lifted."""
+"""A restricted person's data is kept but not used, until the restriction ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def maria(world: World) -> Subject:
 
 def recalled(world: World) -> set[str]:
     request = Request(query="refund denied", k=50)
-    return {hit.entry.id for hit in recall.ask(request, by=world.actor("ada")).hits}
+    return {hit.entry.id for hit in recall.search(request, by=world.actor("ada")).hits}
 
 
 def test_what_is_and_what_will_be_written_rests(world: World, maria: Subject) -> None:
@@ -67,17 +67,17 @@ def test_what_is_about_another_person_stays_in_use(
 
 
 @pytest.mark.parametrize(
-    ("who", "refusal"),
+    ("role", "refusal"),
     [("operator", errors.Forbidden), ("stranger", errors.NotFound)],
 )
 def test_who_may_not_restrict_may_not_lift_either(
-    world: World, maria: Subject, who: str, refusal: type[errors.HouseError]
+    world: World, maria: Subject, role: str, refusal: type[errors.AppError]
 ) -> None:
     restriction.restrict(maria, by=world.actor("compliance"))
     with pytest.raises(refusal):
-        restriction.lift(maria, "x", by=world.actor(who))
+        restriction.lift(maria, "x", by=world.actor(role))
     with pytest.raises(refusal):
-        restriction.restrict(maria, by=world.actor(who))
+        restriction.restrict(maria, by=world.actor(role))
     maria.refresh_from_db()
     assert maria.restricted_at is not None
     assert not Lifting.objects.exists()
@@ -109,8 +109,8 @@ def test_an_entry_about_two_comes_back_with_the_second(
 def test_files_are_masked_for_agents(world: World, maria: Subject) -> None:
     ada = world.actor("ada")
     text = f"Tea for {MAIL}, always tea."
-    given = {"tier": "AGENT", "content": text, "mode": "append"}
-    tools.call("memory.write", given, by=ada)
+    arguments = {"tier": "AGENT", "content": text, "mode": "append"}
+    tools.call("memory.write", arguments, by=ada)
 
     def read() -> str:
         return str(tools.call("memory.read", {"tier": "AGENT"}, by=ada))
@@ -119,17 +119,17 @@ def test_files_are_masked_for_agents(world: World, maria: Subject) -> None:
     restriction.restrict(maria, by=world.actor("compliance"))
     assert MAIL not in read()
     assert "[restricted], always tea." in read()
-    found = str(tools.call("memory.search", {"q": "tea always"}, by=ada))
-    assert "[restricted]" in found
-    assert MAIL not in found
+    hits = str(tools.call("memory.search", {"q": "tea always"}, by=ada))
+    assert "[restricted]" in hits
+    assert MAIL not in hits
 
 
 def test_only_officers_restrict_and_lifting_needs_a_reason(
     world: World, maria: Subject
 ) -> None:
-    for who in ("ada", "operator", "viewer"):
+    for role in ("ada", "operator", "viewer"):
         with pytest.raises(errors.Forbidden):
-            restriction.restrict(maria, by=world.actor(who))
+            restriction.restrict(maria, by=world.actor(role))
     with pytest.raises(errors.NotFound):
         restriction.restrict(maria, by=world.actor("stranger"))
     with pytest.raises(errors.Invalid):
@@ -142,8 +142,8 @@ def test_a_bundle_of_files_leaves_a_restricted_person_out(
     subjects.add_alias(
         maria.id, NewAlias("name", "Maria Keller"), by=world.actor("compliance")
     )
-    ada, whole = world.actor("ada"), import_export.Scope(world.acme)
-    for given in (
+    ada, bundle = world.actor("ada"), import_export.Scope(world.acme)
+    for arguments in (
         {"tier": "AGENT", "content": f"{MAIL} likes tea.", "mode": "append"},
         {
             "tier": "peers",
@@ -152,12 +152,12 @@ def test_a_bundle_of_files_leaves_a_restricted_person_out(
             "mode": "append",
         },
     ):
-        assert tools.call("memory.write", given, by=ada).ok
-    before = import_export.export(whole, by=world.actor("owner"))
-    assert {one.label for one in before} == {"AGENT.md", "peers/maria-keller.md"}
+        assert tools.call("memory.write", arguments, by=ada).ok
+    before = import_export.export(bundle, by=world.actor("owner"))
+    assert {file.label for file in before} == {"AGENT.md", "peers/maria-keller.md"}
     restriction.restrict(maria, by=world.actor("compliance"))
-    (left,) = import_export.export(whole, by=world.actor("owner"))
-    assert left.text == "[restricted] likes tea."
+    (exported,) = import_export.export(bundle, by=world.actor("owner"))
+    assert exported.text == "[restricted] likes tea."
 
 
 def test_why_a_restriction_ended_has_a_place_of_its_own(
@@ -171,15 +171,15 @@ def test_why_a_restriction_ended_has_a_place_of_its_own(
         restriction.lift(maria, reason, by=by)
     maria.refresh_from_db()
     assert maria.consent_note == "on the phone"
-    told = profile.whole(profile.of(maria.id, by=by))["restrictions_lifted"]
-    assert [one["reason"] for one in told] == [
+    liftings = profile.as_json(profile.of(maria.id, by=by))["restrictions_lifted"]
+    assert [lifting["reason"] for lifting in liftings] == [
         "Again", "Complaint settled with jan@example.org",
     ]  # fmt: skip
-    assert {one["lifted_by"] for one in told} == {by.label}
-    assert all(one["lifted_at"] >= one["restricted_at"] for one in told)
+    assert {lifting["lifted_by"] for lifting in liftings} == {by.label}
+    assert all(lifting["lifted_at"] >= lifting["restricted_at"] for lifting in liftings)
     with pytest.raises(errors.TooLarge):
         restriction.lift(maria, "x" * 2_001, by=by)
-    # It is about the person, whatever it says, and goes with them.
+    # The reason is erased with the person.
     kit.erase("decisions", maria)
     assert profile.of(maria.id, by=by).liftings == []
 
@@ -203,14 +203,14 @@ def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) ->
     consents.note(maria.id, "given", "on the phone", by=by)
     module = importlib.import_module("gdpr.migrations.0005_decisions")
     module.move(apps, None)
-    kept = dict(Subject.objects.values_list("pk", "consent_note"))
-    assert kept == {lifted.pk: "", maria.id: "on the phone"}
+    notes = dict(Subject.objects.values_list("pk", "consent_note"))
+    assert notes == {lifted.pk: "", maria.id: "on the phone"}
     (row,) = Lifting.objects.all()
     assert (row.subject_id, row.reason, row.lifted_at) == (lifted.pk, "Settled", None)
 
 
 def archived(world: World, *texts: str) -> list[ArchivedEntry]:
-    """Return entries that compaction took out of the journal long ago."""
+    """Return archived entries."""
     at = timezone.now() - timedelta(days=60)
     news = [
         NewEntry(entry_type="llm.call", summary=text, ts=at)
@@ -218,44 +218,46 @@ def archived(world: World, *texts: str) -> list[ArchivedEntry]:
     ]
     journal.write(news, by=world.system())
     assert compaction.run(world.acme.id).archived == len(news)
-    found = ArchivedEntry.objects.filter(workspace=world.acme)
-    return [found.get(summary=text) for text in texts]
+    entry = ArchivedEntry.objects.filter(workspace=world.acme)
+    return [entry.get(summary=text) for text in texts]
 
 
-def listed(world: World, who: str) -> set[str]:
-    wanted = JournalFilter(include_archive=True, entry_type=("llm.call",))
-    return {row.id for row in queries.archived(world.actor(who), wanted)}
+def visible_ids(world: World, role: str) -> set[str]:
+    filters = JournalFilter(include_archive=True, entry_type=("llm.call",))
+    return {row.id for row in queries.archived(world.actor(role), filters)}
 
 
 def test_what_was_archived_before_rests_too(world: World, maria: Subject) -> None:
     by = world.actor("compliance")
     jan = subjects.create("Jan", [NewAlias("email", "jan@example.org")], by=by)
-    mine, both = archived(world, f"Asked {MAIL}", f"Asked {MAIL}, jan@example.org")
-    every = listed(world, "operator")
-    assert {mine.id, both.id} < every
+    own_entry, shared_entry = archived(
+        world, f"Asked {MAIL}", f"Asked {MAIL}, jan@example.org"
+    )
+    all_ids = visible_ids(world, "operator")
+    assert {own_entry.id, shared_entry.id} < all_ids
     restriction.restrict(maria, by=by)
-    for who in ("operator", "viewer"):
-        assert listed(world, who) == every - {mine.id, both.id}
-    assert listed(world, "compliance") == every
-    wanted = JournalFilter(include_archive=True, q=MAIL)
-    assert queries.count(world.actor("operator"), wanted) == 0
-    assert queries.count(by, wanted) > 0
-    # The other's restriction goes on when the one of two ends.
+    for role in ("operator", "viewer"):
+        assert visible_ids(world, role) == all_ids - {own_entry.id, shared_entry.id}
+    assert visible_ids(world, "compliance") == all_ids
+    filters = JournalFilter(include_archive=True, q=MAIL)
+    assert queries.count(world.actor("operator"), filters) == 0
+    assert queries.count(by, filters) > 0
+    # The other person's restriction goes on.
     restriction.restrict(jan, by=by)
     restriction.lift(maria, "Settled", by=by)
-    assert listed(world, "operator") == every - {both.id}
+    assert visible_ids(world, "operator") == all_ids - {shared_entry.id}
     restriction.lift(jan, "Settled", by=by)
-    assert listed(world, "operator") == every
+    assert visible_ids(world, "operator") == all_ids
 
 
 def test_a_name_added_later_reaches_the_archive(world: World, maria: Subject) -> None:
     by = world.actor("compliance")
     (row,) = archived(world, "Asked anka77@home.example")
     restriction.restrict(maria, by=by)
-    assert row.id in listed(world, "operator")
+    assert row.id in visible_ids(world, "operator")
     subjects.add_alias(maria.id, NewAlias("email", "anka77@home.example"), by=by)
     backfill.sweep()
-    assert row.id not in listed(world, "operator")
+    assert row.id not in visible_ids(world, "operator")
 
 
 def test_two_that_are_one_rest_together(world: World, maria: Subject) -> None:

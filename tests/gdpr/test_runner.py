@@ -1,4 +1,4 @@
-"""A case begins soon after its start, however busy the worker is."""
+"""A case runs soon after its start, however busy the worker is."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_a_case_that_waits_is_carried_out_and_nothing_else_is(
 def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[int] = []
+    calls: list[int] = []
 
     def fail() -> None:
-        seen.append(1)
+        calls.append(1)
         raise OSError
 
     monkeypatch.setattr(case_runner, "LOOK_SECONDS", 0.01)
@@ -40,5 +40,5 @@ def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
     monkeypatch.setattr(leases, "due", fail)
     thread = CaseRunner()
     thread.start()
-    waiting.until(lambda: len(seen) >= 2)
+    waiting.until(lambda: len(calls) >= 2)
     assert thread.stop()

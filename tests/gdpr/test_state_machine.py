@@ -1,4 +1,4 @@
-"""Every state and every verb, read aloud: what may become of a case."""
+"""Every state and every verb of a case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gdpr.cases import state_machine
 from gdpr.cases.state_machine import State, Verb
 from gdpr.models import OPEN, CaseState
 
-# verb → states in which it is allowed, with where it leads. Written out on purpose:
+# verb → allowed states with the next state. Written out again on purpose:
 # a change of the table must be a decision in two places.
 ALLOWED = {
     "identify": "received>identified identified>identified planned>planned "
@@ -56,7 +56,7 @@ def test_each_verb_in_each_state(verb: Verb) -> None:
 
 def test_a_held_case_goes_back_to_where_it_stood() -> None:
     for state in State:
-        for past in (one.value for one in State):
+        for past in (state.value for state in State):
             is_back = state is State.ON_HOLD and past in HELD_FROM
             goal = state_machine.target(Verb.RESUME, state, past)
             assert goal == (past if is_back else None), (state, past)
@@ -88,7 +88,7 @@ def test_nothing_open_is_a_dead_end(state: State) -> None:
 
 
 @given(st.lists(st.sampled_from(list(Verb)), max_size=60))
-def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
+def test_no_erasure_without_a_plan_and_no_completion_without_a_search(
     verbs: list[Verb],
 ) -> None:
     state, held_from, path = State.RECEIVED, "", [State.RECEIVED]
@@ -102,6 +102,6 @@ def test_destruction_never_comes_without_a_plan_nor_completion_without_a_search(
     if State.RUNNING in path:
         assert State.PLANNED in path[: path.index(State.RUNNING)]
     if State.COMPLETE in path:
-        # Comments aside, nothing lies between the search and the end.
-        before = [one for one in path if one is not State.COMPLETE]
+        # Comments aside, nothing comes between the search and the end.
+        before = [state for state in path if state is not State.COMPLETE]
         assert before[-1] is State.VERIFYING

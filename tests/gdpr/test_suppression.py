@@ -1,4 +1,4 @@
-"""Who was erased or opted out does not come back, and nobody can read who that is."""
+"""Suppressed names: texts with them are refused, and the list holds no names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from episodic.summarisers.base import Material, Rule
 from gdpr import suppression
 from gdpr.matching.matcher import Name
 from gdpr.models import Subject, Suppression
-from gdpr.pagination import Ask
+from gdpr.pagination import PageQuery
 from gdpr.subjects import consents
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
@@ -34,7 +34,7 @@ NAMES = (
     NewAlias("name", "Maria Keller"),
     NewAlias("name", "Mary"),
 )
-REFUSED = [
+REFUSED_TEXTS = [
     "mail Maria@Example.org now",
     "q=maria%40example.org",
     "maria+shop@example.org",
@@ -45,7 +45,7 @@ REFUSED = [
     "MARIA  KELLER called",
     "caf\\u0065 M\\u0061ria Keller",
 ]
-KEPT = [
+KEPT_TEXTS = [
     "mail john.maria@example.org now",
     "Maria called, then Keller did",
     "Mary called",
@@ -58,12 +58,12 @@ KEPT = [
 @pytest.fixture
 def opted_out(world: World) -> Subject:
     by = world.actor("compliance")
-    made = subjects.create("Maria Keller", NAMES, by=by)
-    return consents.note(made.id, "withdrawn", opted_out=True, by=by)
+    subject = subjects.create("Maria Keller", NAMES, by=by)
+    return consents.note(subject.id, "withdrawn", opted_out=True, by=by)
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("text", REFUSED)
+@pytest.mark.parametrize("text", REFUSED_TEXTS)
 def test_a_text_about_them_is_refused(
     world: World, opted_out: Subject, text: str
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_text_about_them_is_refused(
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("text", KEPT)
+@pytest.mark.parametrize("text", KEPT_TEXTS)
 def test_a_text_about_somebody_else_is_kept(
     world: World, opted_out: Subject, text: str
 ) -> None:
@@ -87,30 +87,30 @@ def test_a_text_about_somebody_else_is_kept(
 @pytest.mark.django_db
 @pytest.mark.parametrize("alias", ["mary", "MARIA@example.org", "mkeller", "@MKeller"])
 def test_naming_them_is_refused(world: World, opted_out: Subject, alias: str) -> None:
-    with pytest.raises(errors.Conflict) as refused:
+    with pytest.raises(errors.Conflict) as refusal:
         world.entry("She called", subjects=(alias,))
-    assert refused.value.problem_code == "subject_suppressed"
+    assert refusal.value.problem_code == "subject_suppressed"
 
 
 @pytest.mark.django_db
 def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> None:
     bad = NewEntry(entry_type="peer.note", summary="from maria@example.org")
     good = NewEntry(entry_type="peer.note", summary="from somebody")
-    done = journal.append_batch([good, bad, good], by=world.actor("ada"))
-    assert [one.index for one in done.rejected] == [1]
-    assert done.rejected[0].code == "subject_suppressed"
+    batch = journal.append_batch([good, bad, good], by=world.actor("ada"))
+    assert [item.index for item in batch.rejected] == [1]
+    assert batch.rejected[0].code == "subject_suppressed"
     lines = [
         journal_import.Line(
             n, 9, json.dumps({"entry_type": "a.b", "summary": s}).encode()
         )
         for n, s in enumerate(["from maria@example.org", "from somebody"])
     ]
-    told: list[str] = []
+    results: list[str] = []
     report = journal_import.append(
-        lines, by=world.actor("owner"), tell=lambda _n, text: told.append(text)
+        lines, by=world.actor("owner"), on_refusal=lambda _n, text: results.append(text)
     )
     assert (report.appended, report.refused) == (1, 1)
-    assert told[0].startswith("subject_suppressed")
+    assert results[0].startswith("subject_suppressed")
     answer = world.api("ada").post(
         "/memory/tools/memory.write",
         {"tier": "AGENT", "content": "maria@example.org", "mode": "append"},
@@ -123,15 +123,15 @@ def test_each_door_refuses_its_own_part(world: World, opted_out: Subject) -> Non
 def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
     rows = list(Suppression.objects.values())
     assert len(rows) == len(NAMES)
-    told = repr(rows).lower()
-    assert not any(w in told for w in ("maria", "keller", "mary", "1234567", "4711"))
-    # Keyed by workspace: the same name leaves another hash next door.
+    stored = repr(rows).lower()
+    assert not any(w in stored for w in ("maria", "keller", "mary", "1234567", "4711"))
+    # Keyed by workspace: the same name has another hash in another workspace.
     name = [Name("", "email", "maria@example.org")]
-    here, there = (
+    local, foreign = (
         suppression.digests_of(w.id, name) for w in (world.acme, world.other)
     )
-    assert here != there
-    assert here[0][0] in {row["digest"] for row in rows}
+    assert local != foreign
+    assert local[0][0] in {row["digest"] for row in rows}
 
 
 @pytest.mark.django_db
@@ -157,20 +157,20 @@ def test_the_list_is_read_by_its_workspace_and_changed_by_who_may(
 ) -> None:
     by, stranger = world.actor("compliance"), world.actor("stranger")
     rows = list(Suppression.objects.order_by("pk"))
-    assert suppression.page(stranger, Ask()).items == []
-    assert suppression.standing(stranger) == 0
+    assert suppression.page(stranger, PageQuery()).items == []
+    assert suppression.count_active(stranger) == 0
     suppression.lift(rows[0].pk, "Became a customer again", by=by)
-    shown = {row.pk for row in suppression.page(by, Ask()).items}
-    assert shown == {row.pk for row in rows[1:]}
-    assert suppression.standing(by) == len(rows) - 1
-    assert len(suppression.page(by, Ask(), lifted=True).items) == len(rows)
+    row_ids = {row.pk for row in suppression.page(by, PageQuery()).items}
+    assert row_ids == {row.pk for row in rows[1:]}
+    assert suppression.count_active(by) == len(rows) - 1
+    assert len(suppression.page(by, PageQuery(), lifted=True).items) == len(rows)
     ada, operator = world.actor("ada"), world.actor("operator")
-    refused: tuple[Callable[[], object], ...] = (
-        lambda: suppression.page(ada, Ask()),
-        lambda: suppression.standing(ada),
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: suppression.page(ada, PageQuery()),
+        lambda: suppression.count_active(ada),
         lambda: suppression.lift(rows[1].pk, "x", by=operator),
     )
-    for act in refused:
+    for act in calls:
         with pytest.raises(errors.Forbidden):
             act()
 
@@ -204,8 +204,8 @@ def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
     name = [Name("", "name", " ".join(words))]
     digests = suppression.digests_of("ws_1", name)
     text = f"then {gap.join(words).upper().lower()}, so"
-    assert suppression.spotted("ws_1", text, digests)
-    assert not suppression.spotted("ws_2", text, digests)
+    assert suppression.suppressed_pieces("ws_1", text, digests)
+    assert not suppression.suppressed_pieces("ws_2", text, digests)
 
 
 @pytest.mark.django_db
@@ -216,8 +216,8 @@ def test_a_handle_that_is_a_word_is_kept_out_as_a_handle_only(world: World) -> N
         NewAlias("handle", "mk"),
         NewAlias("user_id", "42"),
     ]
-    made = subjects.create("Will", names, by=by)
-    consents.note(made.id, "withdrawn", opted_out=True, by=by)
+    subject = subjects.create("Will", names, by=by)
+    consents.note(subject.id, "withdrawn", opted_out=True, by=by)
     for text in (
         "It will rain",
         "A mk file",
@@ -248,10 +248,10 @@ def test_a_name_in_two_fields_is_refused(world: World, opted_out: Subject) -> No
 def test_no_rule_about_them_is_proposed(world: World, opted_out: Subject) -> None:
     for number in range(10):
         world.entry(f"Refund refused, case {number}")
-    done = consolidation.run(world.crews["support"], by=world.system(), using=_Says())
-    (made,) = ConsolidationProposal.objects.all()
-    assert (done.proposed, done.refused) == ([made.id], 1)
-    assert "Keller" not in made.text
+    run = consolidation.run(world.crews["support"], by=world.system(), using=_Says())
+    (proposal,) = ConsolidationProposal.objects.all()
+    assert (run.proposed, run.refused) == ([proposal.id], 1)
+    assert "Keller" not in proposal.text
 
 
 class _Says:
@@ -260,6 +260,6 @@ class _Says:
     name, batch = "says", 500
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
-        ids = tuple(one.id for one in material[:3])
-        told = ("Refund without a receipt", "Maria Keller wants refunds")
-        return [Rule(pattern, "Ask first.", 0.8, ids) for pattern in told]
+        ids = tuple(row.id for row in material[:3])
+        rules = ("Refund without a receipt", "Maria Keller wants refunds")
+        return [Rule(pattern, "Ask first.", 0.8, ids) for pattern in rules]

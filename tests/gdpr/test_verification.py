@@ -1,4 +1,4 @@
-"""Residue: what was deleted is found while it lies there, and is gone afterwards."""
+"""The search finds deleted data while it is there, and nothing after cleaning."""
 
 from __future__ import annotations
 
@@ -37,8 +37,10 @@ MAIL = "maria.lopez@canary.example"
 
 
 def _person(world: World, *names: tuple[str, str]) -> Person:
-    known = [Name("sub_1", kind, value) for kind, value in names or [("email", MAIL)]]
-    return Person(world.acme.id, "sub_1", Matcher(known), Matcher([]), {})
+    names_known = [
+        Name("sub_1", kind, value) for kind, value in names or [("email", MAIL)]
+    ]
+    return Person(world.acme.id, "sub_1", Matcher(names_known), Matcher([]), {})
 
 
 def _report(world: World, *tokens: bytes) -> Report:
@@ -54,25 +56,25 @@ def _report(world: World, *tokens: bytes) -> Report:
     st.data(),
 )
 def test_the_search_finds_exactly_what_is_there(
-    noise: bytes, sought: list[bytes], data: st.DataObject
+    noise: bytes, searched: list[bytes], data: st.DataObject
 ) -> None:
-    low = [needle.lower() for needle in sought]
+    low = [pattern.lower() for pattern in searched]
     at = data.draw(st.integers(0, len(noise)))
-    text = noise[:at] + data.draw(st.sampled_from(sought)) + noise[at:]
-    expected = {needle for needle in low if needle in text.lower()}
-    assert Finder(low).found(text) == expected
+    text = noise[:at] + data.draw(st.sampled_from(searched)) + noise[at:]
+    expected = {pattern for pattern in low if pattern in text.lower()}
+    assert Finder(low).find(text) == expected
 
 
-def test_a_needle_across_two_pieces_of_a_file_is_found(
+def test_a_pattern_that_spans_two_pieces_of_a_file_is_found(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.DATA_DIR = tmp_path
     monkeypatch.setattr(file_scan, "PIECE", 64)
     (tmp_path / "left").write_bytes(b"." * 60 + MAIL.encode() + b"." * 60)
     finder = Finder(byte_search.of_alias(MAIL))
-    found = file_scan.search(finder, Finder([]), Report(), lambda _: False)
-    assert MAIL.encode() in found
-    assert found[MAIL.encode()] == "left"
+    hits = file_scan.search(finder, Finder([]), Report(), lambda _: False)
+    assert MAIL.encode() in hits
+    assert hits[MAIL.encode()] == "left"
 
 
 @pytest.mark.parametrize(
@@ -87,51 +89,51 @@ def test_a_needle_across_two_pieces_of_a_file_is_found(
     ],
 )
 def test_a_name_is_found_in_every_shape(shape: bytes) -> None:
-    assert Finder(byte_search.of_alias(MAIL)).found(b"\x00x" + shape + b"\x00")
+    assert Finder(byte_search.of_alias(MAIL)).find(b"\x00x" + shape + b"\x00")
 
 
-@pytest.mark.parametrize("written", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
-def test_a_name_beyond_ascii_is_found(written: str) -> None:
+@pytest.mark.parametrize("spelling", ["Jürgen Öztürk", "JÜRGEN ÖZTÜRK", "J\\u00fcrgen"])
+def test_a_name_beyond_ascii_is_found(spelling: str) -> None:
     finder = Finder(
         byte_search.of_alias("Jürgen Öztürk") | byte_search.of_alias("Jürgen")
     )
-    assert finder.found(b"note: " + written.encode() + b" ")
+    assert finder.find(b"note: " + spelling.encode() + b" ")
 
 
 def test_a_short_name_counts_only_as_a_word_of_text() -> None:
     finder = Finder(byte_search.of_alias("Anna"))
-    assert finder.found(b"ask Anna about it")
-    assert not finder.found(b"the annals of it")
-    assert not finder.found(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
+    assert finder.find(b"ask Anna about it")
+    assert not finder.find(b"the annals of it")
+    assert not finder.find(b"\x01\x02\x03\x04anna\x05\x06\x07\x01")
 
 
 def test_two_letters_are_no_two_small_numbers() -> None:
-    """A catalogue holds many: ``97, 108`` is ``al`` in sixteen bits each."""
+    """Catalogues hold many small numbers: ``97, 108`` is ``al`` in UTF-16."""
     numbers = struct.pack("<6h", 0, 97, 108, 0, 97, 110)
     for name in ("al", "Al", "AL"):
-        assert not Finder(byte_search.of_alias(name)).found(numbers)
-    assert Finder(byte_search.of_alias("Ann")).found("Ann".encode("utf-16-le"))
-    (told,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
-    assert told.startswith("2 names are too short")
+        assert not Finder(byte_search.of_alias(name)).find(numbers)
+    assert Finder(byte_search.of_alias("Ann")).find("Ann".encode("utf-16-le"))
+    (sentence,) = byte_search.too_short(["al", "Ann", "Anna", MAIL])
+    assert sentence.startswith("2 names are too short")
     assert byte_search.too_short(["Anna", "王伟"]) == []
 
 
 def test_the_start_of_a_vector_is_found() -> None:
     vector = struct.pack("<6f", 0.1, -0.2, 0.3, 0.4, 0.5, -0.6)
-    assert Finder(byte_search.of_tokens([vector])).found(b"head" + vector + b"tail")
+    assert Finder(byte_search.of_tokens([vector])).find(b"head" + vector + b"tail")
 
 
 def test_a_stem_of_the_index_is_sought() -> None:
     assert b"reconciliatori" not in byte_search.of_tokens([b"short"])
-    found = byte_search.of_tokens([b"hypercompensations"])
-    assert {b"hypercompensations", b"hypercompens"} <= found
+    patterns = byte_search.of_tokens([b"hypercompensations"])
+    assert {b"hypercompensations", b"hypercompens"} <= patterns
 
 
 def test_signs_that_only_look_alike_in_another_case_are_told_apart() -> None:
     finder = Finder([b"maria@canary.example"])
-    assert finder.found(b"xxMARIA@CANARY.EXAMPLE")
-    assert not finder.found(b"xxmaria`canary.examplexx")
-    assert not finder.found(b"xxmaria@canary\x0eexamplexx")
+    assert finder.find(b"xxMARIA@CANARY.EXAMPLE")
+    assert not finder.find(b"xxmaria`canary.examplexx")
+    assert not finder.find(b"xxmaria@canary\x0eexamplexx")
 
 
 # ── SQLite ───────────────────────────────────────────────────────────────────
@@ -143,12 +145,12 @@ def test_erased_words_lie_in_the_files_until_they_are_cleaned(
     row = world.indexed(f"{MAIL} asked about {WORD}", payload={"text": WORD * 2})
     erasure.erase(world.acme.id, [row.id])
     before = _report(world, WORD.encode())
-    assert before.found, "nothing was found where something lies"
+    assert before.traces, "nothing was found where something lies"
     answer, _ = sqlite.clean()
     assert answer[0] == 0
     after = _report(world, WORD.encode())
-    assert after.found == []
-    assert after.sought > 0
+    assert after.traces == []
+    assert after.patterns > 0
     assert after.bytes > 0
 
 
@@ -160,7 +162,7 @@ def test_a_row_that_stays_is_no_trace(shared_world: World) -> None:
     erasure.erase(world.acme.id, [row.id])
     sqlite.clean()
     report = _report(world, WORD.encode())
-    assert report.found == []
+    assert report.traces == []
     assert report.shared > 0
 
 
@@ -173,8 +175,8 @@ def test_a_file_that_nobody_owns_is_searched(shared_world: World, name: str) -> 
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"about {MAIL}")
     report = _report(shared_world)
-    assert [trace.where for trace in report.found] == [name]
-    assert MAIL not in str(report.told())
+    assert [trace.where for trace in report.traces] == [name]
+    assert MAIL not in str(report.as_json())
 
 
 @pytest.mark.sqlite
@@ -185,8 +187,8 @@ def test_a_file_named_after_the_person_is_told_without_the_name(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     report = _report(shared_world)
-    assert [trace.what for trace in report.found] == ["name of a file"]
-    assert MAIL not in str(report.told())
+    assert [trace.description for trace in report.traces] == ["name of a file"]
+    assert MAIL not in str(report.as_json())
 
 
 @pytest.mark.sqlite
@@ -223,16 +225,16 @@ def test_a_database_that_was_deleted_in_openly_is_rewritten_once(
         cursor.execute("DROP TABLE foreign_notes")
         cursor.execute("PRAGMA secure_delete = ON")
     erasure.erase(world.acme.id, [row.id])
-    sqlite.mark()
+    sqlite.mark_clean()
     sqlite.clean()
-    assert _report(world, WORD.encode()).found, "the old bytes lie there"
+    assert _report(world, WORD.encode()).traces, "the old bytes lie there"
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA user_version = 0")
-    _, done = sqlite.clean()
-    assert "VACUUM, for what was deleted before" in done
-    assert _report(world, WORD.encode()).found == []
-    _, done = sqlite.clean()
-    assert not any("VACUUM" in told for told in done)
+    _, methods = sqlite.clean()
+    assert "VACUUM, for what was deleted before" in methods
+    assert _report(world, WORD.encode()).traces == []
+    _, methods = sqlite.clean()
+    assert not any("VACUUM" in method for method in methods)
 
 
 @pytest.mark.sqlite
@@ -242,65 +244,67 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
     world = shared_world
     row = world.entry(f"about {WORD}")
     with connection.cursor() as cursor:
-        # What a deletion past the triggers would leave.
+        # What a deletion without the triggers would leave.
         cursor.execute("DROP TRIGGER journal_fts_update")
         erasure.erase(world.acme.id, [row.id])
-        assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {
+        assert sqlite.stale(sqlite.listed_terms(set(byte_search.stems([WORD])))) == {
             "journal_fts": 1
         }
         cursor.execute("INSERT INTO journal_fts(journal_fts) VALUES ('rebuild')")
         _put_back(cursor)
-    assert sqlite.stale(sqlite.listed(set(byte_search.stems([WORD])))) == {}
+    assert sqlite.stale(sqlite.listed_terms(set(byte_search.stems([WORD])))) == {}
 
 
 def _put_back(cursor: Any) -> None:
     from importlib import import_module
 
-    made = import_module("memory.migrations.0002_word_index")
-    cursor.execute(next(sql for sql in made.SQLITE if "journal_fts_update" in sql))
+    migration = import_module("memory.migrations.0002_word_index")
+    cursor.execute(next(sql for sql in migration.SQLITE if "journal_fts_update" in sql))
 
 
 # ── What stays ───────────────────────────────────────────────────────────────
 def test_known_files_are_read_with_the_rows(world: World) -> None:
     file = world.file(f"Notes about {WORD}.")
-    known = expected_words.KnownFiles()
+    known_files = expected_words.KnownFiles()
     live = Path(settings.DATA_DIR) / "files" / file.path
-    assert known(live)
-    assert not known(live.with_name("stranger.md"))
-    shared = expected_words.shared(Finder([WORD.encode()]), known)
-    assert shared == {WORD.encode()}
+    assert known_files(live)
+    assert not known_files(live.with_name("stranger.md"))
+    shared_words = expected_words.shared_patterns(Finder([WORD.encode()]), known_files)
+    assert shared_words == {WORD.encode()}
 
 
 def test_rows_are_read_until_everything_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[int] = []
+    reads: list[int] = []
 
     def rows() -> Iterator[bytes]:
         for number in range(3):
-            asked.append(number)
+            reads.append(number)
             yield WORD.encode() if number == 1 else b"nothing"
 
     monkeypatch.setattr(expected_words, "rows", rows)
     monkeypatch.setattr(expected_words, "terms", lambda: iter(()))
-    known = expected_words.KnownFiles()
-    assert expected_words.shared(Finder([WORD.encode()]), known) == {WORD.encode()}
-    assert asked == [0, 1]
+    known_files = expected_words.KnownFiles()
+    assert expected_words.shared_patterns(Finder([WORD.encode()]), known_files) == {
+        WORD.encode()
+    }
+    assert reads == [0, 1]
 
 
 @pytest.mark.sqlite
 def test_words_are_read_before_bytes(shared_world: World) -> None:
     row = shared_world.indexed(f"about {WORD}")
     vector = bytes(Embedding.objects.get(pk=row.pk).vector)[:24]
-    said = list(expected_words._sqlite_texts())
-    word = next(at for at, text in enumerate(said) if WORD.encode() in text)
-    assert word < next(at for at, text in enumerate(said) if vector in text)
+    texts = list(expected_words._sqlite_texts())
+    word = next(at for at, text in enumerate(texts) if WORD.encode() in text)
+    assert word < next(at for at, text in enumerate(texts) if vector in text)
 
 
 def test_ids_of_entries_that_are_there_are_not_sought(shared_world: World) -> None:
     token = shared_world.entry("stays").id.removeprefix("j_").encode()
-    gone = b"0" * len(token)
-    assert search._called({token, gone, b"marmalade"}) == {token}
+    unknown_id = b"0" * len(token)
+    assert search._entry_id_tokens({token, unknown_id, b"marmalade"}) == {token}
 
 
 @pytest.mark.sqlite
@@ -312,19 +316,19 @@ def test_the_id_of_an_entry_is_nobodys_word(
     def nothing_to_ask(*_: Any) -> set[bytes]:
         pytest.fail("Every row was read for the id of an entry.")
 
-    monkeypatch.setattr(expected_words, "shared", nothing_to_ask)
+    monkeypatch.setattr(expected_words, "shared_patterns", nothing_to_ask)
     token = row.id.removeprefix("j_").encode()
-    assert _report(shared_world, token).found == []
+    assert _report(shared_world, token).traces == []
 
 
-# ── Beside each other ────────────────────────────────────────────────────────
+# ── Concurrency ──────────────────────────────────────────────────────────────
 def test_bytes_are_searched_after_every_question(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = Path(settings.DATA_DIR) / "left-by-a-question"
+    file = Path(settings.DATA_DIR) / "left-by-a-question"
 
     def leaves_something(_person: Person) -> tuple[int, list[Trace]]:
-        left.write_text(MAIL)
+        file.write_text(MAIL)
         return 1, []
 
     monkeypatch.setattr(read_paths, "search", leaves_something)
@@ -332,8 +336,8 @@ def test_bytes_are_searched_after_every_question(
     try:
         search.run(_person(shared_world), [], search.Tokens(), report)
     finally:
-        left.unlink()
-    assert left.name in [trace.where for trace in report.found]
+        file.unlink()
+    assert file.name in [trace.where for trace in report.traces]
 
 
 def test_what_fails_beside_fails_the_search(
@@ -350,20 +354,20 @@ def test_what_fails_beside_fails_the_search(
 def test_a_lost_lease_ends_the_search_of_bytes(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended = threading.Event()
+    stopped = threading.Event()
 
-    def endless(*told: Any) -> dict[bytes, str]:
-        beat = told[-1]
+    def endless(*arguments: Any) -> dict[bytes, str]:
+        beat = arguments[-1]
         try:
             while True:
                 beat()
         finally:
-            ended.set()
+            stopped.set()
 
-    def lost() -> None:
+    def lose_lease() -> None:
         raise RuntimeError("Somebody else has the case.")
 
     monkeypatch.setattr(file_scan, "search", endless)
     with pytest.raises(RuntimeError, match="else has the case"):
-        search.search_bytes(_person(shared_world), set(), Report(), lost)
-    assert ended.is_set()
+        search.search_bytes(_person(shared_world), set(), Report(), lose_lease)
+    assert stopped.is_set()

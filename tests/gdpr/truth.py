@@ -1,7 +1,7 @@
-"""A workspace in which of every row is known whose it is: hers, others', or shared.
+"""A workspace with known ground truth: every row is hers, others', or shared.
 
-She has user ids that are numbers, names that are words, and addresses with neighbours.
-Rows are built from a few sentences each, so that every writer has many of them.
+Her user ids are numbers, her names are words, and similar addresses are other people's.
+Rows are built from a few sentences, so that every writer has many of them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ ALIASES: Final = (
     ("name", "Will"), ("name", "May"), ("name", "Mark"), ("name", "Will Young"),
     ("handle", "@mk"), ("email", MAIL), ("phone", PHONE),
 )  # fmt: skip
-Said = tuple[str, dict[str, Any], tuple[str, ...]]
+Statement = tuple[str, dict[str, Any], tuple[str, ...]]
 
-OTHERS: Final[tuple[Said, ...]] = (
+OTHER_TEXTS: Final[tuple[Statement, ...]] = (
     ("we will ship crate {n}", {}, ()),
     ("order 42 was shipped to dock {n}", {}, ()),
     ("lines 3, 0 and 4 of sheet {n} are blank", {}, ()),
@@ -63,7 +63,7 @@ OTHERS: Final[tuple[Said, ...]] = (
     ("a talk about crate {n}", {"said": ["you may", "I will", "42"]}, ("William",)),
     ("a wire of 491512345678.50 for crate {n}", {"amount": 491512345678}, ()),
 )
-HERS: Final[tuple[Said, ...]] = (
+OWN_TEXTS: Final[tuple[Statement, ...]] = (
     ("tea is liked by guest {n}", {"user_id": 42}, ()),
     ("coffee is liked by guest {n}", {"customer_id": "3"}, ()),
     ("milk is liked by guest {n}", {"user": {"id": 0, "since": 7}}, ()),
@@ -76,7 +76,7 @@ HERS: Final[tuple[Said, ...]] = (
     ("guest {n} wrote", {"args": '{"user_id": 4}'}, ()),
     ("guest {n} called", {"assignee": "@mk"}, ()),
 )
-SHARED: Final[tuple[Said, ...]] = (
+SHARED_TEXTS: Final[tuple[Statement, ...]] = (
     (f"boat {{n}} is for {OTTO}", {"user_id": 42}, ()),
     (f"boat {{n}} is for {OTTO}", {}, ("Will",)),
     (f"Will Young and {OTTO} sail boat {{n}}", {}, ()),
@@ -88,46 +88,52 @@ Key = tuple[type[Model], str]
 
 @dataclass(slots=True)
 class Truth:
-    """Rows by their tables and keys, and lines of files, by whose they are."""
+    """Rows, as table and key, and lines of files, by whose they are."""
 
-    who: Subject
-    hers: list[Key] = field(default_factory=list)
+    subject: Subject
+    own_rows: list[Key] = field(default_factory=list)
     shared: list[Key] = field(default_factory=list)
-    others: list[Key] = field(default_factory=list)
+    other_rows: list[Key] = field(default_factory=list)
     lines: dict[str, list[str]] = field(default_factory=dict)
 
     def count(self) -> tuple[int, int, int]:
-        """Return how many there are of each, lines too."""
-        kinds = ((self.hers, "hers"), (self.shared, "shared"), (self.others, "others"))
-        mine, both, other = (len(r) + len(self.lines[name]) for r, name in kinds)
-        return mine, both, other
+        """Return how many of each there are, lines included."""
+        kinds = (
+            (self.own_rows, "hers"),
+            (self.shared, "shared"),
+            (self.other_rows, "others"),
+        )
+        own_count, shared_count, other = (
+            len(r) + len(self.lines[name]) for r, name in kinds
+        )
+        return own_count, shared_count, other
 
 
 def digest(keys: Sequence[Key]) -> dict[Key, str]:
-    """Return what rows say, as digests; a row that is gone is missing."""
-    found: dict[Key, str] = {}
+    """Return the digests of rows; a deleted row is left out."""
+    digests: dict[Key, str] = {}
     for model, pk in keys:
         row = model._default_manager.filter(pk=pk).values().first()
         if row is not None:
-            told = repr(sorted(row.items())).encode()
-            found[model, pk] = hashlib.sha256(told).hexdigest()
-    return found
+            text = repr(sorted(row.items())).encode()
+            digests[model, pk] = hashlib.sha256(text).hexdigest()
+    return digests
 
 
-def _told(said: Sequence[Said], times: int) -> Iterator[Said]:
+def _repeated(statements: Sequence[Statement], times: int) -> Iterator[Statement]:
     for number in range(100, 100 + times):
-        for text, payload, subjects in said:
+        for text, payload, subjects in statements:
             yield text.format(n=number), payload, subjects
 
 
 def _journal(world: World, truth: Truth) -> None:
     kinds = (
-        (HERS, truth.hers, 9),
-        (SHARED, truth.shared, 8),
-        (OTHERS, truth.others, 17),
+        (OWN_TEXTS, truth.own_rows, 9),
+        (SHARED_TEXTS, truth.shared, 8),
+        (OTHER_TEXTS, truth.other_rows, 17),
     )
-    for said, keys, times in kinds:
-        for text, payload, subjects in _told(said, times):
+    for statements, keys, times in kinds:
+        for text, payload, subjects in _repeated(statements, times):
             row = world.entry(text, payload=payload, subjects=subjects)
             keys.append((JournalEntry, row.pk))
 
@@ -135,9 +141,14 @@ def _journal(world: World, truth: Truth) -> None:
 def _records(world: World, truth: Truth) -> None:
     ada = world.actor("ada")
     kinds = (
-        (truth.hers, ("42", "3", "will", "May"), "guest {n} likes rice", 40),
+        (truth.own_rows, ("42", "3", "will", "May"), "guest {n} likes rice", 40),
         (truth.shared, ("42",), f"guest {{n}} shares a table with {OTTO}", 9),
-        (truth.others, ("7", "420", "william"), "order 42: we will ship rice {n}", 40),
+        (
+            truth.other_rows,
+            ("7", "420", "william"),
+            "order 42: we will ship rice {n}",
+            40,
+        ),
     )
     for keys, users, text, times in kinds:
         for number in range(times):
@@ -147,9 +158,9 @@ def _records(world: World, truth: Truth) -> None:
                 scope=Scope(user=users[number % len(users)]),
                 metadata={"seconds": 42, "of": 0},
             )
-            said = Provenance.AGENT_EXTRACTED
-            done = records.save(draft, provenance=said, by=ada)
-            keys.append((Record, done.record.pk))
+            provenance = Provenance.AGENT_EXTRACTED
+            record = records.save(draft, provenance=provenance, by=ada)
+            keys.append((Record, record.record.pk))
 
 
 def _files(world: World, truth: Truth) -> None:
@@ -161,30 +172,39 @@ def _files(world: World, truth: Truth) -> None:
     }
     text = "\n".join(line for lines in truth.lines.values() for line in lines)
     world._tool("memory.write", tier="AGENT", content=text, mode="append")
-    cards = (("will", truth.hers), ("willow", truth.others), ("may-day", truth.others))
+    cards = (
+        ("will", truth.own_rows),
+        ("willow", truth.other_rows),
+        ("may-day", truth.other_rows),
+    )
     for key, keys in cards:
-        told = {"tier": "peers", "key": key, "content": "Likes tea", "mode": "replace"}
-        world._tool("memory.write", **told)
+        arguments = {
+            "tier": "peers",
+            "key": key,
+            "content": "Likes tea",
+            "mode": "replace",
+        }
+        world._tool("memory.write", **arguments)
         keys.append((MemoryFile, MemoryFile.objects.get(key=key).pk))
 
 
-def _held(world: World, truth: Truth) -> None:
+def _held_files(world: World, truth: Truth) -> None:
     for number in range(6):
         row = world.held(f"Crate {number}: we will ship 42. {ATTACK}")
-        truth.others.append((HeldFile, row.pk))
+        truth.other_rows.append((HeldFile, row.pk))
     row = world.held(f"{MAIL} says: {ATTACK}")
-    truth.hers.append((HeldFile, row.pk))
+    truth.own_rows.append((HeldFile, row.pk))
 
 
 def _system(world: World, truth: Truth) -> None:
-    """Rows of the house: numbers, and the words that it writes itself."""
+    """Rows that the program writes itself: numbers and fixed words."""
     now, home = timezone.now(), world.acme
-    others: list[Model] = []
+    rows: list[Model] = []
     for number in range(12):
         details = {"coverage": {"entries": 42, "missing": [{"entries": 3}]},
                    "freshness": {"entries": number % 5}}  # fmt: skip
         day = (now - timedelta(days=number + 2)).date()
-        others.append(
+        rows.append(
             HealthSnapshot(
                 workspace=home, date=day, computed_at=now, score=0.4, details=details
             )
@@ -192,11 +212,11 @@ def _system(world: World, truth: Truth) -> None:
     for number in range(45):
         counts = {"rows": 42, "failed": 0, "crews": 3, "of": 4}
         name, slot = "episodic.index.decay", f"slot {number}"
-        others.append(JobRun(workspace=home, name=name, slot=slot, counts=counts))
+        rows.append(JobRun(workspace=home, name=name, slot=slot, counts=counts))
     for number in range(12):
         scope = {"rows": 42, "what": "may", "run": 3}
         status = ActionStatus.COMPLETED
-        others.append(
+        rows.append(
             GdprAction(
                 workspace=home,
                 subject_ref="sub_other",
@@ -209,37 +229,37 @@ def _system(world: World, truth: Truth) -> None:
         )
         query = f"q=will&n=42&page={number}"
         user, name = world.people["operator"], f"may {number}"
-        others.append(SavedFilter(workspace=home, user=user, name=name, query=query))
-        asked = {"query": f"will it ship 42 on {number}", "k": 3}
-        others.append(
+        rows.append(SavedFilter(workspace=home, user=user, name=name, query=query))
+        params = {"query": f"will it ship 42 on {number}", "k": 3}
+        rows.append(
             RecallCheck(
                 workspace=home,
                 name=f"check {number}",
-                question=asked,
+                question=params,
                 created_by="x",
                 expected=[],
             )
         )
-    for row in others:
+    for row in rows:
         row.save()
-        truth.others.append((type(row), row.pk))
+        truth.other_rows.append((type(row), row.pk))
 
 
 def _case_of_otto(world: World, truth: Truth, otto: Subject) -> None:
     case = erasing.opened(world, otto)
     plan = erasing.planned(world, case)
-    truth.others += [(type(plan), str(plan.pk))]
+    truth.other_rows += [(type(plan), str(plan.pk))]
     assert Case.objects.filter(pk=case.pk).exists()
 
 
 def build(world: World) -> Truth:
-    """Fill a workspace; return who she is and what is whose."""
+    """Fill a workspace; return the person and whose each row is."""
     otto = kit.subject(world, {"email": OTTO})
-    who = Subject.objects.create(workspace=world.acme, created_by="test")
+    subject = Subject.objects.create(workspace=world.acme, created_by="test")
     for kind, value in ALIASES:
-        kit.alias(who, value, AliasKind(kind))
-    truth = Truth(who)
-    for part in (_journal, _records, _files, _held, _system):
+        kit.alias(subject, value, AliasKind(kind))
+    truth = Truth(subject)
+    for part in (_journal, _records, _files, _held_files, _system):
         part(world, truth)
     _case_of_otto(world, truth, otto)
     return truth

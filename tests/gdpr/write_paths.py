@@ -1,7 +1,7 @@
-"""Every way by which words come into the house, each with one word of its own.
+"""Every write path for text, each storing one word of its own.
 
-``DOORS`` is name → what writes the word through a production door; a door names the
-operations of the API that it goes through, so that a new operation cannot be forgotten.
+``WRITE_PATHS`` is name → a function that writes the word as production does, with the
+operations of the API that it covers, so that no new operation can be left out.
 """
 
 from __future__ import annotations
@@ -40,40 +40,40 @@ Write = Callable[[World, str], None]
 
 
 @dataclass(frozen=True)
-class Door:
-    """One way in, and the operations of the API that it is."""
+class WritePath:
+    """A write path, and the API operations it covers."""
 
     write: Write
     operations: tuple[str, ...]
 
 
-DOORS: Final[dict[str, Door]] = {}
+WRITE_PATHS: Final[dict[str, WritePath]] = {}
 
 
-def door(*operations: str) -> Callable[[Write], Write]:
-    """Add a function to the doors under its own name."""
+def write_path(*operations: str) -> Callable[[Write], Write]:
+    """Register a function as a write path under its own name."""
 
     def add(write: Write) -> Write:
-        DOORS[write.__name__.replace("_", "")] = Door(write, operations)
+        WRITE_PATHS[write.__name__.replace("_", "")] = WritePath(write, operations)
         return write
 
     return add
 
 
-def _ok(reply: Any, *wanted: int) -> Any:
+def _ok(reply: Any, *statuses: int) -> Any:
     status = getattr(reply, "status", None) or reply.status_code
-    said = getattr(reply, "body", None) or reply.content
-    assert status in (wanted or (200, 201)), (status, said[:600])
+    answer = getattr(reply, "body", None) or reply.content
+    assert status in (statuses or (200, 201)), (status, answer[:600])
     return reply
 
 
-def _sent(world: World, method: str, path: str, body: Any, who: str = "ada") -> Any:
+def _send(world: World, method: str, path: str, body: Any, agent: str = "ada") -> Any:
     return Client(enforce_csrf_checks=True).generic(
         method,
         path,
         json.dumps(body),
         content_type="application/json",
-        headers={"Authorization": f"Bearer {world.tokens[who]}"},
+        headers={"Authorization": f"Bearer {world.tokens[agent]}"},
     )
 
 
@@ -91,7 +91,7 @@ def _entry(word: str) -> dict[str, Any]:
     }
 
 
-@door("append_entry")
+@write_path("append_entry")
 def append(world: World, word: str) -> None:
     """One entry, with an Idempotency-Key."""
     headers = {"Idempotency-Key": word}
@@ -99,30 +99,30 @@ def append(world: World, word: str) -> None:
     index.sweep()
 
 
-@door("append_batch")
+@write_path("append_batch")
 def batch(world: World, word: str) -> None:
-    """Many at once; one of them refused."""
+    """A batch with one refused entry."""
     body = {"entries": [_entry(word), {"entry_type": "Bad Type", "summary": word}]}
     _ok(world.api("ada").post("/journal/batch", body))
 
 
-@door()
+@write_path()
 def journal_import(world: World, word: str) -> None:
-    """A file of lines, as the command reads it."""
+    """A JSON-lines file, as the command reads it."""
     line = json.dumps(_entry(word)).encode()
     report = memory_journal_import.append(
         memory_journal_import.read_lines(io.BytesIO(line)),
         by=world.system(),
-        tell=lambda _number, _reason: None,
+        on_refusal=lambda _number, _reason: None,
     )
     assert report.appended == 1, report
 
 
-@door()
+@write_path()
 def compaction(world: World, word: str) -> None:
-    """Old noise that moved to the archive."""
+    """Old entries moved to the archive."""
     day = factories.ago(50).replace(hour=1)
-    for minute in range(journal_compaction.LEAST):
+    for minute in range(journal_compaction.MIN_ENTRIES):
         factories.append(
             world.actor("ada"),
             entry_type="container.metrics",
@@ -132,90 +132,92 @@ def compaction(world: World, word: str) -> None:
             subjects=(word,),
             ts=day + timedelta(minutes=minute),
         )
-    assert journal_compaction.run(world.acme.id).archived == journal_compaction.LEAST
+    assert (
+        journal_compaction.run(world.acme.id).archived == journal_compaction.MIN_ENTRIES
+    )
 
 
-@door("set_entry_priority")
+@write_path("set_entry_priority")
 def priority(world: World, word: str) -> None:
-    """The reason of a priority: in the ledger and in the journal."""
+    """The reason of a priority, in its table and in the journal."""
     body = {"priority": "pin", "reason": f"{word} asked"}
     path = f"/journal/{world.entry().id}/priority"
     _ok(world.api("operator").post(path, body))
 
 
-@door()
+@write_path()
 def priority_twice(world: World, word: str) -> None:
-    """A reason that has a later step after it."""
+    """A reason with a later change after it."""
     row, by = world.entry(), world.actor("operator")
     journal.prioritise(row, Priority.HIGH, word, by=by)
     journal.prioritise(row, Priority.NORMAL, "over", by=by)
 
 
 # ── Recall ───────────────────────────────────────────────────────────────────
-@door("recall", "why", "context")
+@write_path("recall", "why", "context")
 def questions(world: World, word: str) -> None:
-    """What was asked: kept in the memory of the process alone."""
+    """A recall query, cached in the process's memory only."""
     ada, row = world.api("ada"), world.entry()
     _ok(ada.post("/episodic/recall", {"query": f"Where is {word}?"}))
     _ok(ada.post("/episodic/why", {"query": word, "entry_id": row.id}))
     _ok(ada.post("/episodic/context", {"query": word, "session_id": word}))
 
 
-@door()
+@write_path()
 def recall_check(world: World, word: str) -> None:
-    """A saved question."""
+    """A recall check."""
     row = world.indexed()
-    told = {"query": f"Where is {word}?", "name": word, "expected": row.id}
+    payload = {"query": f"Where is {word}?", "name": word, "expected": row.id}
     page = world.page("operator")
-    _ok(page.post("/recall/checks/save/", told), 200, 302)
+    _ok(page.post("/recall/checks/save/", payload), 200, 302)
 
 
 # ── Memory files ─────────────────────────────────────────────────────────────
-@door("call_memory_tool")
+@write_path("call_memory_tool")
 def tool_write(world: World, word: str) -> None:
-    """A tier file, twice, so that there are two versions."""
-    told = {"tier": "AGENT", "content": f"- about {word}\n", "mode": "append"}
+    """A tier file with two versions."""
+    payload = {"tier": "AGENT", "content": f"- about {word}\n", "mode": "append"}
     for _ in range(2):
-        _ok(world.api("ada").post("/memory/tools/memory.write", told))
+        _ok(world.api("ada").post("/memory/tools/memory.write", payload))
 
 
-@door()
+@write_path()
 def tool_daily(world: World, word: str) -> None:
-    """The log of the day."""
-    told = {"entry": f"talked to {word}"}
-    _ok(world.api("ada").post("/memory/tools/memory.append_daily", told))
+    """The daily log."""
+    payload = {"entry": f"talked to {word}"}
+    _ok(world.api("ada").post("/memory/tools/memory.append_daily", payload))
 
 
-@door()
+@write_path()
 def card(world: World, word: str) -> None:
-    """A card: the name is in the path, on the disk and in the journal."""
-    told = {"tier": "peers", "key": word, "content": f"{word} likes tea"}
-    body = {**told, "mode": "replace"}
+    """A card: the name is in the path, on disk and in the journal."""
+    payload = {"tier": "peers", "key": word, "content": f"{word} likes tea"}
+    body = {**payload, "mode": "replace"}
     _ok(world.api("ada").post("/memory/tools/memory.write", body))
 
 
-@door("import_files")
+@write_path("import_files")
 def files_import(world: World, word: str) -> None:
     """A bundle."""
-    told = {"label": "pins.md", "crew": "support", "agent": "lena", "path": word}
-    body = {"documents": [{**told, "body": f"- {word} called"}], "apply": True}
-    done = _ok(world.api("owner").post("/memory/import", body)).data
-    assert done["counts"] == {"written": 1}, done
+    payload = {"label": "pins.md", "crew": "support", "agent": "lena", "path": word}
+    body = {"documents": [{**payload, "body": f"- {word} called"}], "apply": True}
+    result = _ok(world.api("owner").post("/memory/import", body)).data
+    assert result["counts"] == {"written": 1}, result
 
 
-@door("restore_memory_version")
+@write_path("restore_memory_version")
 def restored(world: World, word: str) -> None:
-    """A version that was put back, with its note."""
-    written = files.write(world, f"{word} once\n", "pins.md")
+    """A restored version, with its note."""
+    version = files.write(world, f"{word} once\n", "pins.md")
     files.write(world, "tea\n", "pins.md")
     body = {"path": "pins.md", "agent_id": world.agents["ada"].id}
-    path = f"/memory/versions/{written.sha256}/restore"
+    path = f"/memory/versions/{version.sha256}/restore"
     _ok(world.api("operator").post(path, body))
 
 
-@door()
+@write_path()
 def disk(world: World, word: str) -> None:
-    """A file changed behind our back, a torn temporary and one with an odd name."""
+    """A file changed on disk, a torn temporary file and one with an odd name."""
     path = files.on_disk(world, "daily/2026-05-19.md", "bob")
     files.put(path, f"{word} was here\n")
     reconcile.sweep("acme")
@@ -224,11 +226,11 @@ def disk(world: World, word: str) -> None:
 
 
 # ── Providers, records, turns ────────────────────────────────────────────────
-@door("provider_retain")
+@write_path("provider_retain")
 def retain(world: World, word: str) -> None:
-    """The provider wire."""
-    told = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
-    body = {**told, "tier": "AGENT", "content": f"{word} pays", "mode": "append"}
+    """The provider API."""
+    payload = {"workspace_id": world.acme.id, "agent_id": world.agents["ada"].id}
+    body = {**payload, "tier": "AGENT", "content": f"{word} pays", "mode": "append"}
     _ok(world.api("ada").post("/provider/retain", body))
 
 
@@ -243,47 +245,49 @@ def _record(word: str) -> dict[str, Any]:
     }
 
 
-@door("save_record", "amend_record")
+@write_path("save_record", "amend_record")
 def record(world: World, word: str) -> None:
     """A record and its next version."""
     ada = world.api("ada")
-    made = _ok(ada.post("/records", _record(word), headers={"Idempotency-Key": word}))
-    kept = Record.objects.get(external_id=word)
-    told = {"content": f"{word} likes coffee", "reason": f"{word} said so"}
-    _ok(_sent(world, "PATCH", f"/api/v1/records/{kept.id}", told))
-    assert made.data
+    response = _ok(
+        ada.post("/records", _record(word), headers={"Idempotency-Key": word})
+    )
+    record_row = Record.objects.get(external_id=word)
+    payload = {"content": f"{word} likes coffee", "reason": f"{word} said so"}
+    _ok(_send(world, "PATCH", f"/api/v1/records/{record_row.id}", payload))
+    assert response.data
 
 
-@door("supersede_records", "forget_record")
+@write_path("supersede_records", "forget_record")
 def record_ends(world: World, word: str) -> None:
-    """Records that were superseded and forgotten, with the reasons."""
+    """Superseded and forgotten records, with the reasons."""
     ada = world.api("ada")
     for n in range(2):
         _ok(ada.post("/records", {"content": f"{word} is number {n} here"}))
     rows = Record.objects.filter(content__contains=word).order_by("id")
-    one, two = rows.values_list("pk", flat=True)
-    told = {"content": f"{word} is one", "sources": [one], "reason": word}
-    _ok(ada.post("/records/supersede", told))
-    _ok(_sent(world, "DELETE", f"/api/v1/records/{two}", {"reason": word}))
+    first, two = rows.values_list("pk", flat=True)
+    payload = {"content": f"{word} is one", "sources": [first], "reason": word}
+    _ok(ada.post("/records/supersede", payload))
+    _ok(_send(world, "DELETE", f"/api/v1/records/{two}", {"reason": word}))
 
 
-@door("call_tool")
+@write_path("call_tool")
 def remembered(world: World, word: str) -> None:
-    """The tool that remembers."""
-    told = {"content": f"{word} rides a bicycle", "metadata": {"who": word}}
-    _ok(world.api("ada").post("/tools/memory__remember", told))
+    """The remember tool."""
+    payload = {"content": f"{word} rides a bicycle", "metadata": {"who": word}}
+    _ok(world.api("ada").post("/tools/memory__remember", payload))
 
 
-@door("provider_batch")
+@write_path("provider_batch")
 def provider_batch(world: World, word: str) -> None:
-    """Several statements at once over the provider wire."""
+    """Several statements at once over the provider API."""
     scope = {"user": word, "namespace": word}
     statement = {"mode": "verbatim", "content": f"{word} fences", "scope": scope}
     body = {"workspace_id": world.acme.id, "inputs": [statement]}
     _ok(world.api("ada").post("/provider/batch", body))
 
 
-@door()
+@write_path()
 def gateway(world: World, word: str) -> None:
     """The memory gateway, as one of its users."""
     by = world.actor("owner")
@@ -306,33 +310,33 @@ def gateway(world: World, word: str) -> None:
         body.pop("messages", None)
 
 
-@door()
+@write_path()
 def atomicmemory(world: World, word: str) -> None:
-    """The AtomicMemory wire."""
-    told = {"user_id": word, "source_site": word, "conversation": f"{word} sails."}
+    """The AtomicMemory API."""
+    payload = {"user_id": word, "source_site": word, "conversation": f"{word} sails."}
     path = "/compat/atomicmemory/v1/memories/ingest/quick"
-    _ok(_sent(world, "POST", path, {**told, "skip_extraction": True}))
+    _ok(_send(world, "POST", path, {**payload, "skip_extraction": True}))
 
 
-@door()
+@write_path()
 def mem0(world: World, word: str) -> None:
-    """The mem0 wire."""
-    told = {"messages": f"{word} skis", "user_id": word, "metadata": {"who": word}}
-    _ok(_sent(world, "POST", "/compat/mem0/v3/memories/add/", told))
+    """The mem0 API."""
+    payload = {"messages": f"{word} skis", "user_id": word, "metadata": {"who": word}}
+    _ok(_send(world, "POST", "/compat/mem0/v3/memories/add/", payload))
 
 
-@door()
+@write_path()
 def langgraph(world: World, word: str) -> None:
     """The LangGraph store."""
-    told = {"namespace": ["users", word], "key": word, "value": {"likes": word}}
-    _ok(_sent(world, "PUT", "/compat/langgraph/store/items", told), 204)
+    payload = {"namespace": ["users", word], "key": word, "value": {"likes": word}}
+    _ok(_send(world, "PUT", "/compat/langgraph/store/items", payload), 204)
 
 
-@door()
+@write_path()
 def mcp(world: World, word: str) -> None:
     """The MCP endpoint."""
-    told = {"tier": "AGENT", "content": f"- {word} swims", "mode": "append"}
-    params = {"name": "memory.write", "arguments": told}
+    payload = {"tier": "AGENT", "content": f"- {word} swims", "mode": "append"}
+    params = {"name": "memory.write", "arguments": payload}
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     version = {"MCP-Protocol-Version": "2025-06-18"}
     reply = Client().post(
@@ -357,99 +361,99 @@ def _hold(world: World, text: str) -> HeldFile:
     return HeldFile.objects.exclude(pk__in=files_before).get()
 
 
-@door()
-def held(world: World, word: str) -> None:
-    """A text that waits for review."""
+@write_path()
+def held_text(world: World, word: str) -> None:
+    """A text held for review."""
     _hold(world, f"{word}: {ATTACK}")
 
 
-@door()
+@write_path()
 def held_record(world: World, word: str) -> None:
-    """A record that waits for review, with all that it would have been."""
+    """A record held for review, with its draft."""
     body = {**_record(word), "content": f"{word} says: {ATTACK}"}
     _ok(world.api("ada").post("/records", body), 409)
 
 
-@door("decide_quarantine", "decide_quarantine_bulk", "undo_quarantine")
+@write_path("decide_quarantine", "decide_quarantine_bulk", "undo_quarantine")
 def decided(world: World, word: str) -> None:
-    """Decisions with their reasons; one was taken back."""
+    """Decisions with their reasons; one was revoked."""
     operator = world.api("operator")
-    one, two, three = (_hold(world, f"{n} {word}. {ATTACK}") for n in ("a", "b", "c"))
-    told = {"decision": "discard", "reason": f"{word} sent it"}
-    for row in (one, two):
+    first, two, three = (_hold(world, f"{n} {word}. {ATTACK}") for n in ("a", "b", "c"))
+    payload = {"decision": "discard", "reason": f"{word} sent it"}
+    for row in (first, two):
         path = f"/quarantine/{row.id}/decision"
-        _ok(operator.post(path, {**told, "version": row.version}))
-    _ok(operator.post("/quarantine/bulk", {**told, "ids": [three.id]}))
+        _ok(operator.post(path, {**payload, "version": row.version}))
+    _ok(operator.post("/quarantine/bulk", {**payload, "ids": [three.id]}))
     _ok(operator.post(f"/quarantine/{two.id}/undo"))
 
 
-@door()
+@write_path()
 def released(world: World, word: str) -> None:
-    """A held text that a person let into the file."""
+    """A held text released into its file."""
     row = _hold(world, f"released {word}. {ATTACK}")
-    told = {"decision": "release", "reason": "fine", "version": row.version}
-    _ok(world.api("operator").post(f"/quarantine/{row.id}/decision", told))
+    payload = {"decision": "release", "reason": "fine", "version": row.version}
+    _ok(world.api("operator").post(f"/quarantine/{row.id}/decision", payload))
 
 
-@door()
+@write_path()
 def saved_filter(world: World, word: str) -> None:
-    """A reviewer's own filter."""
-    told = {"name": word, "query": f"q={word}", "q": word}
-    _ok(world.page("operator").post("/quarantine/filters/", told), 200, 302)
+    """A saved filter of a reviewer."""
+    payload = {"name": word, "query": f"q={word}", "q": word}
+    _ok(world.page("operator").post("/quarantine/filters/", payload), 200, 302)
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────
 def _propose(world: World, word: str) -> Any:
     rows = [world.entry(f"Refund {n} denied") for n in range(2)]
     rule = Rule(f"Ask {word} first", f"{word} decides.", 0.8, tuple(r.id for r in rows))
-    made = consolidation.propose(world.crews["support"], rule, "test")
-    assert made is not None
-    return made
+    proposals = consolidation.propose(world.crews["support"], rule, "test")
+    assert proposals is not None
+    return proposals
 
 
-@door("reject_proposal")
+@write_path("reject_proposal")
 def rejected(world: World, word: str) -> None:
-    """A rule that was turned down, with the reason."""
-    made = _propose(world, word)
-    told = {"version": 1, "reason": f"{word} said no"}
-    _ok(world.api("operator").post(f"/proposals/{made.id}/reject", told))
+    """A rejected rule, with the reason."""
+    proposal = _propose(world, word)
+    payload = {"version": 1, "reason": f"{word} said no"}
+    _ok(world.api("operator").post(f"/proposals/{proposal.id}/reject", payload))
 
 
-@door("approve_proposal")
+@write_path("approve_proposal")
 def learned(world: World, word: str) -> None:
-    """A rule that was approved: it stands in the crew's learned file."""
-    made = _propose(world, word)
-    told = {"version": 1, "text": f"## {word} comes first\n\n{word} decides.\n"}
-    _ok(world.api("operator").post(f"/proposals/{made.id}/approve", told))
+    """An approved rule, stored in the crew's learned file."""
+    proposal = _propose(world, word)
+    payload = {"version": 1, "text": f"## {word} comes first\n\n{word} decides.\n"}
+    _ok(world.api("operator").post(f"/proposals/{proposal.id}/approve", payload))
 
 
 # ── The workspace ────────────────────────────────────────────────────────────
-@door()
+@write_path()
 def key(world: World, word: str) -> None:
     """The name of an agent's key."""
-    told = {"agent": world.agents["bob"].id, "name": word, "scopes": ["read"]}
-    _ok(world.page("owner").post("/workspace/keys/", told))
+    payload = {"agent": world.agents["bob"].id, "name": word, "scopes": ["read"]}
+    _ok(world.page("owner").post("/workspace/keys/", payload))
 
 
-@door()
+@write_path()
 def crew(world: World, word: str) -> None:
     """The name of a crew."""
-    told = {"slug": "web", "name": f"The crew of {word}"}
-    _ok(world.page("owner").post("/workspace/agents/crew/", told), 302)
+    payload = {"slug": "web", "name": f"The crew of {word}"}
+    _ok(world.page("owner").post("/workspace/agents/crew/", payload), 302)
 
 
-@door()
+@write_path()
 def webhook(world: World, word: str) -> None:
     """The address of a webhook."""
     url = f"https://hooks.example.com/{word}"
-    told = {"url": url, "events": ["memory.health_band_changed"]}
-    _ok(world.page("owner").post("/workspace/webhooks/", told), 200, 201, 302)
+    payload = {"url": url, "events": ["memory.health_band_changed"]}
+    _ok(world.page("owner").post("/workspace/webhooks/", payload), 200, 201, 302)
 
 
-# ── Requests themselves ──────────────────────────────────────────────────────
-@door()
+# ── Requests ─────────────────────────────────────────────────────────────────
+@write_path()
 def case(world: World, word: str) -> None:
-    """Somebody else's case, in which the person is named."""
+    """A case of another person that names the person."""
     by, other = world.actor("compliance"), kit.subject(world, kit.BERT)
     new = NewCase(
         subject_id=other.id,
@@ -462,9 +466,9 @@ def case(world: World, word: str) -> None:
     actions.comment(opened, f"{word} called", by=by)
 
 
-@door()
+@write_path()
 def hold(world: World, word: str) -> None:
-    """A hold on somebody else's data, for the person's sake."""
+    """A hold on another person's data that names the person."""
     by, other = world.actor("compliance"), kit.subject(world, {"name": "Cy Twine"})
     due = factories.ago(-30)
     names = frozenset(holder.name for holder in registry.ALL)

@@ -1,4 +1,4 @@
-"""Somebody else's clients, each in an environment of its own.
+"""Other systems' clients, each in an environment of its own.
 
     python tests/integrations/clients.py install [NAME …]
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-WISHES = ROOT / "tests" / "dialects" / "requirements"
+REQUIREMENTS = ROOT / "tests" / "integrations" / "requirements"
 CACHE = ROOT / ".clients"
 DRIVERS = Path(__file__).parent / "drivers"
 # Ends a client that hangs; far beyond what the slowest machine needs.
@@ -31,40 +31,40 @@ SOURCES = {"atomicmemory": "atomicmemory==1.1.4"}
 
 
 def names() -> list[str]:
-    """Return every client there is a requirements file for."""
-    return sorted(path.stem for path in WISHES.glob("*.txt"))
+    """Return the names of all requirements files."""
+    return sorted(path.stem for path in REQUIREMENTS.glob("*.txt"))
 
 
 def _wish(name: str) -> str:
-    return hashlib.sha256((WISHES / f"{name}.txt").read_bytes()).hexdigest()
+    return hashlib.sha256((REQUIREMENTS / f"{name}.txt").read_bytes()).hexdigest()
 
 
 def folder(name: str) -> Path:
-    """Return where a client's environment is, or would be."""
+    """Return the folder of a client's environment."""
     return CACHE / name
 
 
 def is_here(name: str) -> bool:
-    """Whether a client is installed as its requirements say it now."""
+    """Return whether a client is installed with its present requirements."""
     stamp = folder(name) / "wish"
     return stamp.is_file() and stamp.read_text() == _wish(name)
 
 
 def packages(name: str) -> str:
     """Return the first package of a client's requirements, for a message."""
-    lines = (WISHES / f"{name}.txt").read_text().splitlines()
+    lines = (REQUIREMENTS / f"{name}.txt").read_text().splitlines()
     return next(line for line in lines if line and not line.startswith("#"))
 
 
-def missing(name: str) -> str:
-    """Return what to say when a client is not installed, and how to get it."""
+def skip_reason(name: str) -> str:
+    """Return the reason to skip a client, with the command that installs it."""
     return f"{packages(name)} is not here: python tests/integrations/clients.py install"
 
 
 def source(name: str) -> Path:
     """Return the unpacked source archive of a client."""
-    found = [path for path in (folder(name) / "src").iterdir() if path.is_dir()]
-    return found[0]
+    folders = [path for path in (folder(name) / "src").iterdir() if path.is_dir()]
+    return folders[0]
 
 
 def _fetch_source(name: str, pip: list[str]) -> None:
@@ -79,12 +79,12 @@ def _fetch_source(name: str, pip: list[str]) -> None:
 
 
 def install(name: str) -> None:
-    """Make a client's environment, unless it is there already."""
+    """Create a client's environment unless it exists."""
     if is_here(name):
         return
     venv.create(folder(name), with_pip=True, clear=True)
     pip = [str(folder(name) / "bin" / "python"), "-m", "pip"]
-    wish = str(WISHES / f"{name}.txt")
+    wish = str(REQUIREMENTS / f"{name}.txt")
     subprocess.run([*pip, "install", "-q", "-r", wish], check=True)
     if name in SOURCES:
         _fetch_source(name, pip)
@@ -92,25 +92,25 @@ def install(name: str) -> None:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a driver printed."""
+class ClientRun:
+    """The report a driver printed."""
 
     client: str
     calls: list[dict[str, Any]]
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The calls that did not do what they should."""
+        """The calls that failed."""
         return [call for call in self.calls if not call["ok"]]
 
     def result(self, call: str) -> Any:
-        """Return what a call came back with."""
-        return next(one["result"] for one in self.calls if one["call"] == call)
+        """Return the result of a call."""
+        return next(step["result"] for step in self.calls if step["call"] == call)
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
-    """Return an environment without proxies and without anything of ours."""
-    kept = {
+    """Return environment variables without proxies and our settings."""
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.lower().endswith("_proxy")
@@ -118,7 +118,7 @@ def environment(extra: dict[str, str]) -> dict[str, str]:
         and name not in ("DATABASE_URL", "REDIS_URL", "PYTHONPATH")
     }
     quiet = {"NO_PROXY": "127.0.0.1,localhost", "MEM0_TELEMETRY": "False"}
-    return {**kept, **quiet, "PYTHONPATH": str(DRIVERS), **extra}
+    return {**inherited, **quiet, "PYTHONPATH": str(DRIVERS), **extra}
 
 
 def python(
@@ -136,21 +136,21 @@ def python(
     )
 
 
-def drive(name: str, driver: str, extra: dict[str, str]) -> Told:
+def drive(name: str, driver: str, extra: dict[str, str]) -> ClientRun:
     """Run a driver inside a client's environment; its crash is a failure."""
-    done = python(name, [str(DRIVERS / f"{driver}.py")], extra)
-    assert done.returncode == 0, done.stderr[-4_000:]
-    found = json.loads(done.stdout)
-    return Told(found["client"], found["calls"])
+    process = python(name, [str(DRIVERS / f"{driver}.py")], extra)
+    assert process.returncode == 0, process.stderr[-4_000:]
+    report = json.loads(process.stdout)
+    return ClientRun(report["client"], report["calls"])
 
 
-def main(wanted: list[str]) -> int:
-    """Install the clients named, or all; return how many could not be."""
+def main(requested: list[str]) -> int:
+    """Install the named clients, or all; return the number of failures."""
     failed = 0
-    for one in wanted or names():
-        print(f"{one}: {packages(one)}", flush=True)  # noqa: T201
+    for name in requested or names():
+        print(f"{name}: {packages(name)}", flush=True)  # noqa: T201
         try:
-            install(one)
+            install(name)
         except subprocess.CalledProcessError:
             failed += 1
     return failed

@@ -1,4 +1,4 @@
-"""A whole installation in its own process, for clients that know nothing of us."""
+"""A whole installation in its own process, for other systems' clients."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from django.db import connection
 
 from tests import processes, waiting
 from tests.integrations import clients
-from tests.integrations.clients import Told
+from tests.integrations.clients import ClientRun
 
 MANAGE = settings.BASE_DIR / "manage.py"
-WHO = {
+KEY_OWNERS = {
     "key": ("acme", ["--crew", "support", "--agent", "ada"]),
     "lead": ("acme", ["--crew", "support", "--agent", "lena", "--role", "LEAD"]),
     "other": ("acme", ["--crew", "billing", "--agent", "bob"]),
@@ -30,12 +30,12 @@ WHO = {
     "stranger": ("other", ["--crew", "support", "--agent", "olga"]),
 }
 
-RunClient = Callable[..., Told]
+RunClient = Callable[..., ClientRun]
 
 
 @dataclass
 class House:
-    """A server that runs, and the keys to it."""
+    """A running server, and keys of its agents."""
 
     folder: Path
     port: int
@@ -43,65 +43,68 @@ class House:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The base address."""
         return f"http://127.0.0.1:{self.port}"
 
     def env(self) -> dict[str, str]:
-        """Return what a driver needs to know."""
-        named = {
+        """Return the environment variables of a driver."""
+        owners = {
             "HOUSE_KEY": "key",
             "HOUSE_LEAD_KEY": "lead",
             "HOUSE_OTHER_KEY": "other",
             "HOUSE_OPERATOR_KEY": "operator",
             "HOUSE_STRANGER_KEY": "stranger",
         }
-        found = {name: self.keys[who] for name, who in named.items()}
-        return {"HOUSE_URL": self.url, **found}
+        values = {name: self.keys[owner] for name, owner in owners.items()}
+        return {"HOUSE_URL": self.url, **values}
 
-    def written(self) -> bytes:
+    def log_bytes(self) -> bytes:
         """Return every byte the installation wrote, logs and database included."""
         files = [path for path in self.folder.rglob("*") if path.is_file()]
         return b"\n".join(path.read_bytes() for path in files)
 
 
 def _database(folder: Path) -> dict[str, str]:
-    """Return a database of the house's own, on the server of this leg."""
+    """Return settings of a database of its own, on the tests' database server."""
     url = os.environ.get("DATABASE_URL", "")
     if not url.startswith("postgres"):
         return {}
-    made = folder / "database"
-    if not made.exists():
+    full_name = folder / "database"
+    if not full_name.exists():
         name = f"house_{os.getpid()}"
         config = connection.settings_dict
-        named = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD"}
-        login = {key: config[of] for key, of in named.items() if config[of]}
+        parts = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD"}
+        login = {key: config[of] for key, of in parts.items() if config[of]}
         with psycopg.connect(**login, dbname="postgres", autocommit=True) as server:
             server.execute(f"create database {name}")
-        made.write_text(name)
-    return {"DATABASE_URL": f"{url.rpartition('/')[0]}/{made.read_text()}"}
+        full_name.write_text(name)
+    return {"DATABASE_URL": f"{url.rpartition('/')[0]}/{full_name.read_text()}"}
 
 
 def _env(folder: Path) -> dict[str, str]:
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("CREWSHIP_", "OLLAMA_"))
         and name not in ("DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE")
     }
-    ours = {"CREWSHIP_DATA_DIR": str(folder / "data"), "CREWSHIP_EMBEDDER": "hashing"}
-    more = {"PYTHONUNBUFFERED": "1", "CREWSHIP_WEBHOOK_PRIVATE": "1"}
-    return {**kept, **ours, **more, **_database(folder)}
+    settings = {
+        "CREWSHIP_DATA_DIR": str(folder / "data"),
+        "CREWSHIP_EMBEDDER": "hashing",
+    }
+    extra = {"PYTHONUNBUFFERED": "1", "CREWSHIP_WEBHOOK_PRIVATE": "1"}
+    return {**inherited, **settings, **extra, **_database(folder)}
 
 
 def _manage(folder: Path, *args: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(MANAGE), *args],
         env=_env(folder),
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def _keys(folder: Path) -> dict[str, str]:
@@ -109,12 +112,12 @@ def _keys(folder: Path) -> dict[str, str]:
         address = f"owner@{slug}.example"
         _manage(folder, "bootstrap", "--workspace", slug, "--email", address, "--json")
     return {
-        who: json.loads(
+        owner: json.loads(
             _manage(
                 folder, "issue_key", "--workspace", slug, *args, "--create", "--json"
             )
         )["key"]
-        for who, (slug, args) in WHO.items()
+        for owner, (slug, args) in KEY_OWNERS.items()
     }
 
 
@@ -126,7 +129,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         except httpx.HTTPError:
             return False
 
-    waiting.until(is_ready, every=0.1)
+    waiting.until(is_ready, interval=0.1)
 
 
 @pytest.fixture(scope="session")
@@ -134,18 +137,18 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One server for all clients of a run, like ``manage.py up`` starts it."""
     folder = tmp_path_factory.mktemp("house")
     _manage(folder, "migrate", "--verbosity", "0")
-    made = House(folder, processes.free_port(), _keys(folder))
+    server = House(folder, processes.free_port(), _keys(folder))
     log = folder / "server.log"
-    with log.open("wb") as written:
+    with log.open("wb") as log_file:
         process = subprocess.Popen(
-            [sys.executable, str(MANAGE), "up", "--port", str(made.port)],
+            [sys.executable, str(MANAGE), "up", "--port", str(server.port)],
             env=_env(folder),
-            stdout=written,
+            stdout=log_file,
             stderr=subprocess.STDOUT,
         )
         try:
-            _wait(made.url, process, log)
-            yield made
+            _wait(server.url, process, log)
+            yield server
         finally:
             process.send_signal(signal.SIGTERM)
             try:
@@ -156,16 +159,16 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 def need(name: str) -> None:
-    """Skip when a client is not installed; say which one and how to get it."""
+    """Skip when a client is not installed, with the command that installs it."""
     if not clients.is_here(name):
-        pytest.skip(clients.missing(name))
+        pytest.skip(clients.skip_reason(name))
 
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest) -> RunClient:
-    """Return how a driver is run: ``client("mem0", "mem0_round_trip")``."""
+    """Return a function that runs a driver: ``client("mem0", "mem0_round_trip")``."""
 
-    def run(name: str, driver: str, **extra: str) -> Told:
+    def run(name: str, driver: str, **extra: str) -> ClientRun:
         need(name)
         house: House = request.getfixturevalue("house")
         return clients.drive(name, driver, {**house.env(), **extra})

@@ -1,4 +1,4 @@
-"""Anthropic's memory tool: the example subclass with the real class, and corners."""
+"""Anthropic's memory tool: the example subclass with the real class, edge cases."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NOTES = "/memories/notes.md"
 
 @pytest.mark.clients
 def test_the_example_runs_the_six_commands(client: RunClient) -> None:
-    told = client("anthropic", "anthropic_round_trip")
-    assert told.failed == []
+    run = client("anthropic", "anthropic_round_trip")
+    assert run.failed == []
     commands = {"view", "create", "str_replace", "insert", "delete", "rename"}
-    assert commands <= {call["call"] for call in told.calls}
+    assert commands <= {call["call"] for call in run.calls}
 
 
-def _run(world: World, who: str = "ada", **body: Any) -> Any:
+def _run(world: World, agent: str = "ada", **body: Any) -> Any:
     return Client(enforce_csrf_checks=True).post(
         "/compat/anthropic/memory",
         json.dumps(body),
         content_type="application/json",
-        headers={"Authorization": f"Bearer {world.tokens.get(who, 'cmk_wrong')}"},
+        headers={"Authorization": f"Bearer {world.tokens.get(agent, 'cmk_wrong')}"},
     )
 
 
@@ -59,9 +59,9 @@ def test_a_refusal_has_anthropics_shape(
 ) -> None:
     reply = _run(world, **body)
     assert reply.status_code == status, reply.content
-    told = reply.json()
-    assert told["type"] == "error" and told["error"]["message"]
-    assert told["error"]["type"].startswith(kind)
+    error_body = reply.json()
+    assert error_body["type"] == "error" and error_body["error"]["message"]
+    assert error_body["error"]["type"].startswith(kind)
 
 
 def test_who_may(world: World) -> None:
@@ -71,15 +71,15 @@ def test_who_may(world: World) -> None:
     assert _run(world, "reader", command="view", path=NOTES).status_code == 200
     reply = _run(world, "reader", command="delete", path=NOTES)
     assert reply.status_code == 403
-    for who in ("bob", "olga"):
-        reply = _run(world, who, command="view", path=NOTES)
+    for agent in ("bob", "olga"):
+        reply = _run(world, agent, command="view", path=NOTES)
         assert "does not exist" in reply.json()["error"]["message"]
 
 
 def test_an_edit_is_a_version_and_a_delete_takes_the_words(world: World) -> None:
     _create(world, "pomegranate tea")
-    asked = {"command": "str_replace", "path": NOTES, "old_str": "tea"}
-    assert _run(world, **asked, new_str="juice").status_code == 200
+    command = {"command": "str_replace", "path": NOTES, "old_str": "tea"}
+    assert _run(world, **command, new_str="juice").status_code == 200
     row = Record.objects.get(external_id="notes.md")
     assert (row.version, row.content) == (2, "pomegranate juice")
     assert row.provenance == "user_requested"
@@ -95,9 +95,9 @@ def test_a_text_that_stands_twice_is_told_by_its_lines(
     world: World, old: str, lines: str
 ) -> None:
     _create(world, "a\nb b\nb\na\nb")
-    asked = {"command": "str_replace", "path": NOTES, "old_str": old, "new_str": "c"}
-    said = _run(world, **asked).json()["error"]["message"]
-    assert f"in lines: {lines}. Please" in said
+    command = {"command": "str_replace", "path": NOTES, "old_str": old, "new_str": "c"}
+    message = _run(world, **command).json()["error"]["message"]
+    assert f"in lines: {lines}. Please" in message
 
 
 def test_hostile_text_is_held(world: World) -> None:
@@ -113,8 +113,12 @@ def test_hostile_text_is_held(world: World) -> None:
 def test_a_folder_moves_with_all_in_it(world: World) -> None:
     for name in ("a/one", "a/b/two", "ab/three"):
         _create(world, name, f"/memories/{name}")
-    moved = {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/z"}
-    assert _run(world, **moved).status_code == 200
+    command = {
+        "command": "rename",
+        "old_path": "/memories/a",
+        "new_path": "/memories/z",
+    }
+    assert _run(world, **command).status_code == 200
     tree = _run(world, command="view", path="/memories").json()["content"]
     assert [line.partition("\t")[2] for line in tree.split("\n")[2:]] == [
         "/memories/ab/",
@@ -131,10 +135,12 @@ def test_a_folder_moves_with_all_in_it(world: World) -> None:
 @given(st.text(alphabet="ab./\\%\x00\n ", max_size=12))
 def test_a_path_is_a_plain_name_or_refused(rest: str) -> None:
     try:
-        name = filesystem.below(f"/memories/{rest}")
+        name = filesystem.relative_name(f"/memories/{rest}")
     except errors.Invalid:
         return
     parts = name.split("/")
     assert name == "" or not {"", ".", ".."} & set(parts)
     assert "\\" not in name and "\x00" not in name
-    assert filesystem.below(f"/memories/{name}" if name else "/memories") == name
+    assert (
+        filesystem.relative_name(f"/memories/{name}" if name else "/memories") == name
+    )

@@ -1,4 +1,4 @@
-"""AtomicMemory's wire, request by request."""
+"""AtomicMemory's API, request by request."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ V1 = BASE + "/v1/memories"
 LENA = {"user_id": "lena"}
 
 
-class Wire:
-    """Speaks to the wire with one credential."""
+class AtomicMemoryClient:
+    """Sends requests with one credential."""
 
     def __init__(self, token: str | None) -> None:
         self.client = Client()
@@ -44,35 +44,37 @@ class Wire:
     def get(self, path: str, **query: Any) -> Any:
         return self.client.get(V1 + path, {**LENA, **query}, headers=self.headers)
 
-    def keep(self, text: str, **more: Any) -> str:
+    def keep(self, text: str, **fields: Any) -> str:
         answer = self.post(
-            "/ingest/quick", conversation=text, skip_extraction=True, **more
+            "/ingest/quick", conversation=text, skip_extraction=True, **fields
         )
         assert answer.status_code == 200, answer.content
-        told = answer.json()
-        return str([*told["stored_memory_ids"], *told["updated_memory_ids"]][0])
+        data = answer.json()
+        return str([*data["stored_memory_ids"], *data["updated_memory_ids"]][0])
 
-    def search(self, query: str, path: str = "/search/fast", **more: Any) -> Any:
-        answer = self.post(path, query=query, **more)
+    def search(self, query: str, path: str = "/search/fast", **fields: Any) -> Any:
+        answer = self.post(path, query=query, **fields)
         assert answer.status_code == 200, answer.content
         return answer.json()
 
 
 @pytest.fixture
-def ada(world: World) -> Wire:
-    return Wire(world.tokens["ada"])
+def ada(world: World) -> AtomicMemoryClient:
+    return AtomicMemoryClient(world.tokens["ada"])
 
 
 # ── The door ─────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("path", ["/v1/capabilities", "/capabilities/", "/health"])
 def test_what_is_open_asks_for_no_key(world: World, path: str) -> None:
-    assert Wire(None).send("GET", BASE + path).status_code == 200
+    assert AtomicMemoryClient(None).send("GET", BASE + path).status_code == 200
 
 
-@pytest.mark.parametrize("who", ["nobody", "expired", "revoked", "made up"])
-def test_a_credential_that_does_not_hold_is_one_answer(world: World, who: str) -> None:
-    token = "cmk_" + "a" * 43 if who == "made up" else world.tokens.get(who)
-    answer = Wire(token).get("/list")
+@pytest.mark.parametrize("sender", ["nobody", "expired", "revoked", "made up"])
+def test_a_credential_that_does_not_hold_is_one_answer(
+    world: World, sender: str
+) -> None:
+    token = "cmk_" + "a" * 43 if sender == "made up" else world.tokens.get(sender)
+    answer = AtomicMemoryClient(token).get("/list")
     assert answer.status_code == 401
     assert answer["WWW-Authenticate"] == "Bearer"
     assert list(answer.json()) == ["error"]
@@ -80,12 +82,12 @@ def test_a_credential_that_does_not_hold_is_one_answer(world: World, who: str) -
 
 
 def test_people_have_no_memory_here(world: World) -> None:
-    answer = Wire(world.tokens["owner"]).get("/list")
+    answer = AtomicMemoryClient(world.tokens["owner"]).get("/list")
     assert (answer.status_code, list(answer.json())) == (403, ["error"])
 
 
 def test_a_key_that_only_reads_keeps_nothing(world: World) -> None:
-    reader = Wire(world.tokens["reader"])
+    reader = AtomicMemoryClient(world.tokens["reader"])
     assert reader.get("/list").status_code == 200
     answer = reader.post("/ingest", conversation="Refunds need a receipt.")
     assert answer.status_code == 403
@@ -97,7 +99,9 @@ def test_a_session_is_no_key(world: World) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "/"])
-def test_both_slash_forms_answer_and_none_redirects(ada: Wire, end: str) -> None:
+def test_both_slash_forms_answer_and_none_redirects(
+    ada: AtomicMemoryClient, end: str
+) -> None:
     body = {**LENA, "query": "x"}
     assert ada.send("POST", f"{V1}/search{end}", body).status_code == 200
     assert ada.send("POST", f"{BASE}/memories/search{end}", body).status_code == 200
@@ -107,13 +111,13 @@ def test_both_slash_forms_answer_and_none_redirects(ada: Wire, end: str) -> None
 
 @pytest.mark.parametrize("path", ["/by-external-id/%0D%0Ax:y", "/a/%0A/b"])
 def test_a_line_break_in_an_address_is_refused_like_any_other(
-    ada: Wire, path: str
+    ada: AtomicMemoryClient, path: str
 ) -> None:
     answer = ada.send("GET", f"{V1}{path}?user_id=lena")
     assert (answer.status_code, list(answer.json())) == (404, ["error"])
 
 
-def test_a_wrong_method_names_the_right_ones(ada: Wire) -> None:
+def test_a_wrong_method_names_the_right_ones(ada: AtomicMemoryClient) -> None:
     answer = ada.send("PUT", f"{V1}/list")
     assert (answer.status_code, answer["Allow"]) == (405, "GET, OPTIONS")
     assert list(answer.json()) == ["error"]
@@ -139,14 +143,14 @@ def test_a_wrong_method_names_the_right_ones(ada: Wire) -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_shape(
-    ada: Wire, raw: Any, status: int
+    ada: AtomicMemoryClient, raw: Any, status: int
 ) -> None:
     answer = ada.send("POST", f"{V1}/search", raw)
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
 
 
 def test_too_many_requests_say_when_to_come_back(
-    ada: Wire, monkeypatch: pytest.MonkeyPatch
+    ada: AtomicMemoryClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(integrations, "_throttle", KeyThrottle("2/h"))
     statuses = [ada.get("/list").status_code for _ in range(3)]
@@ -154,52 +158,60 @@ def test_too_many_requests_say_when_to_come_back(
     assert 1 <= int(ada.get("/list")["Retry-After"]) <= 3_600
 
 
-def test_a_bug_is_told_to_nobody(ada: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memory.integrations.atomicmemory.provider.provider import Remembering
+def test_a_bug_is_told_to_nobody(
+    ada: AtomicMemoryClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory.integrations.atomicmemory.provider.provider import NativeProvider
 
     def broken(*_: Any) -> None:
         raise RuntimeError("secret: hunter2")
 
-    monkeypatch.setattr(Remembering, "_get", broken)
+    monkeypatch.setattr(NativeProvider, "_get", broken)
     answer = ada.get("/rec_0000000000000000")
     assert answer.status_code in (500, 502)
     assert "hunter2" not in answer.content.decode()
 
 
 # ── Taking in ────────────────────────────────────────────────────────────────
-def test_text_is_extracted_and_verbatim_is_not(ada: Wire) -> None:
-    said = "user: Refunds need a receipt. Parcels leave on Mondays.\nassistant: Thanks!"
-    drawn = ada.post("/ingest", conversation=said, session_id="t1").json()
-    assert (drawn["memories_stored"], drawn["facts_extracted"]) == (2, 2)
-    whole = ada.post("/ingest/quick", conversation=said, skip_extraction=True).json()
-    (made,) = whole["stored_memory_ids"]
-    assert ada.get(f"/{made}").json()["content"] == said
+def test_text_is_extracted_and_verbatim_is_not(ada: AtomicMemoryClient) -> None:
+    conversation = (
+        "user: Refunds need a receipt. Parcels leave on Mondays.\nassistant: Thanks!"
+    )
+    extracted = ada.post("/ingest", conversation=conversation, session_id="t1").json()
+    assert (extracted["memories_stored"], extracted["facts_extracted"]) == (2, 2)
+    verbatim = ada.post(
+        "/ingest/quick", conversation=conversation, skip_extraction=True
+    ).json()
+    (memory_id,) = verbatim["stored_memory_ids"]
+    assert ada.get(f"/{memory_id}").json()["content"] == conversation
     for name in (
         "episode_id memories_updated memories_deleted memories_skipped links_created"
         " composites_created updated_memory_ids"
     ).split():
-        assert name in drawn
+        assert name in extracted
 
 
-def test_nothing_to_remember_is_no_success_that_made_something(ada: Wire) -> None:
-    told = ada.post("/ingest", conversation="user: Hello!\nassistant: Hi there?").json()
-    assert told["stored_memory_ids"] == told["updated_memory_ids"] == []
-    assert (told["memories_stored"], told["facts_extracted"]) == (0, 0)
+def test_nothing_to_remember_is_no_success_that_made_something(
+    ada: AtomicMemoryClient,
+) -> None:
+    data = ada.post("/ingest", conversation="user: Hello!\nassistant: Hi there?").json()
+    assert data["stored_memory_ids"] == data["updated_memory_ids"] == []
+    assert (data["memories_stored"], data["facts_extracted"]) == (0, 0)
 
 
-def test_an_external_id_is_one_memory(ada: Wire) -> None:
+def test_an_external_id_is_one_memory(ada: AtomicMemoryClient) -> None:
     first = ada.keep("Two checks.", metadata={"externalId": "r/7"})
-    same = ada.keep("Two checks.", metadata={"externalId": "r/7"})
+    updated_id = ada.keep("Two checks.", metadata={"externalId": "r/7"})
     later = ada.keep("Three checks.", metadata={"externalId": "r/7"}, session_id="t2")
-    assert first == same == later
-    found = ada.get("/by-external-id/r/7").json()
-    assert (found["id"], found["content"]) == (first, "Three checks.")
+    assert first == updated_id == later
+    row = ada.get("/by-external-id/r/7").json()
+    assert (row["id"], row["content"]) == (first, "Three checks.")
     assert ada.get("/by-external-id/r/8").status_code == 404
     assert ada.get("/by-external-id/r/7", user_id="max").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("path", "more"),
+    ("path", "fields"),
     [
         ("/ingest", {"metadata": {"a": 1}}),
         ("/ingest/quick", {"metadata": {"a": 1}}),
@@ -214,20 +226,22 @@ def test_an_external_id_is_one_memory(ada: Wire) -> None:
         ("/ingest", {"conversation": ""}),
     ],
 )
-def test_what_has_no_place_is_400(ada: Wire, path: str, more: dict[str, Any]) -> None:
-    answer = ada.post(path, **{"conversation": "Tea is in the tin.", **more})
+def test_what_has_no_place_is_400(
+    ada: AtomicMemoryClient, path: str, fields: dict[str, Any]
+) -> None:
+    answer = ada.post(path, **{"conversation": "Tea is in the tin.", **fields})
     assert (answer.status_code, list(answer.json())) == (400, ["error"])
     assert Record.objects.count() == 0
 
 
 def test_raw_text_is_taken_unless_the_policy_says_no(
-    ada: Wire, settings: Settings
+    ada: AtomicMemoryClient, settings: Settings
 ) -> None:
     ada.keep("Tea is in the tin.")
     settings.RAW_CONTENT = "reject"
-    for more in ({}, {"content_class": "raw"}):
+    for fields in ({}, {"content_class": "raw"}):
         answer = ada.post(
-            "/ingest/quick", conversation="Tea.", skip_extraction=True, **more
+            "/ingest/quick", conversation="Tea.", skip_extraction=True, **fields
         )
         assert answer.status_code == 422
         assert answer.json()["error_code"] == "raw_content_rejected"
@@ -235,13 +249,15 @@ def test_raw_text_is_taken_unless_the_policy_says_no(
     assert ada.post("/ingest", conversation="Milk is cold now.").status_code == 200
 
 
-def test_a_held_text_is_told_with_its_case_and_becomes_a_lesson(ada: Wire) -> None:
+def test_a_held_text_is_reported_and_becomes_a_lesson(
+    ada: AtomicMemoryClient,
+) -> None:
     answer = ada.post("/ingest/quick", conversation=worlds.ATTACK, skip_extraction=True)
-    told = answer.json()
-    assert (answer.status_code, told["error_code"]) == (422, "content_held")
+    problem = answer.json()
+    assert (answer.status_code, problem["error_code"]) == (422, "content_held")
     lessons = ada.get("/lessons").json()
     (lesson,) = lessons["lessons"]
-    assert (lesson["id"], lessons["count"]) == (told["held_id"], 1)
+    assert (lesson["id"], lessons["count"]) == (problem["held_id"], 1)
     assert lesson["lesson_type"] == "injection_blocked"
     assert "evil.example" not in json.dumps(lessons)
     assert ada.get("/lessons/stats").json() == {
@@ -251,7 +267,7 @@ def test_a_held_text_is_told_with_its_case_and_becomes_a_lesson(ada: Wire) -> No
     assert ada.get("/lessons", user_id="max").json()["count"] == 0
 
 
-def test_an_asserted_user_must_be_the_body_s(ada: Wire) -> None:
+def test_an_asserted_user_must_be_the_body_s(ada: AtomicMemoryClient) -> None:
     header = {"X-AtomicMemory-Asserted-User": "max"}
     body = {**LENA, "query": "x"}
     assert ada.send("POST", f"{V1}/search", body, **header).status_code == 403
@@ -260,43 +276,45 @@ def test_an_asserted_user_must_be_the_body_s(ada: Wire) -> None:
 
 
 # ── Asking ───────────────────────────────────────────────────────────────────
-def test_a_thread_s_request_returns_that_thread_s_rows(ada: Wire) -> None:
+def test_a_thread_s_request_returns_that_thread_s_rows(ada: AtomicMemoryClient) -> None:
     ada.keep("The kettle is red.", session_id="t1")
     ada.keep("The kettle is blue.", session_id="t2")
     for path in ("/search", "/search/fast"):
-        found = ada.search("kettle", path, session_id="t1", limit=10)["memories"]
-        assert [row["session_id"] for row in found] == ["t1"]
+        memories = ada.search("kettle", path, session_id="t1", limit=10)["memories"]
+        assert [row["session_id"] for row in memories] == ["t1"]
     rows = ada.get("/list", session_id="t2").json()["memories"]
     assert [row["session_id"] for row in rows] == ["t2"]
     assert len(ada.search("kettle")["memories"]) == 2
 
 
-def test_the_walls_hold(world: World, ada: Wire) -> None:
-    made = ada.keep("The alarm code has four digits.", namespace_scope="shop")
+def test_users_and_agents_are_isolated(world: World, ada: AtomicMemoryClient) -> None:
+    memory_id = ada.keep("The alarm code has four digits.", namespace_scope="shop")
     assert ada.search("alarm code", namespace_scope="shop")["count"] == 1
     assert ada.search("alarm code", namespace_scope="garden")["count"] == 0
     assert ada.search("alarm code", user_id="max")["count"] == 0
-    for who in ("lena", "bob", "olga"):
-        other = Wire(world.tokens[who])
+    for agent in ("lena", "bob", "olga"):
+        other = AtomicMemoryClient(world.tokens[agent])
         assert other.search("alarm code")["count"] == 0
         assert other.get("/list").json() == {"memories": [], "count": 0}
         for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/audit")):
-            answer = other.send(method, f"{V1}/{made}{path}?user_id=lena")
+            answer = other.send(method, f"{V1}/{memory_id}{path}?user_id=lena")
             assert answer.status_code == 404
-    assert ada.get(f"/{made}").status_code == 200
+    assert ada.get(f"/{memory_id}").status_code == 200
 
 
-def test_a_search_answers_with_every_key(ada: Wire) -> None:
-    made = ada.keep("Scarves are folded twice.")
+def test_a_search_answers_with_every_key(ada: AtomicMemoryClient) -> None:
+    memory_id = ada.keep("Scarves are folded twice.")
     slow, fast = ada.search("scarves", "/search"), ada.search("scarves")
     assert (slow["deterministic"], fast["deterministic"]) == (False, True)
-    for told in (slow, fast):
-        assert told["scope"] == {"kind": "user", "user_id": "lena"}
-        assert told["retrieval"]["candidate_ids"] == [made] == told["citations"]
-        assert told["retrieval"]["trace_id"]
-        assert told["budget_constrained"] is False
-        (row,) = told["memories"]
-        assert row["observed_at"].endswith("Z") and row["version_id"] == f"{made}:1"
+    for data in (slow, fast):
+        assert data["scope"] == {"kind": "user", "user_id": "lena"}
+        assert data["retrieval"]["candidate_ids"] == [memory_id] == data["citations"]
+        assert data["retrieval"]["trace_id"]
+        assert data["budget_constrained"] is False
+        (row,) = data["memories"]
+        assert (
+            row["observed_at"].endswith("Z") and row["version_id"] == f"{memory_id}:1"
+        )
         assert 0 <= row["relevance"] <= 1
         assert len(row["created_at"].split(".")[1]) == 4
 
@@ -305,7 +323,7 @@ def test_a_search_answers_with_every_key(ada: Wire) -> None:
     ("limit", "count"), [(2, 2), (0, 1), (-3, 1), ("2", 2), ("many", 3), (None, 3)]
 )
 def test_a_limit_is_clamped_and_nonsense_is_ignored(
-    ada: Wire, limit: Any, count: int
+    ada: AtomicMemoryClient, limit: Any, count: int
 ) -> None:
     for n in range(3):
         ada.keep(f"Lantern {n} hangs outside.")
@@ -313,23 +331,27 @@ def test_a_limit_is_clamped_and_nonsense_is_ignored(
 
 
 @pytest.mark.parametrize("mode", ["flat", "tiered", "abstract-aware"])
-def test_a_package_keeps_its_budget_and_says_so(ada: Wire, mode: str) -> None:
+def test_a_package_keeps_its_budget_and_says_so(
+    ada: AtomicMemoryClient, mode: str
+) -> None:
     for n in range(12):
         ada.keep(f"Lantern {n}: " + "hangs outside by the old harbour gate. " * 6)
-    told = ada.search("lantern", "/search", retrieval_mode=mode, token_budget=150)
-    assert told["retrieval_mode"] == mode
-    assert 0 < told["estimated_context_tokens"] <= 150
-    assert told["budget_constrained"] is True
+    data = ada.search("lantern", "/search", retrieval_mode=mode, token_budget=150)
+    assert data["retrieval_mode"] == mode
+    assert 0 < data["estimated_context_tokens"] <= 150
+    assert data["budget_constrained"] is True
     if mode != "flat":
-        shown = {one["memory_id"] for one in told["tier_assignments"]}
-        assert shown == set(told["citations"])
-        answer = ada.post("/expand", memory_ids=told["expand_ids"])
-        whole = {row["id"] for row in answer.json()["memories"]}
-        assert whole == set(told["expand_ids"])
+        assigned_ids = {
+            assignment["memory_id"] for assignment in data["tier_assignments"]
+        }
+        assert assigned_ids == set(data["citations"])
+        answer = ada.post("/expand", memory_ids=data["expand_ids"])
+        expanded_ids = {row["id"] for row in answer.json()["memories"]}
+        assert expanded_ids == set(data["expand_ids"])
 
 
 @pytest.mark.parametrize(
-    "more",
+    "fields",
     [
         {"token_budget": 99},
         {"token_budget": 50_001},
@@ -339,13 +361,15 @@ def test_a_package_keeps_its_budget_and_says_so(ada: Wire, mode: str) -> None:
         {"query": ""},
     ],
 )
-def test_a_question_out_of_bounds_is_400(ada: Wire, more: dict[str, Any]) -> None:
-    assert ada.post("/search", **{"query": "x", **more}).status_code == 400
+def test_a_question_out_of_bounds_is_400(
+    ada: AtomicMemoryClient, fields: dict[str, Any]
+) -> None:
+    assert ada.post("/search", **{"query": "x", **fields}).status_code == 400
 
 
-def test_the_past_is_seen_as_it_was(ada: Wire) -> None:
-    made = ada.keep("Two checks.", metadata={"externalId": "r"})
-    then = ada.get(f"/{made}").json()["updated_at"].replace("Z", "+00:00")
+def test_the_past_is_seen_as_it_was(ada: AtomicMemoryClient) -> None:
+    memory_id = ada.keep("Two checks.", metadata={"externalId": "r"})
+    then = ada.get(f"/{memory_id}").json()["updated_at"].replace("Z", "+00:00")
     ada.keep("Three checks.", metadata={"externalId": "r"})
     past = ada.search("checks", "/search", as_of=then.replace("+00:00", "999+00:00"))
     assert [row["content"] for row in past["memories"]] == ["Two checks."]
@@ -354,38 +378,38 @@ def test_the_past_is_seen_as_it_was(ada: Wire) -> None:
 
 
 # ── One by one ───────────────────────────────────────────────────────────────
-def test_paging_sees_each_row_once_and_ends(ada: Wire) -> None:
-    made = [ada.keep(f"Rope {n}.") for n in range(5)]
-    seen: list[str] = []
+def test_paging_sees_each_row_once_and_ends(ada: AtomicMemoryClient) -> None:
+    memory_ids = [ada.keep(f"Rope {n}.") for n in range(5)]
+    seen_ids: list[str] = []
     for offset in range(0, 10, 2):
         page = ada.get("/list", limit=2, offset=offset).json()
         assert page["count"] == 5
-        seen += [row["id"] for row in page["memories"]]
-    assert seen == made
+        seen_ids += [row["id"] for row in page["memories"]]
+    assert seen_ids == memory_ids
     sdk = ada.get("/list", source_site="sdk").json()
     assert sdk["count"] == 5
     assert ada.get("/list", source_site="web").json()["count"] == 0
 
 
-def test_get_and_delete(ada: Wire) -> None:
-    made = ada.keep("Zanzibar is the safe word.")
-    path = f"{V1}/{made}?user_id=lena"
+def test_get_and_delete(ada: AtomicMemoryClient) -> None:
+    memory_id = ada.keep("Zanzibar is the safe word.")
+    path = f"{V1}/{memory_id}?user_id=lena"
     assert ada.send("GET", path).json()["content"] == "Zanzibar is the safe word."
-    assert ada.send("GET", f"{V1}/{made}").status_code == 400
-    assert ada.send("GET", f"{V1}/{made}?user_id=max").status_code == 404
+    assert ada.send("GET", f"{V1}/{memory_id}").status_code == 400
+    assert ada.send("GET", f"{V1}/{memory_id}?user_id=max").status_code == 404
     assert ada.send("DELETE", path).status_code == 200
     assert ada.send("DELETE", path).status_code == 404
     assert ada.send("GET", path).status_code == 404
     assert ada.search("Zanzibar")["memories"] == []
 
 
-def test_the_audit_carries_both_key_sets(ada: Wire) -> None:
-    made = ada.keep("Two checks.", metadata={"externalId": "r"})
+def test_the_audit_carries_both_key_sets(ada: AtomicMemoryClient) -> None:
+    memory_id = ada.keep("Two checks.", metadata={"externalId": "r"})
     ada.keep("Three checks.", metadata={"externalId": "r"})
-    told = ada.get(f"/{made}/audit").json()
-    first, second = told["trail"]
-    assert (told["memory_id"], told["version_count"]) == (made, 2)
-    for row in told["trail"]:
+    audit = ada.get(f"/{memory_id}/audit").json()
+    first, second = audit["trail"]
+    assert (audit["memory_id"], audit["version_count"]) == (memory_id, 2)
+    for row in audit["trail"]:
         assert {"id", "content", "created_at", "event", "parent_id"} <= set(row)
         assert {"version_id", "claim_id", "content_hash", "mutation_type"} <= set(row)
     assert (first["event"], first["mutation_type"]) == ("created", "add")
@@ -398,30 +422,30 @@ def test_the_audit_carries_both_key_sets(ada: Wire) -> None:
     assert recent["mutations"][0]["content"] == "Three checks."
 
 
-def test_the_audit_of_all_leaves_out_what_expired(ada: Wire) -> None:
-    gone = ada.keep("Two checks.")
-    kept = ada.keep("Three lamps.")
-    Record.objects.filter(pk=gone).update(expires_at=timezone.now())
-    told = ada.get("/audit/recent").json()["mutations"]
-    assert [row["memory_id"] for row in told] == [kept]
+def test_the_audit_of_all_leaves_out_what_expired(ada: AtomicMemoryClient) -> None:
+    expired_id = ada.keep("Two checks.")
+    live_id = ada.keep("Three lamps.")
+    Record.objects.filter(pk=expired_id).update(expires_at=timezone.now())
+    mutations = ada.get("/audit/recent").json()["mutations"]
+    assert [row["memory_id"] for row in mutations] == [live_id]
     assert ada.get("/audit/summary").json()["total_versions"] == 1
-    assert ada.get(f"/{gone}/audit").status_code == 404
+    assert ada.get(f"/{expired_id}/audit").status_code == 404
 
 
 # ── The wider half ───────────────────────────────────────────────────────────
-def test_a_source_is_forgotten_alone(ada: Wire) -> None:
+def test_a_source_is_forgotten_alone(ada: AtomicMemoryClient) -> None:
     desk = ada.keep("Keys hang by the door.", source_site="desk")
-    kept = ada.keep("Tea is in the tin.")
+    other_id = ada.keep("Tea is in the tin.")
     other = ada.keep("Max has a cat.", source_site="desk", user_id="max")
     body = {**LENA, "source_site": "desk"}
-    told = ada.send("POST", f"{V1}/reset-source", body).json()
-    assert told == {"success": True, "deleted_memories": 1, "deleted_episodes": 0}
+    data = ada.send("POST", f"{V1}/reset-source", body).json()
+    assert data == {"success": True, "deleted_memories": 1, "deleted_episodes": 0}
     assert ada.get(f"/{desk}").status_code == 404
-    assert ada.get(f"/{kept}").status_code == 200
+    assert ada.get(f"/{other_id}").status_code == 200
     assert ada.get(f"/{other}", user_id="max").status_code == 200
 
 
-def test_lifecycle_looks_and_does_not_touch(ada: Wire) -> None:
+def test_lifecycle_looks_and_does_not_touch(ada: AtomicMemoryClient) -> None:
     ada.keep("Lena prefers trains over planes.")
     ada.keep("Lena prefers trains over cars.")
     scan = ada.post("/consolidate").json()
@@ -448,28 +472,34 @@ def test_lifecycle_looks_and_does_not_touch(ada: Wire) -> None:
         ("GET", "/v2/anything", 404),
     ],
 )
-def test_no_is_said_honestly(ada: Wire, method: str, path: str, status: int) -> None:
+def test_no_is_said_honestly(
+    ada: AtomicMemoryClient, method: str, path: str, status: int
+) -> None:
     answer = ada.send(method, BASE + path)
     assert (answer.status_code, list(answer.json())) == (status, ["error"])
 
 
-def test_health_tells_legal_words_and_true_names(ada: Wire) -> None:
-    told = ada.get("/health").json()
-    assert told["status"] == "ok"
-    config = told["config"]
+def test_health_has_allowed_values_and_real_model_names(
+    ada: AtomicMemoryClient,
+) -> None:
+    health = ada.get("/health").json()
+    assert health["status"] == "ok"
+    config = health["config"]
     assert config["embedding_provider"] in ("ollama", "transformers")
     assert "hashing" in config["embedding_model"]
     assert config["llm_model"].startswith("none")
 
 
-def test_a_workspace_of_the_caller_s_is_a_room_of_its_own(ada: Wire) -> None:
+def test_a_callers_workspace_is_a_namespace(
+    ada: AtomicMemoryClient,
+) -> None:
     room = {"workspace_id": "w1", "agent_id": "a1"}
     ada.keep("The room is blue.", **room)
     assert ada.search("room", **room)["scope"]["kind"] == "workspace"
     assert ada.search("room", **room)["count"] == 1
-    mine = {**room, "agent_scope": "self"}
-    assert ada.search("room", **mine)["count"] == 1
-    assert ada.search("room", **{**mine, "agent_id": "a2"})["count"] == 0
+    own_scope = {**room, "agent_scope": "self"}
+    assert ada.search("room", **own_scope)["count"] == 1
+    assert ada.search("room", **{**own_scope, "agent_id": "a2"})["count"] == 0
     assert ada.search("room", **{**room, "workspace_id": "w2"})["count"] == 0
     answer = ada.post("/search", query="x", **room, agent_scope="others")
     assert answer.status_code == 501

@@ -10,7 +10,9 @@ from tests.integrations.conftest import House, RunClient
 NAME = "atomicmemory"
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 # Before a server is started for nothing.
-installed = pytest.mark.skipif(not clients.is_here(NAME), reason=clients.missing(NAME))
+installed = pytest.mark.skipif(
+    not clients.is_here(NAME), reason=clients.skip_reason(NAME)
+)
 # What the round trip has to have exercised; a driver that skips a call fails here.
 CALLS = (
     "ingest text|ingest messages|ingest verbatim|search|search in a thread"
@@ -30,13 +32,13 @@ CALLS = (
 def test_the_real_client_does_the_whole_round_trip(
     client: RunClient, house: House
 ) -> None:
-    told = client(NAME, "atomicmemory_round_trip")
+    run = client(NAME, "atomicmemory_round_trip")
 
-    assert told.failed == []
-    assert told.client == "atomicmemory 1.1.4"
-    assert set(CALLS) <= {call["call"] for call in told.calls}
+    assert run.failed == []
+    assert run.client == "atomicmemory 1.1.4"
+    assert set(CALLS) <= {call["call"] for call in run.calls}
     key = house.keys["key"].encode()
-    assert key not in house.written()
+    assert key not in house.log_bytes()
 
 
 @installed
@@ -48,21 +50,21 @@ def test_its_own_live_tests_pass(house: House) -> None:
     path = "tests/providers/atomicmemory/test_integration.py"
     args = ["-m", "pytest", "-q", "-p", "no:cacheprovider", path]
 
-    done = clients.python(NAME, args, extra, clients.source(NAME))
+    process = clients.python(NAME, args, extra, clients.source(NAME))
 
-    assert done.returncode == 0, done.stdout[-4_000:]
-    assert "3 passed" in done.stdout
-    assert "skipped" not in done.stdout
+    assert process.returncode == 0, process.stdout[-4_000:]
+    assert "3 passed" in process.stdout
+    assert "skipped" not in process.stdout
 
 
 @installed
 def test_our_answers_follow_its_schemas(client: RunClient) -> None:
     folder = clients.source(NAME) / "contract" / "v1"
 
-    told = client(NAME, "atomicmemory_schemas", CONTRACT=str(folder))
+    run = client(NAME, "atomicmemory_schemas", CONTRACT=str(folder))
 
-    assert told.failed == []
-    checked = {call["call"] for call in told.calls}
+    assert run.failed == []
+    checked = {call["call"] for call in run.calls}
     assert {
         "CoreCapabilities validates",
         "IngestResult validates",
@@ -72,7 +74,7 @@ def test_our_answers_follow_its_schemas(client: RunClient) -> None:
 
 
 def test_the_hermes_plugin_works(client: RunClient) -> None:
-    told = client("hermes", "hermes_round_trip")
+    run = client("hermes", "hermes_round_trip")
 
-    assert told.failed == []
-    assert told.client == "atomicmemory-hermes 0.2.3"
+    assert run.failed == []
+    assert run.client == "atomicmemory-hermes 0.2.3"

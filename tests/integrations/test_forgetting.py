@@ -1,4 +1,4 @@
-"""What one wire forgets is gone from every other, and from the tables beneath."""
+"""What one integration forgets is gone from every other, and from the tables."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ ITEM = {"namespace": ["users", "harriet"], "key": "shed"}
 
 
 class House:
-    """Speaks to every wire with ada's key."""
+    """Sends requests to every integration with ada's key."""
 
     def __init__(self, world: World) -> None:
         self.headers = {"Authorization": f"Bearer {world.tokens['ada']}"}
         self.seen: list[str] = []
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
-        found = Client().generic(
+        response = Client().generic(
             method,
             path,
             "" if body is None else json.dumps(body),
             content_type="application/json",
             headers=self.headers,
         )
-        text = found.content.decode()
+        text = response.content.decode()
         self.seen.append(text)
-        assert found.status_code < 500, (path, text)
+        assert response.status_code < 500, (path, text)
         return json.loads(text) if text.startswith(("{", "[")) else None
 
 
 def _by_records(house: House) -> None:
-    made = house("POST", f"{API}/records", {"content": TEXT})
-    assert house("DELETE", f"{API}/records/{made['id']}", {"reason": "asked"})
+    record = house("POST", f"{API}/records", {"content": TEXT})
+    assert house("DELETE", f"{API}/records/{record['id']}", {"reason": "asked"})
 
 
 def _by_tool(house: House) -> None:
     tools = f"{API}/tools/memory__"
-    made = house("POST", f"{tools}remember", {"content": TEXT})
-    house("POST", f"{tools}forget", {"memory_id": made["id"]})
+    memory = house("POST", f"{tools}remember", {"content": TEXT})
+    house("POST", f"{tools}forget", {"memory_id": memory["id"]})
 
 
 def _by_mem0(house: House) -> None:
     body = {"messages": TEXT, "user_id": "harriet"}
-    made = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
-    changed = {"text": f"{TEXT} No more."}
-    house("PUT", f"{MEM0}/v1/memories/{made['id']}/", changed)
-    house("DELETE", f"{MEM0}/v1/memories/{made['id']}/")
+    added = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
+    update = {"text": f"{TEXT} No more."}
+    house("PUT", f"{MEM0}/v1/memories/{added['id']}/", update)
+    house("DELETE", f"{MEM0}/v1/memories/{added['id']}/")
 
 
 def _by_mem0_user(house: House) -> None:
@@ -77,10 +77,10 @@ def _by_langgraph(house: House) -> None:
 
 def _by_atomicmemory(house: House) -> None:
     body = {"user_id": "harriet", "conversation": TEXT, "skip_extraction": True}
-    more = {"metadata": {"note": CANARY}, "source_url": f"https://{CANARY}.example"}
-    made = house("POST", f"{ATOMIC}/ingest/quick", {**body, **more})
-    [one] = made["stored_memory_ids"]
-    house("DELETE", f"{ATOMIC}/{one}?user_id=harriet")
+    extra = {"metadata": {"note": CANARY}, "source_url": f"https://{CANARY}.example"}
+    ingested = house("POST", f"{ATOMIC}/ingest/quick", {**body, **extra})
+    [memory_id] = ingested["stored_memory_ids"]
+    house("DELETE", f"{ATOMIC}/{memory_id}?user_id=harriet")
 
 
 WAYS = (
@@ -90,9 +90,9 @@ WAYS = (
 
 
 def _reads(record_id: str) -> list[tuple[str, str, Any]]:
-    """Return every request that tells what is remembered."""
+    """Return every request that reads memories."""
     query, harriet = "Harriet keeps what in the shed", {"user_id": "harriet"}
-    asked = {**harriet, "query": query}
+    search_body = {**harriet, "query": query}
     filters = {"filters": harriet}
     return [
         ("GET", f"{API}/records", None),
@@ -111,8 +111,8 @@ def _reads(record_id: str) -> list[tuple[str, str, Any]]:
         ("GET", f"{MEM0}/v1/memories/{record_id}/history/", None),
         ("POST", f"{STORE}/items/search", {"namespace_prefix": [], "query": query}),
         ("GET", f"{STORE}/items?key=shed&namespace=users.harriet", None),
-        ("POST", f"{ATOMIC}/search", asked),
-        ("POST", f"{ATOMIC}/search/fast", asked),
+        ("POST", f"{ATOMIC}/search", search_body),
+        ("POST", f"{ATOMIC}/search/fast", search_body),
         ("GET", f"{ATOMIC}/list?user_id=harriet", None),
         ("GET", f"{ATOMIC}/{record_id}?user_id=harriet", None),
         ("GET", f"{ATOMIC}/{record_id}/audit?user_id=harriet", None),
@@ -137,17 +137,17 @@ def test_what_one_wire_forgets_no_other_tells(
 
 
 def test_the_reads_would_tell(world: World) -> None:
-    """Prove the reads above: before anything is forgotten, every one of them tells."""
+    """Check the reads above: before anything is forgotten, each finds it."""
     house = House(world)
     house("POST", f"{API}/tools/memory__remember", {"content": TEXT})
     house("PUT", f"{STORE}/items", {**ITEM, "value": {"text": TEXT}})
     body = {"messages": TEXT, "user_id": "harriet"}
-    made = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
+    added = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
     index.sweep()
     house.seen.clear()
-    reads = _reads(made["id"])
+    reads = _reads(added["id"])
     for request in reads:
         house(*request)
-    told = zip(reads, house.seen, strict=True)
-    silent = [path for (_, path, _), text in told if CANARY not in text]
+    read_responses = zip(reads, house.seen, strict=True)
+    silent = [path for (_, path, _), text in read_responses if CANARY not in text]
     assert silent == []

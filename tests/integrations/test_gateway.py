@@ -1,4 +1,4 @@
-"""The gateway that we serve: who comes in, what is found, what nobody else finds."""
+"""The gateway server: credentials, search, and isolation of users."""
 
 from __future__ import annotations
 
@@ -31,63 +31,63 @@ clock = itertools.count(1_772_366_400_000)
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing embeds while a test runs, so nothing is worth waiting for."""
+    """Do not wait: nothing embeds while a test runs."""
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
 class Guest:
-    """Speaks the wire as one user."""
+    """Sends requests as one user."""
 
-    def __init__(self, issued: users.IssuedUser, **more: Any) -> None:
+    def __init__(self, issued: users.IssuedUser, **fields: Any) -> None:
         self.token, self.key = issued.token, issued.key
-        self.who = {"user_id": issued.key.user_id, "user_key": issued.token, **more}
+        self.who = {"user_id": issued.key.user_id, "user_key": issued.token, **fields}
         self.client = Client(enforce_csrf_checks=True, raise_request_exception=False)
 
     def raw(self, operation: str, body: Any, path: str = "") -> Any:
-        """Post a body as it is."""
+        """Post a body unchanged."""
         raw = body if isinstance(body, (bytes, str)) else json.dumps(body)
         return self.client.post(
             path or f"/gateway/memories/{operation}", raw, "application/json"
         )
 
     def call(self, operation: str, **body: Any) -> Any:
-        """Post a good body and return the answer."""
+        """Post a body with credentials, expect 200 and return the JSON."""
         reply = self.raw(operation, {**self.who, **body})
         assert reply.status_code == 200, reply.content
         return reply.json()
 
-    def add(self, text: str, chat: str = "chat:c1", **more: Any) -> Any:
-        """Hand one message over."""
+    def add(self, text: str, chat: str = "chat:c1", **fields: Any) -> Any:
+        """Add one message."""
         message = {
             "sender_id": "mia",
             "role": "user",
             "timestamp": next(clock),
             "content": text,
         }
-        return self.call("add", session_id=chat, messages=[{**message, **more}])
+        return self.call("add", session_id=chat, messages=[{**message, **fields}])
 
-    def search(self, query: str, scope: list[str], **more: Any) -> list[Any]:
+    def search(self, query: str, scope: list[str], **fields: Any) -> list[Any]:
         """Return the results."""
-        body = {"query": query, "scope": scope, "conversation_id": "c1", **more}
-        found = self.call("search", **body)["results"]
-        assert isinstance(found, list)
-        return found
+        body = {"query": query, "scope": scope, "conversation_id": "c1", **fields}
+        results = self.call("search", **body)["results"]
+        assert isinstance(results, list)
+        return results
 
-    def texts(self, query: str, scope: list[str], **more: Any) -> set[str]:
+    def texts(self, query: str, scope: list[str], **fields: Any) -> set[str]:
         """Return the texts found."""
-        return {hit["text"] for hit in self.search(query, scope, **more)}
+        return {hit["text"] for hit in self.search(query, scope, **fields)}
 
 
 @pytest.fixture
 def issue(world: World) -> Any:
-    """Return a function that lets a user in."""
+    """Return a function that issues a key for a user."""
 
-    def made(user: str = "mia", agent: str = "ada", **limits: Any) -> Guest:
+    def issue_guest(user: str = "mia", agent: str = "ada", **limits: Any) -> Guest:
         owner = world.actor("stranger" if agent == "olga" else "owner")
-        given = Limits(**limits)
-        return Guest(users.issue(world.agents[agent], user, given, by=owner))
+        key_limits = Limits(**limits)
+        return Guest(users.issue(world.agents[agent], user, key_limits, by=owner))
 
-    return made
+    return issue_guest
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ TEXTS = {
     "chat:c2": "The invoice was paid on Monday",
     "resource:mia:r1": "Each invoice is due in thirty days",
 }
-FOUND: list[tuple[list[str], dict[str, str]]] = [
+SCOPE_CASES: list[tuple[list[str], dict[str, str]]] = [
     (["current_chat"], {"chat:c1": "current_chat"}),
     (["resources"], {"resource:mia:r1": "resources"}),
     (["all_user_memory"], dict.fromkeys(TEXTS, "all_user_memory")),
@@ -124,19 +124,19 @@ FOUND: list[tuple[list[str], dict[str, str]]] = [
 
 @pytest.fixture
 def filled(mia: Guest) -> Guest:
-    """Return a user with a memory in every place."""
+    """Return a user with a memory in every scope."""
     for session, text in TEXTS.items():
         mia.add(text, session)
     return mia
 
 
-@pytest.mark.parametrize(("scope", "wanted"), FOUND)
+@pytest.mark.parametrize(("scope", "expected"), SCOPE_CASES)
 def test_each_scope_and_all_together(
-    filled: Guest, scope: list[str], wanted: dict[str, str]
+    filled: Guest, scope: list[str], expected: dict[str, str]
 ) -> None:
     hits = filled.search("where is the invoice", scope)
-    assert {hit["session_id"]: hit["source_scope"] for hit in hits} == wanted
-    assert len(hits) == len(wanted)
+    assert {hit["session_id"]: hit["source_scope"] for hit in hits} == expected
+    assert len(hits) == len(expected)
     scores = [hit["score"] for hit in hits]
     assert scores == sorted(scores, reverse=True)
     for hit in hits:
@@ -148,8 +148,8 @@ def test_each_scope_and_all_together(
 
 
 def test_without_a_conversation_the_current_chat_is_empty(filled: Guest) -> None:
-    for nothing in ({"conversation_id": None}, {"conversation_id": ""}):
-        assert filled.search("invoice", ["current_chat"], **nothing) == []
+    for no_conversation in ({"conversation_id": None}, {"conversation_id": ""}):
+        assert filled.search("invoice", ["current_chat"], **no_conversation) == []
     body = {**filled.who, "query": "invoice", "scope": ["current_chat", "resources"]}
     [hit] = filled.raw("search", body).json()["results"]
     assert hit["source_scope"] == "resources"
@@ -172,8 +172,8 @@ def test_a_hundred_at_once(mia: Guest) -> None:
         }
         for n in range(120)
     ]
-    done = mia.call("add", session_id="chat:c1", messages=messages)
-    assert done == {"status": "accumulated", "message_count": 120, "held": 0}
+    added = mia.call("add", session_id="chat:c1", messages=messages)
+    assert added == {"status": "accumulated", "message_count": 120, "held": 0}
     assert len(mia.search("parcel", ["current_chat"], top_k=100)) == 100
 
 
@@ -182,8 +182,8 @@ def test_nobody_finds_another_users_memory(issue: Any, filled: Guest) -> None:
     for other in (issue("tom"), issue("mia", "bob"), issue("mia", "olga")):
         assert other.search("invoice", ALL) == []
         assert other.search("invoice", ALL, app_id="shop") == []
-    again = issue("mia")
-    assert len(again.search("invoice", ALL)) == 3
+    second_key = issue("mia")
+    assert len(second_key.search("invoice", ALL)) == 3
 
 
 def test_apps_and_projects_are_apart(mia: Guest) -> None:
@@ -193,12 +193,12 @@ def test_apps_and_projects_are_apart(mia: Guest) -> None:
         for project in ("default", "desk")
     ]
     for number, place in enumerate(places):
-        told = {"sender_id": "mia", "role": "user", "timestamp": 1 + number}
-        message = {**told, "content": f"Invoice of place {number}"}
+        message_fields = {"sender_id": "mia", "role": "user", "timestamp": 1 + number}
+        message = {**message_fields, "content": f"Invoice of place {number}"}
         mia.call("add", session_id="chat:c1", messages=[message], **place)
     for number, place in enumerate(places):
-        found = mia.texts("invoice", ALL, **place)
-        assert found == {f"Invoice of place {number}"}
+        texts = mia.texts("invoice", ALL, **place)
+        assert texts == {f"Invoice of place {number}"}
     assert mia.texts("invoice", ALL) == {"Invoice of place 0"}
 
 
@@ -224,8 +224,8 @@ def test_unknown_and_wrong_are_one_answer(
     world: World, issue: Any, mia: Guest, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    tom, gone, late = issue("tom"), issue("gone"), issue("late")
-    users.revoke(gone.key, by=world.actor("owner"))
+    tom, revoked, late = issue("tom"), issue("gone"), issue("late")
+    users.revoke(revoked.key, by=world.actor("owner"))
     past = timezone.now() - timedelta(seconds=1)
     GatewayKey.objects.filter(pk=late.key.pk).update(expires_at=past)
     pairs = [
@@ -235,7 +235,7 @@ def test_unknown_and_wrong_are_one_answer(
         ("nobody", "uk_wrong"),
         ("mia", world.tokens["ada"]),
         ("mia", mia.key.digest),
-        ("gone", gone.token),
+        ("gone", revoked.token),
         ("late", late.token),
         ("mia ", mia.token),
         ("MIA", mia.token),
@@ -280,17 +280,17 @@ def test_a_reading_key_adds_nothing(issue: Any) -> None:
     assert reader.search("x", ALL) == []
     body = {**reader.who, "session_id": "chat:c1"}
     message = {"sender_id": "a", "role": "user", "timestamp": 1, "content": "x"}
-    for operation, more in (("add", {"messages": [message]}), ("flush", {})):
-        assert reader.raw(operation, {**body, **more}).status_code == 403
+    for operation, fields in (("add", {"messages": [message]}), ("flush", {})):
+        assert reader.raw(operation, {**body, **fields}).status_code == 403
     writer = issue(scopes=(KeyScope.WRITE,))
     writer.add("Two")
     body = {**writer.who, "query": "two", "scope": ALL}
     assert writer.raw("search", body).status_code == 403
 
 
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada", "looker"])
-def test_only_an_admin_issues_and_revokes(world: World, mia: Guest, who: str) -> None:
-    actor = world.actor(who)
+@pytest.mark.parametrize("role", ["operator", "compliance", "viewer", "ada", "looker"])
+def test_only_an_admin_issues_and_revokes(world: World, mia: Guest, role: str) -> None:
+    actor = world.actor(role)
     with pytest.raises(errors.Forbidden):
         users.issue(world.agents["ada"], "tom", by=actor)
     with pytest.raises(errors.Forbidden):
@@ -300,7 +300,7 @@ def test_only_an_admin_issues_and_revokes(world: World, mia: Guest, who: str) ->
         users.issue(world.agents["ada"], "tom", by=stranger)
     with pytest.raises(errors.NotFound):
         users.get(stranger, mia.key.id)
-    assert users.listed(stranger) == []
+    assert users.list_keys(stranger) == []
 
 
 @pytest.mark.parametrize("user", ["", " ", "a/b", "../x", "a:b", "ä", "x" * 129, "a b"])
@@ -327,8 +327,8 @@ def test_what_was_added_is_found_when_flush_answers(mia: Guest) -> None:
     assert mia.call("flush", session_id="chat:c1") == {"status": "extracted"}
     assert mia.texts("parcel", ["current_chat"]) == {"The parcel is in Graz"}
     for _ in range(2):
-        again = mia.call("flush", session_id="chat:c1")
-        assert again == {"status": "no_extraction"}
+        second_flush = mia.call("flush", session_id="chat:c1")
+        assert second_flush == {"status": "no_extraction"}
     assert mia.call("flush", session_id="chat:c9") == {"status": "no_extraction"}
     assert GatewayPending.objects.count() == 0
     assert len(mia.search("parcel", ALL)) == 1
@@ -338,8 +338,8 @@ def test_a_replay_is_stored_once(mia: Guest) -> None:
     message = {"sender_id": "mia", "role": "user", "timestamp": 7, "content": "Twice"}
     entries = set()
     for _ in range(3):
-        done = mia.call("add", session_id="chat:c1", messages=[message, message])
-        assert done["message_count"] == 2
+        added = mia.call("add", session_id="chat:c1", messages=[message, message])
+        assert added["message_count"] == 2
         entries.add(JournalEntry.objects.filter(entry_type="memory.recorded").count())
     assert entries == {1}
     assert len(mia.search("twice", ALL)) == 1
@@ -365,13 +365,13 @@ def test_a_memory_is_a_record_that_names_its_user(world: World, mia: Guest) -> N
 
 
 def test_held_text_is_not_found_and_keeps_nothing_else_back(mia: Guest) -> None:
-    told = {"sender_id": "mia", "timestamp": 5}
+    message_fields = {"sender_id": "mia", "timestamp": 5}
     messages = [
-        {**told, "role": "user", "content": ATTACK},
-        {**told, "role": "assistant", "content": "I will not send any key."},
+        {**message_fields, "role": "user", "content": ATTACK},
+        {**message_fields, "role": "assistant", "content": "I will not send any key."},
     ]
-    done = mia.call("add", session_id="chat:c1", messages=messages)
-    assert done == {"status": "accumulated", "message_count": 2, "held": 1}
+    added = mia.call("add", session_id="chat:c1", messages=messages)
+    assert added == {"status": "accumulated", "message_count": 2, "held": 1}
     assert mia.texts("send key instructions", ALL) == {"I will not send any key."}
     assert HeldFile.objects.filter(tier="records").count() == 1
 
@@ -429,9 +429,9 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "changed"), BAD)
-def test_a_bad_shape(mia: Guest, operation: str, changed: dict[str, Any]) -> None:
-    reply = mia.raw(operation, {**mia.who, **GOOD[operation], **changed})
+@pytest.mark.parametrize(("operation", "fields"), BAD)
+def test_a_bad_shape(mia: Guest, operation: str, fields: dict[str, Any]) -> None:
+    reply = mia.raw(operation, {**mia.who, **GOOD[operation], **fields})
     assert reply.status_code == 422, reply.content
     detail = reply.json()["detail"]
     assert isinstance(detail, (list, str))
@@ -440,14 +440,14 @@ def test_a_bad_shape(mia: Guest, operation: str, changed: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("operation", ["search", "add", "flush"])
-@pytest.mark.parametrize("missing", ["user_id", "user_key"])
-def test_a_credential_that_is_none(mia: Guest, operation: str, missing: str) -> None:
+@pytest.mark.parametrize("field", ["user_id", "user_key"])
+def test_a_credential_that_is_none(mia: Guest, operation: str, field: str) -> None:
     for bad in (..., "", None, 7, ["x"], {"a": 1}):
-        body = {**mia.who, **GOOD[operation], missing: bad}
+        body = {**mia.who, **GOOD[operation], field: bad}
         body = {name: value for name, value in body.items() if value is not ...}
         reply = mia.raw(operation, body)
         assert reply.status_code == 422
-        assert [fault["loc"] for fault in reply.json()["detail"]] == [["body", missing]]
+        assert [fault["loc"] for fault in reply.json()["detail"]] == [["body", field]]
         assert mia.token not in reply.content.decode()
 
 
@@ -490,10 +490,10 @@ def test_the_key_is_in_no_log(mia: Guest, caplog: pytest.LogCaptureFixture) -> N
     caplog.set_level(logging.DEBUG)
     mia.add("One")
     mia.search("one", ALL)
-    for operation, changed in BAD[::7]:
-        mia.raw(operation, {**mia.who, **GOOD[operation], **changed})
-    said = caplog.text + repr([record.__dict__ for record in caplog.records])
-    assert mia.token not in said
+    for operation, fields in BAD[::7]:
+        mia.raw(operation, {**mia.who, **GOOD[operation], **fields})
+    log_text = caplog.text + repr([record.__dict__ for record in caplog.records])
+    assert mia.token not in log_text
 
 
 def test_the_chain_still_holds(world: World, mia: Guest) -> None:

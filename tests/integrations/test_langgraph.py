@@ -1,4 +1,4 @@
-"""LangGraph's store: its own client, and the wire's corners by hand."""
+"""LangGraph's store: its own client, and edge cases."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ITEM = {"namespace": ["users", "harriet"], "key": "tea"}
 
 @pytest.mark.clients
 def test_the_real_client_uses_its_store(client: RunClient) -> None:
-    told = client("langgraph", "langgraph_round_trip")
-    assert told.failed == []
+    run = client("langgraph", "langgraph_round_trip")
+    assert run.failed == []
     calls = {"put", "get", "search", "namespaces", "delete"}
-    assert calls <= {call["call"] for call in told.calls}
+    assert calls <= {call["call"] for call in run.calls}
 
 
 # ── By hand ──────────────────────────────────────────────────────────────────
 def _send(
-    world: World, method: str, path: str, body: Any = None, who: str = "ada"
+    world: World, method: str, path: str, body: Any = None, agent: str = "ada"
 ) -> Any:
     client = Client(enforce_csrf_checks=True)
     return client.generic(
@@ -41,17 +41,17 @@ def _send(
         f"{AT}{path}",
         "" if body is None else json.dumps(body),
         content_type="application/json",
-        headers={"X-Api-Key": world.tokens.get(who, "cmk_wrong")},
+        headers={"X-Api-Key": world.tokens.get(agent, "cmk_wrong")},
     )
 
 
-def _put(world: World, value: Any, who: str = "ada", **more: Any) -> Any:
-    return _send(world, "PUT", "/items", {**ITEM, "value": value, **more}, who)
+def _put(world: World, value: Any, agent: str = "ada", **fields: Any) -> Any:
+    return _send(world, "PUT", "/items", {**ITEM, "value": value, **fields}, agent)
 
 
-def _get(world: World, who: str = "ada", key: str = "tea") -> Any:
+def _get(world: World, agent: str = "ada", key: str = "tea") -> Any:
     query = urlencode({"key": key, "namespace": ".".join(ITEM["namespace"])})
-    return _send(world, "GET", f"/items?{query}", who=who)
+    return _send(world, "GET", f"/items?{query}", agent=agent)
 
 
 def test_an_item_is_a_record_with_versions(world: World) -> None:
@@ -71,15 +71,15 @@ def test_a_ranked_search_is_paged_to_its_end(
     monkeypatch.setattr(langgraph, "RANKED", 2)
     for number in range(5):
         _put(world, {"text": "green tea", "n": number}, key=f"k{number}")
-    asked = {"namespace_prefix": ["users"], "query": "tea", "limit": 2}
-    seen: list[str] = []
+    search_body = {"namespace_prefix": ["users"], "query": "tea", "limit": 2}
+    keys: list[str] = []
     for offset in range(0, 8, 2):
-        found = _send(world, "POST", "/items/search", {**asked, "offset": offset})
-        seen += [row["key"] for row in found.json()["items"]]
-    assert sorted(seen) == [f"k{number}" for number in range(5)]
-    last = {**asked, "filter": {"n": 4}}
-    found = _send(world, "POST", "/items/search", last).json()["items"]
-    assert [row["key"] for row in found] == ["k4"]
+        items = _send(world, "POST", "/items/search", {**search_body, "offset": offset})
+        keys += [row["key"] for row in items.json()["items"]]
+    assert sorted(keys) == [f"k{number}" for number in range(5)]
+    last = {**search_body, "filter": {"n": 4}}
+    items = _send(world, "POST", "/items/search", last).json()["items"]
+    assert [row["key"] for row in items] == ["k4"]
 
 
 def test_the_same_value_again_is_no_version(world: World) -> None:
@@ -129,20 +129,22 @@ def test_a_wrong_key_is_refused_and_not_repeated(world: World) -> None:
 
 def test_another_agents_items_are_not_there(world: World) -> None:
     _put(world, {"cups": 3})
-    for who in ("bob", "olga"):
-        assert _get(world, who).status_code == 404
-        assert _send(world, "DELETE", "/items", ITEM, who).status_code == 204
-        found = _send(world, "POST", "/items/search", {"namespace_prefix": []}, who)
-        assert found.json() == {"items": []}
-        assert _send(world, "POST", "/namespaces", {}, who).json()["namespaces"] == []
+    for agent in ("bob", "olga"):
+        assert _get(world, agent).status_code == 404
+        assert _send(world, "DELETE", "/items", ITEM, agent).status_code == 204
+        response = _send(
+            world, "POST", "/items/search", {"namespace_prefix": []}, agent
+        )
+        assert response.json() == {"items": []}
+        assert _send(world, "POST", "/namespaces", {}, agent).json()["namespaces"] == []
     assert _get(world).status_code == 200
 
 
 def test_other_records_are_no_items(world: World) -> None:
     body = {"content": "A plain record", "scope": {"namespace": "users.harriet"}}
     assert world.api("ada").post("/records", body).status == 201
-    found = _send(world, "POST", "/items/search", {"namespace_prefix": ["users"]})
-    assert found.json() == {"items": []}
+    response = _send(world, "POST", "/items/search", {"namespace_prefix": ["users"]})
+    assert response.json() == {"items": []}
 
 
 def test_a_hostile_value_is_held_and_never_answered(world: World) -> None:
@@ -181,17 +183,19 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@given(left=scalars, right=scalars, name=st.sampled_from(filters.KNOWN))
-def test_like_is_compared_with_like(left: Any, right: Any, name: str) -> None:
-    holds = filters.read({"n": {name: right}})({"n": left})
-    same = left == right and isinstance(left, bool) == isinstance(right, bool)
-    both = (_number(left) and _number(right)) or (
-        isinstance(left, str) and isinstance(right, str)
+@given(actual=scalars, operand=scalars, name=st.sampled_from(filters.OPERATORS))
+def test_like_is_compared_with_like(actual: Any, operand: Any, name: str) -> None:
+    holds = filters.read({"n": {name: operand}})({"n": actual})
+    is_equal = actual == operand and isinstance(actual, bool) == isinstance(
+        operand, bool
+    )
+    is_comparable = (_number(actual) and _number(operand)) or (
+        isinstance(actual, str) and isinstance(operand, str)
     )
     if name in ("$eq", "$ne"):
-        assert holds == (same == (name == "$eq"))
+        assert holds == (is_equal == (name == "$eq"))
     else:
-        assert holds == (both and ORDER[name](left, right))
+        assert holds == (is_comparable and ORDER[name](actual, operand))
 
 
 def test_an_absent_field_is_equal_to_nothing() -> None:

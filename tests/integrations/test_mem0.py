@@ -1,4 +1,4 @@
-"""mem0: its own client through eleven calls, and the wire's corners by hand."""
+"""mem0: its own client through eleven calls, and edge cases."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ CALLS = (
 
 @pytest.mark.clients
 def test_the_real_client_makes_its_eleven_calls(client: RunClient) -> None:
-    told = client("mem0", "mem0_round_trip")
-    assert told.failed == []
-    made = {call["call"] for call in told.calls}
-    assert set(CALLS) <= made
+    run = client("mem0", "mem0_round_trip")
+    assert run.failed == []
+    calls = {call["call"] for call in run.calls}
+    assert set(CALLS) <= calls
 
 
 # ── By hand ──────────────────────────────────────────────────────────────────
 def _send(
-    world: World, method: str, path: str, body: Any = None, who: str = "ada"
+    world: World, method: str, path: str, body: Any = None, agent: str = "ada"
 ) -> Any:
     client = Client(enforce_csrf_checks=True)
     return client.generic(
@@ -39,13 +39,13 @@ def _send(
         f"{AT}{path}",
         "" if body is None else json.dumps(body),
         content_type="application/json",
-        headers={"Authorization": f"Token {world.tokens.get(who, 'cmk_wrong')}"},
+        headers={"Authorization": f"Token {world.tokens.get(agent, 'cmk_wrong')}"},
     )
 
 
-def _add(world: World, text: str, who: str = "ada", **more: Any) -> dict[str, Any]:
-    body = {"messages": text, "user_id": "harriet", **more}
-    reply = _send(world, "POST", "/v3/memories/add/", body, who)
+def _add(world: World, text: str, agent: str = "ada", **fields: Any) -> dict[str, Any]:
+    body = {"messages": text, "user_id": "harriet", **fields}
+    reply = _send(world, "POST", "/v3/memories/add/", body, agent)
     assert reply.status_code == 200, reply.content
     return dict(reply.json()["results"][0])
 
@@ -79,7 +79,7 @@ def test_a_refusal_has_a_detail(
 
 
 def test_a_wrong_key_is_refused_and_not_repeated(world: World) -> None:
-    reply = _send(world, "GET", "/v1/ping/", who="nobody")
+    reply = _send(world, "GET", "/v1/ping/", agent="nobody")
     assert reply.status_code == 401
     assert b"cmk_wrong" not in reply.content
 
@@ -92,20 +92,22 @@ def test_a_persons_key_has_no_memory_here(world: World) -> None:
 
 
 def test_another_agents_memory_is_not_there(world: World) -> None:
-    one = _add(world, "Harriet likes tea")["id"]
-    for who in ("bob", "olga"):
+    memory_id = _add(world, "Harriet likes tea")["id"]
+    for agent in ("bob", "olga"):
         for method in ("GET", "DELETE"):
-            reply = _send(world, method, f"/v1/memories/{one}/", who=who)
+            reply = _send(world, method, f"/v1/memories/{memory_id}/", agent=agent)
             assert reply.status_code == 404
         body = {"query": "tea", "filters": {"user_id": "harriet"}}
-        found = _send(world, "POST", "/v3/memories/search/", body, who).json()
-        assert found == {"results": []}
-    assert Record.objects.get(pk=one).status == "current"
+        results = _send(world, "POST", "/v3/memories/search/", body, agent).json()
+        assert results == {"results": []}
+    assert Record.objects.get(pk=memory_id).status == "current"
 
 
-def test_provenance_is_the_doors(world: World) -> None:
-    one = _add(world, "Harriet likes tea", metadata={"provenance": "operator_curated"})
-    assert Record.objects.get(pk=one["id"]).provenance == "agent_extracted"
+def test_a_caller_cannot_choose_the_provenance(world: World) -> None:
+    memory = _add(
+        world, "Harriet likes tea", metadata={"provenance": "operator_curated"}
+    )
+    assert Record.objects.get(pk=memory["id"]).provenance == "agent_extracted"
 
 
 def test_a_conversation_leaves_what_the_user_said(world: World) -> None:
@@ -115,12 +117,12 @@ def test_a_conversation_leaves_what_the_user_said(world: World) -> None:
         {"role": "user", "content": "The kiln in Porto was booked."},
     ]
     body: dict[str, Any] = {"messages": turns, "user_id": "harriet"}
-    found = _send(world, "POST", "/v3/memories/add/", body).json()["results"]
-    told = [row["memory"] for row in found]
-    assert told == ["My name is Harriet.", "The kiln in Porto was booked."]
+    results = _send(world, "POST", "/v3/memories/add/", body).json()["results"]
+    texts = [row["memory"] for row in results]
+    assert texts == ["My name is Harriet.", "The kiln in Porto was booked."]
     body = {**body, "infer": False, "user_id": "omar"}
-    found = _send(world, "POST", "/v3/memories/add/", body).json()["results"]
-    assert [row["memory"] for row in found] == [turn["content"] for turn in turns]
+    results = _send(world, "POST", "/v3/memories/add/", body).json()["results"]
+    assert [row["memory"] for row in results] == [turn["content"] for turn in turns]
 
 
 def test_a_hostile_statement_is_held_and_not_remembered(world: World) -> None:
@@ -133,26 +135,29 @@ def test_a_hostile_statement_is_held_and_not_remembered(world: World) -> None:
 
 
 def test_a_memory_expires_at_the_end_of_its_day(world: World) -> None:
-    one = _add(world, "Passing", expiration_date="2001-01-01")["id"]
-    assert _send(world, "GET", f"/v1/memories/{one}/").status_code == 404
-    one = _add(world, "Lasting", expiration_date="2999-12-31")["id"]
-    row = _send(world, "GET", f"/v1/memories/{one}/").json()
+    memory_id = _add(world, "Passing", expiration_date="2001-01-01")["id"]
+    assert _send(world, "GET", f"/v1/memories/{memory_id}/").status_code == 404
+    memory_id = _add(world, "Lasting", expiration_date="2999-12-31")["id"]
+    row = _send(world, "GET", f"/v1/memories/{memory_id}/").json()
     assert row["expiration_date"] == "2999-12-31"
-    path = f"/v1/memories/{one}/"
+    path = f"/v1/memories/{memory_id}/"
     assert _send(world, "PUT", path, {"expiration_date": None}).status_code == 200
     assert _send(world, "GET", path).json()["expiration_date"] is None
 
 
 def test_several_at_once_or_none(world: World) -> None:
     ids = [_add(world, text)["id"] for text in ("One fish", "Two lamps")]
-    gone = {"memory_id": "rec_0000000000000000", "text": "x"}
-    both = [{"memory_id": one, "text": f"Changed {n}"} for n, one in enumerate(ids)]
-    reply = _send(world, "PUT", "/v1/batch/", {"memories": [*both, gone]})
+    unknown = {"memory_id": "rec_0000000000000000", "text": "x"}
+    updates = [
+        {"memory_id": memory_id, "text": f"Changed {n}"}
+        for n, memory_id in enumerate(ids)
+    ]
+    reply = _send(world, "PUT", "/v1/batch/", {"memories": [*updates, unknown]})
     assert reply.status_code == 404
     assert Record.objects.get(pk=ids[0]).content == "One fish"
-    assert _send(world, "PUT", "/v1/batch/", {"memories": both}).status_code == 200
+    assert _send(world, "PUT", "/v1/batch/", {"memories": updates}).status_code == 200
     assert Record.objects.get(pk=ids[0]).content == "Changed 0"
-    body = {"memories": [{"memory_id": one} for one in ids]}
+    body = {"memories": [{"memory_id": memory_id} for memory_id in ids]}
     assert _send(world, "DELETE", "/v1/batch/", body).status_code == 200
     assert _send(world, "GET", f"/v1/memories/{ids[0]}/").status_code == 404
 
@@ -173,19 +178,19 @@ def test_one_request_adds_so_much_and_no_more(world: World, texts: list[str]) ->
 def test_pages_end(world: World) -> None:
     for number in range(5):
         _add(world, f"Fact number {number}")
-    seen: list[str] = []
+    ids: list[str] = []
     path = "/v1/memories/?user_id=harriet&page_size=2&page="
     for page in range(1, 5):
-        told = _send(world, "GET", f"{path}{page}").json()
-        seen += [row["id"] for row in told["results"]]
-        assert (told["next"] is None) == (page >= 3)
-        assert told["count"] == 5
-    assert len(seen) == len(set(seen)) == 5
+        data = _send(world, "GET", f"{path}{page}").json()
+        ids += [row["id"] for row in data["results"]]
+        assert (data["next"] is None) == (page >= 3)
+        assert data["count"] == 5
+    assert len(ids) == len(set(ids)) == 5
 
 
 # ── Filters ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("given", "scope", "expression"),
+    ("raw_filters", "scope", "expression"),
     [
         (None, {}, None),
         ({"user_id": "h", "app_id": "x"}, {"user": "h", "namespace": "x"}, None),
@@ -218,12 +223,12 @@ def test_pages_end(world: World) -> None:
         ),
     ],
 )
-def test_a_filter_is_read(given: Any, scope: Any, expression: Any) -> None:
-    assert filters.read(given) == (scope, expression)
+def test_a_filter_is_read(raw_filters: Any, scope: Any, expression: Any) -> None:
+    assert filters.read(raw_filters) == (scope, expression)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "raw_filters",
     [
         {"mood": "calm"},
         {"memory": {"$gt": 1}},
@@ -244,6 +249,6 @@ def test_a_filter_is_read(given: Any, scope: Any, expression: Any) -> None:
         {"AND": [{"AND": [{"AND": [{"AND": [{"AND": [{"AND": [{"AND": []}]}]}]}]}]}]},
     ],
 )
-def test_what_is_not_understood_is_said(given: Any) -> None:
+def test_an_unknown_filter_is_refused(raw_filters: Any) -> None:
     with pytest.raises(errors.Invalid, match="filters: "):
-        filters.read(given)
+        filters.read(raw_filters)

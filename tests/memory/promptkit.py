@@ -39,8 +39,8 @@ class Runner(Protocol):
         ...
 
 
-def somebody(world: World) -> tuple[Actor, str]:
-    """Return an agent that is new, and its key."""
+def actor_and_token(world: World) -> tuple[Actor, str]:
+    """Return a new agent, and its key."""
     house = permissions.system(world.acme.id)
     crew = world.crews["support"]
     slug = f"v{next(_numbers)}"
@@ -51,11 +51,11 @@ def somebody(world: World) -> tuple[Actor, str]:
     return actor, token
 
 
-def _python(made: Executor) -> Runner:
+def _python(tool_executor: Executor) -> Runner:
     def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         try:
-            return made.execute(executor.descriptor(tool), arguments)
-        except errors.HouseError as error:
+            return tool_executor.execute(executor.descriptor(tool), arguments)
+        except errors.AppError as error:
             return {"error": error.detail}
 
     return run
@@ -68,13 +68,13 @@ def in_list(_world: World) -> Runner:
 
 def in_records(world: World) -> Runner:
     """Our records, called in Python."""
-    actor, _ = somebody(world)
-    return _python(agent_tools.remembering(actor))
+    actor, _ = actor_and_token(world)
+    return _python(agent_tools.executor_for(actor))
 
 
 def over_http(world: World) -> Runner:
     """Our records over HTTP."""
-    _, token = somebody(world)
+    _, token = actor_and_token(world)
     world.tokens["vector"] = token
     api = world.api("vector")
 
@@ -103,20 +103,20 @@ def speak(
 
 def over_mcp(world: World) -> Runner:
     """Our records over MCP."""
-    _, token = somebody(world)
+    _, token = actor_and_token(world)
     client = Client(enforce_csrf_checks=True)
 
     def run(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        asked = {"name": tool, "arguments": arguments}
-        found = speak(client, token, "tools/call", asked)["result"]
-        if found["isError"]:
-            return {"error": found["content"][0]["text"]}
-        data = found["structuredContent"]
-        shown = found["content"][0]["text"]
-        if shown.startswith(f"<{prompt_fence.TAG} "):
+        params = {"name": tool, "arguments": arguments}
+        result = speak(client, token, "tools/call", params)["result"]
+        if result["isError"]:
+            return {"error": result["content"][0]["text"]}
+        data = result["structuredContent"]
+        text = result["content"][0]["text"]
+        if text.startswith(f"<{prompt_fence.TAG} "):
             # What somebody stored stands between marks, on the one line of its own.
-            shown = shown.splitlines()[2]
-        assert json.loads(shown) == data
+            text = text.splitlines()[2]
+        assert json.loads(text) == data
         return dict(data)
 
     return run
@@ -132,7 +132,7 @@ RUNNERS: Final[dict[str, Callable[[World], Runner]]] = {
 
 # ── Comparing ────────────────────────────────────────────────────────────────
 class Matcher:
-    """Compares a result with what is promised, and remembers the ids."""
+    """Compares a result with the expected one, and records the ids."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -140,48 +140,50 @@ class Matcher:
     def fill(self, value: Any) -> Any:
         """Return arguments with the ids in them."""
         if isinstance(value, dict):
-            return {name: self.fill(one) for name, one in value.items()}
+            return {name: self.fill(item) for name, item in value.items()}
         return self.known.get(value, value) if isinstance(value, str) else value
 
-    def _text(self, wanted: str, found: Any) -> bool:
-        if wanted.startswith("$"):
-            return bool(self.known.setdefault(wanted, found) == found)
-        return bool(wanted == found)
+    def _text(self, expected: str, actual: Any) -> bool:
+        if expected.startswith("$"):
+            return bool(self.known.setdefault(expected, actual) == actual)
+        return bool(expected == actual)
 
-    def _special(self, wanted: dict[str, Any], found: Any) -> bool | None:
-        if "$kind" in wanted:
-            return isinstance(found, str) and TIME.fullmatch(found) is not None
-        if "$set" in wanted:
-            rest = list(wanted["$set"])
-            hits = [next((w for w in rest if self.fits(w, f)), None) for f in found]
-            return len(found) == len(rest) and None not in hits
+    def _special(self, expected: dict[str, Any], actual: Any) -> bool | None:
+        if "$kind" in expected:
+            return isinstance(actual, str) and TIME.fullmatch(actual) is not None
+        if "$set" in expected:
+            rest = list(expected["$set"])
+            hits = [next((w for w in rest if self.fits(w, f)), None) for f in actual]
+            return len(actual) == len(rest) and None not in hits
         return None
 
-    def fits(self, wanted: Any, found: Any) -> bool:
-        """Whether a result holds what is promised."""
-        if isinstance(wanted, dict):
-            special = self._special(wanted, found)
+    def fits(self, expected: Any, actual: Any) -> bool:
+        """Return whether a result matches the expected one."""
+        if isinstance(expected, dict):
+            special = self._special(expected, actual)
             if special is not None:
                 return special
-            return isinstance(found, dict) and all(
-                name not in found
-                if one == {"$absent": True}
-                else name in found and self.fits(one, found[name])
-                for name, one in wanted.items()
+            return isinstance(actual, dict) and all(
+                name not in actual
+                if item == {"$absent": True}
+                else name in actual and self.fits(item, actual[name])
+                for name, item in expected.items()
             )
-        if isinstance(wanted, list):
-            pairs = zip(wanted, found, strict=False)
-            return len(wanted) == len(found) and all(self.fits(w, f) for w, f in pairs)
-        if isinstance(wanted, str):
-            return self._text(wanted, found)
-        return bool(wanted == found)
+        if isinstance(expected, list):
+            pairs = zip(expected, actual, strict=False)
+            return len(expected) == len(actual) and all(
+                self.fits(w, f) for w, f in pairs
+            )
+        if isinstance(expected, str):
+            return self._text(expected, actual)
+        return bool(expected == actual)
 
 
 def plain(answers: list[dict[str, Any]]) -> Any:
     """Return answers with ids numbered, times and scopes taken out, to compare."""
     text = json.dumps(answers, sort_keys=True)
     text = TIME.sub("time", text)
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}
     ids = re.compile(r"(rec_[0-9a-f]{16}|mem_\d+)")
-    text = ids.sub(lambda m: seen.setdefault(m[1], f"id {len(seen)}"), text)
+    text = ids.sub(lambda m: names.setdefault(m[1], f"id {len(names)}"), text)
     return json.loads(re.sub(r'"scope": {[^}]*}', '"scope": {}', text))

@@ -1,4 +1,4 @@
-"""Keys: shown once, recognised, limited, expired, revoked, never above the member."""
+"""Keys: issue, authenticate, limits, expiry, revocation, the member's role."""
 
 from __future__ import annotations
 
@@ -44,10 +44,12 @@ def test_nobody_is_behind_a_made_up_key(world: World, token: str) -> None:
     assert api_keys.authenticate(token) is None
 
 
-@pytest.mark.parametrize("who", ["expired", "revoked"])
-def test_a_key_that_ended_opens_nothing(world: World, who: str) -> None:
-    assert api_keys.authenticate(world.tokens[who]) is None
-    assert AgentKey.objects.get(digest=api_keys.digest(world.tokens[who])).state == who
+@pytest.mark.parametrize("user", ["expired", "revoked"])
+def test_a_key_that_ended_opens_nothing(world: World, user: str) -> None:
+    assert api_keys.authenticate(world.tokens[user]) is None
+    assert (
+        AgentKey.objects.get(digest=api_keys.digest(world.tokens[user])).state == user
+    )
 
 
 def test_a_revoked_key_is_useless_at_once_and_stays_so(world: World) -> None:
@@ -58,10 +60,10 @@ def test_a_revoked_key_is_useless_at_once_and_stays_so(world: World) -> None:
     when = AgentKey.objects.get(pk=issued.key.pk).revoked_at
     api_keys.revoke(issued.key, by=owner)
     assert AgentKey.objects.get(pk=issued.key.pk).revoked_at == when
-    told = JournalEntry.objects.filter(
+    entries = JournalEntry.objects.filter(
         entry_type="key.revoked", summary__contains=issued.key.prefix
     )
-    assert told.count() == 1
+    assert entries.count() == 1
 
 
 def test_the_last_use_is_written_at_most_once_a_minute(world: World) -> None:
@@ -92,16 +94,16 @@ def test_a_key_that_did_not_change_is_looked_up_with_one_query(
 
 
 def test_what_changes_behind_a_key_counts_at_the_next_request(world: World) -> None:
-    """Whoever changed it, in whatever process: the row is looked at every time."""
+    """The row is read at every request, so changes of other processes count."""
     token = world.tokens["ada"]
     api_keys.authenticate(token)
     actor = api_keys.authenticate(token)
     assert actor is not None
     row = AgentKey.objects.filter(digest=api_keys.digest(token))
     Agent.objects.filter(pk=actor.id).update(memory_walk_depth=1, role="LEAD")
-    changed = api_keys.authenticate(token)
-    assert changed is not None
-    assert (changed.walk_depth, changed.agent_role) == (1, AgentRole.LEAD)
+    actor_after = api_keys.authenticate(token)
+    assert actor_after is not None
+    assert (actor_after.walk_depth, actor_after.agent_role) == (1, AgentRole.LEAD)
     row.update(scopes=[KeyScope.READ.value])
     narrowed = api_keys.authenticate(token)
     assert narrowed is not None
@@ -148,9 +150,9 @@ def test_who_left_or_was_switched_off_has_no_key_any_more(world: World) -> None:
     assert api_keys.authenticate(world.tokens["operator"]) is None
 
 
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada", "looker"])
-def test_only_admins_issue_and_revoke(world: World, who: str) -> None:
-    actor = world.actor(who)
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "ada", "looker"])
+def test_only_admins_issue_and_revoke(world: World, user: str) -> None:
+    actor = world.actor(user)
     with pytest.raises(errors.Forbidden):
         api_keys.issue_agent_key(world.agents["ada"], by=actor)
     with pytest.raises(errors.Forbidden):

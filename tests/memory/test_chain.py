@@ -32,7 +32,7 @@ def verify(world: World) -> journal_verify.Report:
 
 def kinds(world: World) -> set[str]:
     """Return the kinds of breaks in the chain of acme."""
-    return {found.kind for found in verify(world).breaks}
+    return {fault.kind for fault in verify(world).breaks}
 
 
 def tamper(row: JournalEntry, **fields: Any) -> None:
@@ -47,13 +47,13 @@ def erase(row: JournalEntry) -> None:
 
 def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -> None:
     """Sign that rows left on purpose, and let them go."""
-    gone = list(rows)
-    pairs = [(row.seq, row.entry_hash) for row in gone]
+    removed_rows = list(rows)
+    pairs = [(row.seq, row.entry_hash) for row in removed_rows]
     signed = rules.checkpoint_mac(journal.key(), world.acme.id, pairs)
     ChainCheckpoint.objects.create(
         workspace=world.acme, removed=pairs, mac=mac or signed
     )
-    JournalEntry.objects.filter(pk__in=[row.pk for row in gone]).delete()
+    JournalEntry.objects.filter(pk__in=[row.pk for row in removed_rows]).delete()
 
 
 # ── The pure part ────────────────────────────────────────────────────────────
@@ -61,8 +61,8 @@ def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -
 def test_framed_fields_never_run_into_each_other(
     left: list[str | None], right: list[str | None]
 ) -> None:
-    same = [v or "" for v in left] == [v or "" for v in right]
-    assert (rules.frame(left) == rules.frame(right)) is same
+    are_equal = [v or "" for v in left] == [v or "" for v in right]
+    assert (rules.frame(left) == rules.frame(right)) is are_equal
 
 
 def test_a_checkpoint_is_signed_for_one_workspace_and_one_set() -> None:
@@ -89,24 +89,24 @@ def test_a_workspace_without_entries_holds(world: World) -> None:
     assert (report.ok, report.count) == (True, 0)
 
 
-@pytest.mark.parametrize("who", ["ada", "viewer", "compliance"])
-def test_walking_needs_an_operator(world: World, who: str) -> None:
+@pytest.mark.parametrize("actor", ["ada", "viewer", "compliance"])
+def test_walking_needs_an_operator(world: World, actor: str) -> None:
     with pytest.raises(errors.Forbidden):
-        journal_verify.verify(world.acme.id, by=world.actor(who))
+        journal_verify.verify(world.acme.id, by=world.actor(actor))
 
 
 def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
     world.entry()
-    seen: list[int] = []
+    totals: list[int] = []
 
     def watch(rows: Iterable[JournalEntry], total: int) -> Iterable[JournalEntry]:
-        seen.append(total)
+        totals.append(total)
         for row in rows:
-            seen.append(row.seq)
+            totals.append(row.seq)
             yield row
 
     report = journal_verify.verify(world.acme.id, by=world.system(), watch=watch)
-    assert seen == [report.count, *range(1, report.count + 1)]
+    assert totals == [report.count, *range(1, report.count + 1)]
 
 
 def test_entries_appended_during_the_walk_are_not_judged(world: World) -> None:
@@ -168,7 +168,7 @@ def test_a_changed_field_is_a_content_break(
     tamper(row, **{field: value})
     report = verify(world)
     assert not report.ok
-    assert "content_break" in {found.kind for found in report.breaks}
+    assert "content_break" in {fault.kind for fault in report.breaks}
     assert report.breaks[0].seq == row.seq
 
 
@@ -298,19 +298,19 @@ def test_a_checkpoint_that_is_not_ours_covers_nothing(world: World, fault: str) 
     if fault == "widened":
         point.removed = [*point.removed, [rows[2].seq, rows[2].entry_hash]]
     if fault == "replayed":
-        theirs = [(row[0], row[1]) for row in point.removed]
-        point.mac = rules.checkpoint_mac(journal.key(), world.other.id, theirs)
+        foreign_pairs = [(row[0], row[1]) for row in point.removed]
+        point.mac = rules.checkpoint_mac(journal.key(), world.other.id, foreign_pairs)
     point.save()
     report = verify(world)
     assert report.checkpoints == 0
-    assert "gap" in {found.kind for found in report.breaks}
+    assert "gap" in {fault.kind for fault in report.breaks}
 
 
-@pytest.mark.parametrize("removed", [0, 7, [[1]], [["x", "y"]], {"a": 1}])
+@pytest.mark.parametrize("value", [0, 7, [[1]], [["x", "y"]], {"a": 1}])
 def test_a_checkpoint_full_of_nonsense_covers_nothing(
-    world: World, removed: object
+    world: World, value: object
 ) -> None:
-    ChainCheckpoint.objects.create(workspace=world.acme, removed=removed, mac="0" * 64)
+    ChainCheckpoint.objects.create(workspace=world.acme, removed=value, mac="0" * 64)
     report = verify(world)
     assert (report.ok, report.checkpoints) == (True, 0)
 
@@ -341,9 +341,9 @@ def test_a_changed_ledger_is_a_break(world: World, field: str) -> None:
 def test_a_witness_with_broken_words_does_not_stop_the_walk(world: World) -> None:
     row = world.entry()
     journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
-    told = JournalEntry.objects.filter(entry_type="memory.priority_changed")
+    entry = JournalEntry.objects.filter(entry_type="memory.priority_changed")
     for broken in ("nonsense", '{"number":"x"}', "[]", '{"number":[1]}'):
-        told.update(payload_text=broken)
+        entry.update(payload_text=broken)
         assert kinds(world) == {"content_break", "priority_break"}
 
 
@@ -369,12 +369,14 @@ def test_the_database_refuses_a_number_given_twice(world: World) -> None:
 
 
 # ── Links only ───────────────────────────────────────────────────────────────
-def _walked(world: World) -> journal_verify.Report:
-    return journal_verify.walk_links(world.acme.id, by=world.system())
+def _verify_links(world: World) -> journal_verify.Report:
+    return journal_verify.verify_links(world.acme.id, by=world.system())
 
 
-def _told(report: journal_verify.Report) -> tuple[Any, ...]:
-    breaks = [(one.kind, one.seq, one.entry_id, one.reason) for one in report.breaks]
+def _summary(report: journal_verify.Report) -> tuple[Any, ...]:
+    breaks = [
+        (fault.kind, fault.seq, fault.entry_id, fault.reason) for fault in report.breaks
+    ]
     return report.count, report.erased, report.redacted, breaks
 
 
@@ -388,7 +390,7 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 @pytest.mark.usefixtures("chunk")
 @pytest.mark.parametrize("at", [0, 1, 4, 9])
 @pytest.mark.parametrize(
-    "changed",
+    "changes",
     [
         {"prev_hash": "0" * 64},
         {"entry_hash": "f" * 64},
@@ -401,21 +403,23 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     ],
 )
 def test_a_walk_of_links_finds_what_a_whole_walk_finds(
-    world: World, changed: dict[str, Any], at: int
+    world: World, changes: dict[str, Any], at: int
 ) -> None:
     rows = [world.entry() for _ in range(10)]
     erase(rows[2])
     erase(rows[6])
-    assert _told(_walked(world)) == _told(verify(world))
-    assert _walked(world).ok
-    tamper(rows[at], **changed)
-    found = [one for one in verify(world).breaks if one.kind != "priority_break"]
-    assert found
-    walked = {(one.kind, one.seq) for one in _walked(world).breaks}
-    whole = {(one.kind, one.seq) for one in found}
+    assert _summary(_verify_links(world)) == _summary(verify(world))
+    assert _verify_links(world).ok
+    tamper(rows[at], **changes)
+    breaks = [fault for fault in verify(world).breaks if fault.kind != "priority_break"]
+    assert breaks
+    link_breaks = {(fault.kind, fault.seq) for fault in _verify_links(world).breaks}
+    full_breaks = {(fault.kind, fault.seq) for fault in breaks}
     # What an untouched entry says is not read.
-    assert walked <= whole
-    assert {one for one in whole if one[0] != "content_break"} <= walked
+    assert link_breaks <= full_breaks
+    assert {
+        fault for fault in full_breaks if fault[0] != "content_break"
+    } <= link_breaks
 
 
 @pytest.mark.usefixtures("chunk")
@@ -423,17 +427,17 @@ def test_a_walk_of_links_crosses_what_left_on_purpose(world: World) -> None:
     rows = [world.entry() for _ in range(12)]
     attest(world, rows[4:7])
     erase(rows[9])
-    assert _told(_walked(world)) == _told(verify(world))
-    assert _walked(world).ok
+    assert _summary(_verify_links(world)) == _summary(verify(world))
+    assert _verify_links(world).ok
     JournalEntry.objects.filter(pk=rows[8].pk).delete()
-    assert [one.kind for one in _walked(world).breaks] == ["gap"]
+    assert [fault.kind for fault in _verify_links(world).breaks] == ["gap"]
 
 
 def test_capitals_are_no_hash() -> None:
     key, prev, committed = b"k", "ab" * 32, "cd" * 32
-    made = rules.link(key, prev, committed)
-    assert rules.is_unbroken(key, prev, prev + committed + made, 1)
-    assert not rules.is_unbroken(key, prev, prev + committed + made.upper(), 1)
-    assert not rules.is_unbroken(key, prev, f" {prev}{committed}{made}", 1)
-    assert not rules.is_unbroken(key, prev, prev + committed + made, 2)
-    assert not rules.is_unbroken(key, "00" * 32, prev + committed + made, 1)
+    digest = rules.link(key, prev, committed)
+    assert rules.is_unbroken(key, prev, prev + committed + digest, 1)
+    assert not rules.is_unbroken(key, prev, prev + committed + digest.upper(), 1)
+    assert not rules.is_unbroken(key, prev, f" {prev}{committed}{digest}", 1)
+    assert not rules.is_unbroken(key, prev, prev + committed + digest, 2)
+    assert not rules.is_unbroken(key, "00" * 32, prev + committed + digest, 1)

@@ -74,11 +74,11 @@ def test_a_bucket_leaves_and_the_chain_still_verifies(world: World) -> None:
     assert report.bytes == sum(compaction.size(row) for row in rows)
     assert live(rows) == 0
     assert live([before, later]) == 2
-    kept = {row.id: row for row in ArchivedEntry.objects.all()}
-    assert set(kept) == ids(rows)
+    archived = {row.id: row for row in ArchivedEntry.objects.all()}
+    assert set(archived) == ids(rows)
     for row in rows:
-        for name in compaction.SAME:
-            assert getattr(kept[row.id], name) == getattr(row, name), name
+        for name in compaction.COPIED_COLUMNS:
+            assert getattr(archived[row.id], name) == getattr(row, name), name
     verified = holds(world)
     assert (verified.ok, verified.checkpoints) == (True, 1)
     assert compaction.run(world.acme.id).buckets == 0
@@ -87,11 +87,14 @@ def test_a_bucket_leaves_and_the_chain_still_verifies(world: World) -> None:
 def test_the_summary_entry_says_what_left(world: World) -> None:
     rows = noise(world)
     compaction.run(world.acme.id)
-    told = JournalEntry.objects.get(entry_type="system.compaction")
+    summary = JournalEntry.objects.get(entry_type="system.compaction")
     day = OLD.date().isoformat()
-    assert told.ts.isoformat() == f"{day}T23:59:59+00:00"
-    assert (told.severity, told.crew_id) == ("info", world.crews["support"].id)
-    payload = told.payload
+    assert summary.ts.isoformat() == f"{day}T23:59:59+00:00"
+    assert (summary.severity, summary.crew_id) == (
+        "info",
+        world.crews["support"].id,
+    )
+    payload = summary.payload
     point = ChainCheckpoint.objects.get()
     assert payload == {
         "bucket_date": day,
@@ -119,13 +122,13 @@ def test_each_crew_day_and_type_is_a_bucket_of_its_own(world: World) -> None:
 
 def test_the_word_index_follows(world: World) -> None:
     noise(world, summary="the zebrafish measured itself")
-    wanted = JournalFilter(q="zebrafish")
-    assert queries.filtered(world.system(), wanted).count() == 12
+    filters = JournalFilter(q="zebrafish")
+    assert queries.filtered(world.system(), filters).count() == 12
     compaction.run(world.acme.id)
-    assert queries.filtered(world.system(), wanted).count() == 0
+    assert queries.filtered(world.system(), filters).count() == 0
     scope = fulltext.WordScope(workspace_id=world.acme.id, embeddable_only=False)
-    asked = fulltext.ask(world.acme.id, "zebrafish")
-    assert fulltext.rank(asked, scope, 5) == []
+    query = fulltext.word_query(world.acme.id, "zebrafish")
+    assert fulltext.rank(query, scope, 5) == []
 
 
 def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
@@ -137,8 +140,8 @@ def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(
     compaction.run(world.acme.id)
     assert Embedding.objects.count() == 0
     assert SubjectMention.objects.count() == 0
-    found = JournalFilter(subject="JANE", include_archive=True)
-    assert queries.count(world.system(), found) == 12
+    filters = JournalFilter(subject="JANE", include_archive=True)
+    assert queries.count(world.system(), filters) == 12
 
 
 # ── What stays ───────────────────────────────────────────────────────────────
@@ -199,13 +202,13 @@ def test_what_was_marked_at_emit_stays(world: World) -> None:
 def test_a_tampered_entry_is_never_destroyed(
     world: World, forged: dict[str, str]
 ) -> None:
-    rows, others = noise(world), noise(world, by="bob")
+    rows, other_rows = noise(world), noise(world, by="bob")
     JournalEntry.objects.filter(pk=rows[5].pk).update(**forged)
     report = compaction.run(world.acme.id)
     assert (report.buckets, len(report.refused)) == (1, 1)
     # An altered hash already shows at the entry that follows it.
     assert any(row.id in report.refused[0] for row in rows[5:7])
-    assert (live(rows), live(others)) == (12, 0)
+    assert (live(rows), live(other_rows)) == (12, 0)
     assert not holds(world).ok
     assert not ArchivedEntry.objects.filter(pk__in=ids(rows)).exists()
 
@@ -241,7 +244,7 @@ def test_a_verdict_knows_what_left_also_without_the_archive(world: World) -> Non
     assert place.previous is not None
     assert place.previous.seq < after.seq - 1
     JournalEntry.objects.filter(pk=place.previous.pk).delete()
-    assert integrity.left_hash(world.acme.id, 1) is None
+    assert integrity.removed_hash(world.acme.id, 1) is None
 
 
 # ── Nothing is lost on the way ───────────────────────────────────────────────
@@ -272,7 +275,9 @@ def test_an_archive_that_loses_a_row_is_noticed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, store = noise(world), compaction._store
-    monkeypatch.setattr(compaction, "_store", lambda made: store(list(made)[:-1]))
+    monkeypatch.setattr(
+        compaction, "_store", lambda archive_rows: store(list(archive_rows)[:-1])
+    )
     with pytest.raises(compaction.RowsLost, match="of 12 rows 11 were archived"):
         compaction.run(world.acme.id)
     unchanged(world, rows)
@@ -297,11 +302,11 @@ def test_a_summary_that_cannot_be_written_takes_the_bucket_back(
 @given(st.dictionaries(st.text(max_size=9), st.text(max_size=600), max_size=3))
 def test_a_payload_is_cut_to_valid_json(payload: dict[str, str]) -> None:
     text = json.dumps(payload, ensure_ascii=False)
-    made = compaction.cut_payload(text)
-    assert len(made) <= 400
-    assert isinstance(json.loads(made), dict)
+    shortened = compaction.cut_payload(text)
+    assert len(shortened) <= 400
+    assert isinstance(json.loads(shortened), dict)
     if len(text) > 400:
-        assert text.startswith(json.loads(made)["cut"])
+        assert text.startswith(json.loads(shortened)["cut"])
 
 
 def test_texts_are_cut_between_characters(world: World) -> None:
@@ -321,27 +326,30 @@ def test_the_list_shows_the_archive_on_request_and_pages_through_it(
     between = world.entry("between", ts=OLD + timedelta(minutes=5, seconds=30))
     compaction.run(world.acme.id)
     api = world.api("operator")
-    asked = {"include_archive": "true", "until": (OLD + timedelta(hours=1)).isoformat()}
-    seen: list[dict[str, Any]] = []
+    params = {
+        "include_archive": "true",
+        "until": (OLD + timedelta(hours=1)).isoformat(),
+    }
+    items: list[dict[str, Any]] = []
     cursor: str | None = None
     while True:
-        more = {"cursor": cursor} if cursor else {}
-        page = api.get("/journal", {**asked, "limit": 5, **more}).data
+        cursor_params = {"cursor": cursor} if cursor else {}
+        page = api.get("/journal", {**params, "limit": 5, **cursor_params}).data
         assert page["count"] == len(page["entries"]) <= 5
-        seen += page["entries"]
+        items += page["entries"]
         cursor = page["next_cursor"]
         if cursor is None:
             break
     expected = sorted([*rows, between], key=lambda r: (r.ts, r.seq), reverse=True)
-    assert [one["id"] for one in seen] == [row.id for row in expected]
-    assert {one["id"] for one in seen if not one["archived"]} == {between.id}
-    assert api.get("/journal/count", asked).data == {"total": 13}
-    del asked["include_archive"]
-    assert api.get("/journal/count", asked).data == {"total": 1}
+    assert [item["id"] for item in items] == [row.id for row in expected]
+    assert {item["id"] for item in items if not item["archived"]} == {between.id}
+    assert api.get("/journal/count", params).data == {"total": 13}
+    del params["include_archive"]
+    assert api.get("/journal/count", params).data == {"total": 1}
 
 
 @pytest.mark.parametrize(
-    ("who", "query", "found"),
+    ("actor", "query", "expected"),
     [
         ("operator", {"q": "cpu percent"}, 12),
         ("operator", {"q": '"at 3 percent"'}, 1),
@@ -356,39 +364,39 @@ def test_the_list_shows_the_archive_on_request_and_pages_through_it(
     ],
 )
 def test_the_archive_is_filtered_and_scoped_like_the_journal(
-    world: World, who: str, query: dict[str, str], found: int
+    world: World, actor: str, query: dict[str, str], expected: int
 ) -> None:
     noise(world)
     compaction.run(world.acme.id)
-    asked = {"include_archive": "true", **query}
-    assert world.api(who).get("/journal/count", asked).data == {"total": found}
+    params = {"include_archive": "true", **query}
+    assert world.api(actor).get("/journal/count", params).data == {"total": expected}
 
 
 # ── By hand ──────────────────────────────────────────────────────────────────
 def test_the_command_counts_before_it_moves(world: World) -> None:
     rows = noise(world)
 
-    def told(*args: str) -> Any:
+    def run(*args: str) -> Any:
         out = io.StringIO()
         call_command("compact", "--workspace", "acme", "--json", *args, stdout=out)
         return json.loads(out.getvalue())
 
-    assert (told("--dry-run")["archived"], live(rows)) == (12, 12)
-    assert (told()["archived"], live(rows)) == (12, 0)
-    assert told()["archived"] == 0
+    assert (run("--dry-run")["archived"], live(rows)) == (12, 12)
+    assert (run()["archived"], live(rows)) == (12, 0)
+    assert run()["archived"] == 0
 
 
 def test_an_archived_entry_answers_by_its_id(world: World) -> None:
     row = noise(world)[3]
     compaction.run(world.acme.id)
-    found = world.api("ada").get(f"/journal/{row.id}")
-    assert found.status == 200
-    told = found.data
-    assert (told["archived"], told["summary"]) == (True, row.summary)
-    assert told["chain"]["verdict"] == "archived"
-    assert told["chain"]["entry_hash"] == row.entry_hash
-    for who in ("bob", "olga", "stranger"):
-        assert world.api(who).get(f"/journal/{row.id}").status == 404, who
+    response = world.api("ada").get(f"/journal/{row.id}")
+    assert response.status == 200
+    body = response.data
+    assert (body["archived"], body["summary"]) == (True, row.summary)
+    assert body["chain"]["verdict"] == "archived"
+    assert body["chain"]["entry_hash"] == row.entry_hash
+    for actor in ("bob", "olga", "stranger"):
+        assert world.api(actor).get(f"/journal/{row.id}").status == 404, actor
     page = world.page("viewer").get(f"/journal/{row.id}/")
     assert page.status_code == 200
     assert "Compaction took this entry out" in page.content.decode()

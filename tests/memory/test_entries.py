@@ -33,9 +33,9 @@ def nested(levels: int) -> Any:
     return value
 
 
-def refusal(**fields: Any) -> errors.HouseError:
+def refusal(**fields: Any) -> errors.AppError:
     """Return why an entry may not enter."""
-    with pytest.raises(errors.HouseError) as caught:
+    with pytest.raises(errors.AppError) as caught:
         validation.check(factories.new(**fields), NOW)
     return caught.value
 
@@ -73,8 +73,8 @@ def test_canonical_text_reads_back_and_does_not_depend_on_order(value: Any) -> N
     text = entries.canonical(value)
     assert json.loads(text) == value
     if isinstance(value, dict):
-        turned = dict(reversed(list(value.items())))
-        assert entries.canonical(turned) == text
+        reordered = dict(reversed(list(value.items())))
+        assert entries.canonical(reordered) == text
 
 
 @given(JSON)
@@ -140,8 +140,8 @@ def test_an_audit_of_a_turn_gives_no_words() -> None:
     ],
 )
 def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> None:
-    refused = refusal(**fields)
-    assert (refused.status, refused.problem_code) == (status, code)
+    error = refusal(**fields)
+    assert (error.status, error.problem_code) == (status, code)
 
 
 @pytest.mark.parametrize(

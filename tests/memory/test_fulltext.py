@@ -45,17 +45,17 @@ HOSTILE = [
 
 def ids(world: World, text: str, **scope: object) -> list[str]:
     """Return what a question finds in acme, best first."""
-    wanted = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
-    query = fulltext.ask(world.acme.id, text)
-    return [hit.entry_id for hit in fulltext.rank(query, wanted, 50)]
+    word_scope = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
+    query = fulltext.word_query(world.acme.id, text)
+    return [hit.entry_id for hit in fulltext.rank(query, word_scope, 50)]
 
 
-def listed(world: World, text: str, workspace_id: str = "") -> set[str]:
+def matching_ids(world: World, text: str, workspace_id: str = "") -> set[str]:
     """Return what the search box of the journal finds."""
-    found = fulltext.matching(workspace_id or world.acme.id, text)
-    if found is None:
+    docids = fulltext.matching(workspace_id or world.acme.id, text)
+    if docids is None:
         return set()
-    rows = JournalEntry.objects.filter(docid__in=found)
+    rows = JournalEntry.objects.filter(docid__in=docids)
     return set(rows.values_list("pk", flat=True))
 
 
@@ -64,7 +64,7 @@ def listed(world: World, text: str, workspace_id: str = "") -> set[str]:
 def test_no_text_is_a_query_language(world: World, text: str) -> None:
     world.entry("refund for a lost receipt")
     assert len(ids(world, text)) <= 1
-    assert len(listed(world, text)) <= 1
+    assert len(matching_ids(world, text)) <= 1
 
 
 @settings(
@@ -75,7 +75,7 @@ def test_no_text_is_a_query_language(world: World, text: str) -> None:
 def test_any_text_can_be_asked_and_found_again(world: World, text: str) -> None:
     row = world.entry(("note " + text.replace("\x00", " ")).strip())
     assert row.id in ids(world, f"note {text}")
-    assert row.id in listed(world, "note")
+    assert row.id in matching_ids(world, "note")
     JournalEntry.objects.filter(pk=row.pk).delete()
     assert row.id not in ids(world, f"note {text}")
 
@@ -84,12 +84,12 @@ def test_text_without_a_word_matches_nothing(world: World) -> None:
     world.entry("***")
     for text in ("", "***", '""', "🚀", "_"):
         assert ids(world, text) == []
-        assert listed(world, text) == set()
+        assert matching_ids(world, text) == set()
 
 
 # ── Words ────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("said", "asked"),
+    ("text", "query"),
     [
         ("Rozhodnutí padlo", "rozhodnuti"),
         ("rozhodnuti padlo", "Rozhodnutí"),
@@ -106,12 +106,12 @@ def test_text_without_a_word_matches_nothing(world: World) -> None:
     ],
 )
 def test_accents_case_and_endings_do_not_matter(
-    world: World, said: str, asked: str
+    world: World, text: str, query: str
 ) -> None:
-    row = world.entry(said)
+    row = world.entry(text)
     world.entry("something else entirely")
-    assert ids(world, asked) == [row.id]
-    assert listed(world, asked) == {row.id}
+    assert ids(world, query) == [row.id]
+    assert matching_ids(world, query) == {row.id}
 
 
 def test_words_of_the_payload_are_found_and_its_keys_are_not(world: World) -> None:
@@ -123,16 +123,16 @@ def test_words_of_the_payload_are_found_and_its_keys_are_not(world: World) -> No
 
 
 def test_the_search_box_wants_every_word_and_recall_any(world: World) -> None:
-    both = world.entry("lost receipt in March")
-    one = world.entry("lost parcel in April")
-    assert listed(world, "lost receipt") == {both.id}
-    assert ids(world, "lost receipt") == [both.id, one.id]
+    full_match = world.entry("lost receipt in March")
+    half_match = world.entry("lost parcel in April")
+    assert matching_ids(world, "lost receipt") == {full_match.id}
+    assert ids(world, "lost receipt") == [full_match.id, half_match.id]
 
 
 def test_a_quoted_part_is_a_phrase(world: World) -> None:
     right = world.entry("the lost receipt was found")
     world.entry("the receipt of a lost parcel")
-    assert listed(world, '"lost receipt"') == {right.id}
+    assert matching_ids(world, '"lost receipt"') == {right.id}
 
 
 def test_the_exact_phrase_comes_first(world: World) -> None:
@@ -143,15 +143,15 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
 
 
 def test_stop_words_are_left_out_and_named(world: World) -> None:
-    asked = fulltext.ask(world.acme.id, "why was the refund denied")
-    assert asked.terms == ("refund", "denied")
-    assert asked.dropped == ("why", "was", "the")
+    query = fulltext.word_query(world.acme.id, "why was the refund denied")
+    assert query.terms == ("refund", "denied")
+    assert query.dropped == ("why", "was", "the")
 
 
 def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
-    asked = fulltext.ask(world.acme.id, " ".join(f"w{n}" for n in range(40)))
-    assert len(asked.terms) == fulltext.MAX_TERMS
-    assert len(asked.dropped) == 8
+    query = fulltext.word_query(world.acme.id, " ".join(f"w{n}" for n in range(40)))
+    assert len(query.terms) == fulltext.MAX_TERMS
+    assert len(query.dropped) == 8
 
 
 @pytest.mark.sqlite
@@ -162,20 +162,22 @@ def test_in_a_large_workspace_common_terms_are_dropped(
     monkeypatch.setattr(fulltext, "BUDGET", 5)
     factories.append_many(world.actor("ada"), [f"refund number {n}" for n in range(20)])
     rare = world.entry("refund of a zeppelin")
-    asked = fulltext.ask(world.acme.id, "refund zeppelin")
-    assert (asked.terms, asked.dropped) == (("zeppelin",), ("refund",))
+    query = fulltext.word_query(world.acme.id, "refund zeppelin")
+    assert (query.terms, query.dropped) == (("zeppelin",), ("refund",))
     assert ids(world, "refund zeppelin") == [rare.id]
-    assert fulltext.ask(world.acme.id, "refund").terms == ("refund",)
+    assert fulltext.word_query(world.acme.id, "refund").terms == ("refund",)
 
 
 # ── The index follows the entries ────────────────────────────────────────────
 def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
     row = world.entry("zeppelin")
     JournalEntry.objects.filter(pk=row.pk).update(summary="submarine", body="torpedo")
-    assert listed(world, "zeppelin") == set()
-    assert listed(world, "submarine") == listed(world, "torpedo") == {row.id}
+    assert matching_ids(world, "zeppelin") == set()
+    assert (
+        matching_ids(world, "submarine") == matching_ids(world, "torpedo") == {row.id}
+    )
     JournalEntry.objects.filter(pk=row.pk).delete()
-    assert listed(world, "submarine") == set()
+    assert matching_ids(world, "submarine") == set()
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(
@@ -185,26 +187,26 @@ def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
 
 def test_words_that_hit_are_told_per_entry(world: World) -> None:
     first, second = world.entry("lost receipt"), world.entry("lost parcel")
-    theirs = world.entry("lost receipt", by="olga")
-    found = fulltext.words_that_hit(
+    foreign = world.entry("lost receipt", by="olga")
+    matches = fulltext.matching_terms(
         world.acme.id,
         ["lost", "receipts", "zeppelin"],
-        {row.id: row.docid for row in (first, second, theirs)},
+        {row.id: row.docid for row in (first, second, foreign)},
     )
-    assert found == {
+    assert matches == {
         first.id: ["lost", "receipts"],
         second.id: ["lost"],
-        theirs.id: [],
+        foreign.id: [],
     }
 
 
 # ── Whose words ──────────────────────────────────────────────────────────────
 def test_another_workspaces_words_are_never_found(world: World) -> None:
-    mine = world.entry("zeppelin secret")
-    theirs = world.entry("zeppelin secret", by="olga")
-    assert ids(world, "zeppelin") == [mine.id]
-    assert listed(world, "zeppelin") == {mine.id}
-    assert listed(world, "zeppelin", world.other.id) == {theirs.id}
+    own = world.entry("zeppelin secret")
+    foreign = world.entry("zeppelin secret", by="olga")
+    assert ids(world, "zeppelin") == [own.id]
+    assert matching_ids(world, "zeppelin") == {own.id}
+    assert matching_ids(world, "zeppelin", world.other.id) == {foreign.id}
 
 
 def test_row_numbers_of_two_workspaces_never_meet(world: World) -> None:
@@ -220,8 +222,8 @@ def test_frequencies_are_counted_inside_the_workspace(world: World) -> None:
     world.entry("zeppelin", by="ada")
     for _ in range(3):
         world.entry("zeppelin", by="olga")
-    counted = fulltext.frequencies.of(world.acme.id, ["zeppelin"], 100)
-    assert counted == {"zeppelin": 1}
+    counts = fulltext.frequencies.of(world.acme.id, ["zeppelin"], 100)
+    assert counts == {"zeppelin": 1}
 
 
 def test_crew_and_agent_are_either_or(world: World) -> None:
@@ -232,8 +234,8 @@ def test_crew_and_agent_are_either_or(world: World) -> None:
     assert set(ids(world, "zeppelin")) == {ada.id, lena.id, bob.id}
     assert set(ids(world, "zeppelin", crew_id=crew)) == {ada.id, lena.id}
     assert set(ids(world, "zeppelin", agent_id=agent)) == {bob.id}
-    both = ids(world, "zeppelin", crew_id=crew, agent_id=agent)
-    assert set(both) == {ada.id, lena.id, bob.id}
+    hits = ids(world, "zeppelin", crew_id=crew, agent_id=agent)
+    assert set(hits) == {ada.id, lena.id, bob.id}
 
 
 def test_only_what_is_embedded_is_recalled_unless_asked_otherwise(world: World) -> None:
@@ -264,7 +266,7 @@ def test_an_erased_entry_leaves_the_index(world: World) -> None:
 
 def test_the_limit_holds(world: World) -> None:
     factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
-    query = fulltext.ask(world.acme.id, "zeppelin")
+    query = fulltext.word_query(world.acme.id, "zeppelin")
     assert len(fulltext.rank(query, WordScope(world.acme.id), 3)) == 3
     assert journal.key()
 

@@ -1,4 +1,4 @@
-"""Upgrading: memberships stay, addresses that nobody confirmed are forgotten."""
+"""Upgrading: memberships stay, unconfirmed addresses are deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ forget = import_module("memory.migrations.0019_unproven_addresses").forget
 def test_addresses_that_nobody_confirmed_are_forgotten(world: World) -> None:
     members = set(Membership.objects.values_list("pk", "role"))
     viewer, owner = world.people["viewer"], world.people["owner"]
-    accounts.prove(owner)
+    accounts.mark_proven(owner)
     EmailAddress.objects.create(user=viewer, email=viewer.email, primary=True)
     EmailAddress.objects.create(user=viewer, email="boss@b.example", verified=True)
     EmailAddress.objects.create(user=owner, email="ceo@b.example")

@@ -39,10 +39,10 @@ class Diary:
             self.ran.append((name, home))
             return Outcome({"rows": 1})
 
-        wanted = {"title": name.title(), "schedule": "now and then", "act": act}
-        made = Job(name=name, **{**wanted, **fields})
-        jobs.register(made)
-        return made
+        defaults = {"title": name.title(), "schedule": "now and then", "act": act}
+        job = Job(name=name, **{**defaults, **fields})
+        jobs.register(job)
+        return job
 
 
 @pytest.fixture
@@ -74,11 +74,11 @@ def test_a_job_runs_once_per_slot_and_workspace(world: World, diary: Diary) -> N
 
 def test_two_schedulers_do_the_work_once(shared_world: World, diary: Diary) -> None:
     job = diary.job("sums", night=1, house_wide=True)
-    barrier, won = threading.Barrier(4), list[JobRun]()
+    barrier, runs = threading.Barrier(4), list[JobRun]()
 
     def scheduler() -> None:
         barrier.wait()
-        won.extend(run for run in [jobs.claim(job, "", "one")] if run)
+        runs.extend(run for run in [jobs.claim(job, "", "one")] if run)
         connections.close_all()
 
     threads = [threading.Thread(target=scheduler) for _ in range(4)]
@@ -86,7 +86,7 @@ def test_two_schedulers_do_the_work_once(shared_world: World, diary: Diary) -> N
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(won) == 1
+    assert len(runs) == 1
     assert JobRun.objects.count() == 1
 
 
@@ -98,14 +98,14 @@ def test_a_run_whose_process_died_is_taken_over_once(
     assert dead is not None
     assert jobs.claim(job, "", "one") is None
     JobRun.objects.update(heartbeat_at=timezone.now() - 2 * jobs.STALE)
-    taken = jobs.claim(job, "", "one")
-    assert taken is not None
-    assert (taken.pk, taken.claimed_by == dead.claimed_by) == (dead.pk, False)
+    run_ = jobs.claim(job, "", "one")
+    assert run_ is not None
+    assert (run_.pk, run_.claimed_by == dead.claimed_by) == (dead.pk, False)
     assert jobs.claim(job, "", "one") is None
     # The dead one comes back: its end is no longer its own to tell.
     jobs.execute(job, dead)
     assert JobRun.objects.get().state == RunState.RUNNING
-    assert jobs.execute(job, taken).state == RunState.DONE
+    assert jobs.execute(job, run_).state == RunState.DONE
 
 
 def test_the_heart_beats_while_a_job_runs(
@@ -113,19 +113,19 @@ def test_the_heart_beats_while_a_job_runs(
 ) -> None:
     monkeypatch.setattr(jobs, "HEARTBEAT_SECONDS", 0.02)
     long_ago = timezone.now() - timedelta(hours=1)
-    seen: list[datetime] = []
+    heartbeats: list[datetime] = []
 
     def act(_home: str) -> Outcome:
         JobRun.objects.update(heartbeat_at=long_ago)
         waiting.until(lambda: JobRun.objects.get().heartbeat_at != long_ago)
-        seen.append(JobRun.objects.get().heartbeat_at)
+        heartbeats.append(JobRun.objects.get().heartbeat_at)
         return Outcome()
 
     job = diary.job("slow", house_wide=True, act=act)
     run = jobs.claim(job, "", "one")
     assert run is not None
     jobs.execute(job, run)
-    assert seen[0] > long_ago
+    assert heartbeats[0] > long_ago
 
 
 # ── Nights ───────────────────────────────────────────────────────────────────
@@ -168,14 +168,14 @@ def test_one_workspace_that_fails_stops_no_other(world: World, diary: Diary) -> 
     diary.job("compaction", night=1, act=act)
     states = {run.workspace_id: run for run in jobs.nightly()}
     assert states[world.other.id].state == RunState.DONE
-    lost = states[world.acme.id]
-    assert lost.state == RunState.FAILED
-    assert lost.error.startswith("Compaction stopped: of 3 rows 2 were archived")
+    state = states[world.acme.id]
+    assert state.state == RunState.FAILED
+    assert state.error.startswith("Compaction stopped: of 3 rows 2 were archived")
 
 
 def test_what_was_left_over_makes_it_partly(world: World, diary: Diary) -> None:
-    left = Outcome({"tried": 3}, "3 could not be read")
-    diary.job("sums", every=SIX, house_wide=True, act=lambda _: left)
+    outcome = Outcome({"tried": 3}, "3 could not be read")
+    diary.job("sums", every=SIX, house_wide=True, act=lambda _: outcome)
     (run,) = jobs.tick()
     assert (run.state, run.error) == (RunState.PARTLY, "3 could not be read")
 
@@ -183,7 +183,7 @@ def test_what_was_left_over_makes_it_partly(world: World, diary: Diary) -> None:
 def test_the_last_runs_are_kept(
     world: World, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "KEPT", 3)
+    monkeypatch.setattr(jobs, "MAX_RUNS", 3)
     diary.job("sums", every=SIX)
     for day in range(1, 6):
         jobs.tick(datetime(2030, 1, day, tzinfo=UTC))
@@ -196,9 +196,9 @@ def test_a_sweep_is_noted_only_when_it_did_something(world: World) -> None:
     assert not JobRun.objects.exists()
     jobs.note("index_sweep", lambda: Outcome({"indexed": 2}))
     jobs.note("index_sweep", lambda: Outcome({"indexed": 3}))
-    counted = [run.counts["indexed"] for run in JobRun.objects.all()]
-    assert sum(counted) == 5
-    assert len(counted) <= 2
+    counts = [run.counts["indexed"] for run in JobRun.objects.all()]
+    assert sum(counts) == 5
+    assert len(counts) <= 2
     with pytest.raises(OSError, match="disk"):
         jobs.note("index_sweep", breaks(OSError("disk")).__get__(""))
     failed = JobRun.objects.get(state=RunState.FAILED)
@@ -218,13 +218,13 @@ def test_indexing_is_noted(world: World) -> None:
 # ── By hand ──────────────────────────────────────────────────────────────────
 def test_an_operator_runs_a_job_now(world: World, diary: Diary) -> None:
     diary.job("sums", night=1)
-    run = jobs.ask("sums", by=world.actor("operator"))
+    run = jobs.run_now("sums", by=world.actor("operator"))
     assert (run.state, run.asked_by) == (RunState.DONE, "operator@acme.example")
     assert diary.ran == [("sums", world.acme.id)]
     with pytest.raises(errors.Forbidden):
-        jobs.ask("sums", by=world.actor("viewer"))
+        jobs.run_now("sums", by=world.actor("viewer"))
     with pytest.raises(errors.NotFound):
-        jobs.ask("unknown", by=world.actor("operator"))
+        jobs.run_now("unknown", by=world.actor("operator"))
 
 
 def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
@@ -233,19 +233,19 @@ def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    sent: list[Any] = []
+    messages: list[Any] = []
     app.conf.crewship_delivers = True
-    monkeypatch.setattr(app, "send_task", lambda *a, **k: sent.append((a, k)))
+    monkeypatch.setattr(app, "send_task", lambda *a, **k: messages.append((a, k)))
     diary.job("sums", night=1)
     with django_capture_on_commit_callbacks(execute=True):
-        run = jobs.ask("sums", by=world.actor("operator"))
-    assert [(a, k["args"]) for a, k in sent] == [(("memory.run_job",), [run.pk])]
+        run = jobs.run_now("sums", by=world.actor("operator"))
+    assert [(a, k["args"]) for a, k in messages] == [(("memory.run_job",), [run.pk])]
     assert (run.state, diary.ran) == (RunState.WAITING, [])
     with pytest.raises(errors.Conflict):
-        jobs.ask("sums", by=world.actor("owner"))
+        jobs.run_now("sums", by=world.actor("owner"))
     assert jobs.tick() == []
     assert len(jobs.tick(timezone.now() + jobs.STALE)) == 1
-    assert jobs.run_asked(run.pk) == []
+    assert jobs.run_requested(run.pk) == []
     assert len(diary.ran) == 1
 
 
@@ -254,18 +254,18 @@ def test_what_is_stuck_shows_with_its_reason(world: World, diary: Diary) -> None
     job = diary.job("sums", night=1)
     jobs.claim(job, world.acme.id, "one")
     operator = world.actor("operator")
-    assert job_status.board(operator).stuck == []
+    assert job_status.overview(operator).stuck == []
     now = timezone.now()
     JobRun.objects.update(heartbeat_at=now - timedelta(minutes=3))
-    (line,) = job_status.board(operator).stuck
+    (line,) = job_status.overview(operator).stuck
     assert line.last is not None
     assert line.last.stuck == "its process gives no sign of life"
-    assert job_status.board(operator).finding == "Sums is stuck"
+    assert job_status.overview(operator).finding == "Sums is stuck"
     JobRun.objects.update(heartbeat_at=now, started_at=now - timedelta(hours=2))
-    (line,) = job_status.board(operator).stuck
+    (line,) = job_status.overview(operator).stuck
     assert line.last is not None
     assert "longer" in line.last.stuck
-    assert job_status.board(world.actor("stranger")).stuck == []
+    assert job_status.overview(world.actor("stranger")).stuck == []
 
 
 def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> None:
@@ -273,37 +273,37 @@ def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> N
     diary.job("shop", every=SIX)
     jobs.tick()
     lines = {
-        x.job.name: x.last for x in job_status.board(world.actor("operator")).lines
+        x.job.name: x.last for x in job_status.overview(world.actor("operator")).lines
     }
     house, shop = lines["house"], lines["shop"]
     assert house is not None
     assert shop is not None
-    assert (house.did, house.counts) == ("", {})
-    assert (shop.did, shop.run.workspace_id) == ("1 rows", world.acme.id)
+    assert (house.summary, house.counts) == ("", {})
+    assert (shop.summary, shop.run.workspace_id) == ("1 rows", world.acme.id)
 
 
 def test_the_board_asks_a_fixed_number_of_questions(world: World, diary: Diary) -> None:
-    def asked() -> int:
-        with CaptureQueriesContext(connection) as seen:
-            job_status.board(operator)
-        return len(seen)
+    def query_count() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            job_status.overview(operator)
+        return len(captured)
 
     operator = world.actor("operator")
     diary.job("one", every=SIX)
     jobs.tick()
-    few = asked()
+    first_count = query_count()
     for number in range(8):
         diary.job(f"more{number}", every=SIX)
     jobs.tick()
-    assert asked() == few <= 3
+    assert query_count() == first_count <= 3
 
 
 # ── The real timetable ───────────────────────────────────────────────────────
 def test_the_nightly_order_is_the_ruled_one(world: World) -> None:
     order = [job.name for job in jobs.registered() if job.night is not None]
-    known = ["compaction", "decay", "health", "retention", "word_index"]
-    assert [name for name in order if name in known] == [
-        name for name in known if name in order
+    job_names = ["compaction", "decay", "health", "retention", "word_index"]
+    assert [name for name in order if name in job_names] == [
+        name for name in job_names if name in order
     ]
     assert {"compaction", "decay", "retention"} <= set(order)
     names = {job.name for job in jobs.registered()}
@@ -321,9 +321,9 @@ def test_the_real_night_runs_through(world: World) -> None:
 def test_a_fence_makes_compaction_partly(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = compaction.Report(refused=["2030-01-01 llm.call left as it is, j_1: …"])
-    monkeypatch.setattr(compaction, "run", lambda _home: refused)
-    run = jobs.ask("compaction", by=world.actor("operator"))
+    report = compaction.Report(refused=["2030-01-01 llm.call left as it is, j_1: …"])
+    monkeypatch.setattr(compaction, "run", lambda _home: report)
+    run = jobs.run_now("compaction", by=world.actor("operator"))
     assert run.state == RunState.PARTLY
     assert "A fence held" in run.error
 
@@ -334,16 +334,16 @@ def test_old_answers_are_forgotten(world: World) -> None:
         journal.once(name, {}, lambda: {"id": 1}, by=ada)
     old = IdempotencyRecord.objects.order_by("pk")[0]
     IdempotencyRecord.objects.filter(pk=old.pk).update(created_at=factories.ago(1.1))
-    assert housekeeping.forget_answers() == 1
+    assert housekeeping.delete_old_idempotency_records() == 1
     assert IdempotencyRecord.objects.count() == 1
 
 
 def test_the_word_index_is_tidied_and_still_finds(world: World) -> None:
     for n in range(30):
         world.entry(f"zebrafish {n}")
-    housekeeping.tidy_words()
+    housekeeping.merge_word_indexes()
     from memory.journal import queries
     from memory.journal.queries import JournalFilter
 
-    found = queries.filtered(world.system(), JournalFilter(q="zebrafish"))
-    assert found.count() == 30
+    rows = queries.filtered(world.system(), JournalFilter(q="zebrafish"))
+    assert rows.count() == 30

@@ -85,10 +85,10 @@ def test_each_entry_follows_the_one_before(world: World) -> None:
 
 
 def test_two_workspaces_have_two_chains(world: World) -> None:
-    mine, theirs = world.entry(by="ada"), world.entry(by="olga")
-    assert mine.prev_hash != theirs.prev_hash
-    assert mine.docid >> 40 == world.acme.number
-    assert theirs.docid >> 40 == world.other.number
+    own, foreign = world.entry(by="ada"), world.entry(by="olga")
+    assert own.prev_hash != foreign.prev_hash
+    assert own.docid >> 40 == world.acme.number
+    assert foreign.docid >> 40 == world.other.number
     assert is_whole(world)
 
 
@@ -112,7 +112,7 @@ def test_the_signal_comes_after_the_commit(
 
 def test_a_refused_entry_leaves_no_trace(world: World) -> None:
     head = ChainHead.objects.get(pk=world.acme.id).seq
-    with pytest.raises(errors.HouseError):
+    with pytest.raises(errors.AppError):
         world.entry(" ")
     assert ChainHead.objects.get(pk=world.acme.id).seq == head
     assert is_whole(world)
@@ -130,8 +130,8 @@ def test_an_append_rolled_back_leaves_the_chain_whole(world: World) -> None:
 # ── People an entry names ────────────────────────────────────────────────────
 def test_people_are_kept_once_however_they_are_written(world: World) -> None:
     row = world.entry(subjects=("José Müller", " jose  MULLER ", "j@x.example"))
-    kept = SubjectMention.objects.filter(entry=row)
-    assert sorted(kept.values_list("folded", flat=True)) == [
+    mentions = SubjectMention.objects.filter(entry=row)
+    assert sorted(mentions.values_list("folded", flat=True)) == [
         "j@x.example",
         "jose muller",
     ]
@@ -217,24 +217,24 @@ def test_neither_key_nor_body_rest_in_the_record(world: World) -> None:
 def test_each_step_of_the_ledger_starts_where_the_last_ended(world: World) -> None:
     row = world.entry()
     operator = world.actor("operator")
-    for wanted in (Priority.HIGH, Priority.PIN, Priority.PIN, Priority.NORMAL):
-        journal.prioritise(row, wanted, "because", by=operator)
+    for priority in (Priority.HIGH, Priority.PIN, Priority.PIN, Priority.NORMAL):
+        journal.prioritise(row, priority, "because", by=operator)
     steps = PriorityChange.objects.filter(entry=row).order_by("number")
     assert [(s.number, s.previous, s.priority) for s in steps] == [
         (1, "normal", "high"),
         (2, "high", "pin"),
         (3, "pin", "normal"),
     ]
-    told = JournalEntry.objects.filter(entry_type="memory.priority_changed")
-    assert told.count() == 3
+    entries = JournalEntry.objects.filter(entry_type="memory.priority_changed")
+    assert entries.count() == 3
     assert is_whole(world)
 
 
-@pytest.mark.parametrize("who", ["ada", "lena", "viewer", "compliance", "looker"])
-def test_only_operators_mark(world: World, who: str) -> None:
+@pytest.mark.parametrize("actor", ["ada", "lena", "viewer", "compliance", "looker"])
+def test_only_operators_mark(world: World, actor: str) -> None:
     row = world.entry()
     with pytest.raises(errors.Forbidden):
-        journal.prioritise(row, Priority.PIN, "", by=world.actor(who))
+        journal.prioritise(row, Priority.PIN, "", by=world.actor(actor))
     row.refresh_from_db()
     assert row.priority == "normal"
     assert not PriorityChange.objects.filter(entry=row).exists()
@@ -259,7 +259,7 @@ def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
     answers: list[Any] = [None] * count
     ready = threading.Barrier(count)
 
-    def one(number: int) -> None:
+    def run(number: int) -> None:
         try:
             ready.wait()
             answers[number] = work(number)
@@ -268,7 +268,7 @@ def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
         finally:
             connections.close_all()
 
-    threads = [threading.Thread(target=one, args=(n,)) for n in range(count)]
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -292,10 +292,10 @@ def test_repeats_at_once_write_once(shared_world: World) -> None:
 
 def test_operators_who_mark_at_once_leave_one_ledger(shared_world: World) -> None:
     row = shared_world.entry()
-    wanted = [Priority.HIGH, Priority.PIN, Priority.PERMANENT]
+    priorities = [Priority.HIGH, Priority.PIN, Priority.PERMANENT]
     operator = shared_world.actor("operator")
     answers = in_threads(
-        3, lambda n: journal.prioritise(row, wanted[n], "", by=operator).number
+        3, lambda n: journal.prioritise(row, priorities[n], "", by=operator).number
     )
     assert sorted(answers) == [1, 2, 3]
     assert is_whole(shared_world)
@@ -305,19 +305,21 @@ def test_operators_who_mark_at_once_leave_one_ledger(shared_world: World) -> Non
 def test_two_processes_never_fork_the_chain(shared_world: World) -> None:
     head = ChainHead.objects.get(pk=shared_world.acme.id).seq
     token = shared_world.tokens["ada"]
-    both = [
+    children = [
         processes.start("tests.memory.appender", token, "40", "3") for _ in range(2)
     ]
     lines = [
         line
-        for one in both
-        for line in one.communicate(timeout=LIMIT_SECONDS)[0].splitlines()
+        for process in children
+        for line in process.communicate(timeout=LIMIT_SECONDS)[0].splitlines()
     ]
-    assert [one.returncode for one in both] == [0, 0]
-    told = {int(seq): entry_id for seq, entry_id in (line.split() for line in lines)}
-    assert sorted(told) == list(range(head + 1, head + 241))
-    kept = JournalEntry.objects.filter(workspace=shared_world.acme, seq__gt=head)
-    assert dict(kept.values_list("seq", "id")) == told
+    assert [process.returncode for process in children] == [0, 0]
+    acknowledged = {
+        int(seq): entry_id for seq, entry_id in (line.split() for line in lines)
+    }
+    assert sorted(acknowledged) == list(range(head + 1, head + 241))
+    rows = JournalEntry.objects.filter(workspace=shared_world.acme, seq__gt=head)
+    assert dict(rows.values_list("seq", "id")) == acknowledged
     assert is_whole(shared_world)
 
 
@@ -333,10 +335,10 @@ def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) 
     writer.wait(timeout=LIMIT_SECONDS)
     writer.stdout.close()
     # The last line may be torn: it was not acknowledged in full.
-    told = {line.split()[1] for line in lines if line.endswith("\n")}
+    acknowledged = {line.split()[1] for line in lines if line.endswith("\n")}
     connection.close()
-    kept = JournalEntry.objects.filter(pk__in=told)
-    assert kept.count() == len(told) >= after
+    rows = JournalEntry.objects.filter(pk__in=acknowledged)
+    assert rows.count() == len(acknowledged) >= after
     assert is_whole(shared_world)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -354,11 +356,11 @@ def test_what_only_the_house_writes_no_agent_can_append(
     world: World, entry_type: str
 ) -> None:
     ada, new = world.actor("ada"), NewEntry(entry_type=entry_type, summary="Mine")
-    with pytest.raises(errors.Invalid) as refused:
+    with pytest.raises(errors.Invalid) as error:
         journal.append(new, by=ada)
-    assert refused.value.problem_code == "reserved_type"
-    told = journal.append_batch([new], by=ada)
-    assert (told.accepted, told.rejected[0].code) == ([], "reserved_type")
+    assert error.value.problem_code == "reserved_type"
+    result = journal.append_batch([new], by=ada)
+    assert (result.accepted, result.rejected[0].code) == ([], "reserved_type")
 
 
 def test_a_priority_starts_where_the_ledger_ended_not_where_it_was_read(
@@ -369,9 +371,9 @@ def test_a_priority_starts_where_the_ledger_ended_not_where_it_was_read(
     journal.prioritise(entry, Priority.PIN, "", by=operator)
     step = journal.prioritise(stale, Priority.HIGH, "", by=operator)
     assert (step.number, step.previous) == (2, "pin")
-    again = JournalEntry.objects.get(pk=entry.pk)
-    again.priority = Priority.NORMAL.value
-    back = journal.prioritise(again, Priority.NORMAL, "", by=operator)
+    reread = JournalEntry.objects.get(pk=entry.pk)
+    reread.priority = Priority.NORMAL.value
+    back = journal.prioritise(reread, Priority.NORMAL, "", by=operator)
     assert (back.number, back.previous) == (3, "high")
     entry.refresh_from_db()
     assert entry.priority == "normal"

@@ -25,21 +25,21 @@ def broken(world: World) -> list[str]:
     """Return the reasons of the breaks in the chain of acme."""
     report = verify.verify(world.acme.id, by=world.system())
     assert report.ok == (not report.breaks)
-    return [found.reason for found in report.breaks]
+    return [fault.reason for fault in report.breaks]
 
 
 def tamper(row: JournalEntry, **fields: Any) -> None:
     JournalEntry.objects.filter(pk=row.pk).update(**fields)
 
 
-def left(row: JournalEntry) -> JournalEntry:
+def fresh(row: JournalEntry) -> JournalEntry:
     return JournalEntry.objects.get(pk=row.pk)
 
 
 def hits(world: World, text: str) -> int:
-    found = fulltext.matching(world.acme.id, text)
-    assert found is not None
-    return JournalEntry.objects.filter(docid__in=found).count()
+    docids = fulltext.matching(world.acme.id, text)
+    assert docids is not None
+    return JournalEntry.objects.filter(docid__in=docids).count()
 
 
 def test_an_erased_entry_keeps_its_place_and_nothing_else(world: World) -> None:
@@ -50,12 +50,12 @@ def test_an_erased_entry_keeps_its_place_and_nothing_else(world: World) -> None:
     world.entry("after")
     assert hits(world, "zanzibar") == hits(world, "quetzal") == 1
     assert erasure.erase(world.acme.id, [row.id]) == 1
-    gone = left(row)
-    assert (gone.summary, gone.body, gone.payload_text, gone.refs_text) == (
+    erased = fresh(row)
+    assert (erased.summary, erased.body, erased.payload_text, erased.refs_text) == (
         "", "", "{}", "{}",
     )  # fmt: skip
-    assert (gone.mission_id, gone.trace_id, gone.salt) == (None, None, None)
-    assert (gone.seq, gone.entry_hash, gone.commitment) == (
+    assert (erased.mission_id, erased.trace_id, erased.salt) == (None, None, None)
+    assert (erased.seq, erased.entry_hash, erased.commitment) == (
         row.seq, row.entry_hash, row.commitment,
     )  # fmt: skip
     assert not SubjectMention.objects.filter(entry_id=row.id).exists()
@@ -71,19 +71,19 @@ def test_a_redacted_entry_says_what_is_left(world: World) -> None:
     row = world.entry("Zanzibar and Okapi", payload={"by": "Zanzibar", "n": 1})
     remains = Remains("[erased] and Okapi", {"by": "[erased]", "n": 1}, {}, {})
     assert erasure.redact(world.acme.id, {row.id: remains}) == 1
-    now = left(row)
+    now = fresh(row)
     assert (now.summary, now.payload) == (remains.summary, remains.payload)
     assert (hits(world, "zanzibar"), hits(world, "okapi")) == (0, 1)
     report = verify.verify(world.acme.id, by=world.system())
     assert (report.ok, report.erased, report.redacted) == (True, 0, 1)
     # What was masked once can be masked again, and erased.
-    more = Remains("[erased]", {}, {}, {})
-    assert erasure.redact(world.acme.id, {row.id: more}) == 1
+    rest = Remains("[erased]", {}, {}, {})
+    assert erasure.redact(world.acme.id, {row.id: rest}) == 1
     assert broken(world) == []
     assert erasure.erase(world.acme.id, [row.id]) == 1
     assert broken(world) == []
     before = JournalEntry.objects.filter(workspace=world.acme, seq=row.seq - 1).first()
-    assert integrity.of(left(row), before) == "erased"
+    assert integrity.of(fresh(row), before) == "erased"
 
 
 @pytest.mark.parametrize("words", ["Zanzibar", " "])
@@ -126,20 +126,20 @@ def test_a_faked_erasure_is_noticed(world: World) -> None:
     )  # fmt: skip
     assert broken(world) == ["It is marked as erased and nothing signed says so."]
     # With a guessed key it is no better.
-    fake = rules.seal(b"guess", row.entry_hash, "erased", journal.content(left(row)))
+    fake = rules.seal(b"guess", row.entry_hash, "erased", journal.content(fresh(row)))
     tamper(row, seal=fake)
     assert broken(world) == ["It is marked as erased and nothing signed says so."]
 
 
 def test_a_seal_does_not_fit_another_entry_or_act(world: World) -> None:
-    one, two = world.entry("Zanzibar"), world.entry("Quetzal")
-    erasure.erase(world.acme.id, [one.id])
+    first, second = world.entry("Zanzibar"), world.entry("Quetzal")
+    erasure.erase(world.acme.id, [first.id])
     tamper(
-        two, summary="", body="", payload_text="{}", refs_text="{}", salt=None,
-        erased_at=timezone.now(), seal=left(one).seal,
+        second, summary="", body="", payload_text="{}", refs_text="{}", salt=None,
+        erased_at=timezone.now(), seal=fresh(first).seal,
     )  # fmt: skip
     assert len(broken(world)) == 1
-    tamper(one, erased_at=None, redacted_at=timezone.now())
+    tamper(first, erased_at=None, redacted_at=timezone.now())
     assert len(broken(world)) == 2
 
 
@@ -186,15 +186,17 @@ def test_whoever_holds_something_hears_of_it_inside_the_transaction(
         erasure.entries_left.disconnect(listen)
     assert heard == [("erased", [row.id])]
     # The one that could not follow kept everybody from going.
-    assert left(row).summary == "Zanzibar"
+    assert fresh(row).summary == "Zanzibar"
 
 
 @pytest.mark.sqlite
 def test_nobody_waits_while_an_erasure_reads_and_reckons(world: World) -> None:
     row = world.entry("Zanzibar called")
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as captured:
         erasure.erase(world.acme.id, [row.id])
-    said = [query["sql"] for query in asked.captured_queries]
-    begins = [at for at, sql in enumerate(said) if sql.startswith(("BEGIN", "SAVE"))]
-    assert said[0].startswith("SELECT")
-    assert "UPDATE journal_entries" in said[begins[0] + 1]
+    statements = [query["sql"] for query in captured.captured_queries]
+    begins = [
+        at for at, sql in enumerate(statements) if sql.startswith(("BEGIN", "SAVE"))
+    ]
+    assert statements[0].startswith("SELECT")
+    assert "UPDATE journal_entries" in statements[begins[0] + 1]

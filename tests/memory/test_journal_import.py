@@ -17,7 +17,7 @@ from memory.rules import errors
 from memory.rules.permissions import Actor, Role, system
 
 GOOD = {"entry_type": "peer.escalation", "summary": "The till is stuck"}
-Told = list[tuple[int, str]]
+Refusals = list[tuple[int, str]]
 
 
 @pytest.fixture
@@ -37,15 +37,17 @@ def text(*rows: Any) -> bytes:
     return b"\n".join(lines) + b"\n"
 
 
-def brought(raw: bytes, by: Actor, *, create: bool = False) -> tuple[Report, Told]:
-    told: Told = []
+def import_lines(
+    raw: bytes, by: Actor, *, create: bool = False
+) -> tuple[Report, Refusals]:
+    refusals: Refusals = []
     report = journal_import.append(
         journal_import.read_lines(io.BytesIO(raw)),
         by=by,
-        tell=lambda number, reason: told.append((number, reason)),
+        on_refusal=lambda number, reason: refusals.append((number, reason)),
         create=create,
     )
-    return report, told
+    return report, refusals
 
 
 def imported(by: Actor) -> list[JournalEntry]:
@@ -69,8 +71,8 @@ def test_every_field_of_a_line_arrives(by: Actor) -> None:
         "crew": "platform",
         "agent": "rhea",
     }
-    report, told = brought(text(row), by, create=True)
-    assert (report.appended, told) == (1, [])
+    report, refusals = import_lines(text(row), by, create=True)
+    assert (report.appended, refusals) == (1, [])
     (entry,) = imported(by)
     agent = Agent.objects.get(slug="rhea", workspace_id=by.workspace_id)
     assert (entry.crew_id, entry.agent_id) == (agent.crew_id, agent.id)
@@ -82,7 +84,7 @@ def test_every_field_of_a_line_arrives(by: Actor) -> None:
 
 
 def test_without_an_agent_the_import_itself_is_the_actor(by: Actor) -> None:
-    brought(text(GOOD), by)
+    import_lines(text(GOOD), by)
     (entry,) = imported(by)
     assert (entry.actor_type, entry.actor_id) == ("system", "import")
     assert (entry.crew_id, entry.agent_id) == (None, None)
@@ -120,10 +122,10 @@ def test_without_an_agent_the_import_itself_is_the_actor(by: Actor) -> None:
 def test_a_bad_line_is_reported_and_the_next_one_still_arrives(
     by: Actor, bad: Any, reason: str
 ) -> None:
-    report, told = brought(text(GOOD, bad, GOOD), by)
+    report, refusals = import_lines(text(GOOD, bad, GOOD), by)
     assert (report.appended, report.refused) == (2, 1)
     assert len(imported(by)) == 2
-    ((number, sentence),) = told
+    ((number, sentence),) = refusals
     assert number == 2
     assert reason in sentence
 
@@ -133,19 +135,19 @@ def test_a_line_without_end_is_refused_and_not_kept_in_memory(by: Actor) -> None
     lines = list(journal_import.read_lines(io.BytesIO(text(GOOD, huge, GOOD))))
     assert [line.raw is None for line in lines] == [False, True, False]
     assert lines[1].size == len(huge) + 1
-    report, told = brought(text(GOOD, huge, GOOD), by)
+    report, refusals = import_lines(text(GOOD, huge, GOOD), by)
     assert report.appended == 2
-    assert told == [(2, f"the line is longer than {LINE_BYTES} bytes")]
+    assert refusals == [(2, f"the line is longer than {LINE_BYTES} bytes")]
 
 
 def test_blank_lines_and_a_byte_order_mark_are_nothing(by: Actor) -> None:
     raw = b"\xef\xbb\xbf" + text(GOOD) + b"\n   \n" + text(GOOD)
-    report, told = brought(raw, by)
-    assert (report.appended, told) == (2, [])
+    report, refusals = import_lines(raw, by)
+    assert (report.appended, refusals) == (2, [])
 
 
 def test_a_bad_line_leaves_no_crew_behind(by: Actor) -> None:
-    brought(text({**GOOD, "crew": "ghosts", "entry_type": "bad"}), by, create=True)
+    import_lines(text({**GOOD, "crew": "ghosts", "entry_type": "bad"}), by, create=True)
     assert not Crew.objects.filter(slug="ghosts").exists()
 
 
@@ -154,7 +156,7 @@ def test_many_lines_commit_in_batches_and_in_order(
 ) -> None:
     monkeypatch.setattr(journal_import, "BATCH", 10)
     rows = [{**GOOD, "payload": {"n": n}} for n in range(25)]
-    report, _ = brought(text(*rows), by)
+    report, _ = import_lines(text(*rows), by)
     assert report.appended == 25
     assert [entry.payload["n"] for entry in imported(by)] == list(range(25))
     assert verify.verify(by.workspace_id, by=by).ok
@@ -163,4 +165,4 @@ def test_many_lines_commit_in_batches_and_in_order(
 def test_only_admins_may_import(shop: Workspace) -> None:
     viewer = Actor(Role.VIEWER, shop.id, "u_1", "viewer")
     with pytest.raises(errors.Forbidden):
-        brought(text(GOOD), viewer)
+        import_lines(text(GOOD), viewer)

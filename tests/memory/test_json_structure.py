@@ -21,12 +21,12 @@ JSON = st.recursive(
 )
 
 
-def counted(value: Any) -> tuple[int, int]:
+def counts(value: Any) -> tuple[int, int]:
     """Return depth and number of values of a built value."""
     inner = value.values() if isinstance(value, dict) else value
     if not isinstance(value, dict | list):
         return 0, 1
-    parts = [counted(part) for part in inner]
+    parts = [counts(part) for part in inner]
     depth = 1 + max((part[0] for part in parts), default=0)
     return depth, 1 + sum(part[1] for part in parts)
 
@@ -36,10 +36,10 @@ def test_neither_depth_nor_values_are_ever_understated(
     value: Any, ascii_only: bool, indent: int | None
 ) -> None:
     raw = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
-    depth, values = counted(value)
-    found = measure(raw, depth=3, values=10_000)
-    assert found.values >= values
-    assert (found.depth > 3) == (depth > 3)
+    depth, values = counts(value)
+    measured = measure(raw, depth=3, values=10_000)
+    assert measured.values >= values
+    assert (measured.depth > 3) == (depth > 3)
     # A limit just met is not exceeded: brackets and commas are one a value at most.
     brackets = values + raw.count(b"[]") + raw.count(b"{}")
     assert measure(raw, values=2 * brackets).values <= 2 * brackets
@@ -59,5 +59,5 @@ def test_neither_depth_nor_values_are_ever_understated(
     ],
 )
 def test_floods_of_each_kind(raw: bytes, depth: int, values: int) -> None:
-    found = measure(raw, values=1_000)
-    assert (min(found.depth, 65), found.values) == (depth, values)
+    measured = measure(raw, values=1_000)
+    assert (min(measured.depth, 65), measured.values) == (depth, values)

@@ -43,14 +43,14 @@ def test_a_made_up_cursor_is_invalid(cursor: str) -> None:
 def test_a_changed_cursor_is_invalid(place: int) -> None:
     cursor = pagination.make("ws_1", "q", POSITION)
     at = place % len(cursor)
-    changed = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
-    with pytest.raises(errors.HouseError):
-        assert pagination.read(changed, "ws_1", "q") != POSITION
+    tampered = cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :]
+    with pytest.raises(errors.AppError):
+        assert pagination.read(tampered, "ws_1", "q") != POSITION
 
 
 def test_every_filter_is_part_of_the_question() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    asked = [
+    filters = [
         JournalFilter(),
         JournalFilter(q="a"),
         JournalFilter(crew_id="a"),
@@ -65,5 +65,5 @@ def test_every_filter_is_part_of_the_question() -> None:
         JournalFilter(until=moment),
         JournalFilter(subject="a"),
     ]
-    assert len({one.digest for one in asked}) == len(asked)
+    assert len({each_filter.digest for each_filter in filters}) == len(filters)
     assert JournalFilter(q="a").digest == JournalFilter(q="a").digest

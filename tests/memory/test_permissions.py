@@ -1,4 +1,4 @@
-"""Who may do what: the whole permission table, read aloud."""
+"""The whole permission table."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from memory.rules import errors, permissions
 from memory.rules.permissions import PERMISSIONS, Actor, KeyScope, Role
 
 V, O, C, A, G = Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN, Role.AGENT  # noqa: E741
-EVERYONE = {V, O, C, A, G}
+ALL_ROLES = {V, O, C, A, G}
 PEOPLE = {V, O, C, A}
 OPERATORS = {O, A}
 PRIVACY = {C, A}
 READ, WRITE = KeyScope.READ, KeyScope.WRITE
 
-# Action → who may, and what a limited key needs. Written out on purpose: a change of
-# the table must be a decision in two places.
+# Action → the permitted roles, and the scope a limited key needs. Repeated here on
+# purpose, so that a change of the table fails a test.
 TABLE = {
-    "journal.read": (EVERYONE, READ),
+    "journal.read": (ALL_ROLES, READ),
     "journal.append": ({G}, WRITE),
     "journal.import": ({A}, WRITE),
     "journal.prioritise": (OPERATORS, WRITE),
     "journal.verify": (OPERATORS, READ),
-    "recall.ask": (EVERYONE, READ),
+    "recall.ask": (ALL_ROLES, READ),
     "recall.ask_as_agent": (PEOPLE, READ),
-    "index.read": (EVERYONE, READ),
+    "index.read": (ALL_ROLES, READ),
     "index.run": (OPERATORS, WRITE),
-    "health.read": (EVERYONE, READ),
+    "health.read": (ALL_ROLES, READ),
     "health.recompute": (OPERATORS, WRITE),
-    "files.read": (EVERYONE, READ),
+    "files.read": (ALL_ROLES, READ),
     "files.write": ({*OPERATORS, G}, WRITE),
     "files.restore": (OPERATORS, WRITE),
     "files.import": ({A}, WRITE),
-    "records.read": (EVERYONE, READ),
+    "records.read": (ALL_ROLES, READ),
     "records.write": ({*OPERATORS, G}, WRITE),
     "tools.call": ({G}, READ),
     "memories.read": ({G}, READ),
@@ -68,7 +68,7 @@ TABLE = {
 
 
 def actor(role: Role, *scopes: KeyScope) -> Actor:
-    """Return somebody of workspace ws_1."""
+    """Return an actor of workspace ws_1."""
     return Actor(role, "ws_1", "id", "label", scopes=frozenset(scopes))
 
 

@@ -1,4 +1,4 @@
-"""Stages, retriever, extractor, executor: what PromptKit asks beyond its tools."""
+"""Stages, retriever, extractor, executor: PromptKit's contract beyond its tools."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from tests.world import World
 SCOPE = {"user_id": "harriet"}
 
 
-def talk(*said: str) -> list[Message]:
+def talk(*texts: str) -> list[Message]:
     """Return a conversation, the user first."""
     roles = ("user", "assistant")
-    return [Message(role=roles[n % 2], content=text) for n, text in enumerate(said)]
+    return [Message(role=roles[n % 2], content=text) for n, text in enumerate(texts)]
 
 
 class Fixed:
-    """Retrieves and extracts what it was given, or fails."""
+    """Retrieves and extracts fixed memories, or fails."""
 
-    def __init__(self, *found: Memory, error: Exception | None = None) -> None:
-        self.found, self.error, self.asked = list(found), error, 0
+    def __init__(self, *memories: Memory, error: Exception | None = None) -> None:
+        self.found, self.error, self.asked = list(memories), error, 0
 
     def retrieve_context(
         self,
@@ -58,7 +58,7 @@ def test_the_constants_are_the_contracts() -> None:
         "system_generated",
         "operator_curated",
     ]
-    assert [one.value for one in Category] == [
+    assert [category.value for category in Category] == [
         f"memory:{name}"
         for name in (
             "identity",
@@ -92,17 +92,17 @@ def test_a_line_per_memory() -> None:
 
 
 def test_json_leaves_out_what_is_empty() -> None:
-    told = memories.as_json(Memory(content="x", id="m"))
-    assert told["turn_range"] == [0, 0]
-    assert not {"metadata", "session_id", "expires_at"} & set(told)
+    data = memories.as_json(Memory(content="x", id="m"))
+    assert data["turn_range"] == [0, 0]
+    assert not {"metadata", "session_id", "expires_at"} & set(data)
 
 
 # ── Stages ───────────────────────────────────────────────────────────────────
 def test_retrieval_injects_once() -> None:
-    found = Fixed(Memory(content="Likes tea", type="fact"))
-    turn = RetrievalStage(found, SCOPE).process(Turn(talk("tea?", "yes", "more?")))
+    retriever = Fixed(Memory(content="Likes tea", type="fact"))
+    turn = RetrievalStage(retriever, SCOPE).process(Turn(talk("tea?", "yes", "more?")))
     assert turn.variables == {"memory_context": "[fact] Likes tea (confidence: 0.8)\n"}
-    assert found.asked == 1
+    assert retriever.asked == 1
 
 
 @pytest.mark.parametrize("retriever", [None, Fixed(), Fixed(error=OSError("gone"))])
@@ -112,9 +112,9 @@ def test_retrieval_lets_a_turn_pass(retriever: Fixed | None) -> None:
 
 
 def test_retrieval_skips_an_empty_conversation() -> None:
-    found = Fixed(Memory(content="x"))
-    assert RetrievalStage(found, SCOPE).process(Turn()).variables == {}
-    assert found.asked == 0
+    retriever = Fixed(Memory(content="x"))
+    assert RetrievalStage(retriever, SCOPE).process(Turn()).variables == {}
+    assert retriever.asked == 0
 
 
 def test_extraction_stamps_only_what_has_no_stamp() -> None:
@@ -126,9 +126,11 @@ def test_extraction_stamps_only_what_has_no_stamp() -> None:
         Fixed(curated, Memory(content="Heard"), elsewhere), store, SCOPE
     )
     stage.process(Turn(talk("hello")))
-    told = {one.content: one.provenance for one in store.list(SCOPE)}
-    assert told == {"Curated": "operator_curated", "Heard": "agent_extracted"}
-    assert [one.content for one in store.list({"user_id": "omar"})] == ["Elsewhere"]
+    provenances = {memory.content: memory.provenance for memory in store.list(SCOPE)}
+    assert provenances == {"Curated": "operator_curated", "Heard": "agent_extracted"}
+    assert [memory.content for memory in store.list({"user_id": "omar"})] == [
+        "Elsewhere"
+    ]
 
 
 def test_extraction_never_stops_a_turn() -> None:
@@ -139,11 +141,11 @@ def test_extraction_never_stops_a_turn() -> None:
             super().save(memory)
 
     store = Full()
-    made = Fixed(Memory(content="Too much"), Memory(content="Fits"))
-    for extractor in (made, None, Fixed(error=ValueError("no"))):
+    failing_extractor = Fixed(Memory(content="Too much"), Memory(content="Fits"))
+    for extractor in (failing_extractor, None, Fixed(error=ValueError("no"))):
         turn = Turn(talk("hello"))
         assert ExtractionStage(extractor, store, SCOPE).process(turn) is turn
-    assert [one.content for one in store.list(SCOPE)] == ["Fits"]
+    assert [memory.content for memory in store.list(SCOPE)] == ["Fits"]
     silent = Fixed(Memory(content="Nothing was said"))
     ExtractionStage(silent, store, SCOPE).process(Turn())
     assert silent.asked == 0
@@ -169,13 +171,13 @@ def test_a_store_that_fails_is_named_by_its_tool() -> None:
         def list(self, *_: Any, **__: Any) -> list[Memory]:
             raise errors.Unavailable(reason="the store")
 
-    made = Executor(Down(), SCOPE)
+    tool_executor = Executor(Down(), SCOPE)
     with pytest.raises(errors.Unavailable, match=r"^memory list: "):
-        made.execute(executor.descriptor("memory__list"), {})
+        tool_executor.execute(executor.descriptor("memory__list"), {})
 
 
 class Host:
-    """A host that notes what it is offered."""
+    """A host that records the tools registered."""
 
     def __init__(self) -> None:
         self.names: list[Descriptor] = []
@@ -192,17 +194,17 @@ def test_registration() -> None:
     wide = Descriptor(
         name="memory__open", description="", input_schema={}, output_schema={}
     )
-    mine = Descriptor(
+    descriptor = Descriptor(
         name="memory__list", description="wider", input_schema={}, output_schema={}
     )
     host = Host()
-    executor.register(host, SCOPE, Rich(), replaced={"memory__list": mine})
-    assert [one.name for one in host.names] == [
-        *(one.name for one in DESCRIPTORS),
+    executor.register(host, SCOPE, Rich(), replaced={"memory__list": descriptor})
+    assert [tool.name for tool in host.names] == [
+        *(tool.name for tool in DESCRIPTORS),
         "memory__open",
     ]
-    assert mine in host.names
-    assert all(one.mode == one.namespace == "memory" for one in host.names)
+    assert descriptor in host.names
+    assert all(tool.mode == tool.namespace == "memory" for tool in host.names)
     for scope, disabled in (({}, False), ({"agent_id": "a"}, False), (SCOPE, True)):
         host = Host()
         executor.register(host, scope, disabled=disabled)
@@ -210,32 +212,35 @@ def test_registration() -> None:
 
 
 def test_schemas_are_open_and_have_answers() -> None:
-    for one in DESCRIPTORS:
-        assert "additionalProperties" not in one.input_schema, one.name
-        assert one.output_schema["type"] == "object"
+    for tool in DESCRIPTORS:
+        assert "additionalProperties" not in tool.input_schema, tool.name
+        assert tool.output_schema["type"] == "object"
     assert "offset" not in DESCRIPTORS[2].input_schema["properties"]
 
 
 # ── Our retriever ────────────────────────────────────────────────────────────
-def test_the_whole_conversation_asks() -> None:
-    said = talk(
+def test_the_whole_conversation_is_searched() -> None:
+    messages = talk(
         "The kiln in Porto broke.", "I am sorry.", "And how long does that take?"
     )
-    last, around = questions(said)
+    last, around = questions(messages)
     assert last == "And how long does that take?"
     assert "kiln" in around and around.startswith(last)
     assert questions([]) == [] == questions(talk("   "))
 
 
 def test_what_was_said_before_finds_too(world: World) -> None:
-    store = RecordStore(promptkit.somebody(world)[0])
+    store = RecordStore(promptkit.actor_and_token(world)[0])
     for text in ("The kiln in Porto is mended by Rui", "Tea is kept in the blue tin"):
         store.save(Memory(content=text, scope=dict(SCOPE)))
-    said = talk("The kiln in Porto broke.", "I am sorry.", "Who can help?")
-    found = ConversationRetriever(store, limit=1).retrieve_context(SCOPE, said)
-    assert [one.content for one in found] == ["The kiln in Porto is mended by Rui"]
+    messages = talk("The kiln in Porto broke.", "I am sorry.", "Who can help?")
+    recalled = ConversationRetriever(store, limit=1).retrieve_context(SCOPE, messages)
+    assert [memory.content for memory in recalled] == [
+        "The kiln in Porto is mended by Rui"
+    ]
     assert (
-        ConversationRetriever(store).retrieve_context({"user_id": "omar"}, said) == []
+        ConversationRetriever(store).retrieve_context({"user_id": "omar"}, messages)
+        == []
     )
 
 
@@ -256,75 +261,75 @@ def test_what_was_said_before_finds_too(world: World) -> None:
 def test_statements_are_kept_in_the_users_words(
     sentence: str, kind: str, category: str | None
 ) -> None:
-    found = PatternExtractor().extract(SCOPE, talk(f"Hello there. {sentence} Bye."))
-    assert [(one.content, one.type) for one in found] == [(sentence, kind)]
-    assert found[0].metadata.get("consent_category") == category
-    assert found[0].scope == SCOPE
+    extracted = PatternExtractor().extract(SCOPE, talk(f"Hello there. {sentence} Bye."))
+    assert [(memory.content, memory.type) for memory in extracted] == [(sentence, kind)]
+    assert extracted[0].metadata.get("consent_category") == category
+    assert extracted[0].scope == SCOPE
 
 
 def test_questions_and_what_a_model_says_are_no_statements() -> None:
-    said = talk("Do I like tea?", "I prefer coffee. My name is Bot.", "Hm.")
-    assert PatternExtractor().extract(SCOPE, said) == []
+    messages = talk("Do I like tea?", "I prefer coffee. My name is Bot.", "Hm.")
+    assert PatternExtractor().extract(SCOPE, messages) == []
 
 
 @given(st.lists(st.text(max_size=80), max_size=6))
 def test_the_extractor_makes_nothing_up(texts: list[str]) -> None:
-    said = [Message(role="user", content=text) for text in texts]
-    first = PatternExtractor().extract(SCOPE, said)
-    assert first == PatternExtractor().extract(SCOPE, said)
-    whole = [" ".join(text.split()) for text in texts]
-    for one in first:
-        assert one.content in whole[one.turn_range[0]]
+    messages = [Message(role="user", content=text) for text in texts]
+    first = PatternExtractor().extract(SCOPE, messages)
+    assert first == PatternExtractor().extract(SCOPE, messages)
+    normalised = [" ".join(text.split()) for text in texts]
+    for memory in first:
+        assert memory.content in normalised[memory.turn_range[0]]
 
 
-def test_an_upper_floor_may_put_its_own_in_place(
+def test_the_extractor_can_be_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(extracting._port, "extractor", extracting.extractor())
-    mine = Fixed()
-    extracting.register(mine)
-    assert extracting.extractor() is mine
+    extractor = Fixed()
+    extracting.register(extractor)
+    assert extracting.extractor() is extractor
 
 
 # ── Our store ────────────────────────────────────────────────────────────────
 def test_the_credentials_own_ids_say_nothing_more(world: World) -> None:
-    actor, _ = promptkit.somebody(world)
+    actor, _ = promptkit.actor_and_token(world)
     store = RecordStore(actor)
-    whole = {**SCOPE, "workspace_id": actor.workspace_id, "agent_id": actor.id}
+    full_scope = {**SCOPE, "workspace_id": actor.workspace_id, "agent_id": actor.id}
     store.save(Memory(content="Hers", scope=dict(SCOPE)))
-    assert len(store.list(whole)) == len(store.list(SCOPE)) == 1
+    assert len(store.list(full_scope)) == len(store.list(SCOPE)) == 1
     assert store.list({**SCOPE, "agent_id": "somebody"}) == []
 
 
 def test_an_unstamped_memory_is_the_systems(world: World) -> None:
-    store = RecordStore(promptkit.somebody(world)[0])
+    store = RecordStore(promptkit.actor_and_token(world)[0])
     store.save(Memory(content="Made", scope=dict(SCOPE), turn_range=(2, 4)))
-    found = store.retrieve(SCOPE, "", Retrieve())[0]
-    assert found.metadata == {"provenance": "system_generated"}
-    assert found.turn_range == (2, 4)
+    memory = store.retrieve(SCOPE, "", Retrieve())[0]
+    assert memory.metadata == {"provenance": "system_generated"}
+    assert memory.turn_range == (2, 4)
 
 
 # ── The tools our store brings ───────────────────────────────────────────────
 def tools_of(world: World) -> tuple[dict[str, Descriptor], RecordStore]:
-    """Return what a host is offered over our store, by name, and the store."""
-    host, store = Host(), RecordStore(promptkit.somebody(world)[0])
+    """Return the tools registered with our store, by name, and the store."""
+    host, store = Host(), RecordStore(promptkit.actor_and_token(world)[0])
     executor.register(host, SCOPE, store)
-    return {one.name: one for one in host.names}, store
+    return {tool.name: tool for tool in host.names}, store
 
 
-def test_our_store_brings_two_tools_and_they_work(world: World) -> None:
+def test_our_store_adds_two_tools_and_they_work(world: World) -> None:
     tools, store = tools_of(world)
     assert list(tools)[4:] == ["memory__history", "memory__revise"]
-    made = Executor(store, SCOPE)
-    kept = made.execute(tools["memory__remember"], {"content": "Likes tea"})
-    change = {"memory_id": kept["id"], "content": "Likes coffee"}
-    done = made.execute(tools["memory__revise"], change)
-    assert done == {"status": "revised", "memory_id": kept["id"], "version": 2}
+    executor = Executor(store, SCOPE)
+    remembered = executor.execute(tools["memory__remember"], {"content": "Likes tea"})
+    change = {"memory_id": remembered["id"], "content": "Likes coffee"}
+    revised = executor.execute(tools["memory__revise"], change)
+    assert revised == {"status": "revised", "memory_id": remembered["id"], "version": 2}
     [memory] = store.list(SCOPE)
     assert (memory.content, memory.provenance) == ("Likes coffee", "user_requested")
-    past = made.execute(tools["memory__history"], {"memory_id": kept["id"]})
+    past = executor.execute(tools["memory__history"], {"memory_id": remembered["id"]})
     assert past["count"] == 2
-    assert [(one["event"], one["content"]) for one in past["versions"]] == [
+    assert [(version["event"], version["content"]) for version in past["versions"]] == [
         ("created", "Likes tea"),
         ("updated", "Likes coffee"),
     ]
@@ -335,15 +340,15 @@ def test_the_stores_tools_keep_to_the_bound_scope(world: World, name: str) -> No
     tools, store = tools_of(world)
     elsewhere = Memory(content="Omar's", scope={"user_id": "omar"})
     store.save(elsewhere)
-    made = Executor(store, SCOPE)
+    executor = Executor(store, SCOPE)
     for memory_id in (elsewhere.id, "rec_0000000000000000"):
-        given = {"memory_id": memory_id, "content": "Mine", "user_id": "omar"}
+        arguments = {"memory_id": memory_id, "content": "Mine", "user_id": "omar"}
         with pytest.raises(errors.NotFound, match=f"^{name.replace('__', ' ')}: "):
-            made.execute(tools[name], given)
-    assert [one.content for one in store.list({"user_id": "omar"})] == ["Omar's"]
-    for given in ({}, {"memory_id": "", "content": "x"}):
+            executor.execute(tools[name], arguments)
+    assert [memory.content for memory in store.list({"user_id": "omar"})] == ["Omar's"]
+    for arguments in ({}, {"memory_id": "", "content": "x"}):
         with pytest.raises(errors.Invalid, match="memory_id is required"):
-            made.execute(tools[name], given)
+            executor.execute(tools[name], arguments)
 
 
 def test_only_the_store_that_brings_a_tool_carries_it_out(world: World) -> None:

@@ -17,63 +17,63 @@ from tests.world import World
 
 STORES: dict[str, Callable[[World], Store]] = {
     "test store": lambda _: InMemoryStore(),
-    "records": lambda world: RecordStore(promptkit.somebody(world)[0]),
+    "records": lambda world: RecordStore(promptkit.actor_and_token(world)[0]),
 }
 
 
 def play(vector: dict[str, Any], run: Runner) -> list[dict[str, Any]]:
-    """Run a vector's steps, hold each answer against its promise, return them all."""
+    """Run a vector's steps, compare each with its expectation, return the results."""
     matcher, answers = Matcher(), []
     for step in vector["steps"]:
-        found = run(step["tool"], matcher.fill(step["arguments"]))
-        answers.append(found)
+        result = run(step["tool"], matcher.fill(step["arguments"]))
+        answers.append(result)
         if "error" in step:
-            assert step["error"] in found.get("error", ""), found
+            assert step["error"] in result.get("error", ""), result
         else:
-            assert matcher.fits(step["result"], found), found
+            assert matcher.fits(step["result"], result), result
     return answers
 
 
-@pytest.mark.parametrize("vector", VECTORS["tools"], ids=lambda one: one["name"])
+@pytest.mark.parametrize("vector", VECTORS["tools"], ids=lambda case: case["name"])
 def test_the_tools_keep_their_promise_everywhere(
     world: World, vector: dict[str, Any]
 ) -> None:
-    told = {}
+    results = {}
     for name, make in RUNNERS.items():
-        told[name] = promptkit.plain(play(vector, make(world)))
-    assert told["records"] == told["http"] == told["mcp"]
+        results[name] = promptkit.plain(play(vector, make(world)))
+    assert results["records"] == results["http"] == results["mcp"]
 
 
 @pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("vector", VECTORS["stores"], ids=lambda one: one["name"])
+@pytest.mark.parametrize("vector", VECTORS["stores"], ids=lambda case: case["name"])
 def test_a_store_keeps_its_promise(
     world: World, vector: dict[str, Any], store: str
 ) -> None:
-    made: Store = STORES[store](world)
+    memory_store: Store = STORES[store](world)
     ids: dict[str, str] = {}
     for step in vector["steps"]:
         if step["do"] == "save":
             memory = Memory(**step["memory"])
-            made.save(memory)
+            memory_store.save(memory)
             assert memory.id and memory.created_at and memory.accessed_at
             ids[step["as"]] = memory.id
             continue
-        found = _do(made, step, ids)
-        if found is not None:
-            wanted = [ids[name] for name in step["found"]]
-            got = [one.id for one in found]
+        result = _do(memory_store, step, ids)
+        if result is not None:
+            expected = [ids[name] for name in step["found"]]
+            got = [case.id for case in result]
             ranked = step["do"] == "retrieve"
             assert (sorted(got) if ranked else got) == (
-                sorted(wanted) if ranked else wanted
+                sorted(expected) if ranked else expected
             )
-            assert all(one.scope == step["scope"] for one in found)
+            assert all(case.scope == step["scope"] for case in result)
 
 
 def _do(store: Store, step: dict[str, Any], ids: dict[str, str]) -> list[Memory] | None:
     scope, types = step["scope"], tuple(step.get("types", ()))
     if step["do"] == "retrieve":
-        least = step.get("min_confidence", 0.0)
-        options = Retrieve(types=types, min_confidence=least)
+        min_confidence = step.get("min_confidence", 0.0)
+        options = Retrieve(types=types, min_confidence=min_confidence)
         return store.retrieve(scope, step["query"], options)
     if step["do"] == "list":
         limit, offset = step.get("limit", 0), step.get("offset", 0)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory import workspace_tree
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
@@ -41,9 +42,9 @@ def full(world: World) -> World:
     return world
 
 
-def found(world: World, who: str = "operator", **wanted: Any) -> set[str]:
+def found_summaries(world: World, actor: str = "operator", **filters: Any) -> set[str]:
     """Return the summaries of what agents wrote that somebody finds."""
-    rows = queries.filtered(world.actor(who), JournalFilter(**wanted))
+    rows = queries.filtered(world.actor(actor), JournalFilter(**filters))
     agents = rows.filter(ts__lt=datetime(2026, 2, 1, tzinfo=UTC))
     assert rows.count() == len(list(rows))
     return {row.summary.split()[0] for row in agents}
@@ -51,7 +52,7 @@ def found(world: World, who: str = "operator", **wanted: Any) -> set[str]:
 
 # ── Filters ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("wanted", "summaries"),
+    ("filters", "expected"),
     [
         ({}, {"one", "two", "three"}),
         ({"q": "receipt"}, {"one", "three"}),
@@ -78,14 +79,14 @@ def found(world: World, who: str = "operator", **wanted: Any) -> set[str]:
     ],
 )
 def test_each_filter_alone(
-    full: World, wanted: dict[str, Any], summaries: set[str]
+    full: World, filters: dict[str, Any], expected: set[str]
 ) -> None:
-    assert found(full, **wanted) == summaries
+    assert found_summaries(full, **filters) == expected
 
 
 def test_crew_and_agent_filters(full: World) -> None:
-    assert found(full, crew_id=full.crews["support"].id) == {"one", "two"}
-    assert found(full, agent_id=full.agents["bob"].id) == {"three"}
+    assert found_summaries(full, crew_id=full.crews["support"].id) == {"one", "two"}
+    assert found_summaries(full, agent_id=full.agents["bob"].id) == {"three"}
 
 
 def test_filters_combine_by_and(full: World) -> None:
@@ -100,20 +101,20 @@ def test_filters_combine_by_and(full: World) -> None:
         {"since": NOON},
         {"until": NOON + timedelta(hours=2)},
     ]
-    alone = [found(full, **bit) for bit in bits]
-    for (i, left), (j, right) in itertools.combinations(enumerate(bits), 2):
-        assert found(full, **left, **right) == alone[i] & alone[j]
+    results = [found_summaries(full, **bit) for bit in bits]
+    for (i, first), (j, right) in itertools.combinations(enumerate(bits), 2):
+        assert found_summaries(full, **first, **right) == results[i] & results[j]
 
 
 def test_a_range_that_ends_before_it_begins_is_invalid(world: World) -> None:
     with pytest.raises(errors.Invalid) as caught:
-        found(world, since=NOON, until=NOON - timedelta(seconds=1))
+        found_summaries(world, since=NOON, until=NOON - timedelta(seconds=1))
     assert caught.value.problem_code == "bad_range"
 
 
 # ── Whose ────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("who", "summaries"),
+    ("actor", "expected"),
     [
         ("viewer", {"one", "two", "three"}),
         ("ada", {"one", "two"}),
@@ -122,12 +123,12 @@ def test_a_range_that_ends_before_it_begins_is_invalid(world: World) -> None:
         ("olga", {"lost"}),
     ],
 )
-def test_everybody_finds_their_own(full: World, who: str, summaries: set[str]) -> None:
-    assert found(full, who) == summaries
+def test_everybody_finds_their_own(full: World, actor: str, expected: set[str]) -> None:
+    assert found_summaries(full, actor) == expected
 
 
 def test_an_agent_does_not_name_another_crew_or_its_agents(full: World) -> None:
-    for wanted in (
+    for filters in (
         {"crew_id": full.crews["billing"].id},
         {"crew_id": full.crews["other/support"].id},
         {"agent_id": full.agents["bob"].id},
@@ -135,14 +136,14 @@ def test_an_agent_does_not_name_another_crew_or_its_agents(full: World) -> None:
         {"agent_id": "agent_0000000000000000"},
     ):
         with pytest.raises(errors.NotFound):
-            found(full, "ada", **wanted)
+            found_summaries(full, "ada", **filters)
 
 
 def test_missing_and_not_yours_are_one_answer(full: World) -> None:
-    theirs = JournalEntry.objects.filter(workspace=full.other).latest("seq")
+    foreign = JournalEntry.objects.filter(workspace=full.other).latest("seq")
     operator = full.actor("operator")
     messages = set()
-    for entry_id in (theirs.id, "j_0000000000000000", ""):
+    for entry_id in (foreign.id, "j_0000000000000000", ""):
         with pytest.raises(errors.NotFound) as caught:
             queries.entry(operator, entry_id)
         messages.add((caught.value.detail, str(caught.value.fields)))
@@ -150,29 +151,32 @@ def test_missing_and_not_yours_are_one_answer(full: World) -> None:
 
 
 def test_an_agent_cannot_open_another_crews_entry(full: World) -> None:
-    theirs = full.entry(by="bob")
+    foreign = full.entry(by="bob")
     with pytest.raises(errors.NotFound):
-        queries.entry(full.actor("ada"), theirs.id)
-    assert queries.entry(full.actor("bob"), theirs.id) == theirs
+        queries.entry(full.actor("ada"), foreign.id)
+    assert queries.entry(full.actor("bob"), foreign.id) == foreign
 
 
 def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(
     world: World,
 ) -> None:
-    assert {c.slug for c in queries.crews(world.actor("viewer"))} == {
+    assert {c.slug for c in workspace_tree.crews(world.actor("viewer"))} == {
         "support",
         "billing",
     }
-    assert [c.slug for c in queries.crews(world.actor("ada"))] == ["support"]
-    viewer = [a.slug for a in queries.agents(world.actor("viewer"))]
+    assert [c.slug for c in workspace_tree.crews(world.actor("ada"))] == ["support"]
+    viewer = [a.slug for a in workspace_tree.agents(world.actor("viewer"))]
     assert viewer == ["bob", "lena", "ada"]
-    assert [a.slug for a in queries.agents(world.actor("ada"))] == ["lena", "ada"]
+    assert [a.slug for a in workspace_tree.agents(world.actor("ada"))] == [
+        "lena",
+        "ada",
+    ]
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────
-def walk(world: World, limit: int, **wanted: Any) -> list[list[str]]:
+def all_pages(world: World, limit: int, **filters: Any) -> list[list[str]]:
     """Return the ids of every page."""
-    actor, wants = world.actor("operator"), JournalFilter(**wanted)
+    actor, wants = world.actor("operator"), JournalFilter(**filters)
     pages, cursor = [], None
     while True:
         page = queries.journal_page(actor, wants, limit=limit, cursor=cursor)
@@ -197,24 +201,24 @@ def test_pages_hold_every_entry_once_newest_first(
     for offset in offsets:
         when = NOON + timedelta(milliseconds=offset)
         world.entry(ts=when, entry_type="test.page")
-    pages = walk(world, limit, entry_type=("test.page",))
-    told = [entry_id for page in pages for entry_id in page]
+    pages = all_pages(world, limit, entry_type=("test.page",))
+    ids = [entry_id for page in pages for entry_id in page]
     rows = JournalEntry.objects.filter(entry_type="test.page")
-    assert told == list(rows.order_by("-ts", "-seq").values_list("pk", flat=True))
+    assert ids == list(rows.order_by("-ts", "-seq").values_list("pk", flat=True))
     assert all(len(page) == limit for page in pages[:-1])
 
 
 def test_an_exactly_full_last_page_has_no_cursor(world: World) -> None:
     factories.append_many(world.actor("ada"), ["a", "b"], entry_type="test.page")
-    assert len(walk(world, 2, entry_type=("test.page",))) == 1
+    assert len(all_pages(world, 2, entry_type=("test.page",))) == 1
 
 
 def test_entries_written_meanwhile_do_not_disturb_older_pages(world: World) -> None:
     rows = factories.append_many(world.actor("ada"), "abcd", entry_type="test.page")
-    actor, wanted = world.actor("operator"), JournalFilter(entry_type=("test.page",))
-    first = queries.journal_page(actor, wanted, limit=2)
+    actor, filters = world.actor("operator"), JournalFilter(entry_type=("test.page",))
+    first = queries.journal_page(actor, filters, limit=2)
     world.entry("late", entry_type="test.page")
-    second = queries.journal_page(actor, wanted, limit=2, cursor=first.next_cursor)
+    second = queries.journal_page(actor, filters, limit=2, cursor=first.next_cursor)
     assert [row.id for row in second.entries] == [rows[1].id, rows[0].id]
     assert second.next_cursor is None
 

@@ -13,25 +13,25 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from memory import records
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.integrations.atomicmemory.contract import types
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
-from memory.integrations.gateway.server import Message, Place
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.server import AppProject, Message
+from memory.integrations.gateway.users import GatewayUser
 from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
 from memory.ports import subject_linker
-from memory.records import Action, Order, Provenance, Wanted, rows
+from memory.records import Action, Criteria, Order, Provenance, rows
 from memory.records import chain as links
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
-SAID = Provenance.AGENT_EXTRACTED
-WHOSE = types.Scope(user="harriet")
+PROVENANCE = Provenance.AGENT_EXTRACTED
+SCOPE = types.Scope(user="harriet")
 
 
 @pytest.fixture
@@ -44,42 +44,44 @@ def drafts(by: Actor, texts: list[str], **fields: Any) -> list[Draft]:
     return [Draft(content=text, owner=owner, **fields) for text in texts]
 
 
-def facts(many: int, first: int = 0) -> list[str]:
-    return [f"The lorry number {n} left for Porto." for n in range(first, first + many)]
+def facts(number: int, first: int = 0) -> list[str]:
+    return [
+        f"The lorry number {n} left for Porto." for n in range(first, first + number)
+    ]
 
 
-def asked(act: Callable[[], Any]) -> int:
+def query_count(act: Callable[[], Any]) -> int:
     """Return how many questions an act puts to the database."""
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as captured:
         act()
-    return len(seen)
+    return len(captured)
 
 
-def provider(by: Actor) -> Remembering:
-    made = Remembering(by)
-    made.initialize()
-    return made
+def provider(by: Actor) -> NativeProvider:
+    new_provider = NativeProvider(by)
+    new_provider.initialize()
+    return new_provider
 
 
 # ── How much is asked ────────────────────────────────────────────────────────
 def _ingest(world: World) -> Callable[[int, int], Any]:
-    one = provider(world.actor("ada"))
+    memory_provider = provider(world.actor("ada"))
 
-    def act(many: int, first: int) -> Any:
-        text = " ".join(facts(many, first))
-        return one.ingest(types.TextIngest(content=text, scope=WHOSE))
+    def act(number: int, first: int) -> Any:
+        text = " ".join(facts(number, first))
+        return memory_provider.ingest(types.TextIngest(content=text, scope=SCOPE))
 
     return act
 
 
 def _batch(world: World) -> Callable[[int, int], Any]:
-    one = provider(world.actor("ada"))
+    memory_provider = provider(world.actor("ada"))
 
-    def act(many: int, first: int) -> Any:
-        return one.batch_ingest(
+    def act(number: int, first: int) -> Any:
+        return memory_provider.batch_ingest(
             [
-                types.VerbatimIngest(content=text, scope=WHOSE)
-                for text in facts(many, first)
+                types.VerbatimIngest(content=text, scope=SCOPE)
+                for text in facts(number, first)
             ]
         )
 
@@ -89,8 +91,8 @@ def _batch(world: World) -> Callable[[int, int], Any]:
 def _mem0(world: World) -> Callable[[int, int], Any]:
     client = Client(enforce_csrf_checks=True)
 
-    def act(many: int, first: int) -> Any:
-        turns = [{"role": "user", "content": text} for text in facts(many, first)]
+    def act(number: int, first: int) -> Any:
+        turns = [{"role": "user", "content": text} for text in facts(number, first)]
         body = {"messages": turns, "user_id": "harriet", "infer": False}
         reply = client.post(
             "/compat/mem0/v3/memories/add/",
@@ -98,41 +100,44 @@ def _mem0(world: World) -> Callable[[int, int], Any]:
             "application/json",
             headers={"Authorization": f"Token {world.tokens['ada']}"},
         )
-        assert len(reply.json()["results"]) == many
+        assert len(reply.json()["results"]) == number
 
     return act
 
 
 def _gateway(world: World) -> Callable[[int, int], Any]:
     issued = users.issue(world.agents["ada"], "mia", by=world.actor("owner"))
-    guest = Guest(world.actor("ada"), issued.key)
+    guest = GatewayUser(world.actor("ada"), issued.key)
 
-    def act(many: int, first: int) -> Any:
-        return gateway_server.add(guest, PLACE, "chat:c1", messages(many, first))
+    def act(number: int, first: int) -> Any:
+        return gateway_server.add(guest, PLACE, "chat:c1", messages(number, first))
 
     return act
 
 
-PLACE = Place(app_id="default", project_id="default")
+PLACE = AppProject(app_id="default", project_id="default")
 
 
-def messages(many: int, first: int = 0) -> list[Message]:
+def messages(number: int, first: int = 0) -> list[Message]:
     return [
         Message(sender_id="mia", role="user", timestamp=1 + n, content=text)
-        for n, text in enumerate(facts(many, first), first)
+        for n, text in enumerate(facts(number, first), first)
     ]
 
 
-@pytest.mark.parametrize("door", [_ingest, _batch, _mem0, _gateway])
+@pytest.mark.parametrize("make_writer", [_ingest, _batch, _mem0, _gateway])
 def test_what_a_record_costs_in_questions(
-    world: World, door: Callable[[World], Callable[[int, int], Any]]
+    world: World, make_writer: Callable[[World], Callable[[int, int], Any]]
 ) -> None:
-    act = door(world)
+    act = make_writer(world)
     act(2, 0)
-    few, many = asked(lambda: act(10, 100)), asked(lambda: act(50, 200))
+    count_of_10, count_of_50 = (
+        query_count(lambda: act(10, 100)),
+        query_count(lambda: act(50, 200)),
+    )
     # Rows go in by the thirty: that is what grows, and nothing else.
-    assert (many - few) / 40 <= 0.25
-    assert many / 50 <= 1.0
+    assert (count_of_50 - count_of_10) / 40 <= 0.25
+    assert count_of_50 / 50 <= 1.0
     assert Record.objects.count() == 62
 
 
@@ -140,37 +145,41 @@ def test_a_replay_costs_next_to_nothing_and_stores_nothing(world: World) -> None
     act = _gateway(world)
     act(50, 0)
     before = JournalEntry.objects.count(), Record.objects.count()
-    assert asked(lambda: act(50, 0)) / 50 <= 0.4
+    assert query_count(lambda: act(50, 0)) / 50 <= 0.4
     assert (JournalEntry.objects.count(), Record.objects.count()) == before
 
 
 def test_a_single_record_is_written_once(ada: Actor) -> None:
     [draft] = drafts(ada, ["Refunds end at $200."])
-    with CaptureQueriesContext(connection) as seen:
-        records.insert(draft, provenance=SAID, by=ada)
-    said = [one["sql"].split() for one in seen.captured_queries]
-    assert not [one for one in said if one[:2] == ["UPDATE", '"records"']]
+    with CaptureQueriesContext(connection) as captured:
+        records.insert(draft, provenance=PROVENANCE, by=ada)
+    statements = [statement["sql"].split() for statement in captured.captured_queries]
+    assert not [
+        statement
+        for statement in statements
+        if statement[:2] == ["UPDATE", '"records"']
+    ]
 
 
 @pytest.mark.sqlite
 def test_a_name_is_found_by_the_index_that_keeps_it_unique(ada: Actor) -> None:
-    for owner in (records.owner_for(ada), records.owner_for(ada, shared=True), None):
-        wanted = [Draft(content="x", owner=owner, external_id="one")]
-        with CaptureQueriesContext(connection) as seen:
-            rows.named(wanted, ada)
-        [said] = seen.captured_queries
+    for owner in (records.owner_for(ada), records.owner_for(ada, is_shared=True), None):
+        new_drafts = [Draft(content="x", owner=owner, external_id="one")]
+        with CaptureQueriesContext(connection) as captured:
+            rows.current_by_name(new_drafts, ada)
+        [statement] = captured.captured_queries
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {said['sql']}")
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement['sql']}")
             [plan] = [row[3] for row in cursor.fetchall()]
         assert "external_once" in plan or "external_id=" in plan
 
 
 # ── Each its own record ──────────────────────────────────────────────────────
 def test_each_has_its_entry_its_link_and_its_people(ada: Actor, world: World) -> None:
-    given = drafts(ada, facts(3), scope=Scope(user="mia"), subjects=("harriet",))
-    kept = records.keep_all(given, provenance=SAID, by=ada)
-    assert [row.content for row, _ in kept] == facts(3)
-    for row, action in kept:
+    new_drafts = drafts(ada, facts(3), scope=Scope(user="mia"), subjects=("harriet",))
+    saved = records.keep_all(new_drafts, provenance=PROVENANCE, by=ada)
+    assert [row.content for row, _ in saved] == facts(3)
+    for row, action in saved:
         assert action is Action.CREATED
         row.refresh_from_db()
         entry = JournalEntry.objects.get(pk=row.current_entry_id)
@@ -179,72 +188,74 @@ def test_each_has_its_entry_its_link_and_its_people(ada: Actor, world: World) ->
         assert (link.entry_id, link.event, link.valid_to) == (entry.id, "created", None)
         assert row.created_at == row.updated_at
         assert row.created_at - entry.recorded_at < timedelta(milliseconds=1)
-        named = SubjectMention.objects.filter(entry=entry).values_list("alias")
-        assert {alias for (alias,) in named} == {"harriet", "mia"}
+        mentions = SubjectMention.objects.filter(entry=entry).values_list("alias")
+        assert {alias for (alias,) in mentions} == {"harriet", "mia"}
         [version] = records.history(row.id, owner=None, by=ada)
         assert (version.number, version.content) == (1, row.content)
-    seqs = [JournalEntry.objects.get(pk=r.current_entry_id).seq for r, _ in kept]
+    seqs = [JournalEntry.objects.get(pk=r.current_entry_id).seq for r, _ in saved]
     assert seqs == sorted(seqs)
     assert verify.verify(ada.workspace_id, by=world.actor("owner")).ok
 
 
 def test_a_batch_is_listed_in_its_order(ada: Actor) -> None:
-    records.keep_all(drafts(ada, facts(9)), provenance=SAID, by=ada)
-    for order, wanted in ((Order.OLDEST, facts(9)), (Order.NEWEST, facts(9)[::-1])):
-        page = records.page(Wanted(), order=order, by=ada)
-        assert [row.content for row in page.rows] == wanted
+    records.keep_all(drafts(ada, facts(9)), provenance=PROVENANCE, by=ada)
+    for order, expected in ((Order.OLDEST, facts(9)), (Order.NEWEST, facts(9)[::-1])):
+        page = records.page(Criteria(), order=order, by=ada)
+        assert [row.content for row in page.rows] == expected
 
 
 def test_a_known_name_is_the_next_version_and_twice_in_a_batch_too(ada: Actor) -> None:
-    [one] = drafts(ada, ["Limit 200."], external_id="limit")
-    records.keep_all([one], provenance=SAID, by=ada)
-    again, new, twice = (
+    [draft] = drafts(ada, ["Limit 200."], external_id="limit")
+    records.keep_all([draft], provenance=PROVENANCE, by=ada)
+    unchanged, new, twice = (
         *drafts(ada, ["Limit 200."], external_id="limit"),
         *drafts(ada, ["Term 30."], external_id="term"),
         *drafts(ada, ["Term 60."], external_id="term"),
     )
-    kept = records.keep_all([again, new, twice, new], provenance=SAID, by=ada)
-    done = [action for _, action in kept]
-    assert done == [Action.UNCHANGED, Action.CREATED, Action.UPDATED, Action.UPDATED]
-    assert len({row.id for row, _ in kept[1:]}) == 1
-    assert (kept[-1][0].content, kept[-1][0].version) == ("Term 30.", 3)
+    saved = records.keep_all(
+        [unchanged, new, twice, new], provenance=PROVENANCE, by=ada
+    )
+    actions = [action for _, action in saved]
+    assert actions == [Action.UNCHANGED, Action.CREATED] + 2 * [Action.UPDATED]
+    assert len({row.id for row, _ in saved[1:]}) == 1
+    assert (saved[-1][0].content, saved[-1][0].version) == ("Term 30.", 3)
 
 
 def test_no_database_is_asked_for_what_it_cannot_hold(ada: Actor) -> None:
-    for asked in (records.saying, records.called):
+    for lookup in (records.by_content, records.by_external_ids):
         with pytest.raises(errors.Invalid, match="NUL"):
-            asked(["fine", "a\x00b"], Wanted(), by=ada)
+            lookup(["fine", "a\x00b"], Criteria(), by=ada)
 
 
 def test_many_at_once_are_made_in_parts(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records.batch, "PART", 2)
-    kept = records.keep_all(drafts(ada, facts(5)), provenance=SAID, by=ada)
-    assert [row.content for row, _ in kept] == facts(5)
-    wanted = Wanted(owner=records.owner_for(ada))
-    assert set(records.saying(facts(7), wanted, by=ada)) == set(facts(5))
+    saved = records.keep_all(drafts(ada, facts(5)), provenance=PROVENANCE, by=ada)
+    assert [row.content for row, _ in saved] == facts(5)
+    criteria = Criteria(owner=records.owner_for(ada))
+    assert set(records.by_content(facts(7), criteria, by=ada)) == set(facts(5))
 
 
 def test_whoever_saved_a_name_first_meanwhile_keeps_it(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [theirs] = drafts(ada, ["Limit 200."], external_id="limit")
-    first = records.insert(theirs, provenance=SAID, by=ada)
-    look, looks = rows.named, [0]
+    [other_draft] = drafts(ada, ["Limit 200."], external_id="limit")
+    first = records.insert(other_draft, provenance=PROVENANCE, by=ada)
+    look, looks = rows.current_by_name, [0]
 
-    def late(wanted: Any, by: Actor) -> Any:
+    def late(criteria: Any, by: Actor) -> Any:
         looks[0] += 1
-        return {} if looks[0] == 1 else look(wanted, by)
+        return {} if looks[0] == 1 else look(criteria, by)
 
-    monkeypatch.setattr(rows, "named", late)
-    given = [
+    monkeypatch.setattr(rows, "current_by_name", late)
+    new_drafts = [
         *drafts(ada, ["Other."]),
         *drafts(ada, ["Limit 300."], external_id="limit"),
     ]
-    kept = records.keep_all(given, provenance=SAID, by=ada)
-    assert [action for _, action in kept] == [Action.CREATED, Action.UPDATED]
-    assert kept[1][0].id == first.id
+    saved = records.keep_all(new_drafts, provenance=PROVENANCE, by=ada)
+    assert [action for _, action in saved] == [Action.CREATED, Action.UPDATED]
+    assert saved[1][0].id == first.id
     assert Record.objects.filter(content="Other.").count() == 1
 
 
@@ -259,18 +270,18 @@ def test_a_crash_leaves_nothing_half_written(
 
     monkeypatch.setattr(links, "link", crash)
     with pytest.raises(RuntimeError):
-        records.keep_all(drafts(ada, facts(4)), provenance=SAID, by=ada)
+        records.keep_all(drafts(ada, facts(4)), provenance=PROVENANCE, by=ada)
     assert (JournalEntry.objects.count(), Record.objects.count()) == (before, 0)
 
 
 def test_every_draft_is_judged_and_each_fault_is_told_in_its_place(ada: Actor) -> None:
-    given = drafts(ada, ["Fine.", ATTACK, " ", "x" * 70_000, "Good."])
-    found = records.prepare_all(given, provenance=SAID, by=ada)
-    kinds = [type(one).__name__ for one in found]
+    new_drafts = drafts(ada, ["Fine.", ATTACK, " ", "x" * 70_000, "Good."])
+    results = records.prepare_all(new_drafts, provenance=PROVENANCE, by=ada)
+    kinds = [type(result).__name__ for result in results]
     assert kinds == ["Draft", "Held", "Invalid", "TooLarge", "Draft"]
     assert HeldFile.objects.count() == 1
-    with pytest.raises(Held):
-        records.all_or_nothing(found)
+    with pytest.raises(HeldForReview):
+        records.all_or_nothing(results)
     assert Record.objects.count() == 0
 
 
@@ -278,22 +289,22 @@ def test_who_may_not_write_writes_nothing(world: World) -> None:
     lena = records.owner_for(world.actor("lena"))
     foreign = [Draft(content="Fine.", owner=lena)]
     ada = world.actor("ada")
-    [fault] = records.prepare_all(foreign, provenance=SAID, by=ada)
+    [fault] = records.prepare_all(foreign, provenance=PROVENANCE, by=ada)
     assert isinstance(fault, errors.NotFound)
     with pytest.raises(errors.NotFound):
-        records.keep_all(foreign, provenance=SAID, by=ada)
-    assert records.keep_all([], provenance=SAID, by=ada) == []
+        records.keep_all(foreign, provenance=PROVENANCE, by=ada)
+    assert records.keep_all([], provenance=PROVENANCE, by=ada) == []
 
 
 def test_an_ingest_with_a_held_statement_keeps_none_of_it(
     world: World, ada: Actor
 ) -> None:
-    one = provider(ada)
-    with pytest.raises(errors.HouseError) as caught:
-        one.batch_ingest(
+    memory_provider = provider(ada)
+    with pytest.raises(errors.AppError) as caught:
+        memory_provider.batch_ingest(
             [
-                types.TextIngest(content="The kiln was booked today.", scope=WHOSE),
-                types.VerbatimIngest(content=ATTACK, scope=WHOSE),
+                types.TextIngest(content="The kiln was booked today.", scope=SCOPE),
+                types.VerbatimIngest(content=ATTACK, scope=SCOPE),
             ]
         )
     assert caught.value.problem_code == "held"
@@ -303,7 +314,7 @@ def test_an_ingest_with_a_held_statement_keeps_none_of_it(
 def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
     ada: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Strict(subject_linker.Nobody):
+    class Strict(subject_linker.NoSubjects):
         def gate(self, workspace_id: str) -> subject_linker.Gate:  # noqa: ARG002
             def refuse(texts: Any, _subjects: Any) -> None:
                 if any("number 2" in text for text in texts):
@@ -313,39 +324,43 @@ def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
 
     monkeypatch.setattr(subject_linker._port, "people", Strict())
     with pytest.raises(errors.Conflict):
-        records.keep_all(drafts(ada, facts(4)), provenance=SAID, by=ada)
+        records.keep_all(drafts(ada, facts(4)), provenance=PROVENANCE, by=ada)
     assert Record.objects.count() == 0
 
 
 # ── What one request says twice ──────────────────────────────────────────────
 def test_what_is_said_twice_in_a_request_is_kept_once(ada: Actor) -> None:
-    one = provider(ada)
+    memory_provider = provider(ada)
     text = "The kiln in Porto was booked."
-    wide = types.TextIngest(content=text, scope=WHOSE)
-    deep = WHOSE.model_copy(update={"thread": "t1"})
-    done = one.batch_ingest([types.TextIngest(content=text, scope=deep), wide, wide])
-    [made] = done[0].created
-    assert [(r.created, r.unchanged) for r in done[1:]] == [([], [made])] * 2
-    [again] = one.batch_ingest([wide])
-    assert again.unchanged == [made]
+    wide = types.TextIngest(content=text, scope=SCOPE)
+    deep = SCOPE.model_copy(update={"thread": "t1"})
+    results = memory_provider.batch_ingest(
+        [types.TextIngest(content=text, scope=deep), wide, wide]
+    )
+    [record_id] = results[0].created
+    assert [(r.created, r.unchanged) for r in results[1:]] == [([], [record_id])] * 2
+    [repeat] = memory_provider.batch_ingest([wide])
+    assert repeat.unchanged == [record_id]
     # What another thread says is not there to be found in this one.
     other = types.TextIngest(
-        content=text, scope=WHOSE.model_copy(update={"thread": "t2"})
+        content=text, scope=SCOPE.model_copy(update={"thread": "t2"})
     )
-    assert len(one.ingest(other).created) == 1
+    assert len(memory_provider.ingest(other).created) == 1
 
 
 def test_an_external_id_is_the_users_within_a_request_too(ada: Actor) -> None:
-    one = provider(ada)
+    memory_provider = provider(ada)
 
-    def given(text: str, thread: str) -> types.VerbatimIngest:
-        scope = WHOSE.model_copy(update={"thread": thread})
+    def request(text: str, thread: str) -> types.VerbatimIngest:
+        scope = SCOPE.model_copy(update={"thread": thread})
         return types.VerbatimIngest(
             content=text, scope=scope, metadata={"externalId": "limit"}
         )
 
-    first, second = one.batch_ingest([given("200.", "t1"), given("300.", "t2")])
+    first, second = memory_provider.batch_ingest(
+        [request("200.", "t1"), request("300.", "t2")]
+    )
     assert first.created == second.updated
     [row] = Record.objects.all()
     assert (row.content, row.scope_thread, row.version) == ("300.", "t1", 2)
-    assert one.batch_ingest([]) == []
+    assert memory_provider.batch_ingest([]) == []

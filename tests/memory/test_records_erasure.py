@@ -14,13 +14,13 @@ from memory import records
 from memory.journal import verify
 from memory.models import JournalEntry, Record
 from memory.ports.ranker import Question, ranker
-from memory.records import Amendment, Provenance, Wanted
+from memory.records import Amendment, Criteria, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from tests.world import World
 
-SAID = Provenance.AGENT_EXTRACTED
+PROVENANCE = Provenance.AGENT_EXTRACTED
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def draft(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Dr
 
 
 def save(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Record:
-    made = draft(by, content, **fields)
-    return records.save(made, provenance=SAID, by=by).record
+    new_draft = draft(by, content, **fields)
+    return records.save(new_draft, provenance=PROVENANCE, by=by).record
 
 
 def recalled(by: Actor, words: str) -> list[str]:
@@ -45,19 +45,21 @@ def recalled(by: Actor, words: str) -> list[str]:
 
 def everything_stored() -> str:
     """Return every text in every table; the word index's own pages are not tables."""
-    said: list[str] = []
+    texts: list[str] = []
     with connection.cursor() as cursor:
-        every = connection.introspection.table_names(cursor)
-        for table in (name for name in every if "_fts_" not in name):
+        tables = connection.introspection.table_names(cursor)
+        for table in (name for name in tables if "_fts_" not in name):
             cursor.execute(f'SELECT * FROM "{table}"')
-            said += [repr(row) for row in cursor.fetchall()]
-    return "\n".join(said)
+            texts += [repr(row) for row in cursor.fetchall()]
+    return "\n".join(texts)
 
 
 def test_forgotten_words_are_nowhere(ada: Actor, world: World) -> None:
     words = "Zeppelin lands on Tuesday."
     row = save(ada, words, external_id="zeppelin-id", metadata={"m": "zeppelin-meta"})
-    records.amend(row, Amendment(content=f"{words} At noon."), provenance=SAID, by=ada)
+    records.amend(
+        row, Amendment(content=f"{words} At noon."), provenance=PROVENANCE, by=ada
+    )
     index.sweep()
     assert records.forget(row, reason="asked for", by=ada)
     assert "eppelin" not in everything_stored()
@@ -80,14 +82,14 @@ def test_forgetting_twice_is_forgetting_once(ada: Actor) -> None:
 def test_a_forgotten_external_id_may_be_used_again(ada: Actor) -> None:
     row = save(ada, external_id="limit")
     records.forget(row, by=ada)
-    again = save(ada, external_id="limit")
-    assert again.id != row.id
-    assert records.page(Wanted(external_id="limit"), by=ada).rows == [again]
+    second = save(ada, external_id="limit")
+    assert second.id != row.id
+    assert records.page(Criteria(external_id="limit"), by=ada).rows == [second]
 
 
 def test_a_superseded_record_can_be_forgotten_too(ada: Actor) -> None:
     row = save(ada, "Zeppelin.")
-    records.supersede([row], draft(ada, "New."), provenance=SAID, by=ada)
+    records.supersede([row], draft(ada, "New."), provenance=PROVENANCE, by=ada)
     assert records.forget(row, by=ada)
     assert "Zeppelin" not in everything_stored()
 
@@ -96,40 +98,40 @@ def test_a_scope_is_forgotten_and_its_neighbours_are_not(ada: Actor) -> None:
     for user in ("u1", "u1", "u2"):
         save(ada, scope=Scope(user=user))
     save(ada, scope=Scope(user="u1", namespace="n"))
-    exact = Wanted(scope=Scope(user="u1"), match=records.Match.EXACT)
+    exact = Criteria(scope=Scope(user="u1"), match=records.Match.EXACT)
     assert records.forget_scope(exact, by=ada) == 2
-    assert records.forget_scope(Wanted(scope=Scope(user="u1")), by=ada) == 1
-    assert records.count(Wanted(), by=ada) == 1
+    assert records.forget_scope(Criteria(scope=Scope(user="u1")), by=ada) == 1
+    assert records.count(Criteria(), by=ada) == 1
 
 
 def test_forgetting_a_scope_asks_its_filter(ada: Actor) -> None:
     for mood in ("calm", "cross", "calm"):
         save(ada, metadata={"mood": mood}, scope=Scope(user="u1"))
     calm = {"field": "metadata.mood", "op": "eq", "value": "calm"}
-    wanted = Wanted(scope=Scope(user="u1"), filter=calm)
-    assert records.forget_scope(wanted, by=ada) == 2
-    [left] = records.page(Wanted(), by=ada).rows
-    assert left.metadata == {"mood": "cross"}
+    criteria = Criteria(scope=Scope(user="u1"), filter=calm)
+    assert records.forget_scope(criteria, by=ada) == 2
+    [record] = records.page(Criteria(), by=ada).rows
+    assert record.metadata == {"mood": "cross"}
     with pytest.raises(errors.Invalid):
-        records.forget_scope(Wanted(filter={"field": "x"}), by=ada)
-    assert records.count(Wanted(), by=ada) == 1
+        records.forget_scope(Criteria(filter={"field": "x"}), by=ada)
+    assert records.count(Criteria(), by=ada) == 1
 
 
 def test_what_was_then_cannot_be_forgotten(ada: Actor) -> None:
     save(ada)
-    with pytest.raises(errors.Invalid) as refused:
-        records.forget_scope(Wanted(as_of=timezone.now()), by=ada)
-    assert refused.value.problem_code == "bad_as_of"
-    assert records.count(Wanted(), by=ada) == 1
+    with pytest.raises(errors.Invalid) as error:
+        records.forget_scope(Criteria(as_of=timezone.now()), by=ada)
+    assert error.value.problem_code == "bad_as_of"
+    assert records.count(Criteria(), by=ada) == 1
 
 
 def test_a_forgotten_scope_keeps_no_old_words(ada: Actor) -> None:
     old = save(ada, "Zeppelin one.", scope=Scope(user="u1"))
     new = draft(ada, "Zeppelin two.", scope=Scope(user="u1"))
-    records.supersede([old], new, provenance=SAID, by=ada)
+    records.supersede([old], new, provenance=PROVENANCE, by=ada)
     ago = timezone.now() - timedelta(days=1)
     save(ada, "Zeppelin three.", scope=Scope(user="u1"), expires_at=ago)
-    assert records.forget_scope(Wanted(scope=Scope(user="u1")), by=ada) == 3
+    assert records.forget_scope(Criteria(scope=Scope(user="u1")), by=ada) == 3
     assert "Zeppelin" not in everything_stored()
 
 
@@ -141,20 +143,20 @@ def test_a_wide_record_comes_back_whole(ada: Actor) -> None:
     }
     metadata = {"notes": "x" * 32_000}
     row = save(ada, scope=Scope(**wide), session_id="s" * 256, metadata=metadata)
-    found = records.get(row.id, owner=None, by=ada)
-    assert records.scope_of(found).whole() == wide
-    assert (found.session_id, found.metadata) == ("s" * 256, metadata)
+    record = records.get(row.id, owner=None, by=ada)
+    assert records.scope_of(record).as_map() == wide
+    assert (record.session_id, record.metadata) == ("s" * 256, metadata)
     assert records.history(row.id, owner=None, by=ada)[0].metadata == metadata
 
 
 def test_a_person_cannot_forget_a_workspace_by_an_empty_request(world: World) -> None:
     with pytest.raises(errors.Invalid):
-        records.forget_scope(Wanted(), by=world.actor("operator"))
+        records.forget_scope(Criteria(), by=world.actor("operator"))
 
 
 def test_an_agent_forgets_its_own_and_not_the_crews(world: World) -> None:
     ada, lena = world.actor("ada"), world.actor("lena")
-    save(lena, owner=records.owner_for(lena, shared=True))
+    save(lena, owner=records.owner_for(lena, is_shared=True))
     save(ada)
-    assert records.forget_scope(Wanted(), by=ada) == 1
-    assert records.count(Wanted(), by=ada) == 1
+    assert records.forget_scope(Criteria(), by=ada) == 1
+    assert records.count(Criteria(), by=ada) == 1

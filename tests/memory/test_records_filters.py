@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from memory import records
 from memory.models import Record
-from memory.records import Order, Provenance, Wanted
+from memory.records import Criteria, Order, Provenance
 from memory.records.drafts import Draft
 from memory.rules import errors, filters
 from memory.rules.permissions import Actor
 from tests.world import World
 
-SAID = Provenance.AGENT_EXTRACTED
+PROVENANCE = Provenance.AGENT_EXTRACTED
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def ada(world: World) -> Actor:
 
 def save(by: Actor, content: str, **fields: Any) -> Record:
     draft = Draft(content=content, owner=records.owner_for(by), **fields)
-    return records.save(draft, provenance=SAID, by=by).record
+    return records.save(draft, provenance=PROVENANCE, by=by).record
 
 
-def contents(by: Actor, **wanted: Any) -> list[str]:
-    page = records.page(Wanted(**wanted), order=Order.OLDEST, by=by)
+def contents(by: Actor, **criteria: Any) -> list[str]:
+    page = records.page(Criteria(**criteria), order=Order.OLDEST, by=by)
     return [row.content for row in page.rows]
 
 
@@ -72,12 +72,12 @@ def test_filters_narrow_lists_counts_and_answers_alike(ada: Actor) -> None:
             ["One.", "Two.", "Three."],
         ),
     ]
-    for expression, wanted in cases:
-        assert contents(ada, filter=expression) == wanted, expression
-        asked = Wanted(filter=expression)
-        assert records.count(asked, by=ada) == len(wanted)
-        hits = records.search("one two three", asked, by=ada).hits
-        assert sorted(h.record.content for h in hits) == sorted(wanted)
+    for expression, expected in cases:
+        assert contents(ada, filter=expression) == expected, expression
+        criteria = Criteria(filter=expression)
+        assert records.count(criteria, by=ada) == len(expected)
+        hits = records.search("one two three", criteria, by=ada).hits
+        assert sorted(h.record.content for h in hits) == sorted(expected)
 
 
 LEAF = {"field": "content", "op": "eq", "value": "x"}
@@ -127,7 +127,7 @@ for _ in range(9):
 )
 def test_what_is_not_understood_is_refused(ada: Actor, expression: Any) -> None:
     with pytest.raises(errors.Invalid) as caught:
-        records.page(Wanted(filter=expression), by=ada)
+        records.page(Criteria(filter=expression), by=ada)
     assert caught.value.problem_code == "bad_filter"
 
 
@@ -178,7 +178,7 @@ EXPRESSIONS = st.recursive(
     lambda inner: st.one_of(
         st.builds(lambda e: {"not": e}, inner),
         st.builds(
-            lambda how, parts: {how: parts},
+            lambda operator, parts: {operator: parts},
             st.sampled_from(["and", "or"]),
             st.lists(inner, min_size=1, max_size=3),
         ),
@@ -216,49 +216,49 @@ def rank(value: Any) -> str:
 
 def looked_up(row: tuple[str, str, float, Any], field: str) -> Any:
     names = ("content", "kind", "confidence", "metadata")
-    found: Any = dict(zip(names, row, strict=True))
+    value: Any = dict(zip(names, row, strict=True))
     for step in field.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
-def same(one: Any, other: Any) -> bool:
-    return rank(one) == rank(other) != "other" and bool(one == other)
+def is_equal(first: Any, second: Any) -> bool:
+    return rank(first) == rank(second) != "other" and bool(first == second)
 
 
-def contains(found: Any, value: Any) -> bool:
-    if isinstance(found, list):
-        return any(same(item, value) for item in found)
-    both = isinstance(found, str) and isinstance(value, str)
-    return both and value.lower() in found.lower()
+def contains(stored: Any, value: Any) -> bool:
+    if isinstance(stored, list):
+        return any(is_equal(item, value) for item in stored)
+    are_texts = isinstance(stored, str) and isinstance(value, str)
+    return are_texts and value.lower() in stored.lower()
 
 
 PLAIN: dict[str, Callable[[Any, Any], bool]] = {
-    "exists": lambda found, value: (found is not None) == value,
-    "eq": same,
-    "neq": lambda found, value: not same(found, value),
-    "in": lambda found, value: any(same(found, item) for item in value),
+    "exists": lambda stored, value: (stored is not None) == value,
+    "eq": is_equal,
+    "neq": lambda stored, value: not is_equal(stored, value),
+    "in": lambda stored, value: any(is_equal(stored, item) for item in value),
     "contains": contains,
-    "gt": lambda found, value: ordered(found, value) and found > value,
-    "gte": lambda found, value: ordered(found, value) and found >= value,
-    "lt": lambda found, value: ordered(found, value) and found < value,
-    "lte": lambda found, value: ordered(found, value) and found <= value,
+    "gt": lambda stored, value: is_comparable(stored, value) and stored > value,
+    "gte": lambda stored, value: is_comparable(stored, value) and stored >= value,
+    "lt": lambda stored, value: is_comparable(stored, value) and stored < value,
+    "lte": lambda stored, value: is_comparable(stored, value) and stored <= value,
 }
 
 
-def ordered(found: Any, value: Any) -> bool:
-    return rank(found) == rank(value) and rank(found) in ("n", "s")
+def is_comparable(stored: Any, value: Any) -> bool:
+    return rank(stored) == rank(value) and rank(stored) in ("n", "s")
 
 
 def plain(expression: dict[str, Any], row: tuple[str, str, float, Any]) -> bool:
     """Evaluate an expression the slow, obvious way."""
     if "not" in expression:
         return not plain(expression["not"], row)
-    for how, join in (("and", all), ("or", any)):
-        if how in expression:
-            return join(plain(part, row) for part in expression[how])
-    found = looked_up(row, expression["field"])
-    return PLAIN[expression["op"]](found, expression["value"])
+    for operator, join in (("and", all), ("or", any)):
+        if operator in expression:
+            return join(plain(part, row) for part in expression[operator])
+    stored = looked_up(row, expression["field"])
+    return PLAIN[expression["op"]](stored, expression["value"])
 
 
 @settings(
@@ -281,14 +281,14 @@ def test_any_filter_gives_what_plain_reading_gives(
         )
         for number, (content, kind, confidence, metadata) in enumerate(rows)
     ]
-    records.keep_all(drafts, provenance=SAID, by=ada)
+    records.keep_all(drafts, provenance=PROVENANCE, by=ada)
     expected = {str(n) for n, row in enumerate(rows) if plain(expression, row)}
-    wanted = Wanted(filter=expression)
-    page = records.page(wanted, limit=50, by=ada)
+    criteria = Criteria(filter=expression)
+    page = records.page(criteria, limit=50, by=ada)
     assert {row.external_id for row in page.rows} == expected
-    assert records.count(wanted, by=ada) == len(expected)
-    found = records.search("", wanted, limit=50, by=ada).hits
-    assert {hit.record.external_id for hit in found} == expected
+    assert records.count(criteria, by=ada) == len(expected)
+    result = records.search("", criteria, limit=50, by=ada).hits
+    assert {hit.record.external_id for hit in result} == expected
 
 
 def test_as_many_values_as_are_allowed_are_asked_for(ada: Actor) -> None:

@@ -14,13 +14,13 @@ from memory import records
 from memory.journal import erasure, visibility
 from memory.models import Record, RecordEntry
 from memory.ports.ranker import Question, ranker
-from memory.records import Amendment, Provenance, Wanted
+from memory.records import Amendment, Criteria, Provenance
 from memory.records.drafts import Draft
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from tests.world import ATTACK, World
 
-SAID = Provenance.AGENT_EXTRACTED
+PROVENANCE = Provenance.AGENT_EXTRACTED
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def draft(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Dr
 
 
 def save(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Record:
-    made = draft(by, content, **fields)
-    return records.save(made, provenance=SAID, by=by).record
+    new_draft = draft(by, content, **fields)
+    return records.save(new_draft, provenance=PROVENANCE, by=by).record
 
 
 def recalled(by: Actor, words: str) -> list[str]:
@@ -47,13 +47,13 @@ def recalled(by: Actor, words: str) -> list[str]:
 def test_what_expired_is_not_there(ada: Actor, world: World) -> None:
     row = save(ada, expires_at=timezone.now() + timedelta(hours=1))
     Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
-    assert records.page(Wanted(), by=ada).rows == []
-    assert records.count(Wanted(expired=None), by=ada) == 0
-    assert records.search("refunds", Wanted(), by=ada).hits == []
+    assert records.page(Criteria(), by=ada).rows == []
+    assert records.count(Criteria(expired=None), by=ada) == 0
+    assert records.search("refunds", Criteria(), by=ada).hits == []
     with pytest.raises(errors.NotFound):
         records.get(row.id, owner=None, by=ada)
-    people = records.page(Wanted(expired=True), by=world.actor("viewer"))
-    assert [one.id for one in people.rows] == [row.id]
+    people = records.page(Criteria(expired=True), by=world.actor("viewer"))
+    assert [record.id for record in people.rows] == [row.id]
 
 
 def test_what_expired_leaves_the_journals_recall(ada: Actor) -> None:
@@ -82,9 +82,9 @@ class Clock:
 
 @pytest.fixture
 def clock(ada: Actor, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(timezone, "now", made.now)
-    return made
+    new_clock = Clock()
+    monkeypatch.setattr(timezone, "now", new_clock.now)
+    return new_clock
 
 
 def test_then_is_what_held_then(ada: Actor, clock: Clock) -> None:
@@ -94,29 +94,29 @@ def test_then_is_what_held_then(ada: Actor, clock: Clock) -> None:
     change = Amendment(
         content="The courier is Norrbotten.", confidence=0.9, metadata={"v": 2}
     )
-    records.amend(row, change, provenance=SAID, by=ada)
+    records.amend(row, change, provenance=PROVENANCE, by=ada)
     clock.step()
-    records.supersede([row], draft(ada, "No courier."), provenance=SAID, by=ada)
+    records.supersede([row], draft(ada, "No courier."), provenance=PROVENANCE, by=ada)
     half = timedelta(minutes=30)
 
-    def said(hour: int, **more: Any) -> list[str]:
-        wanted = Wanted(as_of=hours[hour] + half, **more)
-        by_list = [one.content for one in records.page(wanted, by=ada).rows]
-        found = records.search("courier", wanted, by=ada).hits
-        assert sorted(by_list) == sorted(hit.record.content for hit in found)
-        assert len(by_list) == records.count(wanted, by=ada)
+    def contents(hour: int, **criteria_fields: Any) -> list[str]:
+        criteria = Criteria(as_of=hours[hour] + half, **criteria_fields)
+        by_list = [record.content for record in records.page(criteria, by=ada).rows]
+        hits = records.search("courier", criteria, by=ada).hits
+        assert sorted(by_list) == sorted(hit.record.content for hit in hits)
+        assert len(by_list) == records.count(criteria, by=ada)
         return by_list
 
-    assert records.page(Wanted(as_of=hours[0] - half), by=ada).rows == []
-    assert said(0) == ["The courier is Zeppelin."]
-    assert said(1) == ["The courier is Norrbotten."]
-    assert said(2) == ["No courier."]
-    assert said(0, min_confidence=0.5) == []
+    assert records.page(Criteria(as_of=hours[0] - half), by=ada).rows == []
+    assert contents(0) == ["The courier is Zeppelin."]
+    assert contents(1) == ["The courier is Norrbotten."]
+    assert contents(2) == ["No courier."]
+    assert contents(0, min_confidence=0.5) == []
     leaf = {"field": "metadata.v", "op": "eq", "value": 2}
-    assert said(1, filter=leaf) == ["The courier is Norrbotten."]
-    assert said(0, filter=leaf) == []
+    assert contents(1, filter=leaf) == ["The courier is Norrbotten."]
+    assert contents(0, filter=leaf) == []
     # The exact moment belongs to what was written in it.
-    assert [r.content for r in records.page(Wanted(as_of=hours[1]), by=ada).rows] == [
+    assert [r.content for r in records.page(Criteria(as_of=hours[1]), by=ada).rows] == [
         "The courier is Norrbotten."
     ]
 
@@ -126,22 +126,22 @@ def test_what_was_forgotten_since_was_never_there(ada: Actor, clock: Clock) -> N
     clock.step()
     clock.step()
     records.forget(row, by=ada)
-    wanted = Wanted(as_of=clock.hours[1])
-    assert records.page(wanted, by=ada).rows == []
-    assert records.search("refunds", wanted, by=ada).hits == []
+    criteria = Criteria(as_of=clock.hours[1])
+    assert records.page(criteria, by=ada).rows == []
+    assert records.search("refunds", criteria, by=ada).hits == []
 
 
 # ── History ──────────────────────────────────────────────────────────────────
-def told(row: Record, by: Actor) -> list[tuple[str, dict[str, Any], str]]:
+def version_facts(row: Record, by: Actor) -> list[tuple[str, dict[str, Any], str]]:
     """Return the words, the metadata and the reason of every version."""
-    found = records.history(row.id, owner=None, by=by)
-    return [(one.content, one.metadata, one.reason) for one in found]
+    versions = records.history(row.id, owner=None, by=by)
+    return [(version.content, version.metadata, version.reason) for version in versions]
 
 
 def revised(by: Actor) -> Record:
     row = save(by, "The courier is Zeppelin.", metadata={"m": "zeppelin"})
     change = Amendment(content="The courier is Norrbotten.", metadata={"m": "n"})
-    return records.amend(row, change, provenance=SAID, reason="new", by=by)
+    return records.amend(row, change, provenance=PROVENANCE, reason="new", by=by)
 
 
 NOW = ("The courier is Norrbotten.", {"m": "n"}, "new")
@@ -156,35 +156,35 @@ def test_an_older_version_that_is_taken_away_has_no_words(
     old = RecordEntry.objects.get(record=row, version=1)
     take(ada.workspace_id, [old.entry_id])
     for by in (ada, world.actor("viewer")):
-        assert told(row, by) == [BLANK, NOW]
-    assert [one.content for one in records.versions(row)] == ["", NOW[0]]
+        assert version_facts(row, by) == [BLANK, NOW]
+    assert [version.content for version in records.versions(row)] == ["", NOW[0]]
 
 
 def test_an_end_does_not_repeat_what_is_restricted(ada: Actor) -> None:
     row = save(ada, "Zeppelin.", metadata={"m": "zeppelin"})
-    spoken = str(row.current_entry_id)
+    entry_id = str(row.current_entry_id)
     new = draft(ada, "New.")
-    records.supersede([row], new, provenance=SAID, reason="why", by=ada)
-    visibility.restrict(ada.workspace_id, [spoken])
-    assert told(row, ada) == [BLANK, ("", {}, "why")]
-    visibility.lift(ada.workspace_id, [spoken])
+    records.supersede([row], new, provenance=PROVENANCE, reason="why", by=ada)
+    visibility.restrict(ada.workspace_id, [entry_id])
+    assert version_facts(row, ada) == [BLANK, ("", {}, "why")]
+    visibility.lift(ada.workspace_id, [entry_id])
     words = ("Zeppelin.", {"m": "zeppelin"})
-    assert told(row, ada) == [(*words, ""), (*words, "why")]
+    assert version_facts(row, ada) == [(*words, ""), (*words, "why")]
 
 
 def test_an_agent_is_not_told_what_the_scanner_would_hold_now(
     ada: Actor, world: World
 ) -> None:
-    made = draft(ada, ATTACK, metadata={"m": 1})
-    row = records.insert(made, provenance=SAID, by=ada)
+    new_draft = draft(ada, ATTACK, metadata={"m": 1})
+    row = records.insert(new_draft, provenance=PROVENANCE, by=ada)
     records.amend(
         row,
         Amendment(content="Cleaned."),
         provenance=Provenance.OPERATOR_CURATED,
         by=world.actor("operator"),
     )
-    assert told(row, ada) == [BLANK, ("Cleaned.", {"m": 1}, "")]
-    [first, _] = told(row, world.actor("viewer"))
+    assert version_facts(row, ada) == [BLANK, ("Cleaned.", {"m": 1}, "")]
+    [first, _] = version_facts(row, world.actor("viewer"))
     assert first == (ATTACK, {"m": 1}, "")
 
 
@@ -192,8 +192,8 @@ def test_an_agent_that_keeps_an_id_does_not_read_what_expired(
     ada: Actor, world: World
 ) -> None:
     row = save(ada, expires_at=timezone.now() + timedelta(hours=1))
-    assert len(told(row, ada)) == 1
+    assert len(version_facts(row, ada)) == 1
     Record.objects.filter(pk=row.pk).update(expires_at=timezone.now())
     with pytest.raises(errors.NotFound):
         records.history(row.id, owner=None, by=ada)
-    assert told(row, world.actor("viewer"))[0][0] == row.content
+    assert version_facts(row, world.actor("viewer"))[0][0] == row.content

@@ -1,4 +1,4 @@
-"""Every wire keeps its promises here, on a stand that leaves nothing behind."""
+"""Every integration keeps its promises here, in a run that leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from django.utils.html import escape
 from pytest_django import Settings
 
-from memory.integrations import selftest_runs
-from memory.integrations.selftest import WIRES
-from memory.integrations.selftest_server import Stand, Wire, demand
+from memory.integrations import registry, selftest_runs
+from memory.integrations.base import Integration
+from memory.integrations.selftest_server import Client, Selftest, expect
 from memory.models import JobRun, JournalEntry, ProviderRun, Workspace
 from memory.rules import errors
 from tests.world import World
@@ -16,55 +16,63 @@ from tests.world import World
 pytestmark = pytest.mark.usefixtures("patient_health")
 
 
-def test_all_promises_are_kept_and_the_stand_is_gone(
+def test_all_promises_are_kept_and_the_workspace_is_gone(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
     acme, before = shared_world.acme, Workspace.objects.count()
     selftest_runs.begin(by=shared_world.actor("operator"))
-    board = selftest_runs.board(by=shared_world.actor("viewer"))
+    overview = selftest_runs.overview(by=shared_world.actor("viewer"))
     broken = [
-        (one["text"], one["note"])
-        for line in board.lines
-        for one in (line.run.details if line.run else [])
-        if one["state"] == "failed"
+        (outcome["text"], outcome["note"])
+        for row in overview.integrations
+        for outcome in (row.run.details if row.run else [])
+        if outcome["state"] == "failed"
     ]
     assert broken == []
-    assert board.untried == board.failed == []
-    for line in board.lines:
-        assert line.run is not None
-        assert line.run.passed == len(line.wire.promises) > 2
-    tried = {name: run for name, _, run in board.providers if run}
-    assert set(tried) == {"native"} and not tried["native"].failed
+    assert overview.never_run == overview.failed == []
+    for row in overview.integrations:
+        assert row.run is not None
+        assert row.run.passed == len(row.integration.selftest.promises) > 2
+    provider_runs = {name: run for name, _, run in overview.providers if run}
+    assert set(provider_runs) == {"native"} and not provider_runs["native"].failed
     assert Workspace.objects.count() == before
-    told = JournalEntry.objects.filter(workspace=acme, entry_type="wire.checked")
-    assert told.count() == len(WIRES)
+    entries = JournalEntry.objects.filter(workspace=acme, entry_type="wire.checked")
+    assert entries.count() == len(registry.registered())
 
 
-def _wire() -> Wire:
-    return Wire(
-        name="toy", title="Toy", prefix="/toy", client="none", about="", snippets={}
+def _toy(selftest: Selftest) -> Integration:
+    return Integration(
+        name="toy",
+        title="Toy",
+        address="/toy",
+        client="none",
+        summary="",
+        snippets={},
+        selftest=selftest,
     )
 
 
-def _falls_over(_: Stand) -> None:
+def _falls_over(_: Client) -> None:
     raise KeyError("no such key")
 
 
 def test_a_broken_promise_says_why_and_stops_no_other(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    toy = _wire()
-    toy.promise("Breaks")(lambda _: demand(False, "it is broken"))
+    toy = Selftest()
+    toy.promise("Breaks")(lambda _: expect(False, "it is broken"))
     toy.promise("Falls over")(_falls_over)
-    toy.promise("Knows no such address")(lambda at: at.ask("GET", "/compat/mem0/x"))
-    toy.promise("Is kept")(lambda at: at.ask("GET", "/livez", who="nobody"))
-    monkeypatch.setattr(selftest_runs, "WIRES", (toy,))
+    toy.promise("Knows no such address")(
+        lambda client: client.call("GET", "/compat/mem0/x")
+    )
+    toy.promise("Is kept")(lambda client: client.call("GET", "/livez", sender="nobody"))
+    monkeypatch.setattr(registry, "registered", lambda: (_toy(toy),))
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ())
     outcome = selftest_runs.run(shared_world.acme.id)
     assert (outcome.counts, bool(outcome.fault)) == ({"kept": 1, "broken": 3}, True)
     run = ProviderRun.objects.get(provider="wire:toy")
-    notes = [one["note"] for one in run.details]
+    notes = [outcome["note"] for outcome in run.details]
     assert notes[0] == "it is broken"
     assert notes[1].startswith("KeyError")
     assert notes[2] == "GET /compat/mem0/x answered 404, not 200"
@@ -73,7 +81,7 @@ def test_a_broken_promise_says_why_and_stops_no_other(
 
 def test_two_runs_at_once_are_one(shared_world: World) -> None:
     by = shared_world.actor("operator")
-    waiting = JobRun.objects.create(
+    running_job = JobRun.objects.create(
         name=selftest_runs.JOB,
         slot="by hand 1",
         workspace=shared_world.acme,
@@ -81,23 +89,23 @@ def test_two_runs_at_once_are_one(shared_world: World) -> None:
     )
     with pytest.raises(errors.Conflict):
         selftest_runs.begin(by=by)
-    assert selftest_runs.board(by=by).going_on == waiting
+    assert selftest_runs.overview(by=by).current_run == running_job
 
 
-def test_who_may_look_and_who_may_run(world: World) -> None:
-    for who in ("owner", "operator", "compliance", "viewer"):
-        assert selftest_runs.board(by=world.actor(who)).lines
+def test_permissions_of_the_page_and_of_a_run(world: World) -> None:
+    for role in ("owner", "operator", "compliance", "viewer"):
+        assert selftest_runs.overview(by=world.actor(role)).integrations
     with pytest.raises(errors.Forbidden):
-        selftest_runs.board(by=world.actor("ada"))
+        selftest_runs.overview(by=world.actor("ada"))
     with pytest.raises(errors.Forbidden):
         selftest_runs.begin(by=world.actor("viewer"))
 
 
-def test_the_page_tells_promises_and_snippets(world: World) -> None:
+def test_the_page_shows_promises_and_snippets(world: World) -> None:
     page = world.page("viewer").get("/conformance/").content.decode()
-    for wire in WIRES:
-        assert wire.title in page
-        assert escape(wire.promises[0].says) in page
+    for integration in registry.registered():
+        assert integration.title in page
+        assert escape(integration.selftest.promises[0].text) in page
     assert "http://testserver/compat/mem0" in page
     assert "Bearer ${CREWSHIP_KEY}" in page
     assert "Run now" not in page
@@ -108,15 +116,15 @@ def test_a_viewer_starts_no_run(world: World) -> None:
     assert world.page("viewer").post("/conformance/run/").status_code == 403
 
 
-def test_no_snippet_is_left_with_a_hole() -> None:
-    for wire in WIRES:
-        for title, text in wire.shown("https://house.example"):
-            assert "https://house.example" in text, (wire.name, title)
+def test_every_snippet_is_filled_in() -> None:
+    for integration in registry.registered():
+        for title, text in integration.snippets_for("https://house.example"):
+            assert "https://house.example" in text, (integration.name, title)
             assert "{url}" not in text
             assert "cmk_" not in text
 
 
-def test_an_installation_with_a_name_and_https_is_asked_like_any_other(
+def test_a_run_works_on_an_installation_with_a_host_name_and_https(
     shared_world: World, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ALLOWED_HOSTS = [".memory.example"]
@@ -124,8 +132,10 @@ def test_an_installation_with_a_name_and_https_is_asked_like_any_other(
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     # Made anew, with these settings.
     settings.WSGI_APPLICATION = None
-    toy = _wire()
-    toy.promise("Answers")(lambda at: at.ask("GET", "/gateway/health", who="nobody"))
-    monkeypatch.setattr(selftest_runs, "WIRES", (toy,))
+    toy = Selftest()
+    toy.promise("Answers")(
+        lambda client: client.call("GET", "/gateway/health", sender="nobody")
+    )
+    monkeypatch.setattr(registry, "registered", lambda: (_toy(toy),))
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ())
     assert selftest_runs.run(shared_world.acme.id).counts == {"kept": 1, "broken": 0}

@@ -14,7 +14,7 @@ TEXT = st.text(max_size=200)
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("deployment-42 failed!", ["deployment", "42", "failed"]),
         ("foo AND bar", ["foo", "and", "bar"]),
@@ -25,13 +25,13 @@ TEXT = st.text(max_size=200)
         ("", []),
     ],
 )
-def test_text_is_cut_into_lower_case_words(text: str, found: list[str]) -> None:
-    assert tokenizer.split(text) == found
+def test_text_is_cut_into_lower_case_words(text: str, expected: list[str]) -> None:
+    assert tokenizer.split(text) == expected
 
 
 def test_a_decomposed_accent_does_not_cut_a_word_in_two() -> None:
-    whole = unicodedata.normalize("NFC", "příkazů")
-    assert tokenizer.split(unicodedata.normalize("NFD", whole)) == [whole]
+    composed = unicodedata.normalize("NFC", "příkazů")
+    assert tokenizer.split(unicodedata.normalize("NFD", composed)) == [composed]
 
 
 @given(TEXT)
@@ -44,8 +44,10 @@ def test_words_hold_only_letters_and_digits(text: str) -> None:
 
 
 def test_stop_words_go_unless_nothing_else_is_left() -> None:
-    assert tokenizer.telling(["why", "was", "the", "refund", "refund"]) == ["refund"]
-    assert tokenizer.telling(["to", "be", "or", "not", "to", "be"]) == [
+    assert tokenizer.without_stop_words(["why", "was", "the", "refund", "refund"]) == [
+        "refund"
+    ]
+    assert tokenizer.without_stop_words(["to", "be", "or", "not", "to", "be"]) == [
         "to",
         "be",
         "or",
@@ -55,10 +57,10 @@ def test_stop_words_go_unless_nothing_else_is_left() -> None:
 
 @given(st.lists(st.sampled_from(["the", "refund", "of", "receipt", "a"])))
 def test_telling_words_are_known_and_said_once(given_words: list[str]) -> None:
-    told = tokenizer.telling(given_words)
-    assert len(told) == len(set(told))
-    assert set(told) <= set(given_words)
-    assert bool(told) == bool(given_words)
+    words = tokenizer.without_stop_words(given_words)
+    assert len(words) == len(set(words))
+    assert set(words) <= set(given_words)
+    assert bool(words) == bool(given_words)
 
 
 def test_quoted_parts_are_phrases_and_the_rest_single_words() -> None:
@@ -68,7 +70,7 @@ def test_quoted_parts_are_phrases_and_the_rest_single_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right"),
+    ("first", "second"),
     [
         ("José  Müller", "jose muller"),
         ("STRASSE", "straße"),
@@ -76,8 +78,8 @@ def test_quoted_parts_are_phrases_and_the_rest_single_words() -> None:
         ("ﬁn", "fin"),
     ],
 )
-def test_names_compare_without_case_accents_and_spaces(left: str, right: str) -> None:
-    assert tokenizer.fold(left) == tokenizer.fold(right)
+def test_names_compare_without_case_accents_and_spaces(first: str, second: str) -> None:
+    assert tokenizer.fold(first) == tokenizer.fold(second)
 
 
 @given(TEXT)

@@ -21,15 +21,15 @@ pytestmark = pytest.mark.django_db
 MARKS = [visibility.retire, visibility.restrict]
 
 
-def recalled(world: World, mode: Mode = Mode.HYBRID, who: str = "ada") -> set[str]:
+def recalled(world: World, mode: Mode = Mode.HYBRID, actor: str = "ada") -> set[str]:
     request = Request(query="refund denied receipt", mode=mode, k=50)
-    return {hit.entry.id for hit in recall.ask(request, by=world.actor(who)).hits}
+    return {hit.entry.id for hit in recall.search(request, by=world.actor(actor)).hits}
 
 
-def worded(world: World) -> set[str]:
-    asked = Question(query="refund denied receipt", limit=50)
-    found = ranker.words_only(asked, by=world.actor("ada"))
-    return {hit.entry.id for hit in found}
+def found_by_words(world: World) -> set[str]:
+    question = Question(query="refund denied receipt", limit=50)
+    hits = ranker.words_only(question, by=world.actor("ada"))
+    return {hit.entry.id for hit in hits}
 
 
 @pytest.mark.parametrize("mark", MARKS)
@@ -41,7 +41,7 @@ def test_it_leaves_every_leg_of_recall(world: World, mark: object, mode: Mode) -
     assert callable(mark)
     assert mark(world.acme.id, [row.id]) == 1
     assert recalled(world, mode) == recalled(world, mode, "operator") == {stays.id}
-    assert row.id not in worded(world)
+    assert row.id not in found_by_words(world)
     assert mark(world.acme.id, [row.id]) == 0
     assert mark(world.other.id, [stays.id]) == 0
 
@@ -50,8 +50,8 @@ def test_a_restricted_entry_comes_back_with_its_vector(world: World) -> None:
     row = world.indexed("Refund denied: no receipt")
     before = bytes(Embedding.objects.get(pk=row.pk).vector)
     visibility.restrict(world.acme.id, [row.id])
-    kept = Embedding.objects.get(pk=row.pk)
-    assert (kept.state, bytes(kept.vector)) == (State.WITHHELD, before)
+    embedding = Embedding.objects.get(pk=row.pk)
+    assert (embedding.state, bytes(embedding.vector)) == (State.WITHHELD, before)
     # No sweep brings it back, by whatever name it is asked.
     assert index.sweep().indexed == 0
     index_status.run(world.acme.id, by=world.actor("operator"), entry_ids=[row.id])
@@ -75,28 +75,28 @@ def test_what_was_never_embedded_waits_too(world: World) -> None:
     row = world.entry("Refund denied: no receipt")
     visibility.restrict(world.acme.id, [row.id])
     assert index.sweep().indexed == 0
-    found = index_status.status(world.acme.id, by=world.actor("operator"))
-    assert (found.embeddable, found.pending) == (0, 0)
+    status = index_status.status(world.acme.id, by=world.actor("operator"))
+    assert (status.embeddable, status.pending) == (0, 0)
     visibility.lift(world.acme.id, [row.id])
     assert index.sweep().indexed == 1
     assert recalled(world) == {row.id}
 
 
 def test_lists_show_it_to_whom_they_may(world: World) -> None:
-    old, barred = world.entry("Refund one"), world.entry("Refund two")
+    old, restricted = world.entry("Refund one"), world.entry("Refund two")
     visibility.retire(world.acme.id, [old.id])
-    visibility.restrict(world.acme.id, [barred.id])
+    visibility.restrict(world.acme.id, [restricted.id])
 
-    def seen(who: str, q: str = "") -> set[str]:
-        rows = queries.filtered(world.actor(who), JournalFilter(q=q))
-        return set(rows.values_list("pk", flat=True)) & {old.id, barred.id}
+    def visible(actor: str, q: str = "") -> set[str]:
+        rows = queries.filtered(world.actor(actor), JournalFilter(q=q))
+        return set(rows.values_list("pk", flat=True)) & {old.id, restricted.id}
 
-    assert seen("ada") == seen("operator") == {old.id}
-    assert seen("compliance") == seen("owner") == {old.id, barred.id}
-    assert seen("ada", "refund") == seen("operator", "refund") == set()
-    assert seen("compliance", "refund") == {barred.id}
-    assert world.api("ada").get(f"/journal/{barred.id}").status == 404
-    assert world.api("compliance").get(f"/journal/{barred.id}").status == 200
+    assert visible("ada") == visible("operator") == {old.id}
+    assert visible("compliance") == visible("owner") == {old.id, restricted.id}
+    assert visible("ada", "refund") == visible("operator", "refund") == set()
+    assert visible("compliance", "refund") == {restricted.id}
+    assert world.api("ada").get(f"/journal/{restricted.id}").status == 404
+    assert world.api("compliance").get(f"/journal/{restricted.id}").status == 200
 
 
 def test_the_chain_holds_whatever_is_marked(world: World) -> None:
@@ -107,16 +107,16 @@ def test_the_chain_holds_whatever_is_marked(world: World) -> None:
 
 
 def test_vectors_and_edges_follow_erased_and_redacted_words(world: World) -> None:
-    one = world.indexed("Refund denied: no receipt")
-    two = world.indexed("Refund denied: no receipt")
+    first = world.indexed("Refund denied: no receipt")
+    second = world.indexed("Refund denied: no receipt")
     assert MemoryRelation.objects.exists()
-    erasure.redact(world.acme.id, {two.id: Remains("Refund [erased]", {}, {}, {})})
-    made = Embedding.objects.get(pk=two.pk)
-    assert (made.state, bytes(made.vector)) == (State.PENDING, b"")
+    erasure.redact(world.acme.id, {second.id: Remains("Refund [erased]", {}, {}, {})})
+    embedding = Embedding.objects.get(pk=second.pk)
+    assert (embedding.state, bytes(embedding.vector)) == (State.PENDING, b"")
     assert not MemoryRelation.objects.exists()
-    assert recalled(world, Mode.DENSE) == {one.id}
+    assert recalled(world, Mode.DENSE) == {first.id}
     assert index.sweep().indexed == 1
-    erasure.erase(world.acme.id, [one.id])
-    assert not Embedding.objects.filter(pk=one.pk).exists()
-    assert recalled(world, Mode.DENSE) == {two.id}
-    assert JournalEntry.objects.filter(pk=one.pk).exists()
+    erasure.erase(world.acme.id, [first.id])
+    assert not Embedding.objects.filter(pk=first.pk).exists()
+    assert recalled(world, Mode.DENSE) == {second.id}
+    assert JournalEntry.objects.filter(pk=first.pk).exists()

@@ -1,4 +1,4 @@
-"""Webhooks: signed, sent once, tried again, and never to a private address."""
+"""Webhooks: signed, sent once, retried, and never to a private address."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.world import World
 
 URL = "https://hooks.example/in?to=us"
 PUBLIC = "93.184.216.34"
-SENT, PENDING, FAILED = (
+DELIVERED, PENDING, FAILED = (
     DeliveryStatus.SENT,
     DeliveryStatus.PENDING,
     DeliveryStatus.FAILED,
@@ -34,7 +34,7 @@ SENT, PENDING, FAILED = (
 
 
 class Receiver:
-    """Somebody who answers, and remembers what came."""
+    """A receiver that answers and stores its requests."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -49,15 +49,15 @@ class Receiver:
 
 
 def name_server(*addresses: str) -> Callable[..., list[Any]]:
-    def resolve(_host: str, port: int, **_more: Any) -> list[Any]:
-        return [(socket.AF_INET, 1, 6, "", (one, port)) for one in addresses]
+    def resolve(_host: str, port: int, **_kwargs: Any) -> list[Any]:
+        return [(socket.AF_INET, 1, 6, "", (address, port)) for address in addresses]
 
     return resolve
 
 
 @pytest.fixture(autouse=True)
 def _names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every name is a public address, unless a test says otherwise."""
+    """Resolve every name to a public address; a test may change it."""
     monkeypatch.setattr(socket, "getaddrinfo", name_server(PUBLIC))
 
 
@@ -66,7 +66,7 @@ def hooked(world: World, url: str = URL) -> Webhook:
 
 
 def queued(world: World) -> WebhookDelivery:
-    """Return a test delivery to a fresh webhook."""
+    """Return a test delivery to a new webhook."""
     return webhooks.queue_test(hooked(world), by=world.actor("owner"))
 
 
@@ -77,8 +77,8 @@ def sweep(receiver: Receiver) -> webhooks.Sweep:
 def band_change(world: World) -> JournalEntry:
     before = HealthSnapshot(workspace=world.acme, crew_id="", score=90)
     after = HealthSnapshot(workspace=world.acme, crew_id="", score=20)
-    health._tell(before, after)
-    return JournalEntry.objects.get(entry_type=health.CHANGED)
+    health._record_band_change(before, after)
+    return JournalEntry.objects.get(entry_type=health.BAND_CHANGED)
 
 
 # ── What is sent ─────────────────────────────────────────────────────────────
@@ -86,22 +86,22 @@ def test_a_band_change_is_told_signed_and_once(world: World) -> None:
     hook, receiver = hooked(world), Receiver()
     webhooks.create(URL, by=world.actor("stranger"))
     entry = band_change(world)
-    assert sweep(receiver) == webhooks.Sweep(sent=1)
+    assert sweep(receiver) == webhooks.Sweep(sent_count=1)
     assert sweep(receiver) == webhooks.Sweep()
     (request,) = receiver.got
     body = request.content.decode()
-    told = json.loads(body)
-    assert set(told) == {
+    message = json.loads(body)
+    assert set(message) == {
         *("id", "event", "workspace_id", "entry_id", "ts", "summary", "payload")
     }
-    assert (told["entry_id"], told["workspace_id"]) == (entry.id, world.acme.id)
-    assert told["payload"] == entry.payload
+    assert (message["entry_id"], message["workspace_id"]) == (entry.id, world.acme.id)
+    assert message["payload"] == entry.payload
     row = WebhookDelivery.objects.get()
-    assert (row.status, row.attempts, row.last_status) == (SENT, 1, 200)
+    assert (row.status, row.attempts, row.last_status) == (DELIVERED, 1, 200)
     assert row.sent_at is not None
     headers = request.headers
-    assert headers["X-Crewship-Event"] == health.CHANGED == told["event"]
-    assert headers["X-Crewship-Delivery"] == row.id == told["id"]
+    assert headers["X-Crewship-Event"] == health.BAND_CHANGED == message["event"]
+    assert headers["X-Crewship-Delivery"] == row.id == message["id"]
     assert webhooks.verify(hook.secret, headers["X-Crewship-Signature"], body)
 
 
@@ -173,7 +173,7 @@ def test_private_addresses_can_be_allowed(
     hook = hooked(world, "http://localhost:9000/in")
     webhooks.queue_test(hook, by=world.actor("owner"))
     receiver = Receiver()
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     assert str(receiver.got[0].url) == "http://[::1]:9000/in"
     assert receiver.got[0].headers["Host"] == "localhost:9000"
 
@@ -212,7 +212,7 @@ def test_an_address_is_told_once_and_there_is_an_end(
     hooked(world)
     with pytest.raises(errors.Conflict):
         hooked(world)
-    monkeypatch.setattr(webhooks, "MOST", 1)
+    monkeypatch.setattr(webhooks, "MAX_WEBHOOKS", 1)
     with pytest.raises(errors.Conflict):
         hooked(world, "https://more.example/")
 
@@ -223,7 +223,7 @@ def test_it_is_tried_again_with_back_off_and_then_given_up(world: World) -> None
     now = timezone.now()
     with time_machine.travel(now, tick=False) as clock:
         for tries in range(1, 7):
-            assert sweep(receiver).sent == 0
+            assert sweep(receiver).sent_count == 0
             assert sweep(receiver) == webhooks.Sweep()
             row.refresh_from_db()
             assert (row.attempts, row.last_status) == (tries, 500)
@@ -242,9 +242,9 @@ def test_what_failed_is_replayed_with_the_same_body(world: World) -> None:
         webhooks.replay(row, by=owner)
     WebhookDelivery.objects.update(status=FAILED, attempts=6, last_error="Answered 1.")
     webhooks.replay(row, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     webhooks.replay(row, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
     first, second = (request.content for request in receiver.got)
     assert first == second == row.body.encode()
 
@@ -279,7 +279,7 @@ def test_a_fault_is_told_without_the_address(
 def test_a_name_that_nobody_knows(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unknown(*_told: Any, **_more: Any) -> list[Any]:
+    def unknown(*_args: Any, **_kwargs: Any) -> list[Any]:
         raise socket.gaierror("hooks.example")
 
     row = queued(world)
@@ -295,9 +295,9 @@ def test_two_workers_send_it_once(shared_world: World) -> None:
     barrier = threading.Barrier(4)
 
     def worker() -> None:
-        mine = WebhookDelivery.objects.select_related("webhook").get(pk=row.pk)
+        delivery = WebhookDelivery.objects.select_related("webhook").get(pk=row.pk)
         barrier.wait()
-        webhooks.send(mine, transport=receiver.transport)
+        webhooks.send(delivery, transport=receiver.transport)
         connections.close_all()
 
     threads = [threading.Thread(target=worker) for _ in range(4)]
@@ -307,7 +307,7 @@ def test_two_workers_send_it_once(shared_world: World) -> None:
         thread.join()
     assert len(receiver.got) == 1
     row.refresh_from_db()
-    assert (row.status, row.attempts) == (SENT, 1)
+    assert (row.status, row.attempts) == (DELIVERED, 1)
 
 
 def test_a_worker_that_died_leaves_it_due(world: World) -> None:
@@ -315,7 +315,7 @@ def test_a_worker_that_died_leaves_it_due(world: World) -> None:
     assert webhooks._claim(row, timezone.now())
     assert sweep(Receiver()) == webhooks.Sweep()
     WebhookDelivery.objects.update(next_attempt_at=past)
-    assert sweep(Receiver()).sent == 1
+    assert sweep(Receiver()).sent_count == 1
     WebhookDelivery.objects.update(status=PENDING, attempts=6, next_attempt_at=past)
     assert sweep(Receiver()) == webhooks.Sweep(failed=1)
 
@@ -331,19 +331,19 @@ def test_a_slow_receiver_leaves_the_rest_for_the_next_minute(
 def test_old_deliveries_are_forgotten(world: World) -> None:
     queued(world)
     WebhookDelivery.objects.update(created_at=timezone.now() - timedelta(days=31))
-    assert sweep(Receiver()).sent == 1
+    assert sweep(Receiver()).sent_count == 1
     sweep(Receiver())
     assert not WebhookDelivery.objects.exists()
 
 
 # ── Who may, pausing, removing ───────────────────────────────────────────────
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada"])
-def test_only_admins_touch_webhooks(world: World, who: str) -> None:
-    row, actor = queued(world), world.actor(who)
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "ada"])
+def test_only_admins_touch_webhooks(world: World, user: str) -> None:
+    row, actor = queued(world), world.actor(user)
     hook = row.webhook
     for act in (
         lambda: webhooks.create("https://x.example/", by=actor),
-        lambda: webhooks.listed(actor),
+        lambda: webhooks.all_webhooks(actor),
         lambda: webhooks.webhook(actor, hook.id),
         lambda: webhooks.remove(hook, by=actor),
         lambda: webhooks.replay(row, by=actor),
@@ -356,7 +356,7 @@ def test_only_admins_touch_webhooks(world: World, who: str) -> None:
 
 def test_another_workspace_finds_nothing(world: World) -> None:
     row, stranger = queued(world), world.actor("stranger")
-    assert webhooks.listed(stranger) == []
+    assert webhooks.all_webhooks(stranger) == []
     for act in (
         lambda: webhooks.webhook(stranger, row.webhook_id),
         lambda: webhooks.delivery(stranger, row.id),
@@ -376,7 +376,7 @@ def test_a_paused_webhook_hears_nothing(world: World) -> None:
     with pytest.raises(errors.Conflict):
         webhooks.queue_test(row.webhook, by=owner)
     webhooks.switch(row.webhook, active=True, by=owner)
-    assert sweep(receiver).sent == 1
+    assert sweep(receiver).sent_count == 1
 
 
 def test_removing_forgets_all_and_the_journal_knows(world: World) -> None:
@@ -385,17 +385,17 @@ def test_removing_forgets_all_and_the_journal_knows(world: World) -> None:
     webhooks.remove(hook, by=owner)
     assert not WebhookDelivery.objects.exists()
     rows = JournalEntry.objects.filter(entry_type__startswith="webhook.")
-    told = list(rows.order_by("seq"))
-    assert [row.entry_type for row in told] == ["webhook.added", "webhook.removed"]
-    for row in told:
+    entries = list(rows.order_by("seq"))
+    assert [row.entry_type for row in entries] == ["webhook.added", "webhook.removed"]
+    for row in entries:
         assert hook.secret not in row.payload_text
         assert "to=us" not in row.payload_text
 
 
-def test_the_clock_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = jobs.named("webhooks")
-    assert (job.every, job.house_wide) == (timedelta(minutes=1), True)
+def test_the_scheduled_job_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = jobs.get("webhooks")
+    assert (job.interval, job.house_wide) == (timedelta(minutes=1), True)
     assert job.act("").fault == ""
-    gone = webhooks.Sweep(failed=2)
-    monkeypatch.setattr(webhooks, "deliver_due", lambda: gone)
+    sweep_result = webhooks.Sweep(failed=2)
+    monkeypatch.setattr(webhooks, "deliver_due", lambda: sweep_result)
     assert job.act("").fault == "2 deliveries were given up"

@@ -67,17 +67,17 @@ def _last(world: World, kind: str) -> JournalEntry:
 
 
 def _page(world: World) -> workspace_settings.Page:
-    return workspace_settings.listed(world.actor("owner"))
+    return workspace_settings.settings_page(world.actor("owner"))
 
 
 # ── The declarations ─────────────────────────────────────────────────────────
 def test_every_setting_has_an_example_here() -> None:
-    assert {one.name for one in workspace_settings.declared()} == set(GOOD)
+    assert {setting.name for setting in workspace_settings.declared()} == set(GOOD)
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_declaration_is_whole(name: str) -> None:
-    setting = workspace_settings.named(name)
+    setting = workspace_settings.by_name(name)
     for text in (setting.label, setting.help, setting.readers, setting.group):
         assert text
     assert setting.help.endswith(".") and setting.readers.endswith(".")
@@ -90,7 +90,7 @@ def test_a_name_is_taken_once() -> None:
     with pytest.raises(RuntimeError, match="already"):
         catalogue.declare(declarations.FUSION)
     with pytest.raises(errors.NotFound):
-        workspace_settings.named("nothing")
+        workspace_settings.by_name("nothing")
 
 
 def test_the_settings_of_a_group_stand_together() -> None:
@@ -103,7 +103,7 @@ def test_the_settings_of_a_group_stand_together() -> None:
 # ── Changing ─────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("name", GOOD)
 def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
-    setting, by = workspace_settings.named(name), world.actor("owner")
+    setting, by = workspace_settings.by_name(name), world.actor("owner")
     assert not _page(world)[name].is_set
     workspace_settings.change({name: GOOD[name]}, by=by)
     state = _page(world)[name]
@@ -127,40 +127,40 @@ def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
 def test_a_bad_value_is_refused_and_not_repeated(
     world: World, name: str, value: Any
 ) -> None:
-    given = {"fusion": "convex", name: value}
+    changes = {"fusion": "convex", name: value}
     with pytest.raises(errors.Invalid) as caught:
-        workspace_settings.change(given, by=world.actor("owner"))
+        workspace_settings.change(changes, by=world.actor("owner"))
     assert caught.value.problem_code == "bad_setting"
-    told = json.dumps(caught.value.fields) + caught.value.detail
-    assert name in told
+    problem = json.dumps(caught.value.fields) + caught.value.detail
+    assert name in problem
     if isinstance(value, str) and len(value) > 10:
-        assert value not in told
+        assert value not in problem
     assert not WorkspaceSetting.objects.exists()
 
 
 def test_all_or_nothing_and_unknown_names(world: World) -> None:
-    given = {"fusion": "convex", "colour": "red", "export_days": 0}
+    changes = {"fusion": "convex", "colour": "red", "export_days": 0}
     with pytest.raises(errors.Invalid) as caught:
-        workspace_settings.change(given, by=world.actor("owner"))
+        workspace_settings.change(changes, by=world.actor("owner"))
     faults: Any = caught.value.fields["errors"]
     assert [fault["field"] for fault in faults] == ["colour", "export_days"]
     assert not WorkspaceSetting.objects.exists()
 
 
 @pytest.mark.parametrize(
-    "who", ["operator", "compliance", "viewer", "ada", "looker", "reader"]
+    "user", ["operator", "compliance", "viewer", "ada", "looker", "reader"]
 )
-def test_only_admins_change_them(world: World, who: str) -> None:
+def test_only_admins_change_them(world: World, user: str) -> None:
     for name, value in GOOD.items():
         with pytest.raises(errors.Forbidden):
-            workspace_settings.change({name: value}, by=world.actor(who))
+            workspace_settings.change({name: value}, by=world.actor(user))
     assert not WorkspaceSetting.objects.exists()
 
 
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "ada"])
-def test_only_admins_read_them(world: World, who: str) -> None:
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "ada"])
+def test_only_admins_read_them(world: World, user: str) -> None:
     with pytest.raises(errors.Forbidden):
-        workspace_settings.listed(world.actor(who))
+        workspace_settings.settings_page(world.actor(user))
 
 
 def test_the_same_again_is_no_change(world: World) -> None:
@@ -260,7 +260,7 @@ def test_a_secret_of_a_lost_key_file_is_broken(
 
 
 def test_another_address_forgets_the_key(world: World) -> None:
-    """A key is not carried to another server."""
+    """A key is never sent to another server."""
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
     world.set(remote_provider_url=URL)
     assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
@@ -278,15 +278,15 @@ def test_another_address_forgets_the_key(world: World) -> None:
 def test_what_cannot_be_read_is_the_default(world: World) -> None:
     for name, value in (("fusion", "sum"), ("two_person", "yes"), ("digest", None)):
         WorkspaceSetting.objects.create(workspace=world.acme, name=name, value=value)
-        setting: Setting[Any] = workspace_settings.named(name)
+        setting: Setting[Any] = workspace_settings.by_name(name)
         assert workspace_settings.value(world.acme.id, setting) == setting.default
     assert _page(world)["fusion"].value == "rrf"
 
 
 def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
-    kept = {"gone.rule": "off", "override.instructions": "off"}
+    stored = {"gone.rule": "off", "override.instructions": "off"}
     WorkspaceSetting.objects.create(
-        workspace=world.acme, name="scanner_rules", value=kept
+        workspace=world.acme, name="scanner_rules", value=stored
     )
     modes = workspace_settings.value(world.acme.id, declarations.SCANNER_RULES)
     assert modes == {"override.instructions": "off"}
@@ -301,20 +301,20 @@ def test_the_house_itself_may_change_them(world: World) -> None:
 
 # ── The migration ────────────────────────────────────────────────────────────
 def test_what_stood_in_the_json_is_moved() -> None:
-    moved = import_module("memory.migrations.0016_workspace_settings")
-    kept = {
+    migration = import_module("memory.migrations.0016_workspace_settings")
+    stored = {
         "fusion": "convex",
         "cost_limit_usd_per_day": 0,
         "provider": "",
         "remote": {"url": URL, "key": KEY},
         "scanner": {"rules": {"a": "off"}, "policy": {}},
     }
-    assert moved._kept(kept) == {
+    assert migration._kept(stored) == {
         "fusion": "convex",
         "cost_limit_usd_per_day": 0,
         "scanner_rules": {"a": "off"},
         "remote_provider_url": URL,
     }
-    assert moved._kept({}) == {}
+    assert migration._kept({}) == {}
     names = {field.name for field in apps.get_model("memory", "Workspace")._meta.fields}
     assert "settings" not in names

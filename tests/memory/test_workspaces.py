@@ -1,4 +1,4 @@
-"""Workspaces, crews, agents and members: made once, and each act is journaled."""
+"""Workspaces, crews, agents and members: created once, each change recorded."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from memory.rules.permissions import AgentRole, Role, system
 from tests.world import World
 
 
-def told(world: World, entry_type: str) -> int:
-    """Return how often the journal of acme tells of something."""
+def entry_count(world: World, entry_type: str) -> int:
+    """Return the number of acme's journal entries of a type."""
     rows = JournalEntry.objects.filter(workspace=world.acme, entry_type=entry_type)
     return rows.count()
 
 
 def test_a_workspace_is_made_once(world: World) -> None:
-    again, made = workspaces.ensure_workspace("acme", "Another name")
-    assert (again, made, again.name) == (world.acme, False, "Acme")
-    fresh, made = workspaces.ensure_workspace("third")
-    assert made
+    second, is_new = workspaces.ensure_workspace("acme", "Another name")
+    assert (second, is_new, second.name) == (world.acme, False, "Acme")
+    fresh, is_new = workspaces.ensure_workspace("third")
+    assert is_new
     assert fresh.number == max(world.acme.number, world.other.number) + 1
     assert JournalEntry.objects.filter(workspace=fresh).count() == 1
 
@@ -44,8 +44,8 @@ def test_a_slug_is_lower_case_letters_digits_and_dashes(
 
 @pytest.mark.parametrize("slug", ["a", "a1", "a-b", "a" * 64])
 def test_slugs_that_fit(world: World, slug: str) -> None:
-    crew, made = workspaces.ensure_crew(slug, by=world.system())
-    assert made
+    crew, is_new = workspaces.ensure_crew(slug, by=world.system())
+    assert is_new
     assert crew.slug == slug
 
 
@@ -55,15 +55,18 @@ def test_the_same_slugs_live_in_two_workspaces(world: World) -> None:
 
 
 def test_crews_and_agents_are_made_once_and_told_once(world: World) -> None:
-    crews, agents = told(world, "crew.created"), told(world, "agent.created")
-    crew, made = workspaces.ensure_crew("support", by=world.system())
-    assert (crew.pk, made) == (world.crews["support"].pk, False)
-    agent, made = workspaces.ensure_agent(
+    crews, agents = (
+        entry_count(world, "crew.created"),
+        entry_count(world, "agent.created"),
+    )
+    crew, is_new = workspaces.ensure_crew("support", by=world.system())
+    assert (crew.pk, is_new) == (world.crews["support"].pk, False)
+    agent, is_new = workspaces.ensure_agent(
         "ada", crew, by=world.system(), role=AgentRole.LEAD
     )
-    assert (agent.role, made) == ("AGENT", False)
-    assert told(world, "crew.created") == crews
-    assert told(world, "agent.created") == agents
+    assert (agent.role, is_new) == ("AGENT", False)
+    assert entry_count(world, "crew.created") == crews
+    assert entry_count(world, "agent.created") == agents
 
 
 def test_an_agent_can_be_changed_by_an_admin(world: World) -> None:
@@ -72,14 +75,14 @@ def test_an_agent_can_be_changed_by_an_admin(world: World) -> None:
     workspaces.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=1)
     agent.refresh_from_db()
     assert (agent.role, agent.memory_walk_depth) == ("LEAD", 1)
-    assert told(world, "agent.changed") == 1
+    assert entry_count(world, "agent.changed") == 1
     with pytest.raises(errors.Invalid):
         workspaces.change_agent(agent, by=owner, role=AgentRole.LEAD, walk_depth=2)
 
 
-@pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada", "looker"])
-def test_only_admins_change_who_there_is(world: World, who: str) -> None:
-    actor = world.actor(who)
+@pytest.mark.parametrize("user", ["operator", "viewer", "compliance", "ada", "looker"])
+def test_only_admins_change_who_there_is(world: World, user: str) -> None:
+    actor = world.actor(user)
     count = Agent.objects.count()
     with pytest.raises(errors.Forbidden):
         workspaces.ensure_crew("new", by=actor)
@@ -116,8 +119,8 @@ def test_the_last_admin_stays_admin(world: World) -> None:
 
 
 def test_people_have_one_address_however_it_is_written(world: World) -> None:
-    user, made = workspaces.ensure_user(" Viewer@ACME.example ")
-    assert (user.pk, made) == (world.people["viewer"].pk, False)
+    user, is_new = workspaces.ensure_user(" Viewer@ACME.example ")
+    assert (user.pk, is_new) == (world.people["viewer"].pk, False)
 
 
 def test_a_person_without_a_password_cannot_sign_in_with_one(world: World) -> None:

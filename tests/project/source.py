@@ -11,8 +11,8 @@ APPS: Final = ("memory", "episodic", "gdpr", "crewship_memory")
 
 def sources() -> list[Path]:
     """Return every file of the four floors that a person writes."""
-    found = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
-    return sorted(path for path in found if "migrations" not in path.parts)
+    paths = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
+    return sorted(path for path in paths if "migrations" not in path.parts)
 
 
 def tests() -> list[Path]:

@@ -25,14 +25,14 @@ pytestmark = pytest.mark.django_db
 SHOP = "command-shop"
 
 
-def told(name: str, *args: str, **options: Any) -> str:
+def output(name: str, *args: str, **options: Any) -> str:
     out = io.StringIO()
     call_command(name, *args, stdout=out, **options)
     return out.getvalue()
 
 
 def answer(name: str, *args: str) -> Any:
-    return json.loads(told(name, *args, "--json"))
+    return json.loads(output(name, *args, "--json"))
 
 
 def refusal(name: str, *args: str) -> str:
@@ -47,11 +47,11 @@ def refusal(name: str, *args: str) -> str:
 # ── bootstrap ────────────────────────────────────────────────────────────────
 def test_bootstrap_makes_once_and_answers_the_same_ids_again() -> None:
     first = answer("bootstrap", "--workspace", SHOP, "--email", "Boss@Shop.example")
-    again = answer("bootstrap", "--workspace", SHOP, "--email", "boss@shop.example")
+    second = answer("bootstrap", "--workspace", SHOP, "--email", "boss@shop.example")
     assert set(first["created"].values()) == {True}
-    assert set(again["created"].values()) == {False}
+    assert set(second["created"].values()) == {False}
     for name in ("workspace_id", "user_id", "email"):
-        assert first[name] == again[name]
+        assert first[name] == second[name]
     member = Membership.objects.get(user_id=first["user_id"])
     assert (member.role, member.workspace.slug) == ("admin", SHOP)
     assert first["login_link"].startswith("/login/")
@@ -62,9 +62,9 @@ def test_bootstrap_takes_a_password_from_the_environment(
 ) -> None:
     monkeypatch.setenv("SHOP_PASSWORD", "correct horse battery")
     args = ("--workspace", SHOP, "--email", "a@b.example", "--password-env")
-    made = answer("bootstrap", *args, "SHOP_PASSWORD")
-    assert made["login_link"] is None
-    user = User.objects.get(pk=made["user_id"])
+    result = answer("bootstrap", *args, "SHOP_PASSWORD")
+    assert result["login_link"] is None
+    user = User.objects.get(pk=result["user_id"])
     assert user.check_password("correct horse battery")
     monkeypatch.setenv("SHOP_PASSWORD", "another")
     answer("bootstrap", *args, "SHOP_PASSWORD")
@@ -92,29 +92,29 @@ def issued(*args: str) -> Any:
 
 
 def test_a_key_for_an_agent_that_did_not_exist() -> None:
-    made = issued("--crew", "desk", "--agent", "ada", "--create")
-    actor = api_keys.authenticate(made["key"])
+    result = issued("--crew", "desk", "--agent", "ada", "--create")
+    actor = api_keys.authenticate(result["key"])
     assert actor is not None
-    assert (actor.id, actor.crew_id) == (made["agent_id"], made["crew_id"])
+    assert (actor.id, actor.crew_id) == (result["agent_id"], result["crew_id"])
     assert (actor.role, actor.agent_role) == (Role.AGENT, AgentRole.AGENT)
-    again = issued("--crew", "desk", "--agent", "ada")
-    assert again["agent_id"] == made["agent_id"]
-    assert again["key"] != made["key"]
+    second = issued("--crew", "desk", "--agent", "ada")
+    assert second["agent_id"] == result["agent_id"]
+    assert second["key"] != result["key"]
 
 
 def test_a_lead_is_made_a_lead() -> None:
-    made = issued("--crew", "desk", "--agent", "lena", "--role", "LEAD", "--create")
-    assert Agent.objects.get(pk=made["agent_id"]).role == "LEAD"
+    result = issued("--crew", "desk", "--agent", "lena", "--role", "LEAD", "--create")
+    assert Agent.objects.get(pk=result["agent_id"]).role == "LEAD"
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator", "compliance", "admin"])
 def test_a_key_for_a_person_acts_in_its_role(role: str) -> None:
     email = f"{role}@shop.example"
-    made = issued("--email", email, "--role", role, "--create")
-    actor = api_keys.authenticate(made["key"])
+    result = issued("--email", email, "--role", role, "--create")
+    actor = api_keys.authenticate(result["key"])
     assert actor is not None
     assert actor.role.value == role
-    assert (made["crew_id"], made["agent_id"]) == (None, None)
+    assert (result["crew_id"], result["agent_id"]) == (None, None)
 
 
 def test_a_person_is_an_operator_unless_said_otherwise() -> None:
@@ -122,7 +122,7 @@ def test_a_person_is_an_operator_unless_said_otherwise() -> None:
 
 
 def test_a_key_alone_is_printed_without_json() -> None:
-    out = told("issue_key", "--workspace", SHOP, "--crew", "d", "--agent", "a",
+    out = output("issue_key", "--workspace", SHOP, "--crew", "d", "--agent", "a",
                "--create")  # fmt: skip
     assert out.startswith("cmk_")
     assert len(out.split()) == 1
@@ -177,7 +177,7 @@ def write_lines(folder: Path, *rows: object) -> str:
 def test_an_import_creates_what_it_names(tmp_path: Path) -> None:
     row = {"entry_type": "a.b", "summary": "one", "crew": "desk", "agent": "ada"}
     file = write_lines(tmp_path, row, row)
-    out = told("journal_import", file, "--workspace", SHOP, "--create")
+    out = output("journal_import", file, "--workspace", SHOP, "--create")
     assert out == f"2 entries imported into {SHOP}\n"
     assert answer("journal_verify", "--workspace", SHOP)["ok"] is True
 
@@ -194,10 +194,12 @@ def test_bad_lines_are_numbered_on_standard_error(tmp_path: Path) -> None:
 
 
 def test_an_import_needs_a_workspace_and_a_file(tmp_path: Path) -> None:
-    missing = str(tmp_path / "none.jsonl")
-    assert "nowhere" in refusal("journal_import", missing, "--workspace", "nowhere")
+    missing_path = str(tmp_path / "none.jsonl")
+    assert "nowhere" in refusal(
+        "journal_import", missing_path, "--workspace", "nowhere"
+    )
     workspaces.ensure_workspace(SHOP)
-    assert "none.jsonl" in refusal("journal_import", missing, "--workspace", SHOP)
+    assert "none.jsonl" in refusal("journal_import", missing_path, "--workspace", SHOP)
 
 
 def an_entry(shop: Workspace, entry_type: str = "peer.escalation") -> JournalEntry:
@@ -208,7 +210,7 @@ def an_entry(shop: Workspace, entry_type: str = "peer.escalation") -> JournalEnt
 def test_verify_fails_on_a_changed_entry() -> None:
     shop, _ = workspaces.ensure_workspace(SHOP)
     entry = an_entry(shop)
-    assert "holds" in told("journal_verify", "--workspace", SHOP)
+    assert "holds" in output("journal_verify", "--workspace", SHOP)
     JournalEntry.objects.filter(pk=entry.pk).update(summary="All is well")
     out = io.StringIO()
     with pytest.raises(CommandError, match="broken"):
@@ -227,8 +229,8 @@ def test_the_index_is_brought_up_to_date(args: tuple[str, ...]) -> None:
     report = answer("episodic_index", *args)
     assert report["indexed"] >= 3
     assert (report["failed"], report["pending"]) == (0, 0)
-    done = Embedding.objects.filter(pk__in=ids, state="indexed")
-    assert done.count() == 3
+    indexed = Embedding.objects.filter(pk__in=ids, state="indexed")
+    assert indexed.count() == 3
 
 
 def test_the_index_stops_at_its_limit() -> None:
@@ -242,9 +244,9 @@ def test_the_index_stops_at_its_limit() -> None:
 
 # ── The demo ─────────────────────────────────────────────────────────────────
 def test_the_demo_is_loaded_once_and_its_chain_holds() -> None:
-    first, again = answer("demo"), answer("demo")
+    first, second = answer("demo"), answer("demo")
     assert first["entries"] > 1_800
-    assert again["entries"] == 0
+    assert second["entries"] == 0
     assert answer("journal_verify", "--workspace", "fairlead")["ok"] is True
     people = Membership.objects.filter(workspace_id=first["workspace_id"])
     assert {p.role for p in people} == {"admin", "operator", "compliance", "viewer"}
@@ -260,9 +262,9 @@ def doctored() -> tuple[bool, dict[str, Any]]:
         call_command("doctor", "--json", stdout=out)
     report = json.loads(out.getvalue())
     worst: dict[str, Any] = {}
-    for one in report["checks"]:
-        if worst.get(one["check"], "ok") != "fail":
-            worst[one["check"]] = one["level"]
+    for check in report["checks"]:
+        if worst.get(check["check"], "ok") != "fail":
+            worst[check["check"]] = check["level"]
     return report["ok"], worst
 
 
@@ -272,7 +274,7 @@ def test_doctor_finds_a_sound_house_sound() -> None:
     assert ok
     assert worst["database"] == worst["migrations"] == worst["chain"] == "ok"
     assert worst["embedder"] == "warn"  # the tests' embedder knows spelling only
-    assert "ok" in told("doctor")
+    assert "ok" in output("doctor")
 
 
 def test_doctor_notices_a_forged_end_of_a_chain() -> None:
@@ -329,11 +331,11 @@ def test_bootstrap_invites_an_account_that_somebody_else_opened() -> None:
     user = opened_by_somebody_else("boss@shop.example")
     args = ("--workspace", SHOP, "--email", "boss@shop.example")
     for _ in range(2):
-        made = answer("bootstrap", *args)
-        assert (made["login_link"], made["created"]["membership"]) == (None, False)
-        assert made["invitation_link"].startswith("/login/invitation/")
+        result = answer("bootstrap", *args)
+        assert (result["login_link"], result["created"]["membership"]) == (None, False)
+        assert result["invitation_link"].startswith("/login/invitation/")
     assert user.memberships.count() == 1
-    assert "Accept " in told("bootstrap", *args)
+    assert "Accept " in output("bootstrap", *args)
     token = answer("bootstrap", *args)["invitation_link"].split("/")[3]
     invitation = invitations.by_token(token)
     assert invitation is not None
@@ -353,22 +355,22 @@ def test_issue_key_adds_no_account_that_somebody_else_opened() -> None:
 
 
 def test_a_password_link_is_printed_and_told() -> None:
-    made = issued("--email", "y@shop.example", "--create")
-    out = told("password_link", "--email", " Y@shop.example ")
+    result = issued("--email", "y@shop.example", "--create")
+    out = output("password_link", "--email", " Y@shop.example ")
     assert out.startswith("/login/password/")
     assert (
         answer("password_link", "--email", "y@shop.example")["user_id"]
-        == (made["user_id"])
+        == (result["user_id"])
     )
     rows = JournalEntry.objects.filter(entry_type="member.link_made")
     assert {row.actor_id for row in rows} == {"password_link"}
     assert "No active account" in refusal("password_link", "--email", "z@shop.example")
     assert refusal("password_link")
     browser = Client()
-    chosen = {
+    form_data = {
         "new_password1": "a long new phrase",
         "new_password2": "a long new phrase",
     }
-    assert browser.post(out.strip(), chosen).status_code == 302
+    assert browser.post(out.strip(), form_data).status_code == 302
     assert browser.get("/").status_code == 200
-    assert Client().post(out.strip(), chosen).status_code == 410
+    assert Client().post(out.strip(), form_data).status_code == 410

@@ -55,10 +55,10 @@ def _run(args: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _is_one_line(done: subprocess.CompletedProcess[str], folder: Path) -> bool:
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    named = len(lines) == 1 and str(folder) in lines[0]
-    return named and "CREWSHIP_DATA_DIR" in lines[0] and done.returncode == 1
+def _is_one_line(process: subprocess.CompletedProcess[str], folder: Path) -> bool:
+    lines = [line for line in process.stderr.splitlines() if line.strip()]
+    is_named = len(lines) == 1 and str(folder) in lines[0]
+    return is_named and "CREWSHIP_DATA_DIR" in lines[0] and process.returncode == 1
 
 
 @pytest.mark.slow
@@ -67,16 +67,16 @@ def test_a_file_in_place_of_the_folder_is_one_line(
     tmp_path: Path, args: list[str]
 ) -> None:
     folder = _in_place_of_the_folder(tmp_path)
-    done = _run(args, folder)
-    assert _is_one_line(done, folder), done.stderr
+    process = _run(args, folder)
+    assert _is_one_line(process, folder), process.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [_below_a_file, _that_nobody_can_make])
 def test_a_path_that_cannot_be_made_is_one_line(tmp_path: Path, make: object) -> None:
     folder = make(tmp_path)  # type: ignore[operator]
-    done = _run(["manage.py", "doctor"], folder)
-    assert _is_one_line(done, folder), done.stderr
+    process = _run(["manage.py", "doctor"], folder)
+    assert _is_one_line(process, folder), process.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(
@@ -99,7 +99,7 @@ def _modes(folder: Path) -> dict[str, str]:
         str(path): oct(mode)
         for path in paths
         if not path.is_symlink()
-        and (mode := stat.S_IMODE(path.lstat().st_mode)) & key_files.OTHERS
+        and (mode := stat.S_IMODE(path.lstat().st_mode)) & key_files.GROUP_AND_OTHERS
     }
 
 
@@ -109,15 +109,15 @@ def test_what_we_write_is_for_us_alone(
     tmp_path.chmod(0o700)
     settings.DATA_DIR = tmp_path
     kit.write(world, "Refunds end at $200.")
-    with file_paths.vault().locked("a name"):
+    with file_paths.file_store().locked("a name"):
         assert _modes(tmp_path) == {}
 
 
 @pytest.mark.sqlite
 def test_the_database_and_its_log_are_for_us_alone(transactional_db: None) -> None:
     name = str(connection.settings_dict["NAME"])
-    there = [Path(f"{name}{end}") for end in data_folder.BESIDE]
-    modes = {p.name: oct(p.stat().st_mode & 0o777) for p in there if p.exists()}
+    files = [Path(f"{name}{end}") for end in data_folder.DATABASE_SUFFIXES]
+    modes = {p.name: oct(p.stat().st_mode & 0o777) for p in files if p.exists()}
     assert len(modes) >= 2
     assert set(modes.values()) == {"0o600"}
 
@@ -194,6 +194,6 @@ def test_up_refuses_the_folder_of_another_account(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    done = _run(["manage.py", "up", "--port", port], folder)
-    assert _is_one_line(done, folder), done.stderr
-    assert "belongs to another account" in done.stderr
+    process = _run(["manage.py", "up", "--port", port], folder)
+    assert _is_one_line(process, folder), process.stderr
+    assert "belongs to another account" in process.stderr

@@ -14,6 +14,6 @@ from gdpr.cases import deadlines
 @given(st.dates(date(2020, 1, 1), date(2040, 12, 31)))
 def test_a_request_was_received_a_calendar_month_before(due: date) -> None:
     day = load_people.received(due)
-    told = deadlines.add_months(day, 1)
+    deadline = deadlines.add_months(day, 1)
     # The last days of a long month follow no day of a shorter one.
-    assert told == due or (told < due and (due + timedelta(days=3)).day <= 3)
+    assert deadline == due or (deadline < due and (due + timedelta(days=3)).day <= 3)

@@ -55,9 +55,9 @@ def texts(value: model.Json) -> list[str]:
     return [text for part in parts for text in texts(part)]
 
 
-def everything_said(entry: model.DemoEntry) -> str:
-    said = [entry.summary, entry.payload, entry.refs, list(entry.subjects)]
-    return json.dumps(said, ensure_ascii=False)
+def all_text(entry: model.DemoEntry) -> str:
+    messages = [entry.summary, entry.payload, entry.refs, list(entry.subjects)]
+    return json.dumps(messages, ensure_ascii=False)
 
 
 def test_the_same_moment_and_seed_tell_the_same_story(
@@ -86,9 +86,9 @@ def test_a_moment_without_a_zone_is_refused() -> None:
 
 @pytest.mark.parametrize("now", MOMENTS)
 def test_about_two_thousand_entries_fill_five_weeks(now: datetime) -> None:
-    told = list(story.entries(now))
-    assert 1_800 <= len(told) <= 2_300
-    assert timedelta(days=34) < told[-1].ts - told[0].ts < timedelta(days=36)
+    entries = list(story.entries(now))
+    assert 1_800 <= len(entries) <= 2_300
+    assert timedelta(days=34) < entries[-1].ts - entries[0].ts < timedelta(days=36)
 
 
 @pytest.mark.parametrize("now", MOMENTS)
@@ -102,8 +102,8 @@ def test_times_are_sorted_whole_milliseconds_up_to_now(now: datetime) -> None:
 
 @pytest.mark.parametrize("now", MOMENTS)
 def test_between_a_quarter_and_a_third_is_embeddable(now: datetime) -> None:
-    told = list(story.entries(now))
-    share = sum(map(is_embeddable, told)) / len(told)
+    entries = list(story.entries(now))
+    share = sum(map(is_embeddable, entries)) / len(entries)
     assert 0.25 <= share <= 0.35
 
 
@@ -129,8 +129,8 @@ def test_missions_are_real_and_start_before_they_are_named(
         opened, closed = story.mission_dates(mission, NOW)
         assert opened == created[mission.id]
         assert (closed is None) == (mission.closed is None)
-    named = [entry for entry in entries if entry.mission_id]
-    assert all(entry.ts >= created[entry.mission_id] for entry in named)
+    with_mission = [entry for entry in entries if entry.mission_id]
+    assert all(entry.ts >= created[entry.mission_id] for entry in with_mission)
 
 
 def test_every_run_starts_once_and_ends_at_most_once(
@@ -164,8 +164,8 @@ def test_summaries_are_one_short_line_without_blanks(
 def test_fewer_than_one_in_twenty_summaries_repeats(
     entries: list[model.DemoEntry],
 ) -> None:
-    told = [e.summary for e in entries if e.entry_type not in CHATTER]
-    assert len(told) - len(set(told)) < len(told) / 20
+    summaries = [e.summary for e in entries if e.entry_type not in CHATTER]
+    assert len(summaries) - len(set(summaries)) < len(summaries) / 20
 
 
 def test_payloads_survive_json(entries: list[model.DemoEntry]) -> None:
@@ -177,8 +177,8 @@ def test_payloads_survive_json(entries: list[model.DemoEntry]) -> None:
 def test_every_address_is_invented(entries: list[model.DemoEntry]) -> None:
     for entry in entries:
         assert all(INVENTED_ADDRESS.fullmatch(alias) for alias in entry.subjects)
-        for found in ADDRESS.findall(everything_said(entry)):
-            assert INVENTED_ADDRESS.fullmatch(found.rstrip("."))
+        for address in ADDRESS.findall(all_text(entry)):
+            assert INVENTED_ADDRESS.fullmatch(address.rstrip("."))
 
 
 def test_at_least_120_entries_are_written_by_hand() -> None:
@@ -207,7 +207,7 @@ def test_the_refund_limit_is_raised_once_and_then_stays(
 
 
 def test_dates_in_texts_follow_the_calendar(entries: list[model.DemoEntry]) -> None:
-    said = "\n".join(entry.summary for entry in entries)
-    assert "Embedder outage of 14 Nov from 03:10 to 09:40" in said
-    assert "Week 46: 31 refunds, 4 without receipt, 2 escalated" in said
-    assert "daily/2026-11-19.md, 1,204 bytes" in said
+    text = "\n".join(entry.summary for entry in entries)
+    assert "Embedder outage of 14 Nov from 03:10 to 09:40" in text
+    assert "Week 46: 31 refunds, 4 without receipt, 2 escalated" in text
+    assert "daily/2026-11-19.md, 1,204 bytes" in text

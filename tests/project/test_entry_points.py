@@ -25,8 +25,8 @@ WRITES = {"save", "delete", "create", "bulk_create", "bulk_update", "update_or_c
 
 def imported(tree: ast.AST) -> set[str]:
     """Return the names that a file imports: a call through them is a service's."""
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
-    return {alias.asname or alias.name for node in found for alias in node.names}
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
 
 
 def writes(path: Path) -> list[str]:
@@ -72,19 +72,21 @@ def test_entry_points_of_each_package_are_known() -> None:
 
 
 def test_an_entry_point_touches_no_table() -> None:
-    found = {source.name(path): tables(path) + writes(path) for path in ENTRY_POINTS}
-    assert {name: calls for name, calls in found.items() if calls} == {}
+    calls_by_file = {
+        source.name(path): tables(path) + writes(path) for path in ENTRY_POINTS
+    }
+    assert {name: calls for name, calls in calls_by_file.items() if calls} == {}
 
 
 def test_a_task_or_command_writes_no_row() -> None:
-    found = {source.name(path): writes(path) for path in SHELLS}
-    assert {name: calls for name, calls in found.items() if calls} == {}
+    calls_by_file = {source.name(path): writes(path) for path in SHELLS}
+    assert {name: calls for name, calls in calls_by_file.items() if calls} == {}
 
 
 def test_every_operation_has_a_name_of_its_own_and_a_sentence() -> None:
     names: list[str] = []
-    for bound in api._get_bound_routers():
-        for view in bound.path_operations.values():
+    for router in api._get_bound_routers():
+        for view in router.path_operations.values():
             for operation in view.operations:
                 where = (
                     f"{operation.view_func.__module__}.{operation.view_func.__name__}"

@@ -11,17 +11,17 @@ import httpx
 import pytest
 
 from tests import hostile
-from tests.project.test_up import House, agent
+from tests.project.test_up import Installation, agent
 
 pytestmark = pytest.mark.slow
-MANY = 200
+CLIENTS = 200
 # The only limit: a server that waits for such a client waits longer, or for ever.
 SECONDS = 10
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    started = House(tmp_path_factory.mktemp("hostile"))
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    started = Installation(tmp_path_factory.mktemp("hostile"))
     try:
         started.start()
         yield started
@@ -33,12 +33,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 
 
 @pytest.fixture(scope="module")
-def key(house: House) -> str:
+def key(house: Installation) -> str:
     return house.manage("issue_key", "--workspace", "main", "--crew", "c",
                         "--agent", "a", "--create")  # fmt: skip
 
 
-def is_answered(house: House, key: str) -> bool:
+def is_answered(house: Installation, key: str) -> bool:
     """Return whether /livez and an agent's append are answered."""
     livez = httpx.get(f"{house.url}/livez", timeout=SECONDS)
     body = {"entry_type": "note.kept", "summary": "written beside a stalled client"}
@@ -48,10 +48,12 @@ def is_answered(house: House, key: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", hostile.KINDS)
-def test_stalled_clients_hold_nobody_up(house: House, key: str, kind: str) -> None:
-    with ExitStack() as held:
-        for _ in range(MANY):
-            held.enter_context(hostile.stalled(house.port, kind))
+def test_stalled_clients_hold_nobody_up(
+    house: Installation, key: str, kind: str
+) -> None:
+    with ExitStack() as sockets:
+        for _ in range(CLIENTS):
+            sockets.enter_context(hostile.stalled(house.port, kind))
         assert is_answered(house, key)
         # What they sent is dealt with by now, and they are still there.
         assert is_answered(house, key)
@@ -59,7 +61,7 @@ def test_stalled_clients_hold_nobody_up(house: House, key: str, kind: str) -> No
 
 # ── What a client may rely on ────────────────────────────────────────────────
 def test_an_answer_to_head_has_no_body_and_the_connection_goes_on(
-    house: House,
+    house: Installation,
 ) -> None:
     with agent(house, "cmk_nobody") as client:
         for path in ("/livez", hostile.LARGE_FILE, "/accounts/login/"):
@@ -71,7 +73,9 @@ def test_an_answer_to_head_has_no_body_and_the_connection_goes_on(
         assert client.get(hostile.LARGE_FILE, headers=since).status_code == 304
 
 
-def test_a_large_answer_arrives_whole_and_ends_its_connection(house: House) -> None:
+def test_a_large_answer_arrives_whole_and_ends_its_connection(
+    house: Installation,
+) -> None:
     plain = {"Accept-Encoding": "identity"}
     with agent(house, "cmk_nobody") as client:
         small = client.get("/livez")
@@ -81,13 +85,13 @@ def test_a_large_answer_arrives_whole_and_ends_its_connection(house: House) -> N
     assert large.text.rstrip().endswith("});")
 
 
-def test_a_broken_request_is_refused(house: House) -> None:
-    for sent, status in (
+def test_a_broken_request_is_refused(house: Installation) -> None:
+    for request, status in (
         (b"BOGUS\r\n\r\n", b"400"),
-        (hostile.SENT["broken_chunk"], b"400"),
+        (hostile.REQUESTS["broken_chunk"], b"400"),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.1\r\n\r\n", b"431"),
         (b"POST / HTTP/1.1\r\nContent-Length: 40000000\r\n\r\n", b"413"),
     ):
         with socket.create_connection(("127.0.0.1", house.port), SECONDS) as link:
-            link.sendall(sent)
+            link.sendall(request)
             assert link.recv(4_096).split(b" ")[1] == status

@@ -35,17 +35,17 @@ def health_check() -> list[str]:
 def test_the_health_check_asks_under_a_name_that_is_served(
     monkeypatch: pytest.MonkeyPatch, served: str, host: str
 ) -> None:
-    asked: list[Any] = []
+    requests: list[Any] = []
     monkeypatch.setattr(
-        urllib.request, "urlopen", lambda request, **_: asked.append(request)
+        urllib.request, "urlopen", lambda request, **_: requests.append(request)
     )
     monkeypatch.setenv("CREWSHIP_ALLOWED_HOSTS", served)
     exec(health_check()[-1], {})
-    assert [request.get_header("Host") for request in asked] == [host]
-    assert asked[0].full_url == "http://127.0.0.1:8000/readyz"
+    assert [request.get_header("Host") for request in requests] == [host]
+    assert requests[0].full_url == "http://127.0.0.1:8000/readyz"
 
 
 def test_the_health_check_fails_where_nobody_answers() -> None:
     code = health_check()[-1].replace(":8000/", ":1/")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True)
-    assert done.returncode == 1
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert process.returncode == 1

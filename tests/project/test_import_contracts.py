@@ -26,8 +26,8 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_the_contracts_hold() -> None:
-    done = lint(ROOT)
-    assert done.returncode == 0, done.stdout
+    process = lint(ROOT)
+    assert process.returncode == 0, process.stdout
 
 
 BREACHES = {
@@ -57,8 +57,8 @@ def test_planted_breaches_are_noticed(tmp_path: Path) -> None:
     for path, (line, _) in BREACHES.items():
         with (tmp_path / path).open("a", encoding="utf-8") as file:
             file.write(f"\n{line}\n")
-    done = lint(tmp_path)
-    assert done.returncode == 1
+    process = lint(tmp_path)
+    assert process.returncode == 1
     for _, contract in BREACHES.values():
-        assert f"{contract} BROKEN" in done.stdout
-    assert "memory.unlisted" in done.stdout
+        assert f"{contract} BROKEN" in process.stdout
+    assert "memory.unlisted" in process.stdout

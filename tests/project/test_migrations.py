@@ -45,7 +45,7 @@ def test_every_step_can_be_taken_back_and_again(tmp_path: Path) -> None:
     calls = "\n".join(
         f"call_command('migrate', *{step}, verbosity=0)" for step in steps
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", f"{SETUP}\n{calls}"],
         cwd=ROOT,
         env={**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path / 'steps.sqlite3'}"},
@@ -53,4 +53,4 @@ def test_every_step_can_be_taken_back_and_again(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr

@@ -115,10 +115,10 @@ def test_pinned_names_are_allowed_where_they_are_pinned(project: Path) -> None:
     with (project / ".ci/plain_names.txt").open("a", encoding="utf-8") as file:
         file.write("\nallow: held  # the API\nallow argument: told  # Django\n")
         file.write("allow: asked  # a field, not a name of the module\n")
-    listed = run(project, "--list").stdout
-    assert "NotedMessage  held\n" not in listed
-    assert "kept  told\n" not in listed
-    assert "<module>  asked\n" in listed
+    output = run(project, "--list").stdout
+    assert "NotedMessage  held\n" not in output
+    assert "kept  told\n" not in output
+    assert "<module>  asked\n" in output
 
 
 def test_an_exception_needs_its_reason(project: Path) -> None:
@@ -128,12 +128,14 @@ def test_an_exception_needs_its_reason(project: Path) -> None:
 
 
 def test_the_limit_decides_the_exit_status_by_area(project: Path) -> None:
-    done = run(project, "--limit", "5")
-    assert done.returncode == 1
+    process = run(project, "--limit", "5")
+    assert process.returncode == 1
     assert "source: 33 bound names, 22 plain-word offences, 666.7 per 1,000" in (
-        done.stdout
+        process.stdout
     )
-    assert "tests: 1 bound names, 0 plain-word offences, 0.0 per 1,000" in done.stdout
+    assert (
+        "tests: 1 bound names, 0 plain-word offences, 0.0 per 1,000" in process.stdout
+    )
     assert run(project, "--area", "tests", "--limit", "5").returncode == 0
     assert run(project, "--area", "all", "--limit", "5").returncode == 1
     assert run(project, "--area", "source", "--limit", "700").returncode == 0

@@ -22,6 +22,7 @@ from crewship_memory.demo import cast, story
 from memory import tool_registry
 from memory.integrations.gateway import config, strategies
 from memory.integrations.gateway.strategies import Outcome, Turn
+from memory.providers.parity.base import Harness
 from memory.rules import end_users
 from tests.memory.gateway import test_strategies as gateway_tests
 from tests.project import pages, source
@@ -283,6 +284,13 @@ def test_the_provider_that_is_shown_is_the_one_that_is_tested(start: str) -> Non
         page.write_text(page.read_text().replace(shown, tested), encoding="utf-8")
         return
     assert shown == tested
+
+
+def test_the_hooks_of_a_harness_are_those_that_are_listed() -> None:
+    sentence = paragraph("memory/README.md", "Its harness says how to make one")
+    hooks = re.findall(r"`(\w+)`", sentence)
+    assert len(hooks) >= 5
+    assert [name for name in hooks if not hasattr(Harness, name)] == []
 
 
 def test_the_strategy_that_is_shown_runs(

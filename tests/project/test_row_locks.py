@@ -53,8 +53,8 @@ def _accept(world: World) -> Act:
     invitation = _invited(world)
     path = invitations.link_path(invitation, by=world.actor("owner"))
     token = path.rstrip("/").rpartition("/")[2]
-    who = world.people["stranger"]
-    return lambda: invitations.accept(invitation.pk, who, token=token)
+    person = world.people["stranger"]
+    return lambda: invitations.accept(invitation.pk, person, token=token)
 
 
 def _decline(world: World) -> Act:
@@ -83,7 +83,7 @@ def _webhook(world: World) -> Act:
 
 
 def _setup(world: World) -> Act:
-    return lambda: gateway_settings.choose({"mode": "curated"}, by=world.actor("owner"))
+    return lambda: gateway_settings.save({"mode": "curated"}, by=world.actor("owner"))
 
 
 def _priority(world: World) -> Act:
@@ -98,20 +98,20 @@ def _forget(world: World) -> Act:
 
 def _amend(world: World) -> Act:
     row, ada = world.record(), world.actor("ada")
-    change, said = Amendment(content="Refunds end."), Provenance.AGENT_EXTRACTED
-    return lambda: records.amend(row, change, provenance=said, by=ada)
+    change, provenance = Amendment(content="Refunds end."), Provenance.AGENT_EXTRACTED
+    return lambda: records.amend(row, change, provenance=provenance, by=ada)
 
 
 def _supersede(world: World) -> Act:
     row, ada = world.record(), world.actor("ada")
     draft = Draft(content="Refunds end.", owner=records.owner_for(ada))
-    said = Provenance.AGENT_EXTRACTED
-    return lambda: records.supersede([row], draft, provenance=said, by=ada)
+    provenance = Provenance.AGENT_EXTRACTED
+    return lambda: records.supersede([row], draft, provenance=provenance, by=ada)
 
 
 def _claim(world: World) -> Act:
-    held = world.held()
-    return lambda: review.claim(held, by=world.actor("operator"))
+    held_text = world.held()
+    return lambda: review.claim(held_text, by=world.actor("operator"))
 
 
 def _approve(world: World) -> Act:
@@ -128,14 +128,14 @@ def _release(world: World) -> Act:
 
 
 def _restrict(world: World) -> Act:
-    who = kit.subject(world)
-    return lambda: restriction.restrict(who, by=world.actor("compliance"))
+    subject = kit.subject(world)
+    return lambda: restriction.restrict(subject, by=world.actor("compliance"))
 
 
 def _alias(world: World) -> Act:
-    who, new = kit.subject(world), NewAlias("name", "Annie Kowalczyk")
+    subject, new = kit.subject(world), NewAlias("name", "Annie Kowalczyk")
     by = world.actor("compliance")
-    return lambda: subjects.add_alias(who.pk, new, by=by)
+    return lambda: subjects.add_alias(subject.pk, new, by=by)
 
 
 def _act_ends(world: World) -> Act:
@@ -173,7 +173,11 @@ LOCKED: dict[str, tuple[Callable[[World], Act], ...]] = {
 
 @pytest.mark.parametrize(
     ("table", "prepared"),
-    [(table, one) for table, those in LOCKED.items() for one in those],
+    [
+        (table, decision)
+        for table, decisions in LOCKED.items()
+        for decision in decisions
+    ],
 )
 def test_a_decision_locks_what_it_decides_by(
     world: World, table: str, prepared: Callable[[World], Act]
@@ -182,8 +186,8 @@ def test_a_decision_locks_what_it_decides_by(
     with CaptureQueriesContext(connection) as queries:
         act()
     lock = f'FROM "{table}"'
-    asked = [query["sql"] for query in queries]
-    assert any(lock in sql and "FOR UPDATE" in sql for sql in asked), asked
+    statements = [query["sql"] for query in queries]
+    assert any(lock in sql and "FOR UPDATE" in sql for sql in statements), statements
 
 
 def _is_free(workspace_id: str) -> bool:
@@ -204,10 +208,10 @@ def test_a_table_of_rules_is_read_under_the_lock_it_is_written_under(
     """Between the two, nobody else adds a line that would be lost."""
     change, free = workspace_settings.change, []
 
-    def changing(given: Any, **fields: Any) -> Any:
+    def changing(actor: Any, **fields: Any) -> Any:
         with ThreadPoolExecutor(1) as other:
             free.append(other.submit(_is_free, world.acme.pk).result())
-        return change(given, **fields)
+        return change(actor, **fields)
 
     monkeypatch.setattr(workspace_settings, "change", changing)
     policy.set_policy("tier:AGENT", "block", by=world.actor("owner"))

@@ -25,11 +25,11 @@ def test_lines_in_lines_out(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
     printed = run(str(file), "--jsonl", "--json").splitlines()
-    told = [json.loads(line) for line in printed]
-    assert [one["id"] for one in told] == ["a", 7]
-    assert [one["verdict"] for one in told] == ["held", "clean"]
-    assert set(told[0]) == {"id", "verdict", "score", "findings"}
-    finding = told[0]["findings"][0]
+    results = [json.loads(line) for line in printed]
+    assert [row["id"] for row in results] == ["a", 7]
+    assert [row["verdict"] for row in results] == ["held", "clean"]
+    assert set(results[0]) == {"id", "verdict", "score", "findings"}
+    finding = results[0]["findings"][0]
     assert set(finding) == {"rule", "family", "severity", "start", "end"}
 
 

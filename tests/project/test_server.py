@@ -37,13 +37,13 @@ server.serve(address, listener, application)
 
 def answers(inside: server.Wsgi, method: str = "GET") -> tuple[dict[str, str], bytes]:
     """Return headers and body of an answer behind the doorway."""
-    sent: dict[str, str] = {}
+    status_line: dict[str, str] = {}
 
     def start(_status: str, headers: server.Headers) -> None:
-        sent.update(headers)
+        status_line.update(headers)
 
-    pieces = server.Doorway(inside)({"REQUEST_METHOD": method}, start)
-    return sent, b"".join(pieces)
+    pieces = server.CountingApplication(inside)({"REQUEST_METHOD": method}, start)
+    return status_line, b"".join(pieces)
 
 
 class Body:
@@ -101,8 +101,8 @@ def test_an_answer_to_head_has_its_length_and_no_body() -> None:
 
 def test_several_processes_may_share_a_port_when_they_all_say_so() -> None:
     port = free_port()
-    shared = Address("127.0.0.1", port, is_shared=True)
-    with server.bind(shared) as first, server.bind(shared) as second:
+    shared_address = Address("127.0.0.1", port, is_shared=True)
+    with server.bind(shared_address) as first, server.bind(shared_address) as second:
         first.listen()
         second.listen()
         with pytest.raises(server.PortTaken, match=f"Port {port}"):

@@ -36,8 +36,8 @@ def test_no_test_file_is_either() -> None:
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
-    every = {n: size for p in source.sources() for n, size in functions(p).items()}
-    assert {name: size for name, size in every.items() if size > FUNCTION} == {}
+    sizes = {n: size for p in source.sources() for n, size in functions(p).items()}
+    assert {name: size for name, size in sizes.items() if size > FUNCTION} == {}
 
 
 def test_every_module_says_what_it_owns() -> None:

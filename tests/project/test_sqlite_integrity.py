@@ -59,8 +59,10 @@ def test_a_request_that_meets_it_says_so(file: Path) -> None:
         link.execute("SELECT count(*) FROM a")
     error = DatabaseError(str(caught.value))
     error.__cause__ = caught.value
-    found = outages.meaning(error)
-    assert found is not None and found.problem_code == "database_damaged"
+    error_meaning = outages.meaning(error)
+    assert (
+        error_meaning is not None and error_meaning.problem_code == "database_damaged"
+    )
 
 
 def test_the_thread_ends_with_the_process(file: Path) -> None:
@@ -80,7 +82,7 @@ def newer(db: None) -> None:
 @pytest.mark.usefixtures("newer")
 def test_up_leaves_a_newer_database_alone() -> None:
     with pytest.raises(CommandError, match=r"episodic\.9999_from_later"):
-        up.migrate(lambda _said: None)
+        up.migrate(lambda _message: None)
 
 
 @pytest.mark.usefixtures("newer")
@@ -112,4 +114,4 @@ def test_no_job_runs() -> None:
     with pytest.raises(schema_version.Newer):
         jobs.tick()
     with pytest.raises(schema_version.Newer):
-        jobs.run_asked(1)
+        jobs.run_requested(1)

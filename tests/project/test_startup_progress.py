@@ -14,7 +14,7 @@ import pytest
 from crewship_memory import startup_progress
 from crewship_memory.demo import load
 from tests import processes, waiting
-from tests.project.test_up import House
+from tests.project.test_up import Installation
 
 FIRST = "Reading the program"
 STEPS = [
@@ -37,7 +37,7 @@ STEPS = [
 @pytest.mark.slow
 def test_up_prints_a_line_for_each_step_in_order(tmp_path: Path) -> None:
     """Into a pipe, and without help from the environment: each line is sent at once."""
-    house = House(tmp_path)
+    house = Installation(tmp_path)
     del house.env["PYTHONUNBUFFERED"]
     process = subprocess.Popen(
         house.command("up", "--demo", "--port", str(house.port)),
@@ -66,39 +66,39 @@ def test_up_prints_a_line_for_each_step_in_order(tmp_path: Path) -> None:
 
 
 def test_the_first_line_is_there_before_anything_is_imported(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    done = subprocess.run(
+    house = Installation(tmp_path)
+    process = subprocess.run(
         house.command("up"),
         env={**house.env, "DJANGO_SETTINGS_MODULE": "no.such.settings"},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert done.stdout == f"  {FIRST}\n"
+    assert process.returncode != 0
+    assert process.stdout == f"  {FIRST}\n"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_demo_that_is_there_is_not_told_as_loading() -> None:
     first: list[str] = []
     load.load(first.append)
-    again: list[str] = []
-    load.load(again.append)
+    second_run: list[str] = []
+    load.load(second_run.append)
     journal = "Demo: crews, agents and five weeks of journal"
     assert journal in first
-    assert journal not in again
+    assert journal not in second_run
 
 
 def test_a_step_is_sent_at_once() -> None:
     class Stream(StringIO):
-        sent = ""
+        flushed = ""
 
         def flush(self) -> None:
-            self.sent = self.getvalue()
+            self.flushed = self.getvalue()
 
     stream = Stream()
     startup_progress.lines(stream)("Database: current")
-    assert stream.sent == "  Database: current\n"
+    assert stream.flushed == "  Database: current\n"
 
 
 def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
@@ -112,18 +112,18 @@ def test_ready_is_said_when_a_server_answers_and_no_sooner() -> None:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    said: list[str] = []
+    messages: list[str] = []
     port = processes.free_port()
     thread = startup_progress.when_it_answers(
-        lambda: said.append("ready"), "127.0.0.1", port, "memory.example"
+        lambda: messages.append("ready"), "127.0.0.1", port, "memory.example"
     )
     assert not startup_progress.answers("127.0.0.1", port)
-    assert said == []
+    assert messages == []
     with HTTPServer(("127.0.0.1", port), Refuses) as server:
         while thread.is_alive():
             server.timeout = 0.1
             server.handle_request()
-    assert said == ["ready"]
+    assert messages == ["ready"]
     assert set(names) == {"memory.example"}
 
 

@@ -37,24 +37,24 @@ print([str(path) for path in Path.home().rglob("*")])
 def run_time() -> dict[str, metadata.Distribution]:
     """Return every distribution that requirements.txt brings, by its name."""
     lines = (source.ROOT / "requirements.txt").read_text().splitlines()
-    waiting = [Requirement(one) for one in lines if one and not one.startswith("#")]
-    found: dict[str, metadata.Distribution] = {}
-    while waiting:
-        wish = waiting.pop()
+    pending = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    distributions: dict[str, metadata.Distribution] = {}
+    while pending:
+        wish = pending.pop()
         name = wish.name.lower().replace("_", "-")
-        if name in found:
+        if name in distributions:
             continue
         try:
-            found[name] = metadata.distribution(wish.name)
+            distributions[name] = metadata.distribution(wish.name)
         except metadata.PackageNotFoundError:
             continue
-        for line in found[name].requires or []:
+        for line in distributions[name].requires or []:
             needed = Requirement(line)
             extras = wish.extras or {""}
             marker = needed.marker
             if marker is None or any(marker.evaluate({"extra": e}) for e in extras):
-                waiting.append(needed)
-    return found
+                pending.append(needed)
+    return distributions
 
 
 def speaks_of_it(distribution: metadata.Distribution) -> bool:
@@ -68,9 +68,13 @@ def speaks_of_it(distribution: metadata.Distribution) -> bool:
 
 
 def test_every_library_that_could_report_was_looked_at() -> None:
-    found = run_time()
-    assert {"django", "onnxruntime", "kombu", "sqlparse"} <= set(found)
-    speaking = {name for name, one in found.items() if speaks_of_it(one)}
+    distributions = run_time()
+    assert {"django", "onnxruntime", "kombu", "sqlparse"} <= set(distributions)
+    speaking = {
+        name
+        for name, distribution in distributions.items()
+        if speaks_of_it(distribution)
+    }
     assert speaking == set(LOOKED_AT)
 
 
@@ -81,7 +85,7 @@ def test_the_model_runs_without_a_report_being_kept_or_sent(tmp_path: Path) -> N
         for name, value in os.environ.items()
         if not name.startswith(("ORT_", "XDG_"))
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", EMBED],
         cwd=source.ROOT,
         env={**environment, "HOME": str(tmp_path)},
@@ -89,7 +93,7 @@ def test_the_model_runs_without_a_report_being_kept_or_sent(tmp_path: Path) -> N
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 def test_events_are_off_before_a_session_is_built(
@@ -99,13 +103,13 @@ def test_events_are_off_before_a_session_is_built(
     calls: list[str] = []
     session = runtime.InferenceSession
 
-    def built(*args: Any, **options: Any) -> Any:
+    def session_options(*args: Any, **options: Any) -> Any:
         calls.append("session")
         return session(*args, **options)
 
     monkeypatch.setattr(
         runtime, "disable_telemetry_events", lambda: calls.append("off")
     )
-    monkeypatch.setattr(runtime, "InferenceSession", built)
+    monkeypatch.setattr(runtime, "InferenceSession", session_options)
     onnx.started(onnx.MINILM / onnx.MODEL)
     assert calls == ["off", "session"]

@@ -58,7 +58,7 @@ def test_a_browser_test_leaves_no_loop_to_the_next() -> None:
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "DJANGO_")) and name != "DATABASE_URL"
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:randomly", BROWSER, LOOP],
         cwd=ROOT,
         env=environment,
@@ -66,4 +66,4 @@ def test_a_browser_test_leaves_no_loop_to_the_next() -> None:
         text=True,
         check=False,
     )
-    assert "2 passed" in done.stdout, done.stdout[-4_000:]
+    assert "2 passed" in process.stdout, process.stdout[-4_000:]

@@ -98,14 +98,14 @@ def test_badges_colour_only_what_is_loud() -> None:
 
 
 def test_a_short_id_keeps_the_whole_in_its_title() -> None:
-    shown = ui.short_id("j_5e0a91c44d7b2f10")
-    assert 'title="j_5e0a91c44d7b2f10"' in shown
-    assert ">j_5e0a91c4…<" in shown
+    html = ui.short_id("j_5e0a91c44d7b2f10")
+    assert 'title="j_5e0a91c44d7b2f10"' in html
+    assert ">j_5e0a91c4…<" in html
     assert ">j_12<" in ui.short_id("j_12")
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "html",
     [
         ui.band("green", HOSTILE),
         ui.severity(HOSTILE),
@@ -118,16 +118,16 @@ def test_a_short_id_keeps_the_whole_in_its_title() -> None:
         ui.place({}, HOSTILE, HOSTILE),
     ],
 )
-def test_text_never_becomes_markup(shown: str) -> None:
-    assert "<script" not in shown
-    assert "&lt;script" in shown or "script" not in shown
+def test_text_never_becomes_markup(html: str) -> None:
+    assert "<script" not in html
+    assert "&lt;script" in html or "script" not in html
 
 
 def test_a_sparkline_runs_from_oldest_to_newest() -> None:
-    drawn = ui.sparkline([0, 5, 10], "Calls")
-    assert 'role="img" aria-label="Calls"' in drawn
-    assert 'd="M0.0 30.0L60.0 16.0L120.0 2.0"' in drawn
-    assert 'd="M120.0 2.0h.01"' in drawn
+    svg = ui.sparkline([0, 5, 10], "Calls")
+    assert 'role="img" aria-label="Calls"' in svg
+    assert 'd="M0.0 30.0L60.0 16.0L120.0 2.0"' in svg
+    assert 'd="M120.0 2.0h.01"' in svg
 
 
 def test_a_sparkline_of_nothing_or_of_one_value_is_still_honest() -> None:
@@ -138,10 +138,10 @@ def test_a_sparkline_of_nothing_or_of_one_value_is_still_honest() -> None:
 
 
 def test_a_share_bar_fills_its_width_in_order() -> None:
-    drawn = ui.share_bar("", 75, 0, 15, failed=10)
-    assert '<rect class="" x="0.00" width="75.00" height="8"/>' in drawn
-    assert '<rect class="three" x="75.00" width="15.00" height="8"/>' in drawn
-    assert '<rect class="fill red" x="90.00" width="10.00" height="8"/>' in drawn
+    svg = ui.share_bar("", 75, 0, 15, failed=10)
+    assert '<rect class="" x="0.00" width="75.00" height="8"/>' in svg
+    assert '<rect class="three" x="75.00" width="15.00" height="8"/>' in svg
+    assert '<rect class="fill red" x="90.00" width="10.00" height="8"/>' in svg
     assert ui.share_bar("", 0).count("<rect") == 1
 
 
@@ -162,8 +162,8 @@ def test_a_control_shows_for_whom_the_table_allows_it() -> None:
 
 def test_the_tags_are_there_without_loading_them() -> None:
     source = '{{ n|number }} {% band "red" "No" %} {% if 1|in:group %}in{% endif %}'
-    shown = Template(source).render(Context({"n": 1_000, "group": {1}}))
-    assert shown == '1,000 <span class="band red">No</span> in'
+    html = Template(source).render(Context({"n": 1_000, "group": {1}}))
+    assert html == '1,000 <span class="band red">No</span> in'
 
 
 def test_a_place_is_marked_when_the_page_lies_below_it() -> None:

@@ -24,7 +24,7 @@ LINK = re.compile(r"http://127\.0\.0\.1:\d+(/login/\S+)")
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
-class House:
+class Installation:
     """One installation: a data folder, and the process that serves it."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,14 +43,14 @@ class House:
         return [sys.executable, str(MANAGE), *args]
 
     def manage(self, *args: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             self.command(*args),
             env=self.env,
             capture_output=True,
             text=True,
             check=True,
         )
-        return done.stdout.strip()
+        return process.stdout.strip()
 
     def start(self, *args: str) -> None:
         """Start, and wait until it is ready."""
@@ -62,7 +62,7 @@ class House:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        waiting.until(self.is_ready, every=0.05)
+        waiting.until(self.is_ready, interval=0.05)
 
     def is_ready(self) -> bool:
         assert self.process is not None
@@ -76,19 +76,19 @@ class House:
     def log(self) -> Path:
         return self.folder / "up.log"
 
-    def end(self, how: signal.Signals) -> int:
+    def end(self, signal_number: signal.Signals) -> int:
         assert self.process is not None
-        self.process.send_signal(how)
+        self.process.send_signal(signal_number)
         return self.process.wait(timeout=waiting.LIMIT_SECONDS)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    made = House(tmp_path)
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
+def installation(tmp_path: Path) -> Iterator[Installation]:
+    installation = Installation(tmp_path)
+    yield installation
+    if installation.process is not None and installation.process.poll() is None:
+        installation.process.kill()
+        installation.process.wait()
 
 
 def is_recalled(client: httpx.Client, entry_id: str, question: str) -> bool:
@@ -98,42 +98,42 @@ def is_recalled(client: httpx.Client, entry_id: str, question: str) -> bool:
     return entry_id in [hit["entry_id"] for hit in answer.json()["hits"]]
 
 
-def test_one_command_runs_everything(house: House) -> None:
-    house.start("--demo")
-    signs_in_with_the_link(house)
-    entry_id, key = appends_and_recalls(house)
+def test_one_command_runs_everything(installation: Installation) -> None:
+    installation.start("--demo")
+    signs_in_with_the_link(installation)
+    entry_id, key = appends_and_recalls(installation)
 
-    assert house.end(signal.SIGTERM) == 0
+    assert installation.end(signal.SIGTERM) == 0
 
-    house.start("--demo")
-    with agent(house, key) as client:
+    installation.start("--demo")
+    with agent(installation, key) as client:
         assert client.get(f"/api/v1/journal/{entry_id}").status_code == 200
-    assert house.end(signal.SIGINT) == 0
+    assert installation.end(signal.SIGINT) == 0
 
 
-def agent(house: House, key: str) -> httpx.Client:
+def agent(house: Installation, key: str) -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(
         base_url=house.url, headers=headers, timeout=waiting.LIMIT_SECONDS
     )
 
 
-def signs_in_with_the_link(house: House) -> None:
-    found = LINK.search(house.log.read_text())
-    assert found is not None
+def signs_in_with_the_link(house: Installation) -> None:
+    match = LINK.search(house.log.read_text())
+    assert match is not None
     with httpx.Client(base_url=house.url, timeout=waiting.LIMIT_SECONDS) as browser:
         assert browser.get("/").status_code == 302
-        page = browser.get(found[1])
+        page = browser.get(match[1])
         token = TOKEN.search(page.text)
         assert token is not None
         form = {"csrfmiddlewaretoken": token[1]}
-        entered = browser.post(found[1], data=form)
+        entered = browser.post(match[1], data=form)
         assert (entered.status_code, entered.headers["Location"]) == (302, "/")
         assert browser.get("/").status_code == 200
-        assert httpx.get(house.url + found[1]).status_code == 410
+        assert httpx.get(house.url + match[1]).status_code == 410
 
 
-def appends_and_recalls(house: House) -> tuple[str, str]:
+def appends_and_recalls(house: Installation) -> tuple[str, str]:
     key = house.manage("issue_key", "--workspace", "fairlead", "--crew", "checkout",
                        "--agent", "probe", "--create")  # fmt: skip
     with agent(house, key) as client:
@@ -143,44 +143,46 @@ def appends_and_recalls(house: House) -> tuple[str, str]:
         assert answer.status_code == 201
         entry_id = str(answer.json()["id"])
         question = "who would not give us the ladder?"
-        waiting.until(lambda: is_recalled(client, entry_id, question), every=0.05)
+        waiting.until(lambda: is_recalled(client, entry_id, question), interval=0.05)
     return entry_id, key
 
 
-def test_nothing_acknowledged_is_lost_to_a_kill(house: House) -> None:
-    house.start()
-    key = house.manage("issue_key", "--workspace", "main", "--crew", "c",
+def test_nothing_acknowledged_is_lost_to_a_kill(installation: Installation) -> None:
+    installation.start()
+    key = installation.manage("issue_key", "--workspace", "main", "--crew", "c",
                        "--agent", "a", "--create")  # fmt: skip
-    kept = []
-    with agent(house, key) as client:
+    acknowledged = []
+    with agent(installation, key) as client:
         for number in range(40):
             body = {"entry_type": "note.kept", "summary": f"number {number}"}
-            kept.append(client.post("/api/v1/journal", json=body).json()["id"])
+            acknowledged.append(client.post("/api/v1/journal", json=body).json()["id"])
             if number == 25:
-                assert house.end(signal.SIGKILL) == -signal.SIGKILL
-                house.start()
-        assert all(client.get(f"/api/v1/journal/{i}").is_success for i in kept)
-    assert house.manage("journal_verify", "--workspace", "main").startswith("The chain")
-    assert house.end(signal.SIGTERM) == 0
+                assert installation.end(signal.SIGKILL) == -signal.SIGKILL
+                installation.start()
+        assert all(client.get(f"/api/v1/journal/{i}").is_success for i in acknowledged)
+    assert installation.manage("journal_verify", "--workspace", "main").startswith(
+        "The chain"
+    )
+    assert installation.end(signal.SIGTERM) == 0
 
 
-def test_a_taken_port_is_told_in_one_line(house: House) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", house.port))
-        taken.listen()
-        done = subprocess.run(
-            house.command("up", "--port", str(house.port)),
-            env=house.env,
+def test_a_taken_port_is_told_in_one_line(installation: Installation) -> None:
+    with socket.socket() as occupied:
+        occupied.bind(("127.0.0.1", installation.port))
+        occupied.listen()
+        process = subprocess.run(
+            installation.command("up", "--port", str(installation.port)),
+            env=installation.env,
             capture_output=True,
             text=True,
             check=False,
         )
-    assert done.returncode == 1
-    assert f"Port {house.port} on 127.0.0.1 is in use." in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert process.returncode == 1
+    assert f"Port {installation.port} on 127.0.0.1 is in use." in process.stderr
+    assert len(process.stderr.splitlines()) == 1
 
 
-def stalled(house: House, key: str) -> socket.socket:
+def stalled(house: Installation, key: str) -> socket.socket:
     """Return a connection that promised a body and went silent."""
     link = socket.create_connection(("127.0.0.1", house.port))
     head = (
@@ -192,11 +194,13 @@ def stalled(house: House, key: str) -> socket.socket:
     return link
 
 
-def test_silent_clients_do_not_stop_the_others(house: House) -> None:
-    house.start()
-    idle = [socket.create_connection(("127.0.0.1", house.port)) for _ in range(20)]
-    slow = [stalled(house, "cmk_x") for _ in range(20)]
-    answer = httpx.get(f"{house.url}/livez", timeout=waiting.LIMIT_SECONDS)
+def test_silent_clients_do_not_stop_the_others(installation: Installation) -> None:
+    installation.start()
+    idle = [
+        socket.create_connection(("127.0.0.1", installation.port)) for _ in range(20)
+    ]
+    slow = [stalled(installation, "cmk_x") for _ in range(20)]
+    answer = httpx.get(f"{installation.url}/livez", timeout=waiting.LIMIT_SECONDS)
     assert answer.status_code == 200
     # Nobody was cut off first: the answer did not wait for a silent client's time-out.
     assert select.select([*idle, *slow], [], [], 0)[0] == []
@@ -204,12 +208,12 @@ def test_silent_clients_do_not_stop_the_others(house: House) -> None:
         link.close()
 
 
-def test_a_body_in_chunks_is_read(house: House) -> None:
-    house.start()
-    key = house.manage("issue_key", "--workspace", "main", "--crew", "c",
+def test_a_body_in_chunks_is_read(installation: Installation) -> None:
+    installation.start()
+    key = installation.manage("issue_key", "--workspace", "main", "--crew", "c",
                        "--agent", "a", "--create")  # fmt: skip
     pieces = [b'{"entry_type": "a.b", ', b'"summary": "in pieces"}']
-    with agent(house, key) as client:
+    with agent(installation, key) as client:
         kind = {"Content-Type": "application/json"}
         answer = client.post("/api/v1/journal", content=iter(pieces), headers=kind)
         assert answer.status_code == 201

@@ -13,7 +13,7 @@ from redis.exceptions import ResponseError
 
 from crewship_memory import shared_cache
 from crewship_memory.celery import app
-from crewship_memory.shared_cache import Link, SharedCache
+from crewship_memory.shared_cache import RedisState, SharedCache
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.models import JobRun, RunState
@@ -28,11 +28,11 @@ def server() -> fakeredis.FakeServer:
 @pytest.fixture
 def cache(server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch) -> SharedCache:
     """Return a cache over a Redis that can be switched off."""
-    monkeypatch.setattr(shared_cache, "link", Link())
+    monkeypatch.setattr(shared_cache, "link", RedisState())
     options = {"connection_class": fakeredis.FakeRedisConnection, "server": server}
-    made = SharedCache("redis://127.0.0.1:1/0", {"OPTIONS": options})
-    made.clear()
-    return made
+    shared = SharedCache("redis://127.0.0.1:1/0", {"OPTIONS": options})
+    shared.clear()
+    return shared
 
 
 def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -94,7 +94,7 @@ def test_redis_is_asked_again_after_a_while_and_not_before(
     later(monkeypatch, shared_cache.RETRY_SECONDS + 1)
     assert cache.get("a") == "shared"
     assert not shared_cache.link.is_down
-    lines = [one.getMessage() for one in caplog.records]
+    lines = [record.getMessage() for record in caplog.records]
     assert sum("redis_does_not_answer" in line for line in lines) == 1
     assert sum("redis_answers_again" in line for line in lines) == 1
 
@@ -114,7 +114,7 @@ def test_any_fault_of_redis_counts(
 def test_a_real_closed_port_is_no_fault_of_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(shared_cache, "link", Link())
+    monkeypatch.setattr(shared_cache, "link", RedisState())
     cache = SharedCache("redis://127.0.0.1:1/0", {})
     assert cache.add("a", 1) is True
     assert shared_cache.link.is_down
@@ -124,15 +124,15 @@ def test_a_real_closed_port_is_no_fault_of_the_caller(
 def test_a_message_that_cannot_be_sent_costs_one_attempt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tried: list[str] = []
+    attempts: list[str] = []
 
     def fail(task: str, **_: Any) -> None:
-        tried.append(task)
+        attempts.append(task)
         raise OperationalError("gone")
 
     monkeypatch.setattr(app, "send_task", fail)
     assert [dispatch.send("memory.tick") for _ in range(3)] == [False] * 3
-    assert tried == ["memory.tick"]
+    assert attempts == ["memory.tick"]
     dispatch.broker.reset()
     monkeypatch.setattr(app, "send_task", lambda *_, **__: None)
     assert dispatch.send("memory.tick") is True
@@ -149,7 +149,7 @@ def test_what_was_asked_for_waits_in_the_database(
     monkeypatch.setattr(app, "send_task", fail)
     app.conf.crewship_delivers = True
     with django_capture_on_commit_callbacks(execute=True):
-        run = jobs.ask("compaction", by=world.actor("owner"))
+        run = jobs.run_now("compaction", by=world.actor("owner"))
     assert JobRun.objects.get(pk=run.pk).state == RunState.WAITING
 
 
@@ -158,10 +158,10 @@ def test_an_append_is_acknowledged_without_a_broker(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: Any,
 ) -> None:
-    tried: list[int] = []
+    attempts: list[int] = []
 
     def fail(*_: Any, **__: Any) -> None:
-        tried.append(1)
+        attempts.append(1)
         raise OperationalError("gone")
 
     monkeypatch.setattr(app, "send_task", fail)
@@ -170,4 +170,4 @@ def test_an_append_is_acknowledged_without_a_broker(
         reply = world.api("ada").post(
             "/journal", {"entry_type": "peer.escalation", "summary": "fine"}
         )
-    assert (reply.status, tried) == (201, [1])
+    assert (reply.status, attempts) == (201, [1])

@@ -9,21 +9,23 @@ import pytest
 from django.db import connection, transaction
 
 from crewship_memory.sqlite3 import base
-from crewship_memory.sqlite3.writer_queue import Line
+from crewship_memory.sqlite3.writer_queue import WriterQueue
 from memory.models import Workspace
 from tests import waiting
 
 LONG = float(waiting.LIMIT_SECONDS)
 
 
-def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thread]:
+def behind(
+    line: WriterQueue, names: list[str], order: list[str]
+) -> list[threading.Thread]:
     """Put threads in line one after the other; each notes its name and leaves."""
     threads = []
     for number, name in enumerate(names, 1):
 
         def wait(name: str = name) -> None:
             line.join(name, LONG)
-            came.append(name)
+            order.append(name)
             line.leave(name)
 
         threads.append(threading.Thread(target=wait))
@@ -35,32 +37,32 @@ def behind(line: Line, names: list[str], came: list[str]) -> list[threading.Thre
 
 
 def test_who_came_first_writes_first() -> None:
-    line, names = Line(), [f"thread {n}" for n in range(6)]
-    came: list[str] = []
+    line, names = WriterQueue(), [f"thread {n}" for n in range(6)]
+    order: list[str] = []
     line.join("me", LONG)
-    threads = behind(line, names, came)
-    assert came == []
+    threads = behind(line, names, order)
+    assert order == []
     line.leave("me")
     for thread in threads:
         thread.join(LONG)
-    assert came == names
+    assert order == names
     assert line._first is None
 
 
 def test_only_who_is_first_can_leave() -> None:
-    line = Line()
-    came: list[str] = []
+    line = WriterQueue()
+    order: list[str] = []
     line.join("me", LONG)
-    (other,) = behind(line, ["other"], came)
+    (other,) = behind(line, ["other"], order)
     line.leave("somebody else")
-    assert (came, line._first) == ([], "me")
+    assert (order, line._first) == ([], "me")
     line.leave("me")
     other.join(LONG)
-    assert came == ["other"]
+    assert order == ["other"]
 
 
 def test_one_that_never_leaves_holds_nobody_up_for_ever() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("gone", LONG)
     line.join("me", 0.01)
     line.leave("gone")
@@ -70,7 +72,7 @@ def test_one_that_never_leaves_holds_nobody_up_for_ever() -> None:
 
 
 def test_the_first_may_join_again() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("me", LONG)
     line.join("me", LONG)
     line.leave("me")
@@ -80,13 +82,13 @@ def test_the_first_may_join_again() -> None:
 @pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_is_first_in_line_until_it_ends() -> None:
-    here = transaction.get_connection()
-    line = base.line(str(connection.settings_dict["NAME"]))
+    connection_here = transaction.get_connection()
+    line = base.writer_queue(str(connection.settings_dict["NAME"]))
     with transaction.atomic():
-        assert line._first is here
+        assert line._first is connection_here
         with transaction.atomic():
             Workspace.objects.count()
-        assert line._first is here
+        assert line._first is connection_here
     assert line._first is None
     with pytest.raises(ZeroDivisionError), transaction.atomic():
         raise ZeroDivisionError
@@ -97,15 +99,15 @@ def test_a_transaction_is_first_in_line_until_it_ends() -> None:
 
 
 def test_two_who_lose_patience_at_once_both_go_on() -> None:
-    line = Line()
+    line = WriterQueue()
     line.join("me", LONG)
-    gone: list[BaseException] = []
+    failures: list[BaseException] = []
 
     def wait(name: str) -> None:
         try:
             line.join(name, 0.05)
         except BaseException as error:  # noqa: BLE001  (what the test looks for)
-            gone.append(error)
+            failures.append(error)
 
     threads = [threading.Thread(target=wait, args=(name,)) for name in ("b", "c")]
     with line._lock:
@@ -123,4 +125,4 @@ def test_two_who_lose_patience_at_once_both_go_on() -> None:
         gate.release()
     for thread in threads:
         thread.join(LONG)
-    assert gone == []
+    assert failures == []

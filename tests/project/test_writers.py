@@ -26,7 +26,7 @@ from tests.project import source, writers
 from tests.project.writers import Site
 from tests.world import World
 
-WRITING = [one.id for one in OPERATIONS if one.method != "get"]
+WRITING = [operation_.id for operation_ in OPERATIONS if operation_.method != "get"]
 # What the hash and the signed end cover, or is worked out from what they cover.
 COVERED = {
     "entry_type", "severity", "summary", "payload_text", "refs_text", "body", "salt",
@@ -35,7 +35,7 @@ COVERED = {
     "priority_at_emit", "seal", "erased_at", "redacted_at",
 }  # fmt: skip
 DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo/load.py"}
-WIRE = ("memory/integrations/selftest_runs.py", "_keep")
+SELFTEST_SITE = ("memory/integrations/selftest_runs.py", "_keep")
 # A run of an erasure commits and rewrites tables by itself.
 COMMITTED = {("gdpr/erasure/finish.py", "_tell"), ("gdpr/erasure/replay.py", "_note")}
 
@@ -44,17 +44,17 @@ def check() -> None:
     """Verify every chain, and that the index holds the words of the entries."""
     for workspace in Workspace.objects.all():
         report = verify.verify(workspace.id, by=system(workspace.id))
-        assert report.ok, [(one.entry_id, one.reason) for one in report.breaks]
+        assert report.ok, [(break_.entry_id, break_.reason) for break_ in report.breaks]
     if connection.vendor == "sqlite":
-        told = (
+        entries_by_type = (
             "INSERT INTO journal_fts(journal_fts, rank) VALUES ('integrity-check', 1)"
         )
         with connection.cursor() as cursor:
-            cursor.execute(told)
+            cursor.execute(entries_by_type)
 
 
 @pytest.fixture(autouse=True)
-def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def _stub_embedder(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.GATEWAY_PRIVATE = True
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
@@ -62,20 +62,20 @@ def _near(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> set[Site]:
     """Return the places that appended during the test, as they are found."""
-    found: set[Site] = set()
-    store = journal._store
+    sites: set[Site] = set()
+    store = journal._write_checked
 
-    def watched(*given: object) -> None:
+    def watched(*args: object, **options: object) -> list[JournalEntry]:
         frame = sys._getframe(1)
         while frame.f_back and frame.f_code.co_filename == journal.__file__:
             frame = frame.f_back
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(source.ROOT):
-            found.add((source.name(path), frame.f_code.co_name))
-        store(*given)  # type: ignore[arg-type]
+            sites.add((source.name(path), frame.f_code.co_name))
+        return store(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(journal, "_store", watched)
-    return found
+    monkeypatch.setattr(journal, "_write_checked", watched)
+    return sites
 
 
 # ── Nobody is left out ───────────────────────────────────────────────────────
@@ -85,7 +85,7 @@ def test_every_place_that_appends_is_in_the_table() -> None:
 
 def test_what_the_hash_covers_is_set_in_one_place() -> None:
     # Erasing and redacting seal what they leave; nobody else may change such a column.
-    found = set()
+    places = set()
     for path in source.sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(
@@ -94,16 +94,16 @@ def test_what_the_hash_covers_is_set_in_one_place() -> None:
                 continue
             if node.func.attr != "update" or "JournalEntry" not in ast.unparse(node):
                 continue
-            named = {word.arg for word in node.keywords}
-            if named & COVERED:
-                found.add((source.name(path), *sorted(map(str, named))))
-    assert found == set()
+            names = {word.arg for word in node.keywords}
+            if names & COVERED:
+                places.add((source.name(path), *sorted(map(str, names))))
+    assert places == set()
 
 
 # ── The chain holds after each ───────────────────────────────────────────────
 @pytest.mark.parametrize(
     "site",
-    sorted(set(writers.SITES) - DEMO - COMMITTED - {WIRE}),
+    sorted(set(writers.SITES) - DEMO - COMMITTED - {SELFTEST_SITE}),
     ids=lambda site: "-".join(site),
 )
 def test_the_chain_holds_after(world: World, reached: set[Site], site: Site) -> None:
@@ -142,20 +142,20 @@ def test_the_chain_holds_after_every_dialect(
     shared_world: World, reached: set[Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each wire keeps its promises on a stand, which is judged before it is removed."""
-    judged: list[int] = []
-    strike = parity_harness.strike
+    counts: list[int] = []
+    strike = parity_harness.remove_workspace
 
     def judge(workspace: Workspace) -> None:
-        judged.append(JournalEntry.objects.filter(workspace=workspace).count())
+        counts.append(JournalEntry.objects.filter(workspace=workspace).count())
         check()
         strike(workspace)
 
-    monkeypatch.setattr(parity_harness, "strike", judge)
+    monkeypatch.setattr(parity_harness, "remove_workspace", judge)
     monkeypatch.setattr(selftest_runs, "PROVIDERS", ("native",))
-    done = writers.SITES[WIRE](shared_world)
-    assert WIRE in reached
-    assert done.counts["broken"] == 0  # type: ignore[attr-defined]
+    report = writers.SITES[SELFTEST_SITE](shared_world)
+    assert SELFTEST_SITE in reached
+    assert report.counts["broken"] == 0  # type: ignore[attr-defined]
     # The stand of the wires, and the stage of the provider.
-    assert len(judged) >= 2
-    assert min(judged) > 10
+    assert len(counts) >= 2
+    assert min(counts) > 10
     check()

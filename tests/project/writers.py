@@ -81,25 +81,27 @@ def _appends(call: ast.Call) -> bool:
 
 def in_source() -> set[Site]:
     """Return (file, function) of every call that appends to the journal."""
-    found = set()
+    sites = set()
     for path in source.sources():
         name = source.name(path)
         if name.startswith(OUTSIDE):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        found |= {(name, where) for where, call in _calls(tree) if _appends(call)}
-    return found
+        sites |= {(name, where) for where, call in _calls(tree) if _appends(call)}
+    return sites
 
 
 # ── How to reach them ────────────────────────────────────────────────────────
-def operation(name: str, who: str = "") -> Drive:
+def operation(name: str, person: str = "") -> Drive:
     """Return a drive that calls one operation of the API."""
 
     def drive(world: World) -> None:
-        asked = BY_ID[name]
-        path = asked.url(world)
-        body = asked.body(world) if asked.body else None
-        reply = world.api(who or asked.caller).send(asked.method, path, body)
+        operation_ = BY_ID[name]
+        path = operation_.url(world)
+        body = operation_.body(world) if operation_.body else None
+        reply = world.api(person or operation_.caller).send(
+            operation_.method, path, body
+        )
         assert reply.status < 300, reply.body
 
     return drive
@@ -119,8 +121,8 @@ def _consolidated(world: World) -> None:
 def _fell(world: World) -> None:
     world.indexed()
     health.take(world.acme.id)
-    mine = HealthSnapshot.objects.filter(workspace_id=world.acme.id)
-    mine.update(score=F("score") - 60)
+    snapshots = HealthSnapshot.objects.filter(workspace_id=world.acme.id)
+    snapshots.update(score=F("score") - 60)
     health.take(world.acme.id)
 
 
@@ -162,9 +164,9 @@ def _late_case(world: World) -> None:
 
 
 def _restricted(world: World) -> None:
-    who = erasing.maria(world)
+    subject = erasing.maria(world)
     erasing.lived_in(world)
-    assert restriction.restrict(who, by=world.actor("compliance"))
+    assert restriction.restrict(subject, by=world.actor("compliance"))
 
 
 def _rotated(_: World) -> None:
@@ -177,19 +179,19 @@ def _marked_by_staff(world: World) -> None:
         is_staff=True, is_superuser=True
     )
     row = world.entry()
-    told = {"action": "make_pin", "_selected_action": [row.pk]}
-    world.page("owner").post("/admin/memory/journalentry/", told)
+    form_data = {"action": "make_pin", "_selected_action": [row.pk]}
+    world.page("owner").post("/admin/memory/journalentry/", form_data)
 
 
 def _marked_on_the_page(world: World) -> None:
     row = world.entry()
-    told = {"priority": "pin", "reason": "watch"}
-    world.page("operator").post(f"/journal/{row.pk}/priority/", told)
+    form_data = {"priority": "pin", "reason": "watch"}
+    world.page("operator").post(f"/journal/{row.pk}/priority/", form_data)
 
 
 def _by_an_agents_tool(world: World) -> None:
-    told = {"entry_type": "peer.escalation", "summary": "Refund above $200"}
-    tool_registry.call(agent_tools.JOURNAL_APPEND, told, by=world.actor("ada"))
+    arguments = {"entry_type": "peer.escalation", "summary": "Refund above $200"}
+    tool_registry.call(agent_tools.JOURNAL_APPEND, arguments, by=world.actor("ada"))
 
 
 def _compacted(world: World) -> None:
@@ -210,17 +212,17 @@ def _wires(world: World) -> object:
 
 
 def _gateway_mode(world: World) -> None:
-    good = upstream.at({"/memories/search": upstream.says(200, {"results": []})})
-    with upstream.standing(good) as server:
-        told = {
+    good = upstream.at({"/memories/search": upstream.answers(200, {"results": []})})
+    with upstream.running(good) as server:
+        settings = {
             "baseUrl": server.url,
             "userId": "mia",
             "userKey": "uk_very-secret-0123456789",
             "scope": ["current_chat"],
             "timeoutSeconds": 5,
         }
-        gateway_settings.choose(
-            {"mode": "memory_gateway", "gateway": told}, by=world.actor("owner")
+        gateway_settings.save(
+            {"mode": "memory_gateway", "gateway": settings}, by=world.actor("owner")
         )
         operation("recall_turn", "ada")(world)
         operation("persist_turn", "ada")(world)
@@ -228,7 +230,7 @@ def _gateway_mode(world: World) -> None:
 
 def _setup_removed(world: World) -> None:
     by = world.actor("owner")
-    row = gateway_settings.choose({"mode": "curated"}, by=by)
+    row = gateway_settings.save({"mode": "curated"}, by=by)
     gateway_settings.remove(row.id, by=by)
 
 
@@ -241,8 +243,10 @@ def _imported(world: World) -> None:
     row = {"entry_type": "peer.escalation", "summary": "old", "payload": {"a": ["b"]}}
     lines = journal_import.read_lines(io.BytesIO(json.dumps(row).encode()))
     by = world.actor("owner")
-    done = journal_import.append(lines, by=by, tell=lambda _number, _reason: None)
-    assert done.appended == 1
+    report = journal_import.append(
+        lines, by=by, on_refusal=lambda _number, _reason: None
+    )
+    assert report.appended == 1
 
 
 def _webhook(world: World) -> None:
@@ -263,7 +267,7 @@ def _invited(world: World) -> None:
     invitations.invite("new.person@acme.example", Role.VIEWER, by=by)
 
 
-def _adopted(_: World) -> None:
+def _folder_adoption(_: World) -> None:
     data_folder_adoption.adopt("the disk was replaced")
 
 
@@ -294,7 +298,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
     ("episodic/index/status.py", "_record"): _indexed,
     ("episodic/consolidation/run.py", "_tell"): _consolidated,
-    ("episodic/health/snapshots.py", "_tell"): _fell,
+    ("episodic/health/snapshots.py", "_record_band_change"): _fell,
     ("episodic/recall/checks.py", "_tell"): _broken_check,
     ("gdpr/erasure/finish.py", "_tell"): _erased,
     ("gdpr/cases/transitions.py", "tell"): operation("open_case"),
@@ -310,9 +314,9 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
     ("memory/journal/compaction.py", "_summarise"): _compacted,
     ("memory/integrations/selftest_runs.py", "_keep"): _wires,
-    ("memory/api/api.py", "act"): operation("append_entry"),
-    ("memory/api/api.py", "set_priority"): operation("set_entry_priority"),
-    ("memory/web/views.py", "priority"): _marked_on_the_page,
+    ("memory/api/journal.py", "act"): operation("append_entry"),
+    ("memory/api/journal.py", "set_priority"): operation("set_entry_priority"),
+    ("memory/web/journal_views.py", "priority"): _marked_on_the_page,
     ("memory/files/quarantine.py", "record"): operation("decide_quarantine"),
     ("memory/files/commit.py", "_record"): operation("restore_memory_version"),
     ("memory/integrations/gateway/events.py", "write"): _gateway_mode,
@@ -327,7 +331,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/records/chain.py", "extend"): operation("amend_record"),
     ("memory/records/chain.py", "begin"): operation("save_record"),
     ("memory/accounts/workspaces.py", "_record"): _crew,
-    ("memory/data_folder_adoption.py", "_tell"): _adopted,
+    ("memory/data_folder_adoption.py", "_tell"): _folder_adoption,
     ("memory/accounts/invitations.py", "_record"): _invited,
     ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,

@@ -1,4 +1,4 @@
-"""Accounts: every way an admin of another workspace, or a member, does not get in."""
+"""Accounts: an admin of another workspace and a former member get no access."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.permissions import Role, system
 from tests.api.inviting import (
-    CHOSEN,
     MEMBERS,
     NEW,
+    PASSWORD_FORM,
     entered,
     homes,
     invited,
@@ -37,7 +37,7 @@ from tests.world import PASSWORD, World
 
 @pytest.fixture
 def other_admin(world: World) -> Iterator[User]:
-    """Somebody with an account and a workspace of their own."""
+    """An admin of another workspace, with an account of their own."""
     user = world.people["stranger"]
     user.set_password(PASSWORD)
     user.save()
@@ -46,18 +46,18 @@ def other_admin(world: World) -> Iterator[User]:
 
 # ── How the admin of one workspace does not enter another ────────────────────
 def test_a_link_of_one_workspace_opens_nothing_of_another(world: World) -> None:
-    theirs = invited(world, "owner")
+    other_invitation = invited(world, "owner")
     invited(world, "stranger", role="admin")
-    browser = entered(theirs)
+    browser = entered(other_invitation)
     assert homes(NEW) == {"acme"}
-    chosen = browser.post("/workspace/choose/", {"workspace": world.other.pk})
-    assert chosen.status_code == 404
+    response = browser.post("/workspace/choose/", {"workspace": world.other.pk})
+    assert response.status_code == 404
 
 
 def test_an_account_set_up_by_one_admin_does_not_accept_for_another(
     world: World,
 ) -> None:
-    """The admin of acme opens their own link, sits in the account, and waits."""
+    """The admin of acme opens their own link and keeps a session of the account."""
     squatter = entered(invited(world, "owner"))
     link = invited(world, "stranger", role="admin")
     invitation = Invitation.objects.get(workspace=world.other)
@@ -72,11 +72,11 @@ def test_an_account_set_up_by_one_admin_does_not_accept_for_another(
 def test_links_of_an_address_end_when_its_account_joins_a_workspace(
     world: World,
 ) -> None:
-    theirs = invited(world, "owner")
-    ours = invited(world, "stranger")
-    entered(ours)
+    other_invitation = invited(world, "owner")
+    own_invitation = invited(world, "stranger")
+    entered(own_invitation)
     for method in (Client().get, Client().post):
-        assert method(theirs).status_code == 410
+        assert method(other_invitation).status_code == 410
     assert "no link works" in text(world.page("owner").get(MEMBERS))
     assert homes(NEW) == {"other"}
 
@@ -84,7 +84,7 @@ def test_links_of_an_address_end_when_its_account_joins_a_workspace(
 def test_sessions_end_when_the_account_joins_a_workspace(
     world: World, other_admin: User
 ) -> None:
-    """Whoever got into the account before must not come along."""
+    """A session made before must not reach the new workspace."""
     before = signed_in(other_admin)
     assert before.get("/").status_code == 200
     path = invited(world, email=other_admin.email)
@@ -103,7 +103,7 @@ def test_a_command_does_not_add_an_account_that_somebody_else_opened(
         workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert caught.value.problem_code == "must_accept"
     assert homes(NEW) == {"acme"}
-    accounts.prove(user)
+    accounts.mark_proven(user)
     workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert homes(NEW) == {"acme", "other"}
 
@@ -121,13 +121,13 @@ def test_an_admin_who_left_has_no_invitation_left(world: World) -> None:
     path = invited(world, "operator")
     member = Membership.objects.get(user=world.people["operator"])
     workspaces.remove_member(member, by=world.actor("owner"))
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     workspaces.set_member(world.people["compliance"], Role.ADMIN, by=world.system())
     path = invited(world, "compliance")
     workspaces.set_member(
         world.people["compliance"], Role.COMPLIANCE, by=world.actor("owner")
     )
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 def test_old_keys_do_not_come_back_with_a_new_membership(world: World) -> None:
@@ -144,8 +144,8 @@ def test_old_keys_do_not_come_back_with_a_new_membership(world: World) -> None:
 
 
 # ── A way back in ────────────────────────────────────────────────────────────
-def _password_link(world: World, who: str, by: str = "owner") -> str:
-    member = Membership.objects.get(user=world.people[who])
+def _password_link(world: World, user: str, by: str = "owner") -> str:
+    member = Membership.objects.get(user=world.people[user])
     return link_of(world.page(by).post(f"{MEMBERS}{member.pk}/link/"))
 
 
@@ -161,36 +161,36 @@ def test_an_admin_hands_a_member_a_link_to_a_new_password(world: World) -> None:
     viewer.refresh_from_db()
     assert viewer.check_password(PASSWORD)
     assert elsewhere.get("/").status_code == 302
-    assert Client().post(path, CHOSEN).status_code == 410
-    told = JournalEntry.objects.filter(workspace=world.acme)
-    made = told.get(entry_type="member.link_made")
-    assert made.actor_id == world.people["owner"].pk
-    assert told.get(entry_type="member.password_set").actor_id == viewer.pk
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
+    entries = JournalEntry.objects.filter(workspace=world.acme)
+    link_entry = entries.get(entry_type="member.link_made")
+    assert link_entry.actor_id == world.people["owner"].pk
+    assert entries.get(entry_type="member.password_set").actor_id == viewer.pk
 
 
 def test_who_came_in_by_an_admins_link_is_not_proven_any_more(world: World) -> None:
     viewer = world.people["viewer"]
-    accounts.prove(viewer)
+    accounts.mark_proven(viewer)
     entered(_password_link(world, "viewer"))
     assert not accounts.is_proven(viewer)
 
 
 @pytest.mark.parametrize(
-    "who", ["self", "two_workspaces", "staff", "root", "off", "mail"]
+    "account", ["self", "two_workspaces", "staff", "root", "off", "mail"]
 )
 def test_for_these_accounts_no_admin_makes_a_link(
-    world: World, who: str, settings: Any
+    world: World, account: str, settings: Any
 ) -> None:
-    user = world.people["owner" if who == "self" else "viewer"]
-    if who == "two_workspaces":
+    user = world.people["owner" if account == "self" else "viewer"]
+    if account == "two_workspaces":
         workspaces.set_member(user, Role.VIEWER, by=system(world.other.pk))
-    elif who == "staff":
+    elif account == "staff":
         User.objects.filter(pk=user.pk).update(is_staff=True)
-    elif who == "root":
+    elif account == "root":
         User.objects.filter(pk=user.pk).update(is_superuser=True)
-    elif who == "off":
+    elif account == "off":
         User.objects.filter(pk=user.pk).update(is_active=False)
-    settings.MAIL_SERVER = who == "mail"
+    settings.MAIL_SERVER = account == "mail"
     member = Membership.objects.get(user=user, workspace=world.acme)
     client = world.page("owner")
     offered = re.findall(r"/workspace/members/(m_\w+)/link/", text(client.get(MEMBERS)))
@@ -252,7 +252,7 @@ def test_every_link_of_an_account_ends_with_what_it_depends_on(
     assert Client().get(path).status_code == 200
     change(world)
     assert Client().get(path).status_code == 410
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
@@ -261,25 +261,25 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     workspaces.set_member(
         world.people["operator"], Role.VIEWER, by=world.actor("owner")
     )
-    assert Client().post(path, CHOSEN).status_code == 410
-    # An admin of another workspace is none of this one.
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
+    # An admin of another workspace has no role here.
     maker = world.people["operator"]
-    accounts.prove(maker)
+    accounts.mark_proven(maker)
     workspaces.set_member(maker, Role.ADMIN, by=system(world.other.pk))
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 @pytest.mark.parametrize(
-    ("who", "field", "value"),
+    ("user", "field", "value"),
     [("owner", "is_active", False), ("viewer", "is_superuser", True)],
 )
 def test_a_password_link_ends_with_its_maker_and_with_a_wider_account(
-    world: World, who: str, field: str, value: bool
+    world: World, user: str, field: str, value: bool
 ) -> None:
     path = _password_link(world, "viewer")
-    User.objects.filter(pk=world.people[who].pk).update(**{field: value})
+    User.objects.filter(pk=world.people[user].pk).update(**{field: value})
     assert Client().get(path).status_code == 410
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 # ── Nobody gives themselves an address ───────────────────────────────────────
@@ -303,7 +303,7 @@ def test_an_address_changed_in_the_admin_is_not_proven_and_ends_sessions(
 ) -> None:
     viewer, owner = world.people["viewer"], world.people["owner"]
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
-    accounts.prove(viewer)
+    accounts.mark_proven(viewer)
     elsewhere = signed_in(viewer)
     data = {"email": "Other.Name@Acme.example", "name": "", "is_active": "on"}
     path = f"/admin/memory/user/{viewer.pk}/change/"

@@ -1,4 +1,4 @@
-"""The raw rows open for staff, show no secret, and act only through services."""
+"""The admin: opens for staff, shows no secret, acts only through services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.test import Client
 from memory.models import AgentKey, JournalEntry, PriorityChange, User
 from tests.world import World
 
-OURS = sorted(
+TABLES = sorted(
     model._meta.label_lower.replace(".", "/")
     for model in admin.site._registry
     if model._meta.app_label in ("memory", "episodic", "gdpr")
@@ -25,7 +25,7 @@ def _text(response: Any) -> str:
 
 @pytest.fixture
 def staff(world: World) -> Client:
-    """Return a browser of the owner, who may see raw rows."""
+    """Return a client of the owner, who is staff."""
     User.objects.filter(pk=world.people["owner"].pk).update(
         is_staff=True, is_superuser=True
     )
@@ -37,13 +37,13 @@ def test_people_who_are_not_staff_stay_outside(world: World) -> None:
     assert "Django admin" not in _text(world.page("operator").get("/"))
 
 
-@pytest.mark.parametrize("table", OURS)
+@pytest.mark.parametrize("table", TABLES)
 def test_every_table_opens_and_its_rows_open(
     world: World, staff: Client, table: str
 ) -> None:
     world.indexed(entry_type="peer.escalation")
-    listed = staff.get(f"/admin/{table}/", {"q": "x"})
-    assert listed.status_code == 200
+    response = staff.get(f"/admin/{table}/", {"q": "x"})
+    assert response.status_code == 200
     model = next(
         model
         for model in admin.site._registry
@@ -71,20 +71,20 @@ def test_neither_digest_nor_vector_is_shown(world: World, staff: Client) -> None
 
 def test_keys_are_revoked_through_the_service(world: World, staff: Client) -> None:
     key = AgentKey.objects.get(agent=world.agents["bob"])
-    theirs = AgentKey.objects.get(agent=world.agents["olga"])
-    told = {"action": "revoke", "_selected_action": [key.pk, theirs.pk]}
-    page = _text(staff.post("/admin/memory/agentkey/", told, follow=True))
+    foreign_key = AgentKey.objects.get(agent=world.agents["olga"])
+    form_data = {"action": "revoke", "_selected_action": [key.pk, foreign_key.pk]}
+    page = _text(staff.post("/admin/memory/agentkey/", form_data, follow=True))
     key.refresh_from_db()
-    theirs.refresh_from_db()
-    assert (key.state, theirs.state) == ("revoked", "active")
+    foreign_key.refresh_from_db()
+    assert (key.state, foreign_key.state) == ("revoked", "active")
     assert "You are no member of this workspace" in page
     assert JournalEntry.objects.filter(entry_type="key.revoked").latest("seq")
 
 
 def test_a_priority_is_set_through_the_journal(world: World, staff: Client) -> None:
     row = world.entry()
-    told = {"action": "make_pin", "_selected_action": [row.pk]}
-    staff.post("/admin/memory/journalentry/", told)
+    form_data = {"action": "make_pin", "_selected_action": [row.pk]}
+    staff.post("/admin/memory/journalentry/", form_data)
     row.refresh_from_db()
     change = PriorityChange.objects.get(entry=row)
     assert (row.priority, change.set_by) == ("pin", "owner@acme.example")
@@ -104,7 +104,7 @@ def test_staff_may_set_a_password(world: World, staff: Client) -> None:
     path = f"/admin/memory/user/{user.pk}/password/"
     assert staff.get(path).status_code == 200
     new = "a rather long new phrase"
-    told = {"password1": new, "password2": new, "usable_password": "true"}
-    assert staff.post(path, told).status_code == 302
+    form_data = {"password1": new, "password2": new, "usable_password": "true"}
+    assert staff.post(path, form_data).status_code == 302
     user.refresh_from_db()
     assert user.check_password(new)

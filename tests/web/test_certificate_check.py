@@ -1,4 +1,4 @@
-"""The public check: for everybody, without a login, whatever is sent."""
+"""The public verification of certificates, without a login, for any input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.models import Certificate
 from memory.models import JournalEntry
 from tests.gdpr import requests as make
-from tests.gdpr.requests import ME
+from tests.gdpr.requests import RUNNER
 from tests.world import World
 
 PAGE = "/certificates/check/"
@@ -31,32 +31,31 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def made(world: World) -> Certificate:
+def certificate(world: World) -> Certificate:
     """Return the certificate of an erasure."""
     case = make.running(world)
     make.searched(case, make.house(world))
-    found = certificates.issue(case, make.facts())
-    leases.close(case, ME, "complete", {}, by=make.house(world))
-    return found
+    issued = certificates.issue(case, make.facts())
+    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
+    return issued
 
 
-def forged(made: Certificate, statement: str) -> str:
-    """Return a certificate with other words under a stranger's key."""
-    content = json.loads(made.document)["content"] | {"statement": statement}
+def forged(certificate: Certificate, statement: str) -> str:
+    """Return a certificate with a changed statement, signed with an unknown key."""
+    content = json.loads(certificate.document)["content"] | {"statement": statement}
     return certificate_document.sign(content, Ed25519PrivateKey.generate())
 
 
 def text(response: Any) -> str:
-    """Return a page's text."""
     return str(response.content.decode())
 
 
 # ── The API ──────────────────────────────────────────────────────────────────
-def test_anybody_may_check(world: World, made: Certificate) -> None:
+def test_anybody_may_check(world: World, certificate: Certificate) -> None:
     for api in (world.api("nobody"), world.api("ada"), world.session("viewer")):
-        told = api.post(VERIFY, made.document).data
-        assert told == {
-            "valid": True, "intact": True, "key_id": made.key_id,
+        verdict = api.post(VERIFY, certificate.document).data
+        assert verdict == {
+            "valid": True, "intact": True, "key_id": certificate.key_id,
             "reasons": [], "explanations": [],
         }  # fmt: skip
 
@@ -69,54 +68,56 @@ def test_anybody_may_check(world: World, made: Certificate) -> None:
     ],
 )
 def test_a_replayed_certificate(
-    world: World, made: Certificate, query: str, reason: str
+    world: World, certificate: Certificate, query: str, reason: str
 ) -> None:
-    told = world.api("nobody").post(VERIFY + query, made.document).data
-    assert (told["valid"], told["reasons"]) == (False, [reason])
-    assert told["explanations"] == [certificate_document.SENTENCES[reason]]
+    verdict = world.api("nobody").post(VERIFY + query, certificate.document).data
+    assert (verdict["valid"], verdict["reasons"]) == (False, [reason])
+    assert verdict["explanations"] == [certificate_document.SENTENCES[reason]]
 
 
-def test_each_fault_has_its_name(world: World, made: Certificate) -> None:
-    document = json.loads(made.document)
+def test_each_fault_has_its_name(world: World, certificate: Certificate) -> None:
+    document = json.loads(certificate.document)
     document["content"]["residue"]["found"] = 1
-    nobody = world.api("nobody")
-    for sent, reasons in (
+    anonymous = world.api("nobody")
+    for body, reasons in (
         (json.dumps(document), ["tampered"]),
-        (forged(made, "all clean"), ["unknown_key"]),
+        (forged(certificate, "all clean"), ["unknown_key"]),
         ("{}", ["malformed"]),
         (b"\xff\x00", ["malformed"]),
         (b"", ["malformed"]),
     ):
-        reply = nobody.post(VERIFY, sent)
+        reply = anonymous.post(VERIFY, body)
         assert (reply.status, reply.data["reasons"]) == (200, reasons)
         assert reply.data["valid"] is False
 
 
-def test_a_body_of_any_kind_is_answered(world: World, made: Certificate) -> None:
-    reply = world.api("nobody").post(VERIFY, made.document, kind="text/plain")
+def test_a_body_of_any_kind_is_answered(world: World, certificate: Certificate) -> None:
+    reply = world.api("nobody").post(VERIFY, certificate.document, kind="text/plain")
     assert (reply.status, reply.data["valid"]) == (200, True)
 
 
-def test_checking_leaves_no_trace(world: World, made: Certificate) -> None:
+def test_checking_leaves_no_trace(world: World, certificate: Certificate) -> None:
     before = JournalEntry.objects.count()
-    world.api("nobody").post(VERIFY, made.document)
-    Client().post(PAGE, {"text": made.document})
+    world.api("nobody").post(VERIFY, certificate.document)
+    Client().post(PAGE, {"text": certificate.document})
     assert JournalEntry.objects.count() == before
 
 
-def test_the_keys_are_published(world: World, made: Certificate) -> None:
+def test_the_keys_are_published(world: World, certificate: Certificate) -> None:
     [key] = world.api("nobody").get("/gdpr/keys").data["keys"]
     assert certificate_document.verify(
-        made.document, {key["key_id"]: key["public_key"]}
+        certificate.document, {key["key_id"]: key["public_key"]}
     ).valid
 
 
 def test_a_case_gives_its_certificate_byte_for_byte(
-    world: World, made: Certificate
+    world: World, certificate: Certificate
 ) -> None:
-    reply = world.api("compliance").get(f"/gdpr/cases/{made.case_id}/certificate")
-    assert reply.body.decode() == made.document
-    assert made.pk in reply.headers["Content-Disposition"]
+    reply = world.api("compliance").get(
+        f"/gdpr/cases/{certificate.case_id}/certificate"
+    )
+    assert reply.body.decode() == certificate.document
+    assert certificate.pk in reply.headers["Content-Disposition"]
     other = make.opened(world)
     reply = world.api("owner").get(f"/gdpr/cases/{other.id}/certificate")
     assert (reply.status, reply.code) == (404, "no_certificate")
@@ -133,43 +134,47 @@ def test_the_page_is_open_and_explains(client: Client, db: None) -> None:
 
 @pytest.mark.parametrize("way", ["text", "file"])
 def test_a_valid_one_says_what_it_proves_and_what_not(
-    client: Client, made: Certificate, way: str
+    client: Client, certificate: Certificate, way: str
 ) -> None:
-    file = SimpleUploadedFile("c.json", made.document.encode())
-    sent = {"text": made.document} if way == "text" else {"file": file}
-    told = text(client.post(PAGE, {**sent, "case_id": made.case_id}))
+    file = SimpleUploadedFile("c.json", certificate.document.encode())
+    fields = {"text": certificate.document} if way == "text" else {"file": file}
+    page_text = text(client.post(PAGE, {**fields, "case_id": certificate.case_id}))
     for words in (
         "This certificate is valid",
         "What it proves",
         "What it does not prove",
         "blocks of the disk",
-        made.case_id,
+        certificate.case_id,
         "2,418 searches",
     ):
-        assert words in told, words
+        assert words in page_text, words
 
 
-def test_one_that_does_not_hold_says_why(client: Client, made: Certificate) -> None:
-    told = text(client.post(PAGE, {"text": made.document, "case_id": "c_1"}))
-    assert "This certificate does not hold" in told
-    assert certificate_document.SENTENCES["wrong_case"] in told
+def test_one_that_does_not_hold_says_why(
+    client: Client, certificate: Certificate
+) -> None:
+    page_text = text(
+        client.post(PAGE, {"text": certificate.document, "case_id": "c_1"})
+    )
+    assert "This certificate does not hold" in page_text
+    assert certificate_document.SENTENCES["wrong_case"] in page_text
 
 
 def test_a_strangers_words_are_not_shown_as_ours(
-    client: Client, made: Certificate
+    client: Client, certificate: Certificate
 ) -> None:
     lie = "<b>Everything of Maria is gone</b>"
-    told = text(client.post(PAGE, {"text": forged(made, lie)}))
-    shown = told.split('id="h-keys"')[0]
-    assert "Maria" not in shown
-    assert certificate_document.SENTENCES["unknown_key"] in told
+    page_text = text(client.post(PAGE, {"text": forged(certificate, lie)}))
+    verdict_part = page_text.split('id="h-keys"')[0]
+    assert "Maria" not in verdict_part
+    assert certificate_document.SENTENCES["unknown_key"] in page_text
 
 
 @pytest.mark.parametrize(
-    "sent", ["<script>alert(1)</script>", '{"content": {}}', "\x00", "[" * 5_000]
+    "body", ["<script>alert(1)</script>", '{"content": {}}', "\x00", "[" * 5_000]
 )
-def test_what_is_no_certificate(client: Client, db: None, sent: str) -> None:
-    page = client.post(PAGE, {"text": sent})
+def test_what_is_no_certificate(client: Client, db: None, body: str) -> None:
+    page = client.post(PAGE, {"text": body})
     assert page.status_code in (200, 422)
     assert "<script>alert" not in text(page)
     assert "is valid" not in text(page)
@@ -181,11 +186,13 @@ def test_nothing_sent_is_asked_for(client: Client, db: None) -> None:
     assert "Choose a file" in text(page)
 
 
-def test_a_form_of_another_site_is_refused(made: Certificate) -> None:
+def test_a_form_of_another_site_is_refused(certificate: Certificate) -> None:
     strict = Client(enforce_csrf_checks=True)
-    assert strict.post(PAGE, {"text": made.document}).status_code == 403
+    assert strict.post(PAGE, {"text": certificate.document}).status_code == 403
 
 
-def test_signed_in_it_stands_in_the_frame(world: World, made: Certificate) -> None:
-    page = world.page("compliance").post(PAGE, {"text": made.document})
+def test_signed_in_it_stands_in_the_frame(
+    world: World, certificate: Certificate
+) -> None:
+    page = world.page("compliance").post(PAGE, {"text": certificate.document})
     assert "This certificate is valid" in text(page)

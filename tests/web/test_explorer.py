@@ -16,9 +16,9 @@ from tests.world import ATTACK, World
 SWAP = {"HX-Request": "true", "HX-Target": "explorer"}
 
 
-def ask(world: World, who: str = "operator", **query: Any) -> str:
+def ask(world: World, person: str = "operator", **query: Any) -> str:
     """Return the explorer's page for a question."""
-    response = world.page(who).get("/recall/", {"query": "refund", **query})
+    response = world.page(person).get("/recall/", {"query": "refund", **query})
     assert response.status_code == 200, response.content
     return str(response.content.decode())
 
@@ -34,21 +34,21 @@ def fill(world: World, count: int = 4) -> list[Any]:
 
 def block(page: str) -> str:
     """Return the prompt block as the copy button takes it."""
-    found = re.search(
+    match = re.search(
         r'<pre class="code prompt" id="block"[^>]*>(.*?)</pre>', page, re.S
     )
-    return unescape(re.sub(r"</?span>", "", found[1])).strip() if found else ""
+    return unescape(re.sub(r"</?span>", "", match[1])).strip() if match else ""
 
 
 # ── The block ────────────────────────────────────────────────────────────────
 def test_the_page_shows_the_block_of_the_api(world: World) -> None:
     fill(world)
     ada = world.agents["ada"].id
-    shown = block(ask(world, agent_id=ada))
+    page_block = block(ask(world, agent_id=ada))
     body = {"query": "refund", "agent_id": ada, "mark": False}
-    given = world.api("operator").post("/episodic/context", body).data["text"]
+    api_block = world.api("operator").post("/episodic/context", body).data["text"]
     mark = re.compile(r'boundary="\w+"')
-    assert mark.sub("", shown) == mark.sub("", given) != ""
+    assert mark.sub("", page_block) == mark.sub("", api_block) != ""
 
 
 def test_a_hostile_summary_is_text_and_nothing_else(world: World) -> None:
@@ -131,10 +131,10 @@ def test_an_unknown_comparison_is_a_fault(world: World) -> None:
 
 
 # ── Recall checks ────────────────────────────────────────────────────────────
-def save(world: World, who: str = "operator", **fields: Any) -> Any:
+def save(world: World, person: str = "operator", **fields: Any) -> Any:
     """Post the form that keeps a question."""
     data = {"query": "refund", "name": "Refunds", **fields}
-    return world.page(who).post("/recall/checks/save/", data)
+    return world.page(person).post("/recall/checks/save/", data)
 
 
 def test_a_question_is_saved_run_and_listed(world: World) -> None:
@@ -188,16 +188,16 @@ def test_names_are_text_on_the_page(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("person", "status"),
     [("owner", 302), ("viewer", 403), ("compliance", 403), ("stranger", 404)],
 )
-def test_who_may_run_and_delete(world: World, who: str, status: int) -> None:
+def test_who_may_run_and_delete(world: World, person: str, status: int) -> None:
     rows = fill(world)
     save(world, expected=[rows[0].id])
     check = RecallCheck.objects.get()
     for act in ("run", "delete"):
         path = f"/recall/checks/{check.id}/{act}/"
-        assert world.page(who).post(path).status_code == status
+        assert world.page(person).post(path).status_code == status
     assert RecallCheck.objects.exists() is (status != 302)
 
 

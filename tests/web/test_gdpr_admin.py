@@ -1,4 +1,4 @@
-"""Requests in the Django admin: words stay out, and actions are the services'."""
+"""Cases and holds in the Django admin: no free text, actions call the services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.world import World
 
 @pytest.fixture
 def staff(world: World) -> Client:
-    """Return a browser of the owner, who may see raw rows."""
+    """Return a client of the owner, who may use the admin."""
     User.objects.filter(pk=world.people["owner"].pk).update(
         is_staff=True, is_superuser=True
     )
@@ -26,7 +26,6 @@ def staff(world: World) -> Client:
 
 
 def text(response: Any) -> str:
-    """Return a page's text."""
     return str(response.content.decode())
 
 
@@ -48,15 +47,15 @@ def test_a_cases_words_stay_on_its_own_page(world: World, staff: Client) -> None
 def test_cases_are_taken_and_left_through_the_service(
     world: World, staff: Client
 ) -> None:
-    mine, theirs = make.opened(world), make.opened(world, "stranger")
-    told = {"action": "take", "_selected_action": [mine.pk, theirs.pk]}
-    page = text(staff.post("/admin/gdpr/case/", told, follow=True))
+    own_case, foreign_case = make.opened(world), make.opened(world, "stranger")
+    form = {"action": "take", "_selected_action": [own_case.pk, foreign_case.pk]}
+    page = text(staff.post("/admin/gdpr/case/", form, follow=True))
     assert "You are no member of this workspace" in page
-    assert make.fresh(mine).assignee == "owner@acme.example"
-    assert make.fresh(theirs).assignee == ""
+    assert make.fresh(own_case).assignee == "owner@acme.example"
+    assert make.fresh(foreign_case).assignee == ""
     assert len(make.entries(world, "gdpr.case_assigned")) == 1
-    staff.post("/admin/gdpr/case/", {**told, "action": "leave"})
-    assert make.fresh(mine).assignee == ""
+    staff.post("/admin/gdpr/case/", {**form, "action": "leave"})
+    assert make.fresh(own_case).assignee == ""
 
 
 def test_a_hold_is_released_through_the_service(world: World, staff: Client) -> None:
@@ -66,8 +65,8 @@ def test_a_hold_is_released_through_the_service(world: World, staff: Client) -> 
     row = legal_holds.place(person, new, by=by, places=frozenset())
     case = make.opened(world, subject=person)
     assert case.state == "on_hold"
-    told = {"action": "release", "_selected_action": [row.pk]}
-    staff.post("/admin/gdpr/hold/", told)
+    form = {"action": "release", "_selected_action": [row.pk]}
+    staff.post("/admin/gdpr/hold/", form)
     row.refresh_from_db()
     assert row.released_by == "owner@acme.example"
     assert make.fresh(case).state == "received"

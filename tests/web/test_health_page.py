@@ -55,8 +55,8 @@ def test_a_crew_has_its_own_page(world: World) -> None:
     crew = world.crews["support"]
     page = _text(world.page("viewer").get("/health/", {"crew_id": crew.id}))
     assert "<h1>support is " in page
-    theirs = world.crews["other/support"].id
-    answer = world.page("viewer").get("/health/", {"crew_id": theirs})
+    foreign = world.crews["other/support"].id
+    answer = world.page("viewer").get("/health/", {"crew_id": foreign})
     assert answer.status_code == 404
 
 
@@ -71,11 +71,11 @@ def test_a_crew_without_memory_is_no_data(world: World) -> None:
 
 def test_odd_questions_get_the_usual_page(world: World) -> None:
     fill(world)
-    asked = {"days": "nine", "metric": "<b>"}
-    page = _text(world.page("viewer").get("/health/", asked))
+    query = {"days": "nine", "metric": "<b>"}
+    page = _text(world.page("viewer").get("/health/", query))
     assert "Score, 30 days" in page
-    asked = {"days": "7", "metric": "coverage"}
-    page = _text(world.page("viewer").get("/health/", asked))
+    query = {"days": "7", "metric": "coverage"}
+    page = _text(world.page("viewer").get("/health/", query))
     assert "Coverage, 7 days" in page
 
 
@@ -92,14 +92,14 @@ def test_a_fix_says_what_it_changed(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "kind", "status"),
+    ("person", "kind", "status"),
     [("viewer", "recompute", 403), ("compliance", "index", 403),
      ("operator", "magic", 404), ("nobody", "recompute", 302)],
 )  # fmt: skip
 def test_fixes_are_for_operators(
-    world: World, who: str, kind: str, status: int
+    world: World, person: str, kind: str, status: int
 ) -> None:
-    answer = world.page(who).post(f"/health/fix/{kind}/")
+    answer = world.page(person).post(f"/health/fix/{kind}/")
     assert answer.status_code == status
     assert world.page("operator").get(f"/health/fix/{kind}/").status_code == 405
 
@@ -162,9 +162,9 @@ def test_a_day_without_data_is_a_gap() -> None:
         (start + timedelta(days=n), value)
         for n, value in enumerate((0.0, 50.0, None, 100.0))
     ]
-    drawn = charts.band_spark(points, "Line")
-    assert 'd="M0.0 32.0L40.0 16.0M120.0 0.0"' in drawn
-    assert 'd="M120.0 0.0h.01"' in drawn
+    svg = charts.band_spark(points, "Line")
+    assert 'd="M0.0 32.0L40.0 16.0M120.0 0.0"' in svg
+    assert 'd="M120.0 0.0h.01"' in svg
 
 
 def test_nothing_is_no_chart() -> None:
@@ -174,9 +174,9 @@ def test_nothing_is_no_chart() -> None:
 
 def test_names_in_a_chart_are_text() -> None:
     line = [(timezone.now().date(), 5.0)]
-    drawn = charts.band_chart([("<b>", line)], "Score", [timezone.now().date()])
-    assert "<b>" not in drawn
-    assert "&lt;b&gt; from 5 to 5" in drawn
+    svg = charts.band_chart([("<b>", line)], "Score", [timezone.now().date()])
+    assert "<b>" not in svg
+    assert "&lt;b&gt; from 5 to 5" in svg
 
 
 @pytest.mark.parametrize(

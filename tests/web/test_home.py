@@ -1,4 +1,4 @@
-"""Home says what is true now; find and the workspace switch lead on from anywhere."""
+"""The home page, find, the workspace switch and the navigation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HTMX = {"HX-Request": "true"}
 
 
 class Broken:
-    """An embedder that is there and never answers."""
+    """An embedder that is configured and never answers."""
 
     name = "ollama"
     model = "nomic"
@@ -45,15 +45,15 @@ def _text(response: object) -> str:
 
 # ── The finding ──────────────────────────────────────────────────────────────
 def _status(**counts: float) -> index_status.Status:
-    told: dict[str, object] = {
+    status: dict[str, object] = {
         "embeddable": 0, "indexed": 0, "pending": 0, "failed": 0,
         "model": "m", "dim": 3, "oldest_pending_seconds": None,
     }  # fmt: skip
-    return index_status.Status(**(told | counts))  # type: ignore[arg-type]
+    return index_status.Status(**(status | counts))  # type: ignore[arg-type]
 
 
-ANSWERS = base.Pulse(base.State.ANSWERING)
-FAILS = base.Pulse(base.State.FAILING, base.Reason.TIMEOUT)
+ANSWERS = base.Status(base.State.ANSWERING)
+FAILS = base.Status(base.State.FAILING, base.Reason.TIMEOUT)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ FAILS = base.Pulse(base.State.FAILING, base.Reason.TIMEOUT)
         ({}, ANSWERS, "local:minilm", "No memory here can be recalled by meaning yet"),
         ({"embeddable": 1, "indexed": 1}, ANSWERS, "local:minilm",
          "The one memory here can be recalled by meaning"),
-        ({"embeddable": 1_612, "indexed": 1_612}, base.Pulse(), "local:minilm",
+        ({"embeddable": 1_612, "indexed": 1_612}, base.Status(), "local:minilm",
          "All 1,612 memories can be recalled by meaning"),
     ],
 )  # fmt: skip
 def test_the_worst_is_said_first(
-    counts: dict[str, float], pulse: base.Pulse, name: str, finding: str
+    counts: dict[str, float], pulse: base.Status, name: str, finding: str
 ) -> None:
     assert overview.finding(_status(**counts), pulse, name) == finding
 
@@ -109,13 +109,13 @@ def test_the_hashing_embedder_is_called_what_it_is(world: World) -> None:
 
 # ── The page ─────────────────────────────────────────────────────────────────
 def test_home_shows_crews_escalations_and_what_was_loud(world: World) -> None:
-    told = world.indexed(
+    entry = world.indexed(
         "Courier lost a parcel", entry_type="peer.escalation", severity=Severity.WARN
     )
     world.entry("Run broke", entry_type="run.failed", severity=Severity.ERROR)
     page = _text(world.page("viewer").get("/"))
     assert "The one memory here can be recalled by meaning" in page
-    assert f"/journal/{told.pk}/" in page
+    assert f"/journal/{entry.pk}/" in page
     assert "Courier lost a parcel" in page
     assert "Run broke" in page
     assert "1 error · 0 warnings" in page
@@ -172,13 +172,13 @@ def test_the_first_steps_go_when_an_agent_has_written(world: World) -> None:
 
 
 def test_home_leads_to_what_waits_for_review(world: World) -> None:
-    held = world.held()
+    case = world.held()
     page = _text(world.page("operator").get("/"))
     assert "1 text waits for review." in page
-    assert f"/quarantine/{held.pk}/" in page
+    assert f"/quarantine/{case.pk}/" in page
     viewed = JournalEntry.objects.filter(entry_type="memory.held_viewed")
     assert not viewed.exists()
-    assert f"/quarantine/{held.pk}/" not in _text(world.page("viewer").get("/"))
+    assert f"/quarantine/{case.pk}/" not in _text(world.page("viewer").get("/"))
 
 
 def test_home_asks_the_same_number_of_questions_for_many_crews(
@@ -207,7 +207,7 @@ def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
 
 # ── Find ─────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("wanted", "target"),
+    ("query", "target"),
     [
         ("j_0123456789abcdef", "/journal/j_0123456789abcdef/"),
         ("  LENA ", "/journal/?agent_id={lena}"),
@@ -217,9 +217,9 @@ def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
     ],
 )
 def test_find_leads_to_an_entry_an_agent_or_words(
-    world: World, wanted: str, target: str
+    world: World, query: str, target: str
 ) -> None:
-    response = world.page("viewer").get("/find/", {"find": wanted})
+    response = world.page("viewer").get("/find/", {"find": query})
     assert response.status_code == 302
     assert response.headers["Location"] == target.format(lena=world.agents["lena"].pk)
 
@@ -249,10 +249,12 @@ def test_somebody_without_a_workspace_reads_why(world: World) -> None:
     page = client.get("/")
     assert page.status_code == 200
     assert "You belong to no workspace yet" in _text(page)
-    refused = client.get("/workspace/agents/")
-    assert refused.status_code == 401
-    assert "lone@nowhere.example is signed in and belongs to none yet" in _text(refused)
-    assert "cmk_" not in _text(refused)
+    response = client.get("/workspace/agents/")
+    assert response.status_code == 401
+    assert "lone@nowhere.example is signed in and belongs to none yet" in _text(
+        response
+    )
+    assert "cmk_" not in _text(response)
 
 
 def test_nobody_is_sent_to_sign_in(world: World) -> None:
@@ -261,11 +263,11 @@ def test_nobody_is_sent_to_sign_in(world: World) -> None:
 
 
 # ── The frame ────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(("who", "sees"), [("owner", True), ("viewer", False)])
+@pytest.mark.parametrize(("user", "sees"), [("owner", True), ("viewer", False)])
 def test_the_rail_links_only_to_what_opens(
-    world: World, who: str, *, sees: bool
+    world: World, user: str, *, sees: bool
 ) -> None:
-    page = _text(world.page(who).get("/"))
+    page = _text(world.page(user).get("/"))
     assert ('href="/workspace/keys/"' in page) is sees
     assert 'href="/admin/"' not in page
     assert 'action="/accounts/logout/" method="post"' in page
@@ -280,8 +282,8 @@ def test_pages_carry_no_inline_script_or_style(world: World) -> None:
 
 
 def test_an_unknown_address_is_a_page_of_ours(world: World) -> None:
-    for who in ("viewer", "nobody"):
-        response = world.page(who).get("/journal-of-nobody/")
+    for user in ("viewer", "nobody"):
+        response = world.page(user).get("/journal-of-nobody/")
         assert response.status_code == 404
         assert "There is nothing here under this address" in _text(response)
 
@@ -289,8 +291,8 @@ def test_an_unknown_address_is_a_page_of_ours(world: World) -> None:
 def test_the_index_state_is_a_word_and_a_colour(world: World) -> None:
     world.entry(entry_type="peer.escalation")
     engine.use(HashingEmbedder())
-    waiting = overview.card(world.actor("viewer"))
-    assert (waiting.colour, waiting.word) == ("yellow", "Draining")
+    card = overview.card(world.actor("viewer"))
+    assert (card.colour, card.word) == ("yellow", "Draining")
     engine.use(NoEmbedder())
     assert overview.card(world.actor("viewer")).word == "Stopped"
     engine.use(Broken())

@@ -1,4 +1,4 @@
-"""Invitations: who gets in, and every way an admin of another workspace does not."""
+"""Invitations: who becomes a member; no other workspace's admin gets access."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from memory.models import (
 from memory.rules import errors
 from memory.rules.permissions import Role, system
 from tests.api.inviting import (
-    CHOSEN,
     MEMBERS,
     NEW,
+    PASSWORD_FORM,
     entered,
     homes,
     invited,
@@ -40,7 +40,7 @@ from tests.world import PASSWORD, World
 
 @pytest.fixture
 def other_admin(world: World) -> Iterator[User]:
-    """Somebody with an account and a workspace of their own."""
+    """An admin of another workspace, with an account of their own."""
     user = world.people["stranger"]
     user.set_password(PASSWORD)
     user.save()
@@ -59,18 +59,18 @@ def test_a_new_person_chooses_a_password_and_is_a_member(world: World) -> None:
     weak = browser.post(path, {"new_password1": "12345", "new_password2": "12345"})
     assert weak.status_code == 422
     assert 'class="fault"' in text(weak)
-    answer = browser.post(path, CHOSEN)
+    answer = browser.post(path, PASSWORD_FORM)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/")
     assert "Operator of acme" in text(browser.get("/"))
     assert homes(NEW) == {"acme"}
     assert not Invitation.objects.exists()
     for method in (Client().get, Client().post):
         assert method(path).status_code == 410
-    told = JournalEntry.objects.filter(entry_type__startswith="invitation.")
-    told = told.order_by("seq")
+    entries = JournalEntry.objects.filter(entry_type__startswith="invitation.")
+    entries = entries.order_by("seq")
     newcomer = User.objects.get(email=NEW).pk
     owner = world.people["owner"].pk
-    assert [(row.entry_type, row.actor_id) for row in told] == [
+    assert [(row.entry_type, row.actor_id) for row in entries] == [
         ("invitation.made", owner),
         ("invitation.link_made", owner),
         ("invitation.accepted", newcomer),
@@ -86,7 +86,7 @@ def test_looking_signs_nobody_in_and_needs_no_cookie(world: World) -> None:
         assert answer.status_code == 200
         assert "no-store" in answer.headers["Cache-Control"]
     strict = Client(enforce_csrf_checks=True)
-    assert strict.post(path, CHOSEN).status_code == 403
+    assert strict.post(path, PASSWORD_FORM).status_code == 403
     assert not User.objects.filter(email=NEW).exists()
 
 
@@ -95,13 +95,13 @@ def test_a_link_ends_after_three_days_and_when_a_newer_one_is_made(
 ) -> None:
     first = invited(world)
     invitation = Invitation.objects.get()
-    again = world.page("owner").post(f"{MEMBERS}invited/{invitation.pk}/link/")
-    second = link_of(again)
+    response = world.page("owner").post(f"{MEMBERS}invited/{invitation.pk}/link/")
+    second = link_of(response)
     assert Client().get(first).status_code == 410
     assert Client().get(second).status_code == 200
     with time_machine.travel(timezone.now() + timedelta(days=3, minutes=1)):
         assert Client().get(second).status_code == 410
-        assert Client().post(second, CHOSEN).status_code == 410
+        assert Client().post(second, PASSWORD_FORM).status_code == 410
 
 
 def test_a_withdrawn_invitation_is_gone(world: World) -> None:
@@ -110,11 +110,11 @@ def test_a_withdrawn_invitation_is_gone(world: World) -> None:
     page = world.page("owner").get(MEMBERS)
     assert "Invited, not here yet" in text(page)
     assert "by owner@acme.example" in text(page)
-    done = world.page("owner").post(
+    response = world.page("owner").post(
         f"{MEMBERS}invited/{invitation.pk}/withdraw/", follow=True
     )
-    assert f"The invitation of {NEW} is withdrawn" in text(done)
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert f"The invitation of {NEW} is withdrawn" in text(response)
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
 
 
 @pytest.mark.parametrize("email", ["VIEWER@acme.example", NEW])
@@ -139,7 +139,7 @@ def test_an_address_that_is_too_long_is_refused(world: World) -> None:
 def test_invitations_are_no_flood(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(invitations, "MOST_WAITING", 1)
+    monkeypatch.setattr(invitations, "MAX_PENDING", 1)
     invited(world)
     answer = world.page("owner").post(
         MEMBERS, {"email": "one.more@b.example", "role": "viewer"}
@@ -167,18 +167,20 @@ def test_a_link_that_ends_while_it_is_used_opens_nothing(
         return invitation
 
     monkeypatch.setattr(invitations, "by_token", overtaken)
-    assert Client().post(path, CHOSEN).status_code == 410
+    assert Client().post(path, PASSWORD_FORM).status_code == 410
     assert homes(NEW) == set()
 
 
 # ── Nobody sees or decides about others' invitations ─────────────────────────
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer", "stranger"])
-def test_who_is_invited_is_for_admins_of_that_workspace(world: World, who: str) -> None:
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer", "stranger"])
+def test_who_is_invited_is_for_admins_of_that_workspace(
+    world: World, user: str
+) -> None:
     invited(world)
     invitation = Invitation.objects.get()
-    client = world.page(who)
+    client = world.page(user)
     assert NEW not in text(client.get(MEMBERS))
-    expected = 404 if who == "stranger" else 403
+    expected = 404 if user == "stranger" else 403
     for act in ("link", "withdraw"):
         path = f"{MEMBERS}invited/{invitation.pk}/{act}/"
         assert client.post(path).status_code == expected
@@ -206,7 +208,7 @@ def test_a_link_never_opens_an_account_that_exists(
     admin = Client()
     page = text(admin.get(path))
     assert "Sign in to join acme" in page
-    for data in ({}, CHOSEN, {"answer": "accept"}):
+    for data in ({}, PASSWORD_FORM, {"answer": "accept"}):
         assert admin.post(path, data).status_code == 200
     assert "_auth_user_id" not in admin.session
     other_admin.refresh_from_db()
@@ -224,9 +226,11 @@ def test_the_answer_to_an_invitation_does_not_tell_who_has_an_account(
         )
         for email in ("nobody.knows@me.example", other_admin.email)
     ]
-    plain = [re.sub(r"inv_\w+|/login/[^<]+|value=\"\w{64}\"", "", one) for one in pages]
-    shown = [one.split('id="h-shown"')[1].split("</section>")[0] for one in plain]
-    assert shown[0] == shown[1]
+    plain = [
+        re.sub(r"inv_\w+|/login/[^<]+|value=\"\w{64}\"", "", html) for html in pages
+    ]
+    panels = [html.split('id="h-link"')[1].split("</section>")[0] for html in plain]
+    assert panels[0] == panels[1]
 
 
 def test_a_pending_membership_gives_no_access_anywhere(
@@ -234,8 +238,8 @@ def test_a_pending_membership_gives_no_access_anywhere(
 ) -> None:
     invited(world, email=other_admin.email, role="admin")
     client = signed_in(other_admin)
-    chosen = client.post("/workspace/choose/", {"workspace": world.acme.pk})
-    assert chosen.status_code == 404
+    response = client.post("/workspace/choose/", {"workspace": world.acme.pk})
+    assert response.status_code == 404
     assert 'name="workspace"' not in text(client.get("/"))
     session = client.session
     session[auth.SESSION_WORKSPACE] = world.acme.pk
@@ -246,7 +250,7 @@ def test_a_pending_membership_gives_no_access_anywhere(
         api_keys.issue_operator_key(other_admin, Role.ADMIN, by=world.actor("owner"))
     from gdpr.cases import reminder_email
 
-    assert other_admin.email not in reminder_email.readers(world.acme.pk)
+    assert other_admin.email not in reminder_email.recipients(world.acme.pk)
     page = text(world.page("viewer").get(MEMBERS))
     assert other_admin.email not in page
     key_form = text(world.page("owner").get("/workspace/keys/"))
@@ -276,7 +280,7 @@ def test_the_owner_of_an_account_accepts_with_the_link(
 def test_the_owner_of_a_proven_address_accepts_after_signing_in(
     world: World, other_admin: User
 ) -> None:
-    accounts.prove(other_admin)
+    accounts.mark_proven(other_admin)
     invited(world, email=other_admin.email)
     browser = Client()
     credentials = {"login": other_admin.email, "password": PASSWORD}
@@ -287,8 +291,8 @@ def test_the_owner_of_a_proven_address_accepts_after_signing_in(
     assert "owner@acme.example" in page
     assert 'href="/invitations/"' in text(browser.get("/"))
     invitation = Invitation.objects.get()
-    done = browser.post(f"/invitations/{invitation.pk}/accept/", follow=True)
-    assert "You are viewer in acme now." in text(done)
+    response = browser.post(f"/invitations/{invitation.pk}/accept/", follow=True)
+    assert "You are viewer in acme now." in text(response)
     assert 'href="/invitations/"' not in text(browser.get("/"))
 
 
@@ -299,12 +303,12 @@ def test_an_invitation_can_be_declined(world: World, other_admin: User) -> None:
     page = text(browser.get("/invitations/"))
     assert f"/invitations/{invitation.pk}/decline/" in page
     assert f"/invitations/{invitation.pk}/accept/" not in page
-    done = browser.post(f"/invitations/{invitation.pk}/decline/", follow=True)
-    assert "You declined the invitation to acme." in text(done)
+    response = browser.post(f"/invitations/{invitation.pk}/decline/", follow=True)
+    assert "You declined the invitation to acme." in text(response)
     assert browser.get(path).status_code == 410
     assert homes(other_admin.email) == {"other"}
-    again = invited(world, email=other_admin.email)
-    browser.post(again, {"answer": "decline"})
+    second_invitation = invited(world, email=other_admin.email)
+    browser.post(second_invitation, {"answer": "decline"})
     assert not Invitation.objects.exists()
 
 
@@ -312,7 +316,7 @@ def test_an_invitation_can_be_declined(world: World, other_admin: User) -> None:
 def test_an_unproven_address_accepts_only_with_a_link_that_works(
     world: World, other_admin: User, link: str
 ) -> None:
-    """The service looks again under the lock, whatever the page saw before."""
+    """The service checks again under the lock, whatever the page read before."""
     path = invited(world, email=other_admin.email)
     token = path.rstrip("/").rpartition("/")[2]
     invitation = Invitation.objects.get()
@@ -321,9 +325,9 @@ def test_an_unproven_address_accepts_only_with_a_link_that_works(
         rows.update(link_made_at=timezone.now() - timedelta(days=4))
     elif link == "ended":
         rows.update(digest="")
-    shown = {"forged": token + "x", "none": ""}.get(link, token)
+    token_sent = {"forged": token + "x", "none": ""}.get(link, token)
     with pytest.raises(errors.Forbidden):
-        invitations.accept(invitation.pk, other_admin, token=shown)
+        invitations.accept(invitation.pk, other_admin, token=token_sent)
     assert homes(other_admin.email) == {"other"}
 
 
@@ -332,21 +336,21 @@ def test_a_person_with_another_address_does_not_accept(
 ) -> None:
     path = invited(world)
     token = path.rstrip("/").rpartition("/")[2]
-    accounts.prove(other_admin)
+    accounts.mark_proven(other_admin)
     with pytest.raises(errors.NotFound):
         invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
     assert homes(other_admin.email) == {"other"}
 
 
-@pytest.mark.parametrize("mailed", [True, False])
+@pytest.mark.parametrize("by_mail", [True, False])
 def test_only_a_mailed_link_proves_the_address_of_an_account_that_exists(
-    world: World, other_admin: User, mailed: bool
+    world: World, other_admin: User, by_mail: bool
 ) -> None:
     path = invited(world, email=other_admin.email)
-    Invitation.objects.update(mailed=mailed)
+    Invitation.objects.update(mailed=by_mail)
     token = path.rstrip("/").rpartition("/")[2]
     invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
-    assert accounts.is_proven(other_admin) is mailed
+    assert accounts.is_proven(other_admin) is by_mail
 
 
 def test_an_invitation_is_declined_by_the_owner_of_its_address_alone(
@@ -363,7 +367,7 @@ def test_an_invitation_is_declined_by_the_owner_of_its_address_alone(
 def test_an_admin_of_another_workspace_does_nothing_to_an_invitation(
     world: World, act: str
 ) -> None:
-    """Not even with the row in hand: each service asks whose it is."""
+    """Each service checks the workspace, also when it is given the row."""
     invited(world)
     invitation, other = Invitation.objects.get(), system(world.other.pk)
     acts: dict[str, Callable[[], object]] = {
@@ -381,7 +385,7 @@ def test_somebody_else_in_the_browser_does_not_accept(world: World) -> None:
     path = invited(world)
     browser = world.page("viewer")
     assert f"This invitation is for {NEW}" in text(browser.get(path))
-    browser.post(path, {"answer": "accept", **CHOSEN})
+    browser.post(path, {"answer": "accept", **PASSWORD_FORM})
     assert not User.objects.filter(email=NEW).exists()
     assert Invitation.objects.count() == 1
 
@@ -405,10 +409,10 @@ def mailing(settings: Any) -> None:
     settings.MAIL_SERVER = True
 
 
-def _mailed() -> str:
-    found = re.search(r"http://testserver(/login/\S+)", str(mail.outbox[-1].body))
-    assert found is not None
-    return found.group(1)
+def _link_in_mail() -> str:
+    match = re.search(r"http://testserver(/login/\S+)", str(mail.outbox[-1].body))
+    assert match is not None
+    return match.group(1)
 
 
 def test_with_a_mail_server_the_link_goes_to_the_mailbox_alone(
@@ -419,7 +423,7 @@ def test_with_a_mail_server_the_link_goes_to_the_mailbox_alone(
     assert f"An invitation went to {NEW}" in text(answer)
     assert "/login/" not in text(answer)
     assert [message.to for message in mail.outbox] == [[NEW]]
-    entered(_mailed())
+    entered(_link_in_mail())
     assert accounts.is_proven(User.objects.get(email=NEW))
 
 
@@ -435,14 +439,14 @@ def test_a_mail_is_sent_again_but_not_at_once(world: World, mailing: None) -> No
     client = world.page("owner")
     client.post(MEMBERS, {"email": NEW, "role": "viewer"})
     path = f"{MEMBERS}invited/{Invitation.objects.get().pk}/link/"
-    first = _mailed()
+    first = _link_in_mail()
     assert "a moment ago" in text(client.post(path, follow=True))
     assert len(mail.outbox) == 1
     with time_machine.travel(timezone.now() + timedelta(minutes=2)):
         client.post(path)
         assert len(mail.outbox) == 2
         assert Client().get(first).status_code == 410
-        assert Client().get(_mailed()).status_code == 200
+        assert Client().get(_link_in_mail()).status_code == 200
 
 
 def test_a_mail_server_that_refuses_leaves_the_invitation_without_a_link(

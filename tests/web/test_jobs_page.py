@@ -20,13 +20,13 @@ def text(response: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("user", "status"),
     [("owner", 200), ("operator", 200), ("compliance", 403), ("viewer", 403)],
 )
 def test_operators_see_the_page_and_the_way_to_it(
-    world: World, who: str, status: int
+    world: World, user: str, status: int
 ) -> None:
-    page = world.page(who)
+    page = world.page(user)
     assert page.get("/jobs/").status_code == status
     assert page.get("/jobs/decay/").status_code == status
     assert page.post("/jobs/decay/run/").status_code in (302, status)
@@ -41,13 +41,13 @@ def test_a_run_by_hand_shows_what_it_did(world: World) -> None:
     world.indexed()
     page = world.page("operator")
     assert "No run yet" in text(page.get("/jobs/"))
-    shown = text(page.post("/jobs/decay/run/", follow=True))
-    assert "Importance decay done: 1 rows" in shown
-    assert "Every job that ran finished its work" in shown
+    html = text(page.post("/jobs/decay/run/", follow=True))
+    assert "Importance decay done: 1 rows" in html
+    assert "Every job that ran finished its work" in html
     history = text(page.get("/jobs/decay/"))
     assert "operator@acme.example" in history
-    theirs = text(world.page("stranger").get("/jobs/decay/"))
-    assert "operator@acme.example" not in theirs
+    foreign_html = text(world.page("stranger").get("/jobs/decay/"))
+    assert "operator@acme.example" not in foreign_html
     assert page.get("/jobs/nothing/").status_code == 404
     assert page.post("/jobs/nothing/run/").status_code == 404
 
@@ -68,14 +68,14 @@ def test_failures_and_stuck_runs_lead_the_page(world: World) -> None:
     page = text(world.page("operator").get("/jobs/"))
     assert "Compaction is stuck" in page
     assert "no sign of life" in page
-    # A dead run does not keep anybody from running it again.
-    assert jobs.ask("compaction", by=world.actor("operator")).state == RunState.DONE
+    # A dead run does not prevent a new one.
+    assert jobs.run_now("compaction", by=world.actor("operator")).state == RunState.DONE
 
 
 def test_a_running_job_is_not_started_twice(world: World) -> None:
     JobRun.objects.create(name="decay", slot="a", workspace=world.acme)
-    shown = text(world.page("operator").post("/jobs/decay/run/", follow=True))
-    assert "Importance decay is running already." in shown
+    html = text(world.page("operator").post("/jobs/decay/run/", follow=True))
+    assert "Importance decay is running already." in html
     reply = world.api("operator").post("/jobs/decay/run")
     assert (reply.status, reply.code) == (409, "job_running")
 
@@ -85,7 +85,7 @@ def test_the_api_tells_the_same(world: World) -> None:
     ran = api.post("/jobs/decay/run")
     assert ran.status == 202
     assert ran.data["state"] == "done"
-    items = {one["name"]: one for one in api.get("/jobs").data["items"]}
+    items = {item["name"]: item for item in api.get("/jobs").data["items"]}
     assert items["decay"]["last"]["id"] == ran.data["id"]
     assert items["compaction"]["last"] is None
     assert items["decay"]["next_at"].endswith("T03:00:00.000Z")
@@ -93,24 +93,24 @@ def test_the_api_tells_the_same(world: World) -> None:
 
 
 def test_the_fragment_is_the_table_alone(world: World) -> None:
-    asked = {"HX-Request": "true", "HX-Target": "jobs"}
-    part = world.page("operator").get("/jobs/", headers=asked)
+    headers = {"HX-Request": "true", "HX-Target": "jobs"}
+    part = world.page("operator").get("/jobs/", headers=headers)
     assert text(part).lstrip().startswith('<section class="panel" id="jobs"')
 
 
 def test_the_number_of_queries_does_not_grow_with_the_history(world: World) -> None:
     page = world.page("operator")
 
-    def asked(address: str) -> int:
-        with CaptureQueriesContext(connection) as seen:
+    def query_count(address: str) -> int:
+        with CaptureQueriesContext(connection) as queries:
             assert page.get(address).status_code == 200
-        return len(seen)
+        return len(queries)
 
     page.get("/jobs/")
-    few = asked("/jobs/"), asked("/jobs/decay/")
+    counts_before = query_count("/jobs/"), query_count("/jobs/decay/")
     for number in range(20):
         JobRun.objects.create(
             name="decay", slot=str(number), workspace=world.acme,
             state=RunState.DONE, ended_at=timezone.now(),
         )  # fmt: skip
-    assert (asked("/jobs/"), asked("/jobs/decay/")) == few
+    assert (query_count("/jobs/"), query_count("/jobs/decay/")) == counts_before

@@ -1,4 +1,4 @@
-"""The journal's pages: filters, paging, one entry, priorities, the chain's walk."""
+"""The journal's pages: filters, paging, one entry, priorities, verification."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SWAP = {"HX-Request": "true", "HX-Boosted": "true", "HX-Target": "journal"}
 
 
 def get(browser: Client, path: str, **query: Any) -> tuple[int, str]:
-    """Return status and text of a page."""
+    """Return the status and the HTML of a page."""
     response = browser.get(path, query)
     return response.status_code, response.content.decode()
 
@@ -59,7 +59,7 @@ def test_entries_are_grouped_by_day(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ({"q": "refund"}, {"a"}),
         ({"q": '"refund denied"'}, {"a"}),
@@ -77,7 +77,9 @@ def test_entries_are_grouped_by_day(world: World) -> None:
         ({"since": "2020-01-01T00:00:00+02:00"}, {"a", "b", "c"}),
     ],
 )
-def test_filters_choose(world: World, query: dict[str, str], found: set[str]) -> None:
+def test_filters_choose(
+    world: World, query: dict[str, str], expected: set[str]
+) -> None:
     rows = {
         "a": world.entry(
             "Refund denied", entry_type="approval.denied", severity=Severity.WARN
@@ -91,7 +93,7 @@ def test_filters_choose(world: World, query: dict[str, str], found: set[str]) ->
         world.page("viewer"), "/journal/", agent_id=world.agents["ada"].id, **query
     )
     assert status == 200
-    assert set(row_ids(text)) == {rows[name].id for name in found}
+    assert set(row_ids(text)) == {rows[name].id for name in expected}
 
 
 def test_a_day_as_upper_limit_holds_the_whole_day(world: World) -> None:
@@ -144,8 +146,8 @@ def test_a_range_that_contradicts_itself_is_a_fault(world: World) -> None:
 
 
 def test_another_workspace_has_no_crew_here(world: World) -> None:
-    theirs = world.crews["other/support"].id
-    status, text = get(world.page("viewer"), "/journal/", crew_id=theirs)
+    foreign_crew_id = world.crews["other/support"].id
+    status, text = get(world.page("viewer"), "/journal/", crew_id=foreign_crew_id)
     assert status == 422
     assert 'id="f-crew_id_error"' in text
 
@@ -168,18 +170,18 @@ def test_paging_goes_there_and_back_without_scripts(
     rows = [world.entry(f"Entry {n}", ts=factories.ago(hours=n)) for n in range(1, 9)]
     browser = world.page("viewer")
     query = {"entry_type": "peer.escalation"}
-    seen: list[list[str]] = []
+    pages: list[list[str]] = []
     _, text = get(browser, "/journal/", **query)
     while True:
-        seen.append(row_ids(text))
+        pages.append(row_ids(text))
         link = re.search(r'href="([^"]+)" rel="next"', text)
         if link is None:
             break
         _, text = get(browser, unescape(link[1]))
-    assert [len(page) for page in seen] == [3, 3, 2]
-    assert [one for page in seen for one in page] == [row.id for row in rows]
+    assert [len(page) for page in pages] == [3, 3, 2]
+    assert [row_id for page in pages for row_id in page] == [row.id for row in rows]
     assert "7 to 8 of 8" in text
-    for expected in (seen[1], seen[0]):
+    for expected in (pages[1], pages[0]):
         link = re.search(r'href="([^"]+)" rel="prev"', text)
         assert link is not None
         _, text = get(browser, unescape(link[1]))
@@ -198,25 +200,25 @@ def test_entries_of_one_moment_are_neither_lost_nor_doubled(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_page, "PAGE", 2)
-    same = factories.ago(1)
+    moment = factories.ago(1)
     rows = factories.append_many(
-        world.actor("ada"), [f"Twin {n}" for n in range(5)], ts=same
+        world.actor("ada"), [f"Twin {n}" for n in range(5)], ts=moment
     )
-    browser, seen = world.page("viewer"), []
+    browser, listed_ids = world.page("viewer"), []
     path: str | None = "/journal/?q=twin"
     while path:
         _, text = get(browser, path)
-        seen += row_ids(text)
+        listed_ids += row_ids(text)
         link = re.search(r'href="([^"]+)" rel="next"', text)
         path = unescape(link[1]) if link else None
-    assert seen == [row.id for row in reversed(rows)]
+    assert listed_ids == [row.id for row in reversed(rows)]
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
 def test_an_entry_opens_beside_the_list_without_scripts(world: World) -> None:
     row = world.indexed("Refund above the limit", mission_id="m_7")
-    _, listed = get(world.page("viewer"), "/journal/", q="refund")
-    link = re.search(rf'id="at-{row.id}" href="([^"]+)"', listed)
+    _, list_html = get(world.page("viewer"), "/journal/", q="refund")
+    link = re.search(rf'id="at-{row.id}" href="([^"]+)"', list_html)
     assert link is not None
     status, text = get(world.page("viewer"), unescape(link[1]))
     assert status == 200
@@ -251,15 +253,16 @@ def test_an_entry_outside_its_filters_leaves_the_newest_list(world: World) -> No
 
 @pytest.mark.parametrize("path", ["/journal/{}/", "/journal/{}/?q=a"])
 def test_another_workspaces_entry_is_not_found(world: World, path: str) -> None:
-    theirs = world.entry("Secret of theirs", by="olga")
-    status, text = get(world.page("owner"), path.format(theirs.id))
-    missing, same = get(world.page("owner"), path.format("j_0000000000000000"))
-    assert (status, missing) == (404, 404)
+    foreign = world.entry("Secret of theirs", by="olga")
+    status, text = get(world.page("owner"), path.format(foreign.id))
+    owner = world.page("owner")
+    unknown_status, unknown_html = get(owner, path.format("j_0000000000000000"))
+    assert (status, unknown_status) == (404, 404)
     assert "Secret" not in text
-    shown, expected = (
-        page.split("<main")[1].split("</main")[0] for page in (text, same)
+    actual, expected = (
+        page.split("<main")[1].split("</main")[0] for page in (text, unknown_html)
     )
-    assert shown == expected
+    assert actual == expected
 
 
 @pytest.mark.parametrize("name", ["%00", "a%20b", "..%2f..", "j_" + "0" * 300])
@@ -281,10 +284,10 @@ def test_what_an_agent_wrote_is_shown_as_text(world: World) -> None:
         f"/journal/{row.id}/priority/", {"priority": "high", "reason": evil}
     )
     _, text = get(world.page("viewer"), f"/journal/{row.id}/")
-    shown = text.split("<main", 1)[1]
+    main_html = text.split("<main", 1)[1]
     for tag in ("<script", "<img", "<svg onload", "<b>", "<i>", "<u>"):
-        assert tag not in shown
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
+        assert tag not in main_html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in main_html
 
 
 def test_what_the_eye_cannot_see_is_shown_as_its_escape(world: World) -> None:
@@ -296,11 +299,11 @@ def test_what_the_eye_cannot_see_is_shown_as_its_escape(world: World) -> None:
 def test_a_long_payload_is_cut_and_can_be_shown_whole(world: World) -> None:
     row = world.entry("Long", payload={"lines": [f"line {n}" for n in range(500)]})
     path = f"/journal/{row.id}/"
-    _, cut = get(world.page("viewer"), path)
-    _, whole = get(world.page("viewer"), path, payload="all")
-    assert "line 499" not in cut
-    assert "Show all of the payload" in cut
-    assert "line 499" in whole
+    _, short_html = get(world.page("viewer"), path)
+    _, full_html = get(world.page("viewer"), path, payload="all")
+    assert "line 499" not in short_html
+    assert "Show all of the payload" in short_html
+    assert "line 499" in full_html
 
 
 def test_an_entry_whose_embedding_waits_can_be_indexed_by_operators(
@@ -332,13 +335,13 @@ def test_going_back_through_history_gets_the_whole_page(world: World) -> None:
 
 # ── Priorities ───────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("user", "status"),
     [("owner", 302), ("operator", 302), ("compliance", 403), ("viewer", 403)],
 )
-def test_operators_set_a_priority(world: World, who: str, status: int) -> None:
+def test_operators_set_a_priority(world: World, user: str, status: int) -> None:
     row = world.entry("Mark me")
     path = f"/journal/{row.id}/priority/"
-    response = world.page(who).post(path, {"priority": "high", "reason": "often"})
+    response = world.page(user).post(path, {"priority": "high", "reason": "often"})
     assert response.status_code == status
     row.refresh_from_db()
     assert row.priority == ("high" if status == 302 else "normal")
@@ -378,11 +381,11 @@ def test_a_bad_priority_is_a_fault(world: World, body: dict[str, str]) -> None:
 
 
 def test_a_priority_of_another_workspace_is_not_found(world: World) -> None:
-    theirs = world.entry("Theirs", by="olga")
-    path = f"/journal/{theirs.id}/priority/"
+    foreign = world.entry("Theirs", by="olga")
+    path = f"/journal/{foreign.id}/priority/"
     assert world.page("operator").post(path, {"priority": "pin"}).status_code == 404
-    theirs.refresh_from_db()
-    assert theirs.priority == "normal"
+    foreign.refresh_from_db()
+    assert foreign.priority == "normal"
 
 
 def test_a_priority_needs_the_form_of_this_site(world: World) -> None:
@@ -398,14 +401,14 @@ def test_a_priority_needs_the_form_of_this_site(world: World) -> None:
 
 # ── The chain ────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("who", "status"), [("owner", 200), ("operator", 200), ("viewer", 403)]
+    ("user", "status"), [("owner", 200), ("operator", 200), ("viewer", 403)]
 )
-def test_operators_verify_the_chain(world: World, who: str, status: int) -> None:
+def test_operators_verify_the_chain(world: World, user: str, status: int) -> None:
     world.entry("Linked")
-    response = world.page(who).post("/journal/verify/")
+    response = world.page(user).post("/journal/verify/")
     assert response.status_code == status
     assert (b"The chain holds" in response.content) is (status == 200)
-    button = b"Verify the chain" in world.page(who).get("/journal/").content
+    button = b"Verify the chain" in world.page(user).get("/journal/").content
     assert button is (status == 200)
 
 
@@ -418,8 +421,8 @@ def test_a_break_is_listed_with_its_entry(world: World) -> None:
     assert "<html" not in text
     assert "content_break" in text
     assert f"/journal/{row.id}/" in text
-    _, shown = get(world.page("viewer"), f"/journal/{row.id}/")
-    assert "Hash is broken" in shown
+    _, html = get(world.page("viewer"), f"/journal/{row.id}/")
+    assert "Hash is broken" in html
 
 
 def test_the_next_breaks_stand_behind_a_summary(

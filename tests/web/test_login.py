@@ -1,4 +1,4 @@
-"""One-time links: looking is free, the button works once, MFA still counts."""
+"""One-time links: opening uses nothing, the button works once, MFA still applies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.world import PASSWORD, World
 
 @pytest.fixture
 def person(db: None) -> User:
-    return bootstrap.found("login-shop", "pat@login.example").user
+    return bootstrap.bootstrap("login-shop", "pat@login.example").user
 
 
 def test_looking_at_a_link_does_not_use_it(person: User) -> None:
@@ -47,7 +47,7 @@ def test_a_forged_link_opens_nothing(person: User) -> None:
     path = auth.login_path(person)
     purposes = ("sign-in", "password", "member", "mailbox", "invitation", "x", "%FF")
     paths = [f"/login/{purpose}/abc-123/" for purpose in purposes]
-    # What was made for one purpose is nothing for another.
+    # A link made for one purpose is invalid for another.
     paths += [path.replace("sign-in", purpose) for purpose in purposes[1:]]
     for forged in (*paths, path[:-3] + "xx/"):
         assert Client().get(forged).status_code == 410, forged
@@ -73,7 +73,7 @@ def test_a_second_factor_is_still_asked_for(person: User) -> None:
 def test_of_two_clicks_at_once_one_gets_in(
     person: User, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look and the lock, the link is used in another browser."""
+    """Between the check and the lock, the link is used in another browser."""
     path, look, looks = accounts.link_path(person, purpose), accounts.open_link, []
 
     def overtaken(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
@@ -85,8 +85,8 @@ def test_of_two_clicks_at_once_one_gets_in(
 
     monkeypatch.setattr(accounts, "open_link", overtaken)
     client = Client()
-    chosen = {"new_password1": PASSWORD, "new_password2": PASSWORD}
-    assert client.post(path, chosen).status_code == 410
+    form_data = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+    assert client.post(path, form_data).status_code == 410
     assert "_auth_user_id" not in client.session
     person.refresh_from_db()
     assert not person.has_usable_password()
@@ -109,7 +109,7 @@ def _is_free(user: User) -> bool:
 def test_the_last_look_at_a_link_is_under_the_lock(
     world: World, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite lets one writer in by itself; PostgreSQL locks the account's row."""
+    """SQLite allows one writer at a time; PostgreSQL locks the account's row."""
     person, look, free = world.people["viewer"], accounts.open_link, []
 
     def looking(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
@@ -118,9 +118,9 @@ def test_the_last_look_at_a_link_is_under_the_lock(
         return look(purpose, token)
 
     monkeypatch.setattr(accounts, "open_link", looking)
-    chosen = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+    form_data = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     path = accounts.link_path(person, purpose)
-    assert Client().post(path, chosen).status_code == 302
+    assert Client().post(path, form_data).status_code == 302
     assert free == [True, True, False]
 
 

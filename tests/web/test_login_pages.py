@@ -1,4 +1,4 @@
-"""Signing in, out and stronger: the pages before the house, in our look."""
+"""The pages of signing in, signing out and the second factor."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_a_password_changes(person: User) -> None:
     client = Client()
     _sign_in(client, person)
     new = "another quite long phrase"
-    told = {"oldpassword": PASSWORD, "password1": new, "password2": new}
-    page = client.post("/accounts/password/change/", told, follow=True)
+    form_data = {"oldpassword": PASSWORD, "password1": new, "password2": new}
+    page = client.post("/accounts/password/change/", form_data, follow=True)
     assert "Password changed" in _text(page)
     person.refresh_from_db()
     assert person.check_password(new)
@@ -112,8 +112,8 @@ def test_a_password_changes(person: User) -> None:
 def test_a_weak_password_is_refused_beside_its_field(person: User) -> None:
     client = Client()
     _sign_in(client, person)
-    told = {"oldpassword": PASSWORD, "password1": "12345", "password2": "12345"}
-    page = _text(client.post("/accounts/password/change/", told))
+    form_data = {"oldpassword": PASSWORD, "password1": "12345", "password2": "12345"}
+    page = _text(client.post("/accounts/password/change/", form_data))
     assert 'class="fault"' in page
     assert 'aria-invalid="true"' in page
 
@@ -129,10 +129,10 @@ def _code(secret: str) -> str:
 
 
 def _activate(client: Client) -> None:
-    """Set an app up; allauth asks for the password again first."""
+    """Set up an authenticator app; allauth asks for the password again first."""
     path = "/accounts/2fa/totp/activate/"
-    asked = client.get(path, follow=True)
-    assert "Confirm that it is you" in _text(asked)
+    response = client.get(path, follow=True)
+    assert "Confirm that it is you" in _text(response)
     where = f"/accounts/reauthenticate/?next={path}"
     assert client.post(where, {"password": "wrong"}).status_code == 200
     client.post(where, {"password": PASSWORD})
@@ -144,18 +144,18 @@ def _activate(client: Client) -> None:
 
 @time_machine.travel(datetime(2026, 3, 2, 9, 0, 5, tzinfo=UTC), tick=False)
 def test_a_second_factor_is_set_up_and_asked_for(person: User) -> None:
-    # A code is good for half a minute: the clock stands while it is typed.
+    # A code is valid for half a minute, so time stands still here.
     client = Client()
     _sign_in(client, person)
     assert "A password alone opens this account" in _text(client.get("/accounts/2fa/"))
     _activate(client)
-    shown = _text(client.get("/accounts/2fa/"))
-    assert "Signing in asks for a code from your phone" in shown
-    assert "10 of 10 unused" in shown
+    html = _text(client.get("/accounts/2fa/"))
+    assert "Signing in asks for a code from your phone" in html
+    assert "10 of 10 unused" in html
     codes = _text(client.get("/accounts/2fa/recovery-codes/"))
     assert "10 of 10 recovery codes are unused" in codes
-    again = client.get("/accounts/2fa/recovery-codes/generate/")
-    assert "Make new codes" in _text(again)
+    response = client.get("/accounts/2fa/recovery-codes/generate/")
+    assert "Make new codes" in _text(response)
     assert "Keep it on" in _text(client.get("/accounts/2fa/totp/deactivate/"))
     recovery = codes.split('aria-label="Unused codes">')[2].split()[0]
 
@@ -177,15 +177,15 @@ def test_looking_at_a_link_does_not_use_it(world: World) -> None:
         page = Client().get(path)
         assert "Sign in as viewer@acme.example" in _text(page)
     assert Client().post(path).headers["Location"] == "/"
-    gone = Client().get(path)
-    assert gone.status_code == 410
-    assert "This link no longer works" in _text(gone)
+    response = Client().get(path)
+    assert response.status_code == 410
+    assert "This link no longer works" in _text(response)
 
 
 def test_a_forged_link_says_the_same_as_a_used_one(db: None) -> None:
-    gone = Client().get("/login/x/y/")
-    assert gone.status_code == 410
-    assert LOGIN in _text(gone)
+    forged_response = Client().get("/login/x/y/")
+    assert forged_response.status_code == 410
+    assert LOGIN in _text(forged_response)
 
 
 # ── Errors of Django itself ──────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A lost password: a mail where there is a server, whom to ask where there is none."""
+"""A lost password: a mail with a server; without one, whom to ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory.accounts import mail as house_mail
 from tests.world import PASSWORD, World
 
 RESET = "/accounts/password/reset/"
-CHOSEN = {"new_password1": PASSWORD, "new_password2": PASSWORD}
+NEW_PASSWORD = {"new_password1": PASSWORD, "new_password2": PASSWORD}
 
 
 def _text(response: Any) -> str:
@@ -25,7 +25,7 @@ def _text(response: Any) -> str:
 
 @pytest.fixture
 def mailing(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set a mail server, and send in the request."""
+    """Set a mail server; mails are sent in the request."""
     settings.MAIL_SERVER = True
     monkeypatch.setattr(password_reset._sender, "submit", lambda act, *args: act(*args))
 
@@ -101,18 +101,18 @@ def test_a_lost_password_is_replaced_from_the_mailbox(
     answer = Client().post(RESET, {"email": " Viewer@ACME.example "})
     assert answer.status_code == 200
     assert [message.to for message in mail.outbox] == [[viewer.email]]
-    found = re.search(
+    match = re.search(
         r"http://testserver(/login/mailbox/\S+)", str(mail.outbox[0].body)
     )
-    assert found is not None
+    assert match is not None
     browser = Client()
-    assert browser.get(found[1]).status_code == 200
-    assert browser.post(found[1], CHOSEN).status_code == 302
+    assert browser.get(match[1]).status_code == 200
+    assert browser.post(match[1], NEW_PASSWORD).status_code == 302
     assert browser.get("/").status_code == 200
     viewer.refresh_from_db()
     assert viewer.check_password(PASSWORD)
     assert accounts.is_proven(viewer)
-    assert Client().post(found[1], CHOSEN).status_code == 410
+    assert Client().post(match[1], NEW_PASSWORD).status_code == 410
 
 
 def test_the_answer_does_not_tell_who_has_an_account(
@@ -122,7 +122,9 @@ def test_the_answer_does_not_tell_who_has_an_account(
         Client().post(RESET, {"email": email})
         for email in ("viewer@acme.example", "nobody@nowhere.example")
     ]
-    plain = [re.sub(r'"\w{64}"|: "\w{64}"', "", _text(one)) for one in answers]
+    plain = [
+        re.sub(r'"\w{64}"|: "\w{64}"', "", _text(response)) for response in answers
+    ]
     assert plain[0] == plain[1]
     assert answers[0].status_code == answers[1].status_code
     assert len(mail.outbox) == 1

@@ -1,4 +1,4 @@
-"""The progress line of a case claims only what came about."""
+"""The progress line of a case shows only what happened."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.gdpr import erasing
 from tests.world import World
 
 
-def _line(world: World, *, planned: bool) -> list[progress_line.Node]:
+def _line(world: World, *, planned: bool) -> list[progress_line.ProgressStep]:
     officer = world.actor("compliance")
     case = erasing.opened(world, erasing.maria(world))
     if planned:
         dry_run.make(case, by=officer)
     actions.refuse(transitions.case(officer, case.pk), "Not ours", by=officer)
     case = transitions.case(officer, case.pk)
-    return progress_line.nodes(queries.dossier(officer, case))
+    return progress_line.steps_of(queries.dossier(officer, case))
 
 
 def test_a_refused_case_shows_no_step_that_was_never_taken(world: World) -> None:

@@ -45,61 +45,61 @@ def proposed(world: World, pattern: str = PATTERN) -> ConsolidationProposal:
 def learned(world: World) -> str:
     """Return today's learned file of support."""
     place = Place(Tier.LEARNED, timezone.now().date().isoformat())
-    return writer.current(Owner(world.crews["support"]), place)
+    return writer.current_text(Owner(world.crews["support"]), place)
 
 
-def approve(world: World, one: ConsolidationProposal, **more: Any) -> Any:
-    body = {"version": one.version} | more
-    return world.api("operator").post(f"/proposals/{one.id}/approve", body)
+def approve(world: World, proposal: ConsolidationProposal, **extra: Any) -> Any:
+    body = {"version": proposal.version} | extra
+    return world.api("operator").post(f"/proposals/{proposal.id}/approve", body)
 
 
 # ── Approving ────────────────────────────────────────────────────────────────
 def test_what_is_shown_is_what_is_written(world: World) -> None:
     for pattern in (PATTERN, "Colour of the toner"):
-        one = proposed(world, pattern)
-        shown = proposals.change(one)
-        assert approve(world, one).status == 200
-        assert learned(world) == shown.after
-        one.refresh_from_db()
-        assert one.content_hash == proposals.digest(one.text)
-        assert one.text in learned(world)
+        proposal = proposed(world, pattern)
+        change = proposals.change(proposal)
+        assert approve(world, proposal).status == 200
+        assert learned(world) == change.after
+        proposal.refresh_from_db()
+        assert proposal.content_hash == proposals.digest(proposal.text)
+        assert proposal.text in learned(world)
 
 
 def test_an_approval_leaves_its_traces(world: World) -> None:
-    one = proposed(world)
-    reply = approve(world, one).data
+    proposal = proposed(world)
+    reply = approve(world, proposal).data
     assert reply["state"] == "approved"
     assert reply["decided_by"]
     version = MemoryVersion.objects.get(pk=reply["learned_version"])
     assert version.committed
     assert versions.read(version).decode() == learned(world)
     entry = JournalEntry.objects.get(entry_type="memory.consolidated")
-    assert entry.refs["source_entry_ids"] == one.evidence
+    assert entry.refs["source_entry_ids"] == proposal.evidence
     edges = MemoryRelation.objects.filter(src=entry, relation="supports")
-    assert set(edges.values_list("dst_id", flat=True)) == set(one.evidence)
+    assert set(edges.values_list("dst_id", flat=True)) == set(proposal.evidence)
 
 
 def test_agents_of_the_crew_find_what_was_learned(world: World) -> None:
     approve(world, proposed(world))
     ada, bob = world.actor("ada"), world.actor("bob")
-    asked = {"q": "bank line", "tier": "learned"}
-    found = tools.call("memory.search", asked, by=ada).metadata["hits"]
-    assert found[0]["source"].startswith("learned/")
+    arguments = {"q": "bank line", "tier": "learned"}
+    hits = tools.call("memory.search", arguments, by=ada).metadata["hits"]
+    assert hits[0]["source"].startswith("learned/")
     today = {"tier": "learned", "key": timezone.now().date().isoformat()}
     read = tools.call("memory.read", today, by=ada)
     assert PATTERN in read.content
-    assert tools.call("memory.search", asked, by=bob).metadata["hits"] == []
+    assert tools.call("memory.search", arguments, by=bob).metadata["hits"] == []
     write = {"tier": "learned", "content": "x", "mode": "append"}
     assert not tools.call("memory.write", write, by=ada).ok
 
 
 def test_an_edited_rule_is_learned_as_edited(world: World) -> None:
-    one = proposed(world)
+    proposal = proposed(world)
     text = "## Refunds\r\n\r\nAlways ask first.\n\n\n"
-    assert approve(world, one, text=text).data["was_edited"]
+    assert approve(world, proposal, text=text).data["was_edited"]
     assert learned(world) == "## Refunds\n\nAlways ask first.\n"
-    one.refresh_from_db()
-    assert one.content_hash == proposals.digest(one.text)
+    proposal.refresh_from_db()
+    assert proposal.content_hash == proposals.digest(proposal.text)
 
 
 @pytest.mark.parametrize(
@@ -113,19 +113,19 @@ def test_an_edited_rule_is_learned_as_edited(world: World) -> None:
 def test_a_text_that_cannot_be_learned(
     world: World, text: str, status: int, code: str | None
 ) -> None:
-    one = proposed(world)
-    reply = approve(world, one, text=text)
+    proposal = proposed(world)
+    reply = approve(world, proposal, text=text)
     assert reply.status == status
     assert code is None or reply.code == code
-    one.refresh_from_db()
-    assert one.is_pending
+    proposal.refresh_from_db()
+    assert proposal.is_pending
     assert learned(world) == ""
 
 
 def test_a_failed_write_decides_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = proposed(world)
+    proposal = proposed(world)
 
     def fail(name: str) -> None:
         if name == "rename":
@@ -133,52 +133,52 @@ def test_a_failed_write_decides_nothing(
 
     monkeypatch.setattr(commit, "step", fail)
     with pytest.raises(errors.Unavailable):
-        approval.approve(one, version=1, by=world.actor("operator"))
-    one.refresh_from_db()
-    assert one.is_pending
+        approval.approve(proposal, version=1, by=world.actor("operator"))
+    proposal.refresh_from_db()
+    assert proposal.is_pending
     assert learned(world) == ""
     assert not JournalEntry.objects.filter(entry_type="memory.consolidated").exists()
     monkeypatch.undo()
-    assert approve(world, one).status == 200
+    assert approve(world, proposal).status == 200
     assert learned(world).count(PATTERN) == 1
 
 
 def test_evidence_that_is_gone_stops_an_approval(world: World) -> None:
-    one = proposed(world)
-    gone = JournalEntry.objects.filter(pk=one.evidence[0])
-    gone.update(erased_at=timezone.now())
-    assert approve(world, one).code == "evidence_gone"
+    proposal = proposed(world)
+    deleted = JournalEntry.objects.filter(pk=proposal.evidence[0])
+    deleted.update(erased_at=timezone.now())
+    assert approve(world, proposal).code == "evidence_gone"
     assert learned(world) == ""
 
 
 def test_a_text_changed_in_the_table_is_not_learned(world: World) -> None:
-    one = proposed(world)
+    proposal = proposed(world)
     ConsolidationProposal.objects.update(text="## Something else\n")
-    assert approve(world, one).code == "text_changed"
+    assert approve(world, proposal).code == "text_changed"
 
 
 # ── Who is first ─────────────────────────────────────────────────────────────
 def test_the_second_decision_is_told_who_was_first(world: World) -> None:
-    one = proposed(world)
-    assert approve(world, one, version=7).code == "stale_version"
-    assert approve(world, one).status == 200
-    second = approve(world, one)
+    proposal = proposed(world)
+    assert approve(world, proposal, version=7).code == "stale_version"
+    assert approve(world, proposal).status == 200
+    second = approve(world, proposal)
     assert (second.status, second.code) == (409, "already_decided")
     assert "operator" in second.data["detail"]
     body = {"version": 2, "reason": "no"}
-    late = world.api("owner").post(f"/proposals/{one.id}/reject", body)
+    late = world.api("owner").post(f"/proposals/{proposal.id}/reject", body)
     assert late.status == 409
     assert learned(world).count(PATTERN) == 1
 
 
 def test_of_many_approvals_at_once_one_writes(shared_world: World) -> None:
-    one = proposed(shared_world)
+    proposal = proposed(shared_world)
     by = shared_world.actor("operator")
 
     def go(_: int) -> bool:
         try:
-            approval.approve(one, version=1, by=by)
-        except errors.HouseError:
+            approval.approve(proposal, version=1, by=by)
+        except errors.AppError:
             return False
         finally:
             connections.close_all()
@@ -190,13 +190,13 @@ def test_of_many_approvals_at_once_one_writes(shared_world: World) -> None:
 
 
 def test_rejecting_needs_a_reason_and_keeps_it(world: World) -> None:
-    one = proposed(world)
-    path = f"/proposals/{one.id}/reject"
+    proposal = proposed(world)
+    path = f"/proposals/{proposal.id}/reject"
     blank = world.api("operator").post(path, {"version": 1, "reason": " "})
     assert blank.code == "reason_required"
-    done = world.api("operator").post(path, {"version": 1, "reason": "Too trivial"})
-    assert done.data["reason"] == "Too trivial"
-    assert done.data["state"] == "rejected"
+    reply = world.api("operator").post(path, {"version": 1, "reason": "Too trivial"})
+    assert reply.data["reason"] == "Too trivial"
+    assert reply.data["state"] == "rejected"
     assert learned(world) == ""
     entry = JournalEntry.objects.get(entry_type="memory.consolidation_rejected")
     assert entry.payload["reason"] == "Too trivial"
@@ -206,51 +206,53 @@ def test_rejecting_needs_a_reason_and_keeps_it(world: World) -> None:
 def test_the_list_has_pages_and_ends(world: World) -> None:
     words = ("Toner", "Parcel", "Camera")
     ids = [proposed(world, f"{word} is lost").id for word in words]
-    api, seen = world.api("viewer"), []
+    api, listed_ids = world.api("viewer"), []
     query: dict[str, Any] = {"limit": 1, "state": "pending"}
     for _ in range(3):
         page = api.get("/proposals", query).data
-        seen += [one["id"] for one in page["items"]]
+        listed_ids += [item["id"] for item in page["items"]]
         query["cursor"] = page["next_cursor"]
     assert page["next_cursor"] is None
-    assert seen == ids[::-1]
+    assert listed_ids == ids[::-1]
     assert api.get("/proposals", {"state": "odd"}).status == 422
     assert world.api("stranger").get("/proposals").data["items"] == []
 
 
 def test_one_proposal_tells_everything(world: World) -> None:
-    one = proposed(world)
+    proposal = proposed(world)
     when = timezone.now()
-    for entry_id in one.evidence:
+    for entry_id in proposal.evidence:
         Embedding.objects.create(
             entry_id=entry_id,
             workspace=world.acme,
             reference_count=4,
             last_referenced_at=when,
         )
-    told = world.api("viewer").get(f"/proposals/{one.id}").data
-    assert told["diff"][-1]["kind"] == "added"
-    assert [row["id"] for row in told["entries"]] == one.evidence
-    assert (told["recalls"], told["queries"]) == (4, 1)
-    assert told["signals"]["frequency"] > 0
-    assert world.api("stranger").get(f"/proposals/{one.id}").status == 404
+    data = world.api("viewer").get(f"/proposals/{proposal.id}").data
+    assert data["diff"][-1]["kind"] == "added"
+    assert [row["id"] for row in data["entries"]] == proposal.evidence
+    assert (data["recalls"], data["queries"]) == (4, 1)
+    assert data["signals"]["frequency"] > 0
+    assert world.api("stranger").get(f"/proposals/{proposal.id}").status == 404
 
 
 # ── Pages ────────────────────────────────────────────────────────────────────
-def at(one: ConsolidationProposal, rest: str = "") -> str:
-    return f"/proposals/{one.id}/{rest}"
+def at(proposal: ConsolidationProposal, rest: str = "") -> str:
+    return f"/proposals/{proposal.id}/{rest}"
 
 
 def test_the_pages_show_and_decide(world: World) -> None:
-    one, page = proposed(world), world.page("operator")
-    shown = page.get("/proposals/").content.decode()
-    assert "1 proposed rule waits for a decision" in shown
-    detail = page.get(at(one)).content.decode()
+    proposal, page = proposed(world), world.page("operator")
+    text = page.get("/proposals/").content.decode()
+    assert "1 proposed rule waits for a decision" in text
+    detail = page.get(at(proposal)).content.decode()
     assert f"+ ## {PATTERN}" in detail
-    assert one.evidence[0] in detail
-    done = page.post(at(one, "approve/"), {"version": 1}, follow=True)
-    assert "Learned, in learned/" in done.content.decode()
-    assert page.get("/proposals/?state=approved").content.decode().count(one.id) == 1
+    assert proposal.evidence[0] in detail
+    reply = page.post(at(proposal, "approve/"), {"version": 1}, follow=True)
+    assert "Learned, in learned/" in reply.content.decode()
+    assert (
+        page.get("/proposals/?state=approved").content.decode().count(proposal.id) == 1
+    )
     assert page.get("/proposals/?state=odd").status_code == 422
 
 
@@ -265,29 +267,29 @@ def test_an_edit_counts_only_when_it_was_meant(world: World) -> None:
 
 
 def test_a_conflict_is_shown_with_who_decided(world: World) -> None:
-    one = proposed(world)
+    proposal = proposed(world)
     preset = "Only one incident, told twice"
     reject = {"version": 1, "preset": preset, "reason": "see j"}
-    world.page("owner").post(at(one, "reject/"), reject)
-    reply = world.page("operator").post(at(one, "approve/"), {"version": 1})
+    world.page("owner").post(at(proposal, "reject/"), reject)
+    reply = world.page("operator").post(at(proposal, "approve/"), {"version": 1})
     assert reply.status_code == 409
-    shown = reply.content.decode()
-    assert "Your decision was not carried out" in shown
-    assert "owner@acme.example" in shown
-    assert "Only one incident, told twice: see j" in shown
-    late = world.page("operator").post(at(one, "reject/"), {"version": "x"})
+    text = reply.content.decode()
+    assert "Your decision was not carried out" in text
+    assert "owner@acme.example" in text
+    assert "Only one incident, told twice: see j" in text
+    late = world.page("operator").post(at(proposal, "reject/"), {"version": "x"})
     assert late.status_code == 422
 
 
-@pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("stranger", 404)])
-def test_who_may_not_decide(world: World, who: str, status: int) -> None:
-    one, page = proposed(world), world.page(who)
+@pytest.mark.parametrize(("person", "status"), [("viewer", 403), ("stranger", 404)])
+def test_who_may_not_decide(world: World, person: str, status: int) -> None:
+    proposal, page = proposed(world), world.page(person)
     for act in ("approve/", "reject/"):
         body = {"version": 1, "reason": "x"}
-        assert page.post(at(one, act), body).status_code == status
-    assert page.get(at(one)).status_code == (200 if who == "viewer" else 404)
-    if who == "viewer":
-        assert "Approve as proposed" not in page.get(at(one)).content.decode()
+        assert page.post(at(proposal, act), body).status_code == status
+    assert page.get(at(proposal)).status_code == (200 if person == "viewer" else 404)
+    if person == "viewer":
+        assert "Approve as proposed" not in page.get(at(proposal)).content.decode()
         assert page.post("/proposals/run/").status_code == 403
 
 
@@ -295,19 +297,19 @@ def test_a_run_from_the_page_tells_what_it_did(world: World) -> None:
     for n in range(10):
         world.entry(f"Refund {n} refused without receipt")
     page = world.page("operator")
-    shown = page.post("/proposals/run/", follow=True).content.decode()
-    assert "support: 10 entries, 1 proposed" in shown
-    assert "billing: 0 new of the 10 entries it takes; they wait" in shown
+    text = page.post("/proposals/run/", follow=True).content.decode()
+    assert "support: 10 entries, 1 proposed" in text
+    assert "billing: 0 new of the 10 entries it takes; they wait" in text
 
 
 def test_hostile_rules_are_shown_as_text(world: World) -> None:
     evil = "<script>alert(1)</script> <img src=x onerror=alert(1)>"
-    one = proposed(world, evil)
+    proposal = proposed(world, evil)
     page = world.page("operator")
-    for path in ("/proposals/", at(one)):
-        shown = page.get(path).content.decode()
-        assert "<script>alert" not in shown
-        assert "<img src=x" not in shown
+    for path in ("/proposals/", at(proposal)):
+        text = page.get(path).content.decode()
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
@@ -317,18 +319,18 @@ def test_recall_of_every_agent_of_the_crew_reaches_an_approved_rule(
     approve(world, proposed(world))
     rule = JournalEntry.objects.get(entry_type="memory.consolidated")
     world.entry("Learned: refund without a receipt", by="lena")
-    nothing = NewEntry(
+    no_rule = NewEntry(
         entry_type="memory.consolidated",
         summary=f"No rule found beside {PATTERN}",
         payload={"rules_count": 0},
         crew_id=world.crews["support"].id,
     )
-    run = journal.append(nothing, by=world.system())
+    run = journal.append(no_rule, by=world.system())
     index.sweep()
-    asked = {"query": f"Learned: {PATTERN}", "scope": "own", "mode": mode}
+    body = {"query": f"Learned: {PATTERN}", "scope": "own", "mode": mode}
 
-    def reached(who: str) -> set[str]:
-        reply = world.api(who).post("/episodic/recall", asked)
+    def reached(person: str) -> set[str]:
+        reply = world.api(person).post("/episodic/recall", body)
         return {hit["entry_id"] for hit in reply.data["hits"]}
 
     assert rule.id in reached("ada")
@@ -338,5 +340,5 @@ def test_recall_of_every_agent_of_the_crew_reaches_an_approved_rule(
     assert rule.id not in reached("olga")
     crew_only = JournalEntry.objects.filter(agent_id=world.agents["lena"].id)
     assert not reached("ada") & set(crew_only.values_list("id", flat=True))
-    found = world.api("ada").post("/memory/search/hybrid", {"query": PATTERN})
-    assert rule.id in {hit.get("entry_id") for hit in found.data["hits"]}
+    hits = world.api("ada").post("/memory/search/hybrid", {"query": PATTERN})
+    assert rule.id in {hit.get("entry_id") for hit in hits.data["hits"]}

@@ -14,10 +14,10 @@ from memory import scanner, workspace_settings
 from memory.models import HeldFile, JournalEntry, SavedFilter
 from memory.workspace_settings import declarations
 from tests.memory.files import kit
-from tests.memory.files.test_quarantine import held
+from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
 
-WHY = "Looked at with care"
+REASON = "Looked at with care"
 HTMX = {"HX-Request": "true", "HX-Target": "review"}
 
 
@@ -29,22 +29,22 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 
 
 def at(case: HeldFile, name: str = "") -> str:
-    """Return an address of a case."""
+    """Return a URL of a case."""
     return f"/quarantine/{case.id}/{name}"
 
 
-def decide(page: Client, case: HeldFile, **told: object) -> Any:
+def decide(page: Client, case: HeldFile, **fields: object) -> Any:
     """Send the decision form."""
-    body = {"decision": "release", "version": case.version, "reason": WHY} | told
+    body = {"decision": "release", "version": case.version, "reason": REASON} | fields
     return page.post(at(case, "decision/"), body)
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("user", "status"),
     [("owner", 200), ("operator", 200), ("viewer", 403), ("compliance", 403)],
 )
-def test_who_may_open_the_pages(world: World, who: str, status: int) -> None:
-    case, page = held(world), world.page(who)
+def test_who_may_open_the_pages(world: World, user: str, status: int) -> None:
+    case, page = hold_text(world), world.page(user)
     rule = scanner.rules()[0].id
     for path in (
         "/quarantine/",
@@ -56,47 +56,47 @@ def test_who_may_open_the_pages(world: World, who: str, status: int) -> None:
 
 
 def test_strangers_find_nothing_and_nobody_signs_in(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     assert world.page("stranger").get(at(case)).status_code == 404
     assert world.page("nobody").get("/quarantine/").status_code == 302
 
 
 def test_an_empty_queue_says_so(world: World) -> None:
-    shown = world.page("operator").get("/quarantine/").content.decode()
-    assert "No text waits for a decision" in shown
-    assert "Nothing is held." in shown
+    html = world.page("operator").get("/quarantine/").content.decode()
+    assert "No text waits for a decision" in html
+    assert "Nothing is held." in html
 
 
-def test_the_inbox_shows_the_case_and_notes_the_view(world: World) -> None:
-    case = held(world, f"Be\u200bfore {kit.POISON}")
-    shown = world.page("operator").get("/quarantine/").content.decode()
-    assert "1 text waits for a decision" in shown
-    assert 'title="U+200B zero width space"' in shown
-    assert 'href="#r1"' in shown
-    assert 'id="r1"' in shown
-    assert "What recall would have returned it for" in shown
-    assert case.id in shown
+def test_the_inbox_shows_the_case_and_records_the_view(world: World) -> None:
+    case = hold_text(world, f"Be\u200bfore {kit.POISON}")
+    html = world.page("operator").get("/quarantine/").content.decode()
+    assert "1 text waits for a decision" in html
+    assert 'title="U+200B zero width space"' in html
+    assert 'href="#r1"' in html
+    assert 'id="r1"' in html
+    assert "Searches that would have returned it" in html
+    assert case.id in html
     assert JournalEntry.objects.filter(entry_type="memory.held_viewed").exists()
 
 
 @pytest.mark.parametrize("view", ["text", "read", "bytes"])
 def test_hostile_markup_is_shown_as_text(world: World, view: str) -> None:
     evil = '<script>alert(1)</script><img src=x onerror="a()">'
-    case = held(world, f"# {evil}\n{evil} {kit.POISON} {evil}")
-    shown = world.page("operator").get(at(case), {"view": view}).content.decode()
-    assert "<script>alert" not in shown
-    assert "<img src=x" not in shown
+    case = hold_text(world, f"# {evil}\n{evil} {kit.POISON} {evil}")
+    html = world.page("operator").get(at(case), {"view": view}).content.decode()
+    assert "<script>alert" not in html
+    assert "<img src=x" not in html
 
 
 def test_a_decision_opens_the_next_and_offers_the_way_back(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     page = world.page("operator")
     reply = decide(page, first)
     assert reply.status_code == 302
     assert second.id in reply["Location"]
-    shown = page.get(reply["Location"]).content.decode()
-    assert "Released:" in shown
-    assert at(first, "undo/") in shown
+    html = page.get(reply["Location"]).content.decode()
+    assert "Released:" in html
+    assert at(first, "undo/") in html
     back = page.post(at(first, "undo/"))
     assert back.status_code == 302
     assert HeldFile.objects.get(pk=first.pk).state == "held"
@@ -104,17 +104,17 @@ def test_a_decision_opens_the_next_and_offers_the_way_back(world: World) -> None
 
 
 def test_the_last_decision_leads_to_the_empty_list(world: World) -> None:
-    case, page = held(world), world.page("operator")
+    case, page = hold_text(world), world.page("operator")
     reply = decide(page, case, decision="discard")
-    shown = page.get(reply["Location"]).content.decode()
-    assert "Nothing is held." in shown
+    html = page.get(reply["Location"]).content.decode()
+    assert "Nothing is held." in html
     decided = page.get("/quarantine/?state=discarded").content.decode()
-    assert WHY in decided
+    assert REASON in decided
     assert "Undo the decision" in decided
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "text"),
+    ("fields", "status", "text"),
     [
         ({"reason": ""}, 422, "A decision needs a reason."),
         ({"decision": ""}, 422, "Choose what happens"),
@@ -122,88 +122,94 @@ def test_the_last_decision_leads_to_the_empty_list(world: World) -> None:
     ],
 )
 def test_a_faulty_decision_comes_back(
-    world: World, told: dict[str, object], status: int, text: str
+    world: World, fields: dict[str, object], status: int, text: str
 ) -> None:
-    case = held(world)
-    reply = decide(world.page("operator"), case, **told)
+    case = hold_text(world)
+    reply = decide(world.page("operator"), case, **fields)
     assert reply.status_code == status
     assert text in reply.content.decode()
     assert HeldFile.objects.get().state == "held"
 
 
 def test_a_preset_is_reason_enough(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     preset = "An order that nobody of ours gave"
     decide(world.page("operator"), case, reason="", preset=preset, decision="discard")
     assert HeldFile.objects.get().reason == preset
 
 
 def test_a_conflict_says_who_did_what(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     decide(world.page("owner"), case, decision="discard")
     reply = decide(world.page("operator"), case)
     assert reply.status_code == 409
-    shown = reply.content.decode()
-    assert "Your decision was not carried out" in shown
-    assert "owner@acme.example" in shown
-    assert WHY in shown
+    html = reply.content.decode()
+    assert "Your decision was not carried out" in html
+    assert "owner@acme.example" in html
+    assert REASON in html
 
 
-def seen_on(shown: str) -> str:
-    """Return the digest of the rest that a page showed."""
-    found = re.search(r'name="seen" value="([0-9a-f]{64})"', shown)
-    assert found, shown
-    return found[1]
+def preview_digest(html: str) -> str:
+    """Return the digest of the preview on a page."""
+    match = re.search(r'name="seen" value="([0-9a-f]{64})"', html)
+    assert match, html
+    return match[1]
 
 
-LEFT = "Before. [redacted: exfiltration, override] After."
+REMAINDER = "Before. [redacted: exfiltration, override] After."
 
 
 def test_chosen_passages_are_cut_whole_and_previewed(world: World) -> None:
-    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
+    case, page = (
+        hold_text(world, f"Before. {kit.POISON}. After."),
+        world.page("operator"),
+    )
     span = "20-25"
-    shown = page.get(at(case, "redaction/"), {"span": span}).content.decode()
-    assert f"+{LEFT}" in shown
-    assert f'agent would read">{LEFT}</pre>' in shown
-    assert "<q>Before.</q> <q>After.</q>" in shown
+    html = page.get(at(case, "redaction/"), {"span": span}).content.decode()
+    assert f"+{REMAINDER}" in html
+    assert f'agent would read">{REMAINDER}</pre>' in html
+    assert "<q>Before.</q> <q>After.</q>" in html
     assert "at least one" in page.get(at(case, "redaction/")).content.decode()
     bad = page.get(at(case, "redaction/"), {"start": 0, "end": 99_999})
     assert "redactions are spans" in bad.content.decode()
-    decide(page, case, decision="redact", span=[span], seen=seen_on(shown))
-    assert kit.on_disk(world).read_text() == LEFT
+    decide(page, case, decision="redact", span=[span], seen=preview_digest(html))
+    assert kit.on_disk(world).read_text() == REMAINDER
 
 
 def test_nobody_redacts_what_they_did_not_look_at(world: World) -> None:
-    case, page = held(world, f"Before. {kit.POISON}. After."), world.page("operator")
-    for seen in ("", "0" * 64):
-        reply = decide(page, case, decision="redact", span=["20-25"], seen=seen)
+    case, page = (
+        hold_text(world, f"Before. {kit.POISON}. After."),
+        world.page("operator"),
+    )
+    for digest in ("", "0" * 64):
+        reply = decide(page, case, decision="redact", span=["20-25"], seen=digest)
         assert reply.status_code == 409
         assert not kit.on_disk(world).exists()
-    # It comes back with what would be left, and is decided from there.
-    shown = reply.content.decode()
-    assert LEFT in shown
-    decide(page, case, decision="redact", span=["20-25"], seen=seen_on(shown))
+    # The page comes back with the preview, and can be decided from there.
+    html = reply.content.decode()
+    assert REMAINDER in html
+    decide(page, case, decision="redact", span=["20-25"], seen=preview_digest(html))
     assert HeldFile.objects.get().state == "redacted"
 
 
 def test_the_page_of_a_case_shows_what_an_agent_would_read(world: World) -> None:
     kit.write(world, "What was there.\n")
-    case = held(world, f"Before. {kit.POISON}. After.")
+    case = hold_text(world, f"Before. {kit.POISON}. After.")
     HeldFile.objects.filter(pk=case.pk).update(mode="append")
     page = world.page("operator")
-    shown = page.get(at(case)).content.decode()
-    assert f'agent would read">What was there.\n{LEFT}</pre>' in shown
-    decide(page, case, decision="redact", seen=seen_on(shown))
-    assert kit.on_disk(world).read_text() == f"What was there.\n{LEFT}"
+    html = page.get(at(case)).content.decode()
+    assert f'agent would read">What was there.\n{REMAINDER}</pre>' in html
+    decide(page, case, decision="redact", seen=preview_digest(html))
+    assert kit.on_disk(world).read_text() == f"What was there.\n{REMAINDER}"
 
 
 def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> None:
     text = f"A fine line.\n{kit.POISON}.\n"
-    case, page = held(world, text), world.page("operator")
-    shown = page.get(at(case, "redaction/"), {"span": "0-5"}).content.decode()
-    assert "The rest is held" in shown
-    told = {"decision": "redact", "span": ["0-5"], "seen": seen_on(shown)}
-    reply = decide(page, case, **told)
+    case, page = hold_text(world, text), world.page("operator")
+    html = page.get(at(case, "redaction/"), {"span": "0-5"}).content.decode()
+    assert "The rest is held" in html
+    form_data = {"decision": "redact", "span": ["0-5"], "seen": preview_digest(html)}
+    reply = decide(page, case, **form_data)
     assert reply.status_code == 422
     assert "Nothing was released." in reply.content.decode()
     assert HeldFile.objects.get().state == "held"
@@ -211,68 +217,70 @@ def test_a_rest_that_is_not_clean_comes_back_with_its_reason(world: World) -> No
 
 @pytest.mark.parametrize("name", ["", "alike/"])
 def test_no_decision_is_the_one_to_press(world: World, name: str) -> None:
-    case = held(world)
-    held(world, label="pins.md")
-    shown = world.page("operator").get(at(case, name)).content.decode()
-    form = shown[shown.index('class="decision"') - 4_000 :]
+    case = hold_text(world)
+    hold_text(world, label="pins.md")
+    html = world.page("operator").get(at(case, name)).content.decode()
+    form = html[html.index('class="decision"') - 4_000 :]
     deciding = re.findall(r'<button[^>]*name="decision"[^>]*>', form)
     assert len(deciding) == 5
-    assert not any("primary" in one or "checked" in one for one in deciding)
-    # Enter in a field presses the first button of a form: it is one that is switched
-    # off, or a text would be let in by a slip of the hand.
+    assert not any("primary" in button or "checked" in button for button in deciding)
+    # Enter in a field presses the first button of a form: that one is disabled, so that
+    # no text is released by accident.
     first = re.search(r'<button type="submit"[^>]*>', form[form.index("csrf") :])
     assert first is not None
     assert first[0] == '<button type="submit" disabled hidden>'
 
 
 def test_a_claim_shows_in_the_list(world: World) -> None:
-    case, page = held(world), world.page("operator")
+    case, page = hold_text(world), world.page("operator")
     assert page.post(at(case, "claim/")).status_code == 302
-    shown = world.page("owner").get("/quarantine/").content.decode()
-    assert "operator@acme.example works on it" in shown
+    html = world.page("owner").get("/quarantine/").content.decode()
+    assert "operator@acme.example works on it" in html
     assert world.page("owner").post(at(case, "claim/")).status_code == 409
 
 
 def test_a_group_is_decided_once_and_reported_each(world: World) -> None:
-    first, second = held(world), held(world, label="pins.md")
+    first, second = hold_text(world), hold_text(world, label="pins.md")
     page = world.page("operator")
     inbox = page.get("/quarantine/").content.decode()
     assert "Decide both at once" in inbox
-    shown = page.get(at(first, "alike/")).content.decode()
-    assert second.id in shown
-    body = {"ids": [first.id, second.id], "decision": "discard", "reason": WHY}
+    html = page.get(at(first, "alike/")).content.decode()
+    assert second.id in html
+    body = {"ids": [first.id, second.id], "decision": "discard", "reason": REASON}
     report = page.post(at(first, "alike/"), body).content.decode()
     assert report.count("band green") == 2
-    again = page.post(at(first, "alike/"), body).content.decode()
-    assert again.count("not decided") == 2
-    missing = page.post(at(first, "alike/"), {"decision": "discard", "reason": WHY})
-    assert missing.status_code == 422
+    second_html = page.post(at(first, "alike/"), body).content.decode()
+    assert second_html.count("not decided") == 2
+    response = page.post(at(first, "alike/"), {"decision": "discard", "reason": REASON})
+    assert response.status_code == 422
 
 
 def test_filters_are_kept_saved_and_forgotten(world: World) -> None:
-    held(world)
+    hold_text(world)
     page = world.page("operator")
-    shown = page.get("/quarantine/?state=held&source=tool").content.decode()
-    assert "Save this filter as" in shown
+    html = page.get("/quarantine/?state=held&source=tool").content.decode()
+    assert "Save this filter as" in html
     page.post("/quarantine/filters/?state=held&source=tool", {"name": "Tools"})
-    one = SavedFilter.objects.get()
-    assert one.query == "state=held&source=tool"
+    saved_filter = SavedFilter.objects.get()
+    assert saved_filter.query == "state=held&source=tool"
     assert "Tools" in page.get("/quarantine/").content.decode()
     assert page.post("/quarantine/filters/", {"name": " "}).status_code == 422
     other = world.page("owner")
-    assert other.post(f"/quarantine/filters/{one.id}/forget/").status_code == 404
-    page.post(f"/quarantine/filters/{one.id}/forget/")
+    assert (
+        other.post(f"/quarantine/filters/{saved_filter.id}/forget/").status_code == 404
+    )
+    page.post(f"/quarantine/filters/{saved_filter.id}/forget/")
     assert not SavedFilter.objects.exists()
     none = page.get("/quarantine/?state=held&q=zzzz").content.decode()
     assert "Nothing matches the filter." in none
 
 
 def test_htmx_gets_the_region_alone(world: World) -> None:
-    case = held(world)
+    case = hold_text(world)
     reply = world.page("operator").get(at(case), headers=HTMX)
-    shown = reply.content.decode()
-    assert "<html" not in shown
-    assert 'id="review"' in shown
+    html = reply.content.decode()
+    assert "<html" not in html
+    assert 'id="review"' in html
 
 
 def test_a_rescan_tells_what_it_did(world: World) -> None:
@@ -286,27 +294,27 @@ def test_a_rescan_tells_what_it_did(world: World) -> None:
 
 
 def test_the_rail_counts_for_those_who_may_see_it(world: World) -> None:
-    held(world)
+    hold_text(world)
     assert "Quarantine" in world.page("operator").get("/").content.decode()
     assert "Quarantine" not in world.page("viewer").get("/").content.decode()
 
 
-# ── The workbench ────────────────────────────────────────────────────────────
-def test_the_workbench_says_what_fires_and_what_it_cannot_see(world: World) -> None:
+# ── The rules page ───────────────────────────────────────────────────────────
+def test_the_rules_page_says_what_fires_and_what_it_cannot_see(world: World) -> None:
     page = world.page("operator")
-    shown = page.get("/quarantine/rules/").content.decode()
-    assert "What these rules cannot see" in shown
-    assert scanner.rules()[0].id in shown
-    tried = page.post("/quarantine/rules/", {"text": kit.POISON, "source": "web"})
-    assert "<strong" in tried.content.decode()
-    assert ">Held<" in tried.content.decode()
+    html = page.get("/quarantine/rules/").content.decode()
+    assert "What these rules cannot see" in html
+    assert scanner.rules()[0].id in html
+    result_html = page.post("/quarantine/rules/", {"text": kit.POISON, "source": "web"})
+    assert "<strong" in result_html.content.decode()
+    assert ">Held<" in result_html.content.decode()
     assert not HeldFile.objects.exists()
     empty = page.post("/quarantine/rules/", {"text": "", "source": "web"})
     assert empty.status_code == 422
 
 
 def test_a_rule_is_switched_after_a_replay(world: World) -> None:
-    held(world)
+    hold_text(world)
     rule = scanner.scan(kit.POISON).findings[0].rule
     path, admin = f"/quarantine/rules/{rule}/", world.page("owner")
     preview = admin.get(path, {"mode": "off"}).content.decode()
@@ -327,8 +335,8 @@ def test_an_admin_sets_a_policy(world: World) -> None:
     admin = world.page("owner")
     body = {"key": "tier:daily", "action": "block"}
     assert admin.post("/quarantine/rules/policy/", body).status_code == 302
-    kept = workspace_settings.value(world.acme.id, declarations.SCANNER_POLICY)
-    assert kept == {"tier:daily": "block"}
+    stored = workspace_settings.value(world.acme.id, declarations.SCANNER_POLICY)
+    assert stored == {"tier:daily": "block"}
     admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
     assert (
         world.page("operator").post("/quarantine/rules/policy/", body).status_code

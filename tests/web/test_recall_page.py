@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from episodic import queries
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine, reference_counts
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
+from episodic.recall import examples
 from tests import factories
 from tests.world import World
 
 SWAP = {"HX-Request": "true", "HX-Boosted": "true", "HX-Target": "explorer"}
 
 
-def ask(world: World, who: str = "viewer", **query: Any) -> tuple[int, str]:
+def ask(world: World, person: str = "viewer", **query: Any) -> tuple[int, str]:
     """Return status and text of the explorer."""
-    response = world.page(who).get("/recall/", query)
+    response = world.page(person).get("/recall/", query)
     return response.status_code, response.content.decode()
 
 
@@ -71,7 +71,7 @@ def test_an_example_is_a_question_that_finds_its_entry(world: World) -> None:
     ],
 )
 def test_a_question_is_the_first_clause(summary: str, question: str) -> None:
-    assert queries._question(summary) == question
+    assert examples._question(summary) == question
 
 
 # ── The answer ───────────────────────────────────────────────────────────────
@@ -80,10 +80,10 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
     status, text = ask(world, query="refund without a receipt", k="3")
     assert status == 200
     for expected in (
-        "Both legs answered",
-        "Ranks of the dense leg",
-        "Ranks of the word leg",
-        "Answer: both legs fused",
+        "Both rankings answered",
+        "Ranks of the dense ranking",
+        "Ranks of the word ranking",
+        "Answer: both rankings fused",
         "Below K = 3.",
         "left out: a<",
         '<rect class="two"',
@@ -96,7 +96,7 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
 def test_the_word_leg_never_shows_a_score(world: World) -> None:
     fill(world, 3)
     _, text = ask(world, query="refund")
-    leg = text.split("Ranks of the word leg", 1)[1].split("</table>", 1)[0]
+    leg = text.split("Ranks of the word ranking", 1)[1].split("</table>", 1)[0]
     assert re.search(r"\d\.\d", leg) is None
 
 
@@ -104,22 +104,25 @@ def test_asking_marks_nothing(world: World) -> None:
     rows = fill(world)
     ask(world, query="refund")
     ask(world, query="refund", entry_id=rows[0].id)
-    assert reference_counts.marks.flush() == 0
+    assert reference_counts.reference_counts.flush() == 0
     assert not Embedding.objects.filter(reference_count__gt=0).exists()
 
 
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ({"mode": "dense"}, "Answer: the dense leg alone"),
-        ({"mode": "sparse"}, "Answer: the word leg alone"),
+        ({"mode": "dense"}, "Answer: the dense ranking alone"),
+        ({"mode": "sparse"}, "Answer: the word ranking alone"),
         ({"fusion": "convex"}, "convex:"),
-        ({"scope": "own"}, "Answer: both legs fused"),
-        ({"entry_types": ["peer.escalation", "agent.created"]}, "Answer: both legs"),
-        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both legs fused"),
-        ({"min_score": "0.99"}, "Answer: both legs fused"),
-        ({"walk_depth": "1"}, "Answer: both legs fused"),
-        ({"legs": "all"}, "Answer: both legs fused"),
+        ({"scope": "own"}, "Answer: both rankings fused"),
+        (
+            {"entry_types": ["peer.escalation", "agent.created"]},
+            "Answer: both rankings",
+        ),
+        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both rankings fused"),
+        ({"min_score": "0.99"}, "Answer: both rankings fused"),
+        ({"walk_depth": "1"}, "Answer: both rankings fused"),
+        ({"legs": "all"}, "Answer: both rankings fused"),
     ],
 )
 def test_every_way_of_asking_is_answered(
@@ -139,8 +142,8 @@ def test_an_outage_of_the_embedder_is_told(world: World, mode: str) -> None:
     engine.use(NoEmbedder())
     status, text = ask(world, query="refund receipt", mode=mode)
     assert status == 200
-    assert "Degraded: dense leg unavailable (not_configured): words only" in text
-    assert "The dense leg did not answer." in text
+    assert "Degraded: dense ranking unavailable (not_configured): words only" in text
+    assert "The dense ranking did not answer." in text
     assert "Words only" in text
 
 
@@ -217,9 +220,9 @@ def test_what_agents_wrote_is_shown_as_text(world: World) -> None:
     evil = "<script>alert(1)</script> refund <img src=x onerror=alert(2)>"
     row = world.indexed(evil)
     _, text = ask(world, query="refund", entry_id=row.id)
-    shown = text.split("<main", 1)[1]
-    assert "<script" not in shown
-    assert "<img" not in shown
+    main = text.split("<main", 1)[1]
+    assert "<script" not in main
+    assert "<img" not in main
     _, text = ask(world)
     assert "<script>alert" not in text
 
@@ -261,16 +264,18 @@ def test_a_swap_gets_the_region_and_a_clean_address(world: World) -> None:
 def test_the_result_is_announced(world: World) -> None:
     fill(world)
     _, text = ask(world, query="refund", k="3")
-    said = re.search(r'id="said" role="status">(.*?)</p>', text)
-    assert said is not None
-    assert said[1].startswith("3 entries are returned, 5 more found below the cut")
+    match = re.search(r'id="said" role="status">(.*?)</p>', text)
+    assert match is not None
+    assert match[1].startswith("3 entries are returned, 5 more found below the cut")
 
 
 # ── Why not this one? ────────────────────────────────────────────────────────
 def test_why_an_entry_is_below_the_cut(world: World) -> None:
     rows = fill(world)
     _, answer = ask(world, query="refund receipt", k="1")
-    first = re.search(r"/journal/(j_\w+)/", answer.split("contribution of each leg")[1])
+    first = re.search(
+        r"/journal/(j_\w+)/", answer.split("contribution of each ranking")[1]
+    )
     assert first is not None
     other = next(row for row in rows if row.id != first[1])
     status, text = ask(world, query="refund receipt", k="1", entry_id=other.id)
@@ -286,11 +291,11 @@ def test_why_an_entry_is_below_the_cut(world: World) -> None:
 
 
 def test_another_workspaces_entry_is_no_entry_here(world: World) -> None:
-    theirs = world.indexed("Theirs", by="olga")
+    foreign = world.indexed("Theirs", by="olga")
     for query in ({}, {"query": "refund"}):
-        status, text = ask(world, entry_id=theirs.id, **query)
-        missing, _ = ask(world, entry_id="j_0", **query)
-        assert (status, missing) == (422, 422)
+        status, text = ask(world, entry_id=foreign.id, **query)
+        absent, _ = ask(world, entry_id="j_0", **query)
+        assert (status, absent) == (422, 422)
         assert "There is no such entry here." in text
         assert "Theirs" not in text
 
@@ -335,39 +340,39 @@ def test_without_an_embedder_the_page_names_the_way_out(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("person", "status"),
     [("owner", 302), ("operator", 302), ("compliance", 403), ("viewer", 403)],
 )
-def test_operators_index_what_waits(world: World, who: str, status: int) -> None:
+def test_operators_index_what_waits(world: World, person: str, status: int) -> None:
     row = world.entry("Waiting")
-    assert world.page(who).post("/recall/index/run/").status_code == status
-    done = Embedding.objects.filter(pk=row.pk, state=State.INDEXED).exists()
-    assert done is (status == 302)
+    assert world.page(person).post("/recall/index/run/").status_code == status
+    indexed = Embedding.objects.filter(pk=row.pk, state=State.INDEXED).exists()
+    assert indexed is (status == 302)
 
 
-@pytest.mark.parametrize(("who", "status"), [("operator", 302), ("viewer", 403)])
-def test_operators_index_one_entry(world: World, who: str, status: int) -> None:
+@pytest.mark.parametrize(("person", "status"), [("operator", 302), ("viewer", 403)])
+def test_operators_index_one_entry(world: World, person: str, status: int) -> None:
     row = world.entry("Waiting")
     path = f"/recall/entries/{row.id}/index/"
-    response = world.page(who).post(path)
+    response = world.page(person).post(path)
     assert response.status_code == status
     if status == 302:
         assert response["Location"] == f"/journal/{row.id}/"
 
 
 def test_another_workspaces_entry_cannot_be_indexed(world: World) -> None:
-    theirs = world.entry("Theirs", by="olga")
-    path = f"/recall/entries/{theirs.id}/index/"
+    foreign = world.entry("Theirs", by="olga")
+    path = f"/recall/entries/{foreign.id}/index/"
     assert world.page("operator").post(path).status_code == 404
 
 
 def test_an_index_run_is_told(world: World) -> None:
     row = world.entry("Waiting")
     browser = world.page("operator")
-    told = browser.post("/recall/index/run/", follow=True).content.decode()
-    assert "Indexed 1 entry" in told
-    told = browser.post("/recall/index/run/", follow=True).content.decode()
-    assert "Nothing was indexed" in told
+    page_text = browser.post("/recall/index/run/", follow=True).content.decode()
+    assert "Indexed 1 entry" in page_text
+    page_text = browser.post("/recall/index/run/", follow=True).content.decode()
+    assert "Nothing was indexed" in page_text
     engine.use(NoEmbedder())
     path = f"/recall/entries/{row.id}/index/"
     response = browser.post(path, follow=True)

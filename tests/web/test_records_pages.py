@@ -1,4 +1,4 @@
-"""The records' pages: what is shown to whom, and what a person may do there."""
+"""The records' pages: permissions, filters, edit, supersede, forget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def text(answer: Any) -> str:
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
-def edit(world: World, row: Record, who: str = "operator", **fields: Any) -> Any:
+def edit(world: World, row: Record, user: str = "operator", **fields: Any) -> Any:
     body = {
         "content": "Refunds end at $300.",
         "kind": row.kind,
@@ -33,21 +33,21 @@ def edit(world: World, row: Record, who: str = "operator", **fields: Any) -> Any
         "version": str(row.version),
         **fields,
     }
-    return world.page(who).post(f"/records/{row.id}/edit/", body)
+    return world.page(user).post(f"/records/{row.id}/edit/", body)
 
 
-@pytest.mark.parametrize("who", ["owner", "operator", "compliance", "viewer"])
+@pytest.mark.parametrize("user", ["owner", "operator", "compliance", "viewer"])
 def test_everybody_reads_and_operators_change(
-    world: World, row: Record, who: str
+    world: World, row: Record, user: str
 ) -> None:
-    page = world.page(who)
+    page = world.page(user)
     listing = text(page.get("/records/"))
     assert "Refunds end at $200, &lt;b&gt;always&lt;/b&gt;." in listing
     detail = text(page.get(f"/records/{row.id}/"))
-    may = who in ("owner", "operator")
+    may = user in ("owner", "operator")
     assert ("Forget this record" in detail) is may
     assert ("Edit the statement" in detail) is may
-    assert edit(world, row, who).status_code == (302 if may else 403)
+    assert edit(world, row, user).status_code == (302 if may else 403)
 
 
 def test_the_history_shows_what_changed(world: World, row: Record) -> None:
@@ -69,7 +69,7 @@ def test_a_stranger_finds_nothing(world: World, row: Record) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "shown"),
+    ("query", "is_listed"),
     [
         ("q=refunds", True),
         ("q=zeppelin", False),
@@ -82,10 +82,10 @@ def test_a_stranger_finds_nothing(world: World, row: Record) -> None:
         ("external_id=refund-limit", True),
     ],
 )
-def test_the_filters(world: World, row: Record, query: str, shown: bool) -> None:
+def test_the_filters(world: World, row: Record, query: str, is_listed: bool) -> None:
     page = text(world.page("viewer").get(f"/records/?{query}"))
-    assert (f"/records/{row.id}/" in page) is shown
-    assert ("No record matches" in page) is not shown
+    assert (f"/records/{row.id}/" in page) is is_listed
+    assert ("No record matches" in page) is not is_listed
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_filters(world: World, row: Record, query: str, shown: bool) -> None
 def test_a_filter_at_fault_is_told(world: World, row: Record, query: str) -> None:
     answer = world.page("viewer").get(f"/records/?{query}")
     assert answer.status_code == 422
-    assert "A filter is at fault" in text(answer)
+    assert "A filter is invalid" in text(answer)
 
 
 def test_an_edit_is_the_next_version_by_a_person(world: World, row: Record) -> None:
@@ -144,12 +144,12 @@ def test_a_successor_takes_the_place(world: World, row: Record) -> None:
     answer = world.page("operator").post(f"/records/{row.id}/supersede/", body)
     assert answer.status_code == 302
     old = text(world.page("viewer").get(f"/records/{row.id}/"))
-    assert "Its place took" in old
+    assert "Replaced by" in old
     new = text(world.page("viewer").get(answer["Location"]))
     assert "Supersedes" in new
     assert "No refunds." in text(world.page("viewer").get("/records/"))
-    again = world.page("operator").post(f"/records/{row.id}/supersede/", body)
-    assert again.status_code == 409
+    response = world.page("operator").post(f"/records/{row.id}/supersede/", body)
+    assert response.status_code == 409
 
 
 def test_forgetting_needs_a_reason_and_leaves_no_words(

@@ -16,7 +16,7 @@ from tests.memory.test_workspace_settings import GOOD, KEY
 from tests.world import World
 
 PAGE = "/workspace/settings/"
-EDITED = [n for n in GOOD if workspace_settings.named(n).kind is not Kind.TABLE]
+EDITED = [n for n in GOOD if workspace_settings.by_name(n).kind is not Kind.TABLE]
 
 
 def _text(response: Any) -> str:
@@ -24,9 +24,9 @@ def _text(response: Any) -> str:
 
 
 def _version(client: Client) -> str:
-    found = re.search(r'name="version" value="(\d+)"', _text(client.get(PAGE)))
-    assert found is not None
-    return found[1]
+    match = re.search(r'name="version" value="(\d+)"', _text(client.get(PAGE)))
+    assert match is not None
+    return match[1]
 
 
 def _posted(value: Any) -> str:
@@ -38,12 +38,12 @@ def _posted(value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("user", "status"),
     [("owner", 200), ("operator", 403), ("compliance", 403), ("viewer", 403),
      ("nobody", 302)],
 )  # fmt: skip
-def test_who_may(world: World, who: str, status: int) -> None:
-    client = world.page(who)
+def test_who_may(world: World, user: str, status: int) -> None:
+    client = world.page(user)
     assert client.get(PAGE).status_code == status
     home = _text(client.get("/", follow=True))
     assert (f'href="{PAGE}"' in home) == (status == 200)
@@ -67,11 +67,11 @@ def test_the_page_shows_every_setting_and_its_default(world: World) -> None:
 
 @pytest.mark.parametrize("name", EDITED)
 def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
-    client, setting = world.page("owner"), workspace_settings.named(name)
+    client, setting = world.page("owner"), workspace_settings.by_name(name)
     data = {"value": _posted(GOOD[name]), "version": _version(client)}
-    done = client.post(f"{PAGE}{name}/", data, follow=True)
-    assert done.redirect_chain == [(PAGE, 302)]
-    text = _text(done)
+    response = client.post(f"{PAGE}{name}/", data, follow=True)
+    assert response.redirect_chain == [(PAGE, 302)]
+    text = _text(response)
     assert f"Saved: {setting.label}" in text
     assert f"1 of {len(GOOD)} settings is set here" in text
     assert "owner@acme.example" in text
@@ -80,10 +80,10 @@ def test_a_setting_is_kept_and_put_back(world: World, name: str) -> None:
         assert workspace_settings.secret(world.acme.id, declarations.REMOTE_KEY) == KEY
     else:
         assert workspace_settings.value(world.acme.id, setting) == GOOD[name]
-    done = client.post(
+    response = client.post(
         f"{PAGE}{name}/reset/", {"version": _version(client)}, follow=True
     )
-    assert "back to the default" in _text(done)
+    assert "reset to the default" in _text(response)
     assert not WorkspaceSetting.objects.get(name=name).is_set
 
 
@@ -116,12 +116,12 @@ def test_a_page_that_is_old_is_told(world: World) -> None:
     reply = client.post(f"{PAGE}fusion/", data)
     assert reply.status_code == 409
     assert "Somebody changed the settings meanwhile" in _text(reply)
-    # The page that says so is up to date.
+    # The page with the error is up to date.
     assert client.post(f"{PAGE}fusion/", data | {"version": _version(client)})
     data = {"version": version}
-    told = client.post(f"{PAGE}digest/reset/", data, follow=True)
-    assert "meanwhile" in _text(told)
-    assert not workspace_settings.listed(world.actor("owner"))["digest"].value
+    response = client.post(f"{PAGE}digest/reset/", data, follow=True)
+    assert "meanwhile" in _text(response)
+    assert not workspace_settings.settings_page(world.actor("owner"))["digest"].value
 
 
 def test_what_is_no_setting_is_nowhere(world: World) -> None:
@@ -141,8 +141,8 @@ def test_a_table_is_shown_and_put_back(world: World) -> None:
 
 
 def test_the_connection_is_tested_from_the_page(world: World) -> None:
-    told = world.page("owner").post(f"{PAGE}remote-provider/test/", follow=True)
-    assert "no address or no key" in _text(told)
+    response = world.page("owner").post(f"{PAGE}remote-provider/test/", follow=True)
+    assert "no address or no key" in _text(response)
 
 
 def test_the_table_of_rows_shows_no_seal(world: World) -> None:

@@ -1,4 +1,4 @@
-"""Webhooks as a page: admins only, the secret once, removed after a question."""
+"""The webhooks page: admins only, the secret once, removal with a confirmation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.world import World
 
 PAGE = "/workspace/webhooks/"
 HTMX = {"HX-Request": "true"}
-TOLD = {
+FORM_DATA = {
     "url": "https://hooks.example/in",
     "events": ["memory.health_band_changed"],
 }
@@ -26,7 +26,7 @@ def _text(response: Any) -> str:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Send nothing: errors that receivers give, in turn; none is a good answer."""
+    """Replace sending by a list of receivers' errors; "" is a success."""
     errors: list[str] = []
 
     def post(_message: object, _transport: object) -> http_out.Answer:
@@ -39,9 +39,9 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def row(world: World) -> WebhookDelivery:
-    """Queue a delivery of acme's."""
+    """Return a queued delivery of acme."""
     owner = world.actor("owner")
-    return webhooks.queue_test(webhooks.create(TOLD["url"], by=owner), by=owner)  # type: ignore[arg-type]
+    return webhooks.queue_test(webhooks.create(FORM_DATA["url"], by=owner), by=owner)  # type: ignore[arg-type]
 
 
 def _posts(row: WebhookDelivery) -> dict[str, dict[str, Any]]:
@@ -54,22 +54,22 @@ def _posts(row: WebhookDelivery) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("who", "status"),
+    ("user", "status"),
     [
         *[("owner", 200), ("operator", 403), ("compliance", 403), ("viewer", 403)],
         ("nobody", 302),
     ],
 )
-def test_who_may(world: World, row: WebhookDelivery, who: str, status: int) -> None:
-    client = world.page(who)
+def test_who_may(world: World, row: WebhookDelivery, user: str, status: int) -> None:
+    client = world.page(user)
     assert client.get(PAGE).status_code == status
     if status == 200:
         assert 'href="/workspace/webhooks/"' in _text(client.get("/"))
         return
-    for path, data in {PAGE: TOLD, **_posts(row)}.items():
+    for path, data in {PAGE: FORM_DATA, **_posts(row)}.items():
         assert client.post(path, data).status_code == status, path
     assert Webhook.objects.get().active
-    if who != "nobody":
+    if user != "nobody":
         assert 'href="/workspace/webhooks/"' not in _text(client.get("/"))
 
 
@@ -86,7 +86,7 @@ def test_a_post_without_the_token_is_refused(
     client = Client(enforce_csrf_checks=True)
     backend = "django.contrib.auth.backends.ModelBackend"
     client.force_login(world.people["owner"], backend=backend)
-    for path, data in {PAGE: TOLD, **_posts(row)}.items():
+    for path, data in {PAGE: FORM_DATA, **_posts(row)}.items():
         assert client.post(path, data).status_code == 403, path
     assert Webhook.objects.get().active
 
@@ -94,7 +94,7 @@ def test_a_post_without_the_token_is_refused(
 @pytest.mark.parametrize("headers", [{}, HTMX])
 def test_the_secret_is_shown_once(world: World, headers: dict[str, str]) -> None:
     client = world.page("owner")
-    answer = client.post(PAGE, TOLD, headers=headers)
+    answer = client.post(PAGE, FORM_DATA, headers=headers)
     assert answer.status_code == 201
     assert "no-store" in answer.headers["Cache-Control"]
     hook = Webhook.objects.get()
@@ -107,7 +107,7 @@ def test_the_secret_is_shown_once(world: World, headers: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "says"),
+    ("fields", "status", "says"),
     [
         ({"url": "http://127.0.0.1/"}, 422, "private addresses"),
         ({"url": "ftp://hooks.example/"}, 422, "must begin with"),
@@ -117,13 +117,13 @@ def test_the_secret_is_shown_once(world: World, headers: dict[str, str]) -> None
     ],
 )
 def test_refusals_keep_the_input(
-    world: World, told: dict[str, Any], status: int, says: str
+    world: World, fields: dict[str, Any], status: int, says: str
 ) -> None:
     webhooks.create("https://taken.example/", by=world.actor("owner"))
-    answer = world.page("owner").post(PAGE, TOLD | told)
+    answer = world.page("owner").post(PAGE, FORM_DATA | fields)
     assert answer.status_code == status
     assert says in _text(answer)
-    assert f'value="{told["url"]}"' in _text(answer) if told.get("url") else True
+    assert f'value="{fields["url"]}"' in _text(answer) if fields.get("url") else True
     assert Webhook.objects.count() == 1
 
 
@@ -136,8 +136,8 @@ def test_a_test_is_sent_at_once(
     page = _text(client.post(path, follow=True))
     assert "did not arrive yet" in page
     assert "Answered 500." in page
-    sent = WebhookDelivery.objects.filter(event=webhooks.TEST)
-    assert sent.filter(status=DeliveryStatus.SENT).count() == 1
+    deliveries = WebhookDelivery.objects.filter(event=webhooks.TEST)
+    assert deliveries.filter(status=DeliveryStatus.SENT).count() == 1
 
 
 def test_a_delivery_is_replayed(
@@ -175,7 +175,7 @@ def test_a_webhook_is_removed_after_a_question(
     assert "Remove the webhook to hooks.example?" in _text(client.get(PAGE))
     page = _text(client.post(f"{PAGE}{row.webhook_id}/remove/", follow=True))
     assert "Webhook to hooks.example removed" in page
-    assert "Nobody is told yet." in page
+    assert "No webhook yet." in page
 
 
 def test_more_webhooks_ask_no_more_of_the_database(
@@ -184,9 +184,9 @@ def test_more_webhooks_ask_no_more_of_the_database(
     owner, client = world.actor("owner"), world.page("owner")
     for number in range(6):
         hook = webhooks.create(f"https://h{number}.example/", by=owner)
-        for _ in range(webhooks.SHOWN + 1):
+        for _ in range(webhooks.DELIVERIES_SHOWN + 1):
             webhooks.queue_test(hook, by=owner)
     client.get(PAGE)
     with django_assert_max_num_queries(16):
         page = _text(client.get(PAGE))
-    assert page.count("webhook.test") == 6 * webhooks.SHOWN
+    assert page.count("webhook.test") == 6 * webhooks.DELIVERIES_SHOWN

@@ -1,4 +1,4 @@
-"""Agents, keys and members as pages: who may, what is shown once, what is refused."""
+"""The pages of agents, keys and members: permissions, secrets once, errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _text(response: Any) -> str:
 
 # ── Who may ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("who", "statuses"),
+    ("user", "statuses"),
     [
         ("owner", (200, 200, 200)),
         ("operator", (200, 403, 200)),
@@ -44,15 +44,15 @@ def _text(response: Any) -> str:
     ],
 )
 def test_people_read_and_admins_read_keys(
-    world: World, who: str, statuses: tuple[int, ...]
+    world: World, user: str, statuses: tuple[int, ...]
 ) -> None:
-    client = world.page(who)
+    client = world.page(user)
     assert tuple(client.get(page).status_code for page in PAGES) == statuses
 
 
-@pytest.mark.parametrize("who", ["operator", "compliance", "viewer"])
-def test_only_admins_write(world: World, who: str) -> None:
-    client, ada = world.page(who), world.agents["ada"]
+@pytest.mark.parametrize("user", ["operator", "compliance", "viewer"])
+def test_only_admins_write(world: World, user: str) -> None:
+    client, ada = world.page(user), world.agents["ada"]
     key = AgentKey.objects.filter(agent=ada, revoked_at=None).first()
     member = Membership.objects.get(user=world.people["viewer"])
     assert key is not None
@@ -88,11 +88,11 @@ def test_a_refused_reader_sees_no_controls(world: World) -> None:
 def test_what_belongs_to_others_is_not_there(world: World) -> None:
     client = world.page("owner")
     olga = world.agents["olga"]
-    theirs = AgentKey.objects.get(agent=olga)
+    foreign_key = AgentKey.objects.get(agent=olga)
     stranger = Membership.objects.get(user=world.people["stranger"])
     change = {"role": "LEAD", "walk_depth": "1"}
     assert client.post(f"/workspace/agents/{olga.pk}/", change).status_code == 404
-    assert client.post(f"/workspace/keys/{theirs.pk}/revoke/").status_code == 404
+    assert client.post(f"/workspace/keys/{foreign_key.pk}/revoke/").status_code == 404
     for act in ("", "link/", "remove/"):
         path = f"/workspace/members/{stranger.pk}/{act}"
         assert client.post(path, {"role": "viewer"}).status_code == 404, path
@@ -107,8 +107,8 @@ def test_an_admin_adds_a_crew_and_an_agent(world: World) -> None:
     added = client.post("/workspace/agents/crew/", {"slug": "web", "name": "Web shop"})
     assert added.headers["Location"] == "/workspace/agents/"
     crew = Crew.objects.get(workspace=world.acme, slug="web")
-    told = {"crew": crew.pk, "slug": "milo", "role": "LEAD", "walk_depth": "1"}
-    page = client.post("/workspace/agents/", told, follow=True)
+    form_data = {"crew": crew.pk, "slug": "milo", "role": "LEAD", "walk_depth": "1"}
+    page = client.post("/workspace/agents/", form_data, follow=True)
     assert "milo joined web" in _text(page)
     milo = Agent.objects.get(crew=crew)
     assert (milo.role, milo.memory_walk_depth) == ("LEAD", 1)
@@ -130,12 +130,12 @@ def test_a_faulty_form_comes_back_with_its_input(
     headers: dict[str, str],
 ) -> None:  # fmt: skip
     crew = world.crews["support"].pk
-    told = {name: value.format(crew=crew) for name, value in data.items()}
-    answer = world.page("owner").post(f"/workspace/{path}", told, headers=headers)
+    form_data = {name: value.format(crew=crew) for name, value in data.items()}
+    answer = world.page("owner").post(f"/workspace/{path}", form_data, headers=headers)
     page = _text(answer)
     assert answer.status_code == status
     assert fault in page
-    assert f'value="{told["slug"]}"' in page
+    assert f'value="{form_data["slug"]}"' in page
     assert 'aria-invalid="true"' in page
     assert ("<html" in page) is not bool(headers)
 
@@ -173,9 +173,9 @@ def test_agents_ask_the_same_number_of_questions_for_many(
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def _token(page: str) -> str:
-    found = re.search(r'id="token">(cmk_[\w-]+)<', page)
-    assert found is not None
-    return found.group(1)
+    match = re.search(r'id="token">(cmk_[\w-]+)<', page)
+    assert match is not None
+    return match.group(1)
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
@@ -184,13 +184,13 @@ def test_an_agent_key_is_shown_once_and_works(
 ) -> None:
     client = world.page("owner")
     day = (timezone.now() + timedelta(days=30)).date()
-    told = {
+    form_data = {
         "agent": world.agents["ada"].pk,
         "name": "nightly",
         "scopes": ["read"],
         "expires_on": day.isoformat(),
     }
-    answer = client.post("/workspace/keys/", told, headers=headers)
+    answer = client.post("/workspace/keys/", form_data, headers=headers)
     assert answer.status_code == 201
     assert "no-store" in answer.headers["Cache-Control"]
     token = _token(_text(answer))
@@ -207,13 +207,15 @@ def test_an_agent_key_is_shown_once_and_works(
 
 
 def test_a_fresh_agent_key_comes_with_the_configuration(world: World) -> None:
-    told = {"agent": world.agents["ada"].pk, "scopes": ["read", "write"]}
+    form_data = {"agent": world.agents["ada"].pk, "scopes": ["read", "write"]}
     client = world.page("owner")
-    page = _text(client.post("/workspace/keys/", told, headers=HTMX))
+    page = _text(client.post("/workspace/keys/", form_data, headers=HTMX))
     assert re.search(r'hx-swap-oob="true">\d+ keys open the API</h1>', page)
-    shown = re.search(r'<pre class="code" id="connect"[^>]*>(.*?)</pre>', page, re.S)
-    assert shown is not None
-    server = json.loads(html.unescape(shown.group(1)))["mcpServers"]["crewship-memory"]
+    snippet = re.search(r'<pre class="code" id="connect"[^>]*>(.*?)</pre>', page, re.S)
+    assert snippet is not None
+    server = json.loads(html.unescape(snippet.group(1)))["mcpServers"][
+        "crewship-memory"
+    ]
     assert server["url"] == "http://testserver/mcp"
     assert server["headers"]["Authorization"] == f"Bearer {_token(page)}"
     assert 'id="connect"' not in _text(client.get("/workspace/keys/"))
@@ -221,8 +223,8 @@ def test_a_fresh_agent_key_comes_with_the_configuration(world: World) -> None:
 
 def test_a_key_for_a_person_has_a_role(world: World) -> None:
     member = Membership.objects.get(user=world.people["operator"])
-    told = {"member": member.pk, "role": "operator", "scopes": ["read", "write"]}
-    answer = world.page("owner").post("/workspace/keys/person/", told)
+    form_data = {"member": member.pk, "role": "operator", "scopes": ["read", "write"]}
+    answer = world.page("owner").post("/workspace/keys/person/", form_data)
     actor = api_keys.authenticate(_token(_text(answer)))
     assert actor is not None
     assert (actor.role, actor.scopes) == (Role.OPERATOR, frozenset())
@@ -258,8 +260,8 @@ def test_a_revoked_key_is_refused_at_once(world: World) -> None:
     page = client.post(f"/workspace/keys/{key.pk}/revoke/", follow=True)
     assert f"Key {key.prefix}… of bob revoked" in _text(page)
     assert api_keys.authenticate(world.tokens["bob"]) is None
-    again = client.post(f"/workspace/keys/{key.pk}/revoke/")
-    assert again.status_code == 302
+    response = client.post(f"/workspace/keys/{key.pk}/revoke/")
+    assert response.status_code == 302
 
 
 def test_every_state_of_a_key_is_a_word(world: World) -> None:
@@ -312,6 +314,6 @@ def test_after_success_htmx_gets_the_fragment_with_the_news(world: World) -> Non
     page = client.post(
         "/workspace/agents/crew/", {"slug": "web"}, headers=HTMX, follow=True
     )
-    shown = _text(client.get("/workspace/agents/", headers=HTMX))
-    assert "Crew web made" in _text(page)
-    assert shown.lstrip().startswith('<div class="page-body" id="body">')
+    html = _text(client.get("/workspace/agents/", headers=HTMX))
+    assert "Crew web created" in _text(page)
+    assert html.lstrip().startswith('<div class="page-body" id="body">')

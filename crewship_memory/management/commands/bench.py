@@ -24,12 +24,11 @@ INSIDE = "CREWSHIP_BENCH_INSIDE"
 
 
 class Command(BaseCommand):
-    """Runs a real server on a folder that is thrown away, and measures through it."""
+    """Run a server on a temporary folder and measure it over HTTP."""
 
     help = "Measure appending and recall over HTTP, beside the naive way; print JSON."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read which parts to run and at which sizes."""
         parser.add_argument(
             "parts", nargs="*", default=["append", "freshness", "recall"]
         )
@@ -52,11 +51,11 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         """Measure in a process whose settings point at a fresh data folder."""
-        known = {"append", "erasure", "freshness", "quality", "recall", "records"}
+        part_names = {"append", "erasure", "freshness", "quality", "recall", "records"}
         if "quality" in parts and (data is None or not data.is_file()):
             message = "The part quality needs --data FILE, a journal in JSON lines."
             raise CommandError(message)
-        if unknown := set(parts) - known:
+        if unknown := set(parts) - part_names:
             message = f"Unknown part: {', '.join(sorted(unknown))}."
             raise CommandError(message)
         if os.environ.get(INSIDE) != "1":
@@ -69,9 +68,9 @@ class Command(BaseCommand):
         if "records" in parts:
             report["records"] = [records.measure(size) for size in counts]
         if "erasure" in parts:
-            wanted = [int(rows) for rows in str(options["rows"]).split(",")]
+            row_counts = [int(rows) for rows in str(options["rows"]).split(",")]
             report["erasure"] = [
-                erasure.measure(rows, size) for rows in wanted for size in counts
+                erasure.measure(rows, size) for rows in row_counts for size in counts
             ]
         self.stdout.write(json.dumps(report, indent=2))
 
@@ -79,11 +78,11 @@ class Command(BaseCommand):
         with tempfile.TemporaryDirectory(prefix="crewship-bench-") as folder:
             environment = os.environ | {INSIDE: "1", "CREWSHIP_DATA_DIR": folder}
             environment.pop("DATABASE_URL", None)
-            done = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
+            process = subprocess.run(  # noqa: S603  (ourselves, with our own arguments)
                 [sys.executable, *sys.argv], env=environment, check=False
             )
-        if done.returncode:
-            message = f"The measurement ended with code {done.returncode}."
+        if process.returncode:
+            message = f"The measurement ended with code {process.returncode}."
             raise CommandError(message)
 
     def _measure(
@@ -103,7 +102,7 @@ class Command(BaseCommand):
         return report
 
     def _recall(self, folder: Path, size: int) -> dict[str, Any]:
-        """Fill while no server runs: it would embed what is given random vectors."""
+        """Fill while no server runs, which would embed the random vectors."""
         self.stderr.write(f"recall at {size} entries …")
         shop = dataset.open_shop("bench-recall")
         dataset.fill(shop, size)
@@ -112,14 +111,14 @@ class Command(BaseCommand):
             return measure.compare(url, shop)
 
     def _writing(self, url: str, parts: set[str], appends: int) -> dict[str, Any]:
-        shop, found = dataset.open_shop("bench-append"), {}
+        shop, results = dataset.open_shop("bench-append"), {}
         with measure.client(url, shop) as http:
             if "freshness" in parts:
                 self.stderr.write("append to recallable …")
-                found["append_to_dense_recallable"] = measure.recallable(http, 30)
+                results["append_to_dense_recallable"] = measure.recallable(http, 30)
             if "append" in parts:
                 self.stderr.write("appending …")
-                found["append_single"] = measure.append_single(http, appends)
-                found["append_batch"] = measure.append_batches(http, 10, 1_000)
-                found["embedding_backlog"] = measure.wait_for_index(http, 120)
-        return found
+                results["append_single"] = measure.append_single(http, appends)
+                results["append_batch"] = measure.append_batches(http, 10, 1_000)
+                results["embedding_backlog"] = measure.wait_for_index(http, 120)
+        return results

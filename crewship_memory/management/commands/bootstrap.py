@@ -1,4 +1,4 @@
-"""``manage.py bootstrap``: a workspace and its admin, as often as you like."""
+"""``manage.py bootstrap``: make a workspace and its admin; safe to repeat."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from crewship_memory import bootstrap
-from crewship_memory.bootstrap import Founded
+from crewship_memory.bootstrap import Bootstrapped
 from memory.rules import errors
 
 
 class Command(BaseCommand):
-    """Make a workspace with an admin; what exists already is left alone."""
+    """Make a workspace with an admin; existing ones stay as they are."""
 
     help = "Make a workspace and its admin; safe to run again."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare which workspace and who."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--email", metavar="ADDR")
         parser.add_argument(
@@ -32,16 +31,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, **options: Any) -> None:
-        """Found, and say what there is now."""
         for name in ("workspace", "email"):
             if not options[name]:
                 raise CommandError(f"--{name} is missing.")
         password = self._password(options["password_env"])
         try:
-            found = bootstrap.found(options["workspace"], options["email"], password)
-        except (errors.HouseError, ValidationError) as error:
+            result = bootstrap.bootstrap(
+                options["workspace"], options["email"], password
+            )
+        except (errors.AppError, ValidationError) as error:
             raise CommandError(str(error)) from None
-        answer = _answer(found)
+        answer = _answer(result)
         if options["as_json"]:
             self.stdout.write(json.dumps(answer))
         else:
@@ -68,20 +68,20 @@ class Command(BaseCommand):
             )
 
 
-def _answer(found: Founded) -> dict[str, Any]:
-    """Return what there is; a link only for who has no password to sign in with."""
-    user, invitation = found.user, found.invitation
+def _answer(result: Bootstrapped) -> dict[str, Any]:
+    """Return the result; a link only for an admin who has no password."""
+    user, invitation = result.user, result.invitation
     signs_in = not user.has_usable_password() and not invitation
     link = bootstrap.login_link(user) if signs_in else None
     return {
-        "workspace": found.workspace.slug,
-        "workspace_id": found.workspace.id,
+        "workspace": result.workspace.slug,
+        "workspace_id": result.workspace.id,
         "email": user.email,
         "user_id": user.id,
         "created": {
-            "workspace": found.made_workspace,
-            "user": found.made_user,
-            "membership": found.made_member,
+            "workspace": result.made_workspace,
+            "user": result.made_user,
+            "membership": result.made_member,
         },
         "login_link": link,
         "invitation_link": bootstrap.absolute(invitation) if invitation else None,

@@ -1,4 +1,4 @@
-"""``manage.py demo``: five weeks in the life of an outdoor-gear shop, once."""
+"""``manage.py demo``: load the demo workspace, once."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from crewship_memory.demo import load
 
 
 class Command(BaseCommand):
-    """Load the demo workspace unless it is there already."""
+    """Load the demo workspace unless it exists."""
 
     help = "Load the demo workspace, once; print a login link for its admin."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the output."""
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **_options: Any) -> None:
-        """Load and tell."""
         started = time.perf_counter()
         loaded = load.load()
         answer = {
@@ -37,6 +35,6 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(answer))
             return
-        was = f"{loaded.entries} entries" if loaded.entries else "was there already"
-        self.stdout.write(f"Workspace {loaded.workspace.slug}: {was}")
+        summary = f"{loaded.entries} entries" if loaded.entries else "was there already"
+        self.stdout.write(f"Workspace {loaded.workspace.slug}: {summary}")
         self.stdout.write(f"Sign in as {loaded.admin.email}: {answer['login_link']}")

@@ -1,4 +1,4 @@
-"""``manage.py doctor``: is everything as it should be, and if not, what to do."""
+"""``manage.py doctor``: check the installation and say what to do."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from crewship_memory.doctor import Finding, Level
 
 
 class Command(BaseCommand):
-    """Examine the installation; change nothing."""
+    """Check the installation; change nothing."""
 
     help = "Examine configuration, database, embedder and chain. Exit 1 on a fault."
     # Ours runs them itself and tells of them like of everything else.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the output."""
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **_options: Any) -> None:
-        """Look, tell, and fail when something is broken."""
+        """Print the findings; exit with 1 when there is a fault."""
         findings = doctor.run()
         faults = sum(finding.level is Level.FAIL for finding in findings)
         if as_json:
-            told = {"ok": not faults, "checks": [asdict(one) for one in findings]}
-            self.stdout.write(json.dumps(told))
+            report = {
+                "ok": not faults,
+                "checks": [asdict(finding) for finding in findings],
+            }
+            self.stdout.write(json.dumps(report))
         else:
             for finding in findings:
                 self._tell(finding)

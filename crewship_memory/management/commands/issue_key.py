@@ -15,7 +15,7 @@ from memory.rules import errors
 
 
 def _answer(issued: Issued) -> dict[str, Any]:
-    """Return the key and whose it is; this is the only time it can be read."""
+    """Return the key and its owner; the key cannot be read again."""
     key = issued.key
     agent = key.agent if isinstance(key, AgentKey) else None
     user = None if isinstance(key, AgentKey) else key.user
@@ -37,7 +37,6 @@ class Command(BaseCommand):
     help = "Issue a bearer key for an agent (--crew --agent) or a person (--email)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose key it is."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--crew", metavar="SLUG")
         parser.add_argument("--agent", metavar="SLUG")
@@ -58,15 +57,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, **options: Any) -> None:
-        """Issue; print the key alone, or everything as one JSON object."""
+        """Print the key alone, or everything as one JSON object."""
         if not options["workspace"]:
             raise CommandError("--workspace is missing.")
         names = (
             "workspace", "crew", "agent", "email", "end_user", "role", "create",
         )  # fmt: skip
         try:
-            issued = issue_key.issue(issue_key.Wanted(**{n: options[n] for n in names}))
-        except errors.HouseError as error:
+            issued = issue_key.issue(
+                issue_key.KeyRequest(**{n: options[n] for n in names})
+            )
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         answer = _answer(issued)
         self.stdout.write(json.dumps(answer) if options["as_json"] else answer["key"])

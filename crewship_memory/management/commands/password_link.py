@@ -1,4 +1,4 @@
-"""``manage.py password_link``: a way back in for somebody who lost the password."""
+"""``manage.py password_link``: a link to choose a new password."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Command(BaseCommand):
     help = "Print a one-time link, valid three days, to choose a new password."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose account it is."""
         parser.add_argument("--email", metavar="ADDR")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
@@ -28,7 +27,7 @@ class Command(BaseCommand):
             raise CommandError("--email is missing.")
         try:
             user, link = bootstrap.password_link(options["email"])
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         answer = {"email": user.email, "user_id": user.id, "link": link}
         self.stdout.write(json.dumps(answer) if options["as_json"] else link)

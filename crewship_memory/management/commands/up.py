@@ -1,4 +1,4 @@
-"""``manage.py up``: everything in one process."""
+"""``manage.py up``: server, worker and scheduler in one process."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
 from crewship_memory import bootstrap, data_folder, healthz, server, startup_progress
-from crewship_memory.background import Embedded
+from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
-from episodic.index.reference_counts import marks
+from episodic.index.reference_counts import reference_counts
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.models import User
 
 
 @contextmanager
-def alone(step: Progress) -> Iterator[None]:
-    """Let one process at a time prepare; the lock dies with its holder."""
+def single_instance(step: Progress) -> Iterator[None]:
+    """Hold a lock so that one process at a time prepares the folder."""
     with (settings.DATA_DIR / "up.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -44,17 +44,17 @@ def alone(step: Progress) -> Iterator[None]:
 
 
 def static_fingerprint() -> str:
-    """Return a digest over names, sizes and times of the files to serve."""
-    told = [settings.STORAGES["staticfiles"]["BACKEND"]]
+    """Return a digest over names, sizes and times of the static files."""
+    parts = [settings.STORAGES["staticfiles"]["BACKEND"]]
     for finder in get_finders():
         for name, storage in finder.list(None):
             stat = Path(storage.path(name)).stat()
-            told.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
-    return hashlib.sha256("\n".join(sorted(told)).encode()).hexdigest()
+            parts.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(parts)).encode()).hexdigest()
 
 
 def collect_static() -> None:
-    """Collect the static files when they are not the ones collected last."""
+    """Collect the static files unless they are the ones collected last."""
     mark: Path = settings.STATIC_ROOT / ".collected"
     fingerprint = static_fingerprint()
     if mark.exists() and mark.read_text(encoding="ascii") == fingerprint:
@@ -64,30 +64,30 @@ def collect_static() -> None:
 
 
 def migrate(step: Progress) -> None:
-    """Bring the database up to date; one that is newer than this code is left alone."""
+    """Apply migrations; refuse a database that is newer than this code."""
     names = schema_version.unknown()
     if names:
         raise CommandError(schema_version.refusal(names).detail)
-    waiting = len(healthz.waiting_migrations())
-    step(f"Database: {waiting} migrations to apply" if waiting else "Database: current")
-    if waiting:
+    pending = len(healthz.waiting_migrations())
+    step(f"Database: {pending} migrations to apply" if pending else "Database: current")
+    if pending:
         call_command("migrate", interactive=False, verbosity=0)
 
 
 def served_name() -> str:
-    """Return a host name that requests may come under."""
+    """Return a host name that ALLOWED_HOSTS accepts."""
     names = [name.lstrip(".") for name in settings.ALLOWED_HOSTS if name != "*"]
     return next(iter(names), "localhost")
 
 
-def leave() -> None:
-    """End the process at once, after writing down what is still in memory.
+def flush_and_exit() -> None:
+    """End the process after flushing what is buffered in memory.
 
     Not through the interpreter's own end: it would wait for a long task, and take the
     model apart under the threads that use it. Nothing is lost: what was acknowledged is
     committed, and what was cut off is swept again.
     """
-    marks.drain()
+    reference_counts.drain()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()
@@ -95,24 +95,23 @@ def leave() -> None:
 
 
 class Command(BaseCommand):
-    """Start web, worker and clock; stop on SIGTERM or Ctrl-C."""
+    """Start server, worker and scheduler; stop on SIGTERM or Ctrl-C."""
 
     help = "Migrate, then serve pages and API, run tasks and keep time, in one process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare where to listen."""
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--demo", action="store_true", help="load a demo workspace")
         parser.add_argument("--threads", type=int, default=8, help="request threads")
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Check the configuration, which Django does before anything else."""
+        """Run the system checks, before anything else."""
         startup_progress.lines(self.stdout)("Configuration: checking")
         super().check(*args, **options)
 
     def handle(self, *, demo: bool, **options: Any) -> None:
-        """Prepare, tell where we are, serve, stop."""
+        """Prepare, print the address, serve, stop."""
         self._step = startup_progress.lines(self.stdout)
         address = server.Address(options["host"], options["port"], options["threads"])
         reason = data_folder.make_private()
@@ -127,8 +126,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _prepare(self, *, demo: bool) -> User | None:
-        """Get everything ready; static files are collected beside the database work."""
-        with alone(self._step), ThreadPoolExecutor(1) as pool:
+        """Migrate and collect static files at the same time."""
+        with single_instance(self._step), ThreadPoolExecutor(1) as pool:
             self._step("Static files: collecting, beside the database's steps")
             collecting = pool.submit(collect_static)
             migrate(self._step)
@@ -147,8 +146,8 @@ class Command(BaseCommand):
         if demo:
             return load.load(self._step).admin
         self._step("People: looking for the first admin")
-        bootstrap.found_first()
-        return bootstrap.first_admin() if bootstrap.nobody_came_yet() else None
+        bootstrap.bootstrap_first()
+        return bootstrap.first_admin() if bootstrap.has_no_sign_ins() else None
 
     def _welcome(self, address: server.Address, user: User | None) -> None:
         base = settings.PUBLIC_URL or address.url
@@ -167,11 +166,11 @@ class Command(BaseCommand):
         server.allow(address)
         connections.close_all()
         self._step("Worker and clock: starting")
-        threads = Embedded()
+        threads = BackgroundThreads()
         threads.start()
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
         startup_progress.when_it_answers(self._ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
         threads.stop()
-        leave()
+        flush_and_exit()

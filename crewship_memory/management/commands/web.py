@@ -1,4 +1,4 @@
-"""``manage.py web``: pages and API alone, for an installation that is scaled out."""
+"""``manage.py web``: pages and API only, for several processes."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from memory.installation import schema_version
 
 
 class Command(BaseCommand):
-    """Serve pages and API; worker and clock are processes of their own."""
+    """Serve pages and API; worker and scheduler run elsewhere."""
 
     help = "Serve pages and API; `celery worker` and `celery beat` do the rest."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare where to listen."""
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--threads", type=int, default=8, help="request threads")
 
     def handle(self, **options: Any) -> None:
-        """Serve until SIGTERM or Ctrl-C; several processes may share one port."""
+        """Serve until SIGTERM or Ctrl-C; several processes can share a port."""
         if not settings.REDIS_URL:
             message = "Set REDIS_URL: without it no worker hears of what is written. "
             raise CommandError(message + "For one machine there is `manage.py up`.")
         newer = schema_version.unknown()
         if newer:
             raise CommandError(schema_version.refusal(newer).detail)
-        waiting = healthz.waiting_migrations()
-        if waiting:
-            message = f"{len(waiting)} migrations wait. Run manage.py migrate first."
+        pending = healthz.waiting_migrations()
+        if pending:
+            message = f"{len(pending)} migrations wait. Run manage.py migrate first."
             raise CommandError(message)
         address = server.Address(
             options["host"], options["port"], options["threads"], is_shared=True

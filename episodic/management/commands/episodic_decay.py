@@ -15,7 +15,7 @@ from memory.models import Workspace
 
 
 class Command(RichCommand):
-    """Recompute importance by hand: the night's job, without waiting for it."""
+    """Run the nightly recomputation of importance now."""
 
     help = "Recompute the importance of every embedding, in one workspace or in all."
 
@@ -25,22 +25,22 @@ class Command(RichCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        """Run and tell."""
+        """Recompute and report."""
         shops = list(Workspace.objects.order_by("slug"))
         if options["workspace"]:
             shops = [shop for shop in shops if shop.slug == options["workspace"]]
             if not shops:
                 raise CommandError(f"There is no workspace {options['workspace']!r}.")
-        began, total = time.monotonic(), decay.Report()
+        started, total = time.monotonic(), decay.Report()
         for shop in shops:
             report = decay.run(shop.id)
             total.rows += report.rows
-            total.changed += report.changed
-        seconds = round(time.monotonic() - began, 3)
+            total.updated += report.updated
+        seconds = round(time.monotonic() - started, 3)
         if as_json:
-            told = {"rows": total.rows, "changed": total.changed, "seconds": seconds}
-            self.stdout.write(json.dumps(told))
+            payload = {"rows": total.rows, "changed": total.updated, "seconds": seconds}
+            self.stdout.write(json.dumps(payload))
             return
         self.stdout.write(
-            f"{total.rows} rows, {total.changed} changed, in {seconds} s."
+            f"{total.rows} rows, {total.updated} changed, in {seconds} s."
         )

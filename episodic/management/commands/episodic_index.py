@@ -29,14 +29,14 @@ def _pending(workspace: Workspace) -> int:
     return index_status.status(workspace.id, by=_actor(workspace)).pending
 
 
-def everything(limit: int | None, watch: Watch) -> Report:
+def index_all(limit: int | None, watch: Watch) -> Report:
     """Sweep until nothing waits that can be embedded now."""
     report = Report()
     while limit is None or report.indexed < limit:
-        left = SLICE if limit is None else min(SLICE, limit - report.indexed)
-        one = index.sweep(limit=left, watch=watch)
-        report.add(one)
-        if not one.indexed:
+        limit_left = SLICE if limit is None else min(SLICE, limit - report.indexed)
+        batch = index.sweep(limit=limit_left, watch=watch)
+        report.add(batch)
+        if not batch.indexed:
             break
     return report
 
@@ -45,17 +45,17 @@ def of_workspace(workspace: Workspace, limit: int | None, watch: Watch) -> Repor
     """Embed what waits in one workspace, also what was set back for later."""
     report = Report()
     while _pending(workspace) and (limit is None or report.indexed < limit):
-        left = SLICE if limit is None else min(SLICE, limit - report.indexed)
-        one = index_status.run(workspace.id, by=_actor(workspace), limit=left)
-        report.add(one)
-        watch(one.indexed)
-        if not one.indexed:
+        batch_limit = SLICE if limit is None else min(SLICE, limit - report.indexed)
+        batch = index_status.run(workspace.id, by=_actor(workspace), limit=batch_limit)
+        report.add(batch)
+        watch(batch.indexed)
+        if not batch.indexed:
             break
     return report
 
 
 class Command(RichCommand):
-    """Keep the index by hand: the clock's job, without waiting for it."""
+    """Run the scheduled indexing now."""
 
     help = "Embed every entry that waits. Exit 1 when some could not be embedded."
 
@@ -74,37 +74,37 @@ class Command(RichCommand):
             if options["workspace"]:
                 report = of_workspace(shops[0], limit, watch)
             else:
-                report = everything(limit, watch)
-        left = sum(_pending(shop) for shop in shops)
-        self._tell(report, left, as_json=as_json)
+                report = index_all(limit, watch)
+        pending = sum(_pending(shop) for shop in shops)
+        self._tell(report, pending, as_json=as_json)
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
 
     def _workspaces(self, slug: str | None) -> list[Workspace]:
         if slug is None:
             return list(Workspace.objects.all())
-        found = list(Workspace.objects.filter(slug=slug))
-        if not found:
+        rows = list(Workspace.objects.filter(slug=slug))
+        if not rows:
             raise CommandError(f"There is no workspace {slug!r}.")
-        return found
+        return rows
 
     @contextmanager
     def _bar(self, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
         if not show:
-            yield lambda _done: None
+            yield lambda _count: None
             return
         with Progress(console=self.console, transient=True) as progress:
             bar = progress.add_task("embedding", total=total)
-            yield lambda done: progress.advance(bar, done)
+            yield lambda count: progress.advance(bar, count)
 
-    def _tell(self, report: Report, left: int, *, as_json: bool) -> None:
+    def _tell(self, report: Report, pending: int, *, as_json: bool) -> None:
         answer = {
             "indexed": report.indexed,
             "skipped": report.skipped,
             "failed": report.failed,
-            "pending": left,
+            "pending": pending,
         }
         if as_json:
             self.stdout.write(json.dumps(answer))
         else:
-            self.stdout.write(f"{report.indexed} embedded, {left} left")
+            self.stdout.write(f"{report.indexed} embedded, {pending} left")

@@ -24,12 +24,11 @@ def _doubts(plan: CasePlan) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    """Open a case, show its plan, and carry it out when told to."""
+    """Open a case, show its plan, and run it with --apply or --phrase."""
 
     help = "Erase SUBJECT (an id or an alias). Without --apply only the plan is shown."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whom, where and why."""
         parser.add_argument("subject", metavar="SUBJECT")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--reason", required=True)
@@ -39,31 +38,32 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
-        """Plan, and erase when asked to."""
         try:
-            by = system(one_call.home(subject, workspace), "gdpr_erase")
+            by = system(one_call.workspace_of(subject, workspace), "gdpr_erase")
             case = self._case(subject, options["reason"], options["case"], by)
             if options["apply"] or options["phrase"]:
-                told = self._run(case, options["phrase"], by)
+                report = self._run(case, options["phrase"], by)
             else:
-                told = self._plan(case, dry_run.make(case, by=by))
-        except errors.HouseError as error:
+                report = self._plan(case, dry_run.make(case, by=by))
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         if options["json"]:
-            self.stdout.write(json.dumps(told, indent=2))
+            self.stdout.write(json.dumps(report, indent=2))
         else:
-            self._say(told)
-        asked = options["apply"] or options["phrase"]
-        if asked and told["state"] == CaseState.PLANNED:
-            raise CommandError(f"Case {told['case_id']} waits for a decision on rows.")
-        if told["state"] not in (CaseState.PLANNED, CaseState.COMPLETE):
+            self._print(report)
+        is_run = options["apply"] or options["phrase"]
+        if is_run and report["state"] == CaseState.PLANNED:
+            raise CommandError(
+                f"Case {report['case_id']} waits for a decision on rows."
+            )
+        if report["state"] not in (CaseState.PLANNED, CaseState.COMPLETE):
             raise CommandError("It is not complete; the case says why.")
 
-    def _case(self, alias: str, reason: str, known: str, by: Actor) -> Case:
-        if known:
-            return transitions.case(by, known)
-        who = one_call.person(alias, by=by, named=True)
-        new = NewCase(subject_id=who.id, kind=CaseKind.ERASURE, reason=reason)
+    def _case(self, alias: str, reason: str, case_id: str, by: Actor) -> Case:
+        if case_id:
+            return transitions.case(by, case_id)
+        subject = one_call.person(alias, by=by, must_be_named=True)
+        new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
         return cases.open_case(new, by=by)
 
     def _run(self, case: Case, phrase: str, by: Actor) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             if phrase:
                 raise CommandError("Make a plan first: leave out --phrase.")
             plan = dry_run.make(case, by=by)
-        if cases.undecided(plan):
+        if cases.undecided_count(plan):
             return self._plan(case, plan)
         typed = phrase or cases.phrase(case, plan.plan_hash)
         case = transitions.case(by, case.id)
@@ -89,29 +89,31 @@ class Command(BaseCommand):
         }
 
     def _plan(self, case: Case, plan: CasePlan) -> dict[str, Any]:
-        told: dict[str, Any] = {**plan.body, "doubts": _doubts(plan)}
+        report: dict[str, Any] = {**plan.body, "doubts": _doubts(plan)}
         phrase = cases.phrase(case, plan.plan_hash)
         planned = CaseState.PLANNED.value
-        return {**told, "case_id": case.id, "state": planned, "phrase": phrase}
+        return {**report, "case_id": case.id, "state": planned, "phrase": phrase}
 
-    def _say(self, told: dict[str, Any]) -> None:
-        if "holders" not in told:
-            label = CaseState(told["state"]).label.lower()
-            self.stdout.write(f"Case {told['case_id']}: {label}")
+    def _print(self, report: dict[str, Any]) -> None:
+        if "holders" not in report:
+            label = CaseState(report["state"]).label.lower()
+            self.stdout.write(f"Case {report['case_id']}: {label}")
             return
-        for one in told["holders"]:
-            counts = f"{one['delete']:>7} {one['redact']:>7} {one['keep']:>7}"
-            self.stdout.write(f"{counts}  {one['title']}")
+        for place in report["holders"]:
+            counts = f"{place['delete']:>7} {place['redact']:>7} {place['keep']:>7}"
+            self.stdout.write(f"{counts}  {place['title']}")
         self.stdout.write(f"{'delete':>7} {'mask':>7} {'keep':>7}")
-        waiting = told["doubts"]["undecided"]
-        if waiting:
+        row_count = report["doubts"]["undecided"]
+        if row_count:
             self.stdout.write(
-                f"{waiting} rows may be about somebody else: decide on the page of case"
-                f" {told['case_id']}. Nothing is erased before that."
+                f"{row_count} rows may be about somebody else: decide on the page of"
+                f" case {report['case_id']}. Nothing is erased before that."
             )
             return
-        if told.get("beside"):
-            waiting = f"{len(told['beside'])} addresses beside the person are nobody's"
-            self.stdout.write(f"{waiting}: decide on the subject's page.")
-        again = f'--case {told["case_id"]} --phrase "{told["phrase"]}"'
-        self.stdout.write(f"To carry it out: --apply, or {again}")
+        if report.get("beside"):
+            self.stdout.write(
+                f"{len(report['beside'])} addresses beside the person are nobody's:"
+                " decide on the subject's page."
+            )
+        options = f'--case {report["case_id"]} --phrase "{report["phrase"]}"'
+        self.stdout.write(f"To carry it out: --apply, or {options}")

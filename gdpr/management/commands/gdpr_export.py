@@ -17,39 +17,38 @@ from memory.rules.permissions import Actor, system
 
 
 class Command(BaseCommand):
-    """Collect everything now; a bundle goes where the caller says."""
+    """Print all data of a person as JSON, or write a bundle to a file."""
 
     help = "Export what is known about SUBJECT: JSON, or a zip of pages with --out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose data, from where, and where to."""
         parser.add_argument("subject", metavar="SUBJECT")
         parser.add_argument("--workspace", default="", metavar="SLUG")
         parser.add_argument("--out", type=Path, metavar="FILE")
         parser.add_argument("--reason", default="")
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
-        """Export, or say why not; never a part of it."""
+        """Export all of it, or fail."""
         out: Path | None = options["out"]
         try:
-            by = system(one_call.home(subject, workspace), "gdpr_export")
+            by = system(one_call.workspace_of(subject, workspace), "gdpr_export")
             if out is None:
-                told = one_call.everything(subject, by=by)
-                self.stdout.write(json.dumps(told, ensure_ascii=False, indent=2))
+                data = one_call.export_all(subject, by=by)
+                self.stdout.write(json.dumps(data, ensure_ascii=False, indent=2))
             else:
                 self._bundle(subject, options["reason"], out, by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         except OSError as error:
             raise CommandError(f"Cannot write {out}: {error.strerror}.") from None
 
     def _bundle(self, alias: str, reason: str, out: Path, by: Actor) -> None:
-        person = one_call.person(alias, by=by, named=True)
-        made = export.make(export.request(person, reason=reason, by=by))
-        if made.state != ExportState.READY:
-            raise CommandError(f"The export failed: {made.error}.")
+        person = one_call.person(alias, by=by, must_be_named=True)
+        bundle = export.make(export.request(person, reason=reason, by=by))
+        if bundle.state != ExportState.READY:
+            raise CommandError(f"The export failed: {bundle.error}.")
         with out.open("xb") as file:
             out.chmod(0o600)
-            file.writelines(export.read(made, by=by))
-        export.remove(made, by=by)
-        self.stdout.write(f"{made.counts['total']} rows about {person.id} in {out}")
+            file.writelines(export.read(bundle, by=by))
+        export.remove(bundle, by=by)
+        self.stdout.write(f"{bundle.counts['total']} rows about {person.id} in {out}")

@@ -23,28 +23,26 @@ class Command(BaseCommand):
     help = "The keys that sign certificates: list them, or rotate."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to do."""
         parser.add_argument("act", choices=("list", "rotate"))
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, act: str, as_json: bool, **_options: Any) -> None:
-        """List or rotate."""
         if act == "list":
             rows = signing_keys.published()
             if as_json:
-                told = [{"key_id": r.key_id, "public_key": r.public_key} for r in rows]
-                self.stdout.write(json.dumps({"keys": told}))
+                lines = [{"key_id": r.key_id, "public_key": r.public_key} for r in rows]
+                self.stdout.write(json.dumps({"keys": lines}))
             else:
                 self.stdout.write("\n".join(map(_line, rows)) or "No key was made yet.")
             return
-        made, retired = signing_keys.rotate()
+        new_key, retired = signing_keys.rotate()
         if as_json:
-            told_one = {
-                "key_id": made.key_id,
-                "public_key": made.public_key,
+            report = {
+                "key_id": new_key.key_id,
+                "public_key": new_key.public_key,
                 "retired": [row.key_id for row in retired],
             }
-            self.stdout.write(json.dumps(told_one))
+            self.stdout.write(json.dumps(report))
             return
-        self.stdout.write(f"New key: {_line(made)}")
+        self.stdout.write(f"New key: {_line(new_key)}")
         self.stdout.write(f"Retired: {len(retired)}; what they signed stays valid.")

@@ -1,4 +1,4 @@
-"""``manage.py gdpr_replay``: after a restore, carry out again what was erased since."""
+"""``manage.py gdpr_replay``: after a restore, repeat erasures it lacks."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from gdpr.erasure.tombstones import Damaged
 
 
 class Command(BaseCommand):
-    """Compare the database with the erasures file, and make up for what is missing."""
+    """Compare the database with the erasures file, and repeat what is missing."""
 
     help = "Carry out again the erasures that a restored database knows nothing of."
 
     def handle(self, **_options: Any) -> None:
-        """Replay, and fail when something is left."""
+        """Replay; fail when data is left."""
         try:
-            done = replay.run(self.stdout.write)
+            runs = replay.run(self.stdout.write)
         except Damaged as error:
             raise CommandError(str(error)) from None
-        for one in done:
-            for told in (*one.found, *one.todo):
-                self.stderr.write(f"{one.case_id}: {told}")
-        self.stdout.write(f"{len(done)} runs were carried out again.")
-        left = sum(bool(one.found or one.todo) for one in done)
-        if left:
-            message = f"Something is left of {left} of them."
+        for run in runs:
+            for line in (*run.remaining, *run.todo):
+                self.stderr.write(f"{run.case_id}: {line}")
+        self.stdout.write(f"{len(runs)} runs were carried out again.")
+        incomplete = sum(bool(run.remaining or run.todo) for run in runs)
+        if incomplete:
+            message = f"Something is left of {incomplete} of them."
             raise CommandError(message)

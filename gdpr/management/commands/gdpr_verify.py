@@ -19,32 +19,32 @@ from gdpr.certificates.document import Verdict
 def _read(name: str) -> bytes:
     try:
         if name == "-":
-            return sys.stdin.buffer.read(document.MOST_BYTES + 1)
+            return sys.stdin.buffer.read(document.MAX_BYTES + 1)
         with Path(name).open("rb") as file:
-            return file.read(document.MOST_BYTES + 1)
+            return file.read(document.MAX_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _named_keys(told: Any) -> list[str]:
-    """Return the public keys of a document like GET /gdpr/keys gives."""
-    rows = told.get("keys", []) if isinstance(told, dict) else []
+def _named_keys(document_keys: Any) -> list[str]:
+    """Return the public keys of a document that GET /gdpr/keys returned."""
+    rows = document_keys.get("keys", []) if isinstance(document_keys, dict) else []
     return [str(row.get("public_key", "")) for row in rows if isinstance(row, dict)]
 
 
-def trusted(given: list[str]) -> dict[str, str]:
+def trusted(options: list[str]) -> dict[str, str]:
     """Return the keys of ``--public-key``: base64, or a file of ``GET /gdpr/keys``."""
-    found: dict[str, str] = {}
-    for one in given:
-        texts = [one]
-        if not _is_key(one) and Path(one).is_file():
-            text = Path(one).read_text(encoding="utf-8").strip()
+    keys: dict[str, str] = {}
+    for option in options:
+        texts = [option]
+        if not _is_key(option) and Path(option).is_file():
+            text = Path(option).read_text(encoding="utf-8").strip()
             texts = [text] if _is_key(text) else _named_keys(json.loads(text))
         for text in texts:
             if not _is_key(text):
                 raise CommandError("--public-key is base64 of 32 bytes, or a file.")
-            found[document.key_id(text)] = text
-    return found
+            keys[document.key_id(text)] = text
+    return keys
 
 
 def _is_key(text: str) -> bool:
@@ -55,10 +55,10 @@ def _is_key(text: str) -> bool:
     return True
 
 
-def _judge(raw: bytes, given: list[str], case_id: str) -> tuple[Verdict, str]:
-    """Return the verdict, and what it stands on."""
-    if given:
-        verdict = document.verify(raw, trusted(given), case_id=case_id)
+def _judge(raw: bytes, public_keys: list[str], case_id: str) -> tuple[Verdict, str]:
+    """Return the verdict, and what it was checked with."""
+    if public_keys:
+        verdict = document.verify(raw, trusted(public_keys), case_id=case_id)
         return verdict, "the public key that was given"
     try:
         verdict = certificates.verify(raw, case_id=case_id)
@@ -69,14 +69,13 @@ def _judge(raw: bytes, given: list[str], case_id: str) -> tuple[Verdict, str]:
 
 
 class Command(BaseCommand):
-    """Check a certificate; exit 1 when anything speaks against it."""
+    """Check a certificate; exit 1 when it is not valid."""
 
     help = "Check a certificate of erasure. Exit 1 when anything speaks against it."
-    # A stranger's machine has a checkout and nothing else.
+    # It must run from a bare checkout, without a database.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the file, and whom to trust."""
         parser.add_argument("file", help="a certificate, - for standard input")
         parser.add_argument(
             "--public-key", action="append", default=[], metavar="KEY|FILE",
@@ -86,14 +85,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, file: str, as_json: bool, **options: Any) -> None:
-        """Check and tell."""
         raw = _read(file)
         try:
             verdict, by = _judge(raw, options["public_key"], options["case"])
         except (OSError, ValueError) as error:
             raise CommandError(f"--public-key: {type(error).__name__}.") from None
         if as_json:
-            told = {
+            report = {
                 "valid": verdict.valid,
                 "key_id": verdict.key_id,
                 "reasons": verdict.reasons,
@@ -101,13 +99,13 @@ class Command(BaseCommand):
                 "intact": verdict.intact,
                 "checked_with": by,
             }
-            self.stdout.write(json.dumps(told))
+            self.stdout.write(json.dumps(report))
         else:
-            self._tell(verdict, by)
+            self._print(verdict, by)
         if not verdict.valid:
             raise CommandError("Something speaks against this certificate.")
 
-    def _tell(self, verdict: Verdict, by: str) -> None:
+    def _print(self, verdict: Verdict, by: str) -> None:
         self.stdout.write(f"Checked with {by}.")
         for sentence in verdict.sentences:
             self.stdout.write(f"  ✗ {sentence}")

@@ -2,18 +2,17 @@
 
 One address takes the tool's own input and answers ``{content}``; a subclass of the
 client's abstract memory tool needs one line per command (see
-``tests/integrations/examples/``).
+``examples/anthropic_memory.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import Field, RootModel
+from typing import Any, Final
 
 from memory.integrations.anthropic import filesystem
-from memory.integrations.anthropic.filesystem import Cabinet
+from memory.integrations.anthropic.filesystem import FileTree
+from memory.integrations.anthropic.schemas import CommandIn
 from memory.integrations.base import (
     Answer,
     Call,
@@ -23,86 +22,24 @@ from memory.integrations.base import (
     headers_of,
 )
 from memory.rules import errors
-from memory.rules.shapes import Strict
 
-Path = Annotated[str, Field(strict=True, max_length=400)]
-Text = Annotated[str, Field(strict=True)]
-Number = Annotated[int, Field(strict=True, ge=-1, le=filesystem.LINES)]
-
-
-class ViewIn(Strict):
-    """Look at a file or a folder."""
-
-    command: Literal["view"]
-    path: Path
-    view_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
-
-
-class CreateIn(Strict):
-    """Make a file."""
-
-    command: Literal["create"]
-    path: Path
-    file_text: Text
-
-
-class ReplaceIn(Strict):
-    """Replace a text in a file."""
-
-    command: Literal["str_replace"]
-    path: Path
-    old_str: Text
-    new_str: Text = ""
-
-
-class InsertIn(Strict):
-    """Insert lines into a file."""
-
-    command: Literal["insert"]
-    path: Path
-    insert_line: Annotated[int, Field(strict=True)]
-    insert_text: Text
-
-
-class DeleteIn(Strict):
-    """Delete a file or a folder."""
-
-    command: Literal["delete"]
-    path: Path
-
-
-class RenameIn(Strict):
-    """Rename a file or a folder."""
-
-    command: Literal["rename"]
-    old_path: Path
-    new_path: Path
-
-
-Command = ViewIn | CreateIn | ReplaceIn | InsertIn | DeleteIn | RenameIn
-
-
-class CommandIn(RootModel[Annotated[Command, Field(discriminator="command")]]):
-    """One of the six."""
-
-
-RUNS: Final[dict[str, Callable[..., str]]] = {
-    "view": Cabinet.view,
-    "create": Cabinet.create,
-    "str_replace": Cabinet.str_replace,
-    "insert": Cabinet.insert,
-    "delete": Cabinet.delete,
-    "rename": Cabinet.rename,
+COMMANDS: Final[dict[str, Callable[..., str]]] = {
+    "view": FileTree.view,
+    "create": FileTree.create,
+    "str_replace": FileTree.str_replace,
+    "insert": FileTree.insert,
+    "delete": FileTree.delete,
+    "rename": FileTree.rename,
 }
 
 
 def run(call: Call) -> dict[str, Any]:
-    """Run a command; what it says goes back to the model as it is."""
-    told = call.read(CommandIn).root
-    action = "records.read" if told.command == "view" else "records.write"
-    made = filesystem.cabinet(agent_only(call.by, action))
-    given = told.model_dump(exclude={"command"})
-    return {"content": RUNS[told.command](made, **given)}
+    """Run a command; its text goes back to the model unchanged."""
+    command = call.read(CommandIn).root
+    action = "records.read" if command.command == "view" else "records.write"
+    files = filesystem.file_tree(agent_only(call.by, action))
+    arguments = command.model_dump(exclude={"command"})
+    return {"content": COMMANDS[command.command](files, **arguments)}
 
 
 KINDS: Final = {
@@ -115,16 +52,15 @@ KINDS: Final = {
 }
 
 
-def refuse(error: errors.HouseError) -> Answer:
-    """Answer in Anthropic's own shape of an error."""
+def refuse(error: errors.AppError) -> Answer:
+    """Return an error in Anthropic's form."""
     status = 400 if error.status in (409, 422) else error.status
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
-    told = {"type": "error", "error": {"type": kind, "message": error.detail}}
-    return Answer(told, status, headers_of(error))
+    body = {"type": "error", "error": {"type": kind, "message": error.detail}}
+    return Answer(body, status, headers_of(error))
 
 
 DIALECT: Final = Dialect(
-    name="anthropic",
     prefix="/compat/anthropic",
     routes=(Route("memory", {"POST": run}),),
     refuse=refuse,

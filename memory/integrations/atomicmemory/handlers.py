@@ -1,6 +1,6 @@
-"""The wider half of AtomicMemory's wire: health, audit, lifecycle, lessons, and no.
+"""The rest of AtomicMemory's API: health, audit, lifecycle, lessons.
 
-What this house does not do is told as 501 with the reason, what is switched off as 410.
+What this server does not implement is 501 with the reason, what is disabled 410.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from memory.integrations.atomicmemory import schemas
 from memory.integrations.atomicmemory import serializers as rows
 from memory.integrations.atomicmemory.provider import statistics
 from memory.integrations.atomicmemory.session import (
-    MOST,
+    MAX_PAGE,
     PAGE,
     Disabled,
     NotOffered,
-    Seat,
+    Session,
     number,
-    take,
-    user_desk,
+    open_session,
+    user_records,
 )
 from memory.integrations.base import Call, Handler, agent_only, moment
 from memory.ports import language_model
@@ -27,9 +27,9 @@ from memory.rules import errors
 
 # ── Health ───────────────────────────────────────────────────────────────────
 def health(call: Call) -> dict[str, Any]:
-    """Say what ranks and who thinks; the model names tell the truth."""
+    """Return the configuration, with the embedding and language models in use."""
     agent_only(call.by, "records.read")
-    mind = language_model.mind()
+    mind = language_model.current()
     engine, thinker = mind.engine(), mind.thinker()
     return {
         "status": "ok",
@@ -41,7 +41,7 @@ def health(call: Call) -> dict[str, Any]:
             "llm_provider": "ollama",
             "llm_model": thinker,
             "clarification_conflict_threshold": 0.85,
-            "max_search_results": MOST,
+            "max_search_results": MAX_PAGE,
             "hybrid_search_enabled": True,
             "iterative_retrieval_enabled": False,
             "entity_graph_enabled": False,
@@ -55,77 +55,81 @@ def health(call: Call) -> dict[str, Any]:
 # ── Audit ────────────────────────────────────────────────────────────────────
 def trail(call: Call) -> dict[str, Any]:
     """Return a memory's history, oldest first."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    record_id = call.named["id"]
-    versions = seat.provider.versions(seat.ref(record_id))
+    session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
+    record_id = call.path_params["id"]
+    versions = session.provider.versions(session.ref(record_id))
     if not versions:
         raise errors.NotFound
-    told = rows.of_history(record_id, versions)
-    return {"memory_id": record_id, "trail": told, "version_count": len(told)}
+    versions_json = rows.of_history(record_id, versions)
+    return {
+        "memory_id": record_id,
+        "trail": versions_json,
+        "version_count": len(versions_json),
+    }
 
 
 def audit_summary(call: Call) -> dict[str, Any]:
-    """Return how often a user's memories were made and changed."""
-    return statistics.summary(_user(call).desk)
+    """Return how often a user's memories were created and changed."""
+    return statistics.summary(_user(call).record_scope)
 
 
 def audit_recent(call: Call) -> dict[str, Any]:
     """Return a user's last mutations, newest first."""
-    seat = _user(call)
-    limit = number(call.query.get("limit"), PAGE, 1, MOST)
-    user = seat.scope.user
-    told = [
-        {**rows.of_version(record_id, one), "user_id": user}
-        for record_id, one in statistics.recent(seat.desk, limit)
+    session = _user(call)
+    limit = number(call.query.get("limit"), PAGE, 1, MAX_PAGE)
+    user = session.scope.user
+    mutations = [
+        {**rows.of_version(record_id, version), "user_id": user}
+        for record_id, version in statistics.recent(session.record_scope, limit)
     ]
-    return {"mutations": told, "count": len(told)}
+    return {"mutations": mutations, "count": len(mutations)}
 
 
 # ── Lifecycle ────────────────────────────────────────────────────────────────
-def _user(call: Call) -> Seat:
-    """Return the seat of a query that names a user."""
-    return take(call, call.ask(schemas.OneQuery), "records.read")
+def _user(call: Call) -> Session:
+    """Return the session of a query that names a user."""
+    return open_session(call, call.read_query(schemas.OneQuery), "records.read")
 
 
-def _whose(user_id: str) -> schemas.OneQuery:
-    """Return a body's user, without a workspace."""
+def _user_query(user_id: str) -> schemas.OneQuery:
+    """Return the query of a body's user, without a workspace."""
     return schemas.OneQuery(user_id=user_id)
 
 
 def stats(call: Call) -> dict[str, Any]:
     """Return how many memories a user has, and from where."""
-    return statistics.stats(_user(call).desk)
+    return statistics.stats(_user(call).record_scope)
 
 
 def cap(call: Call) -> dict[str, Any]:
     """Return how full a user's memory is."""
-    return statistics.cap(_user(call).desk)
+    return statistics.cap(_user(call).record_scope)
 
 
 def consolidate(call: Call) -> dict[str, Any]:
-    """Return memories that say much the same; joining them takes a person."""
+    """Return groups of similar memories; only a person merges them."""
     data = call.read(schemas.UserIn)
-    seat = take(call, _whose(data.user_id), "records.read")
+    session = open_session(call, _user_query(data.user_id), "records.read")
     if data.execute:
-        raise NotOffered(why="memories are joined by a person, who sees the evidence")
-    return statistics.clusters(seat.desk)
+        raise NotOffered(why="memories are merged by a person, who sees the evidence")
+    return statistics.clusters(session.record_scope)
 
 
 def decay(call: Call) -> dict[str, Any]:
-    """Return what has faded; nothing is archived without a person."""
+    """Return memories of low retention; nothing is archived without a person."""
     data = call.read(schemas.UserIn)
-    seat = take(call, _whose(data.user_id), "records.read")
+    session = open_session(call, _user_query(data.user_id), "records.read")
     if not data.dry_run:
         raise NotOffered(why="nothing is archived without a person")
-    return statistics.decay(seat.desk)
+    return statistics.decay(session.record_scope)
 
 
 def reset_source(call: Call) -> dict[str, Any]:
-    """Forget what a user's source brought in."""
+    """Forget a user's memories of one source."""
     data = call.read(schemas.ResetIn)
-    seat = take(call, _whose(data.user_id), "records.write")
-    gone = statistics.reset_source(user_desk(seat), data.source_site)
-    return {"success": True, "deleted_memories": gone, "deleted_episodes": 0}
+    session = open_session(call, _user_query(data.user_id), "records.write")
+    count = statistics.reset_source(user_records(session), data.source_site)
+    return {"success": True, "deleted_memories": count, "deleted_episodes": 0}
 
 
 RECONCILED: Final = (
@@ -134,55 +138,58 @@ RECONCILED: Final = (
 
 
 def reconcile(call: Call) -> dict[str, Any]:
-    """Say that nothing waits: every write is settled when it is answered."""
+    """Return zeros: every write is complete when it is answered."""
     agent_only(call.by, "records.read")
     return dict.fromkeys(RECONCILED, 0)
 
 
 def reconcile_status(call: Call) -> dict[str, Any]:
-    """Say that nothing waits."""
+    """Return that nothing is pending."""
     _user(call)
     return {"enabled": False, "pending": 0}
 
 
 # ── Lessons ──────────────────────────────────────────────────────────────────
 def lessons(call: Call) -> dict[str, Any]:
-    """Return what the scanner held of a user: the rules that fired, never the text."""
-    found = statistics.lessons(user_desk(_user(call)))
-    told = [{**one, "created_at": moment(one["created_at"])} for one in found]
-    return {"lessons": told, "count": len(told)}
+    """Return what the scanner held for a user: the rules matched, never the text."""
+    open_lessons = statistics.lessons(user_records(_user(call)))
+    lessons_json = [
+        {**lesson, "created_at": moment(lesson["created_at"])}
+        for lesson in open_lessons
+    ]
+    return {"lessons": lessons_json, "count": len(lessons_json)}
 
 
 def lesson_stats(call: Call) -> dict[str, Any]:
-    """Return how many lessons are open, by their kind."""
-    found = statistics.lessons(user_desk(_user(call)))
-    active = sum(one["active"] for one in found)
+    """Return how many lessons are open, by kind."""
+    open_lessons = statistics.lessons(user_records(_user(call)))
+    active = sum(lesson["active"] for lesson in open_lessons)
     return {
         "total_active": active,
         "by_type": {"injection_blocked": active} if active else {},
     }
 
 
-# ── No ───────────────────────────────────────────────────────────────────────
-def _no(why: str) -> Handler:
+# ── Not offered──────────────────────────────────────────────────────────────────────
+def _not_offered(reason: str) -> Handler:
     def handler(call: Call) -> Any:
         agent_only(call.by, "records.read")
-        raise NotOffered(why=why)
+        raise NotOffered(why=reason)
 
     return handler
 
 
 def config(call: Call) -> Any:
-    """Say that settings are not changed over the wire."""
+    """Refuse with 410: settings are not changed over the API."""
     agent_only(call.by, "records.read")
     raise Disabled
 
 
-_BY_PERSON: Final = _no("people decide in the quarantine")
-_NO_TRUST: Final = _no("trust is given to keys, by an admin")
-_NO_STORE: Final = _no("artifacts are not kept here")
-_NO_ENTITY: Final = _no("people are handled as subjects, with their rights")
-_NO_MORE: Final = _no("it is not part of this server")
+_BY_PERSON: Final = _not_offered("people decide in the quarantine")
+_NO_TRUST: Final = _not_offered("trust is given to keys, by an admin")
+_NO_STORE: Final = _not_offered("artifacts are not kept here")
+_NO_ENTITY: Final = _not_offered("people are handled as subjects, with their rights")
+_NOT_INCLUDED: Final = _not_offered("it is not part of this server")
 
 MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "health": {"GET": health},
@@ -200,11 +207,11 @@ MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "lessons/stats": {"GET": lesson_stats},
     "lessons/report": {"POST": _BY_PERSON},
     "lessons/<id>": {"DELETE": _BY_PERSON},
-    "verify": {"POST": _NO_MORE},
-    "event-chains": {"GET": _NO_MORE, "POST": _NO_MORE},
-    "first-mentions/extract": {"POST": _NO_MORE},
+    "verify": {"POST": _NOT_INCLUDED},
+    "event-chains": {"GET": _NOT_INCLUDED, "POST": _NOT_INCLUDED},
+    "first-mentions/extract": {"POST": _NOT_INCLUDED},
 }
-ELSE: Final[dict[str, dict[str, Handler]]] = {
+OTHER: Final[dict[str, dict[str, Handler]]] = {
     "agents/trust": {"GET": _NO_TRUST, "PUT": _NO_TRUST},
     "agents/conflicts": {"GET": _NO_TRUST},
     "agents/conflicts/auto-resolve": {"POST": _NO_TRUST},
@@ -214,7 +221,7 @@ ELSE: Final[dict[str, dict[str, Handler]]] = {
     "entities/<path:rest>": dict.fromkeys(
         ("GET", "POST", "PATCH", "DELETE"), _NO_ENTITY
     ),
-    "documents": {"GET": _NO_MORE, "POST": _NO_MORE},
-    "reflect/flush": {"POST": _NO_MORE},
-    "admin/scope": {"DELETE": _NO_MORE},
+    "documents": {"GET": _NOT_INCLUDED, "POST": _NOT_INCLUDED},
+    "reflect/flush": {"POST": _NOT_INCLUDED},
+    "admin/scope": {"DELETE": _NOT_INCLUDED},
 }

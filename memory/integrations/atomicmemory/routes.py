@@ -1,4 +1,4 @@
-"""AtomicMemory's wire at ``/compat/atomicmemory``: taking in, asking, and the rest."""
+"""AtomicMemory's routes at ``/compat/atomicmemory``: ingest, search and reading."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from memory.integrations.atomicmemory import serializers as rows
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider.context_package import Packed
 from memory.integrations.atomicmemory.session import (
-    MOST,
+    MAX_PAGE,
     PAGE,
     RESERVED,
     NotOffered,
     RawContent,
-    Seat,
+    Session,
     check_agent_scope,
     number,
+    open_session,
     refuse,
-    take,
-    user_desk,
+    user_records,
 )
 from memory.integrations.base import Call, Dialect, Handler, Route
 from memory.records import Order
@@ -36,9 +36,9 @@ FORMATS: Final[dict[str, types.Format]] = {
 }
 
 
-# ── Open to everybody ────────────────────────────────────────────────────────
+# ── Without a key ────────────────────────────────────────────────────────────
 def capabilities(_call: Call) -> dict[str, Any]:
-    """Say what this wire can do."""
+    """Return what this API supports."""
     return {
         "version": 1,
         "ingest_modes": ["text", "messages", "verbatim"],
@@ -49,14 +49,14 @@ def capabilities(_call: Call) -> dict[str, Any]:
     }
 
 
-def alive(_call: Call) -> dict[str, Any]:
-    """Say that somebody is here."""
+def service_status(_call: Call) -> dict[str, Any]:
+    """Return the static state."""
     return {"status": "ok"}
 
 
-# ── Taking in ────────────────────────────────────────────────────────────────
+# ── Ingest ───────────────────────────────────────────────────────────────────
 def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
-    """Refuse what this wire has no place for, before anything is kept."""
+    """Refuse unsupported fields before anything is stored."""
     if data.config_override:
         raise NotOffered(why="config_override is set where the server is started")
     if data.visibility not in (None, "workspace"):
@@ -65,19 +65,19 @@ def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
         raise errors.Invalid(
             "metadata: only on ingest/quick with skip_extraction, without a workspace."
         )
-    taken = sorted(RESERVED & set(data.metadata or ()))
-    if taken:
-        raise errors.Invalid(f"metadata: {', '.join(taken)} is reserved.")
-    raw = data.content_class in (None, "raw")
-    if verbatim and raw and settings.RAW_CONTENT == "reject":
+    reserved = sorted(RESERVED & set(data.metadata or ()))
+    if reserved:
+        raise errors.Invalid(f"metadata: {', '.join(reserved)} is reserved.")
+    is_raw = data.content_class in (None, "raw")
+    if verbatim and is_raw and settings.RAW_CONTENT == "reject":
         raise RawContent
 
 
-def _given(
+def _ingest_request(
     data: schemas.IngestIn, scope: types.Scope, *, verbatim: bool
 ) -> types.Ingest:
-    made = types.VerbatimIngest if verbatim else types.TextIngest
-    return made(
+    request_type = types.VerbatimIngest if verbatim else types.TextIngest
+    return request_type(
         scope=scope,
         content=data.conversation,
         content_class=data.content_class,
@@ -88,62 +88,64 @@ def _given(
     )
 
 
-def _episode(seat: Seat, ids: list[str]) -> str:
+def _episode(session: Session, ids: list[str]) -> str:
     """Return the journal entry behind the first memory of an ingest."""
     if not ids:
         return ""
-    first = records.get(ids[0], owner=seat.desk.owner, by=seat.desk.by)
+    first = records.get(
+        ids[0], owner=session.record_scope.owner, by=session.record_scope.by
+    )
     return str(first.current_entry_id or "")
 
 
 def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
     data = call.read(schemas.IngestIn)
-    whole = verbatim and data.skip_extraction
-    _check_ingest(data, verbatim=whole)
-    seat = take(
+    is_whole = verbatim and data.skip_extraction
+    _check_ingest(data, verbatim=is_whole)
+    session = open_session(
         call,
         data,
         "records.write",
         thread=data.session_id,
         namespace=data.namespace_scope,
     )
-    scope = seat.scope.model_copy(update={"agent": data.agent_id})
-    done = seat.provider.ingest(_given(data, scope, verbatim=whole))
-    stored, updated = done.created, done.updated
-    # What was there already, word for word, is told as an update that changed nothing
-    # when its external id asked for it; a drawn statement is merely skipped.
-    same = done.unchanged if whole else []
+    scope = session.scope.model_copy(update={"agent": data.agent_id})
+    result = session.provider.ingest(_ingest_request(data, scope, verbatim=is_whole))
+    stored, updated = result.created, result.updated
+    # A verbatim text that was stored already counts as an update that changed nothing;
+    # an extracted statement only as skipped.
+    unchanged = result.unchanged if is_whole else []
     return {
-        "episode_id": _episode(seat, [*stored, *updated, *same]),
-        "facts_extracted": len(stored) + len(updated) + len(done.unchanged),
+        "episode_id": _episode(session, [*stored, *updated, *unchanged]),
+        "facts_extracted": len(stored) + len(updated) + len(result.unchanged),
         "memories_stored": len(stored),
         "memories_updated": len(updated),
         "memories_deleted": 0,
-        "memories_skipped": len(done.unchanged),
+        "memories_skipped": len(result.unchanged),
         "stored_memory_ids": stored,
-        "updated_memory_ids": [*updated, *same],
+        "updated_memory_ids": [*updated, *unchanged],
         "links_created": 0,
         "composites_created": 0,
     }
 
 
 def ingest(call: Call) -> dict[str, Any]:
-    """Draw statements from a conversation and keep them."""
+    """Extract statements from a conversation and store them."""
     return _ingest(call, verbatim=False)
 
 
 def ingest_quick(call: Call) -> dict[str, Any]:
-    """Keep a text; with ``skip_extraction`` as one memory, word for word."""
+    """Store a text; with ``skip_extraction`` as one memory, verbatim."""
     return _ingest(call, verbatim=True)
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
-def _question(data: schemas.SearchIn, scope: types.Scope) -> types.PackageRequest:
+# ── Search ───────────────────────────────────────────────────────────────────
+def _search_request(data: schemas.SearchIn, scope: types.Scope) -> types.PackageRequest:
     source = {"field": "metadata._origin.source", "op": "eq", "value": data.source_site}
     return types.PackageRequest(
         query=data.query,
         scope=scope,
-        limit=number(data.limit, PAGE, 1, MOST),
+        limit=number(data.limit, PAGE, 1, MAX_PAGE),
         threshold=data.threshold,
         filter=source if data.source_site else None,
         token_budget=data.token_budget,
@@ -151,20 +153,20 @@ def _question(data: schemas.SearchIn, scope: types.Scope) -> types.PackageReques
     )
 
 
-def _answer(
+def _response(
     data: schemas.SearchIn, packed: Packed, page: types.SearchResultPage
 ) -> dict[str, Any]:
     kind = "workspace" if data.workspace_id else "user"
-    named = {"kind": kind, "user_id": data.user_id}
+    scope = {"kind": kind, "user_id": data.user_id}
     if data.workspace_id:
-        named |= {"workspace_id": data.workspace_id, "agent_id": data.agent_id or ""}
-    told = page.retrieval.model_dump() if page.retrieval else None
+        scope |= {"workspace_id": data.workspace_id, "agent_id": data.agent_id or ""}
+    retrieval = page.retrieval.model_dump() if page.retrieval else None
     package = packed.package
     answer = {
         "count": len(page.results),
         "retrieval_mode": data.retrieval_mode or "flat",
-        "scope": named,
-        "retrieval": told,
+        "scope": scope,
+        "retrieval": retrieval,
         "memories": [rows.of_hit(hit) for hit in page.results],
         "injection_text": package.text,
         "citations": [hit.memory.id for hit in package.results],
@@ -180,37 +182,37 @@ def _search(call: Call, *, fast: bool) -> dict[str, Any]:
     data = call.read(schemas.SearchIn)
     if data.config_override:
         raise NotOffered(why="config_override is set where the server is started")
-    seat = take(
+    session = open_session(
         call,
         data,
         "records.read",
         thread=data.session_id,
         namespace=data.namespace_scope,
     )
-    scope = seat.scope.model_copy(update={"agent": check_agent_scope(data)})
-    # The fast way reads ``as_of`` and answers for now, as the original does.
+    scope = session.scope.model_copy(update={"agent": check_agent_scope(data)})
+    # The fast search ignores ``as_of``, as the original does.
     as_of = None if fast else data.as_of
-    packed, page = seat.provider.pack(_question(data, scope), as_of)
-    return {"deterministic": fast, **_answer(data, packed, page)}
+    packed, page = session.provider.pack(_search_request(data, scope), as_of)
+    return {"deterministic": fast, **_response(data, packed, page)}
 
 
 def search(call: Call) -> dict[str, Any]:
-    """Answer a question, as of a time and within a budget where asked."""
+    """Search, optionally as of a time and within a token budget."""
     return _search(call, fast=False)
 
 
 def search_fast(call: Call) -> dict[str, Any]:
-    """Answer a question."""
+    """Search the present state."""
     return _search(call, fast=True)
 
 
-# ── One by one, and in pages ─────────────────────────────────────────────────
+# ── Reading and deleting ─────────────────────────────────────────────────────
 def list_page(call: Call) -> dict[str, Any]:
-    """Return a page, oldest first, so that paging sees each row once."""
-    query = call.ask(schemas.ListQuery)
+    """Return a page, oldest first, so that paging shows each row once."""
+    query = call.read_query(schemas.ListQuery)
     if query.episode_id:
         raise NotOffered(why="a list is not narrowed by episode_id")
-    seat = take(
+    session = open_session(
         call,
         query,
         "records.read",
@@ -222,60 +224,65 @@ def list_page(call: Call) -> dict[str, Any]:
         "op": "eq",
         "value": query.source_site,
     }
-    wanted = seat.desk.wanted(filter=source if query.source_site else None)
+    filters = session.record_scope.query(filter=source if query.source_site else None)
     page = records.page(
-        wanted,
-        limit=number(query.limit, PAGE, 1, MOST),
+        filters,
+        limit=number(query.limit, PAGE, 1, MAX_PAGE),
         offset=number(query.offset, 0, 0, 1_000_000_000),
         order=Order.OLDEST,
-        by=seat.desk.by,
+        by=session.record_scope.by,
     )
-    found = [rows.of_record(row) for row in page.rows]
-    return {"memories": found, "count": records.count(wanted, by=seat.desk.by)}
+    memories = [rows.of_record(row) for row in page.rows]
+    return {
+        "memories": memories,
+        "count": records.count(filters, by=session.record_scope.by),
+    }
 
 
-def _row(seat: Seat, memory_id: str) -> dict[str, Any] | None:
-    found = seat.provider.get(seat.ref(memory_id))
-    return None if found is None else rows.of_memory(found)
+def _row(session: Session, memory_id: str) -> dict[str, Any] | None:
+    memory = session.provider.get(session.ref(memory_id))
+    return None if memory is None else rows.of_memory(memory)
 
 
 def get_one(call: Call) -> dict[str, Any]:
-    """Return a memory; missing and not yours are one answer."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    found = _row(seat, call.named["id"])
-    if found is None:
+    """Return a memory; 404 also for one of another user."""
+    session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
+    row = _row(session, call.path_params["id"])
+    if row is None:
         raise errors.NotFound
-    return found
+    return row
 
 
 def delete_one(call: Call) -> dict[str, Any]:
     """Forget a memory."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.write")
-    if _row(seat, call.named["id"]) is None:
+    session = open_session(call, call.read_query(schemas.OneQuery), "records.write")
+    if _row(session, call.path_params["id"]) is None:
         raise errors.NotFound
-    seat.provider.forget(seat.ref(call.named["id"]))
+    session.provider.forget(session.ref(call.path_params["id"]))
     return {"success": True}
 
 
 def by_external_id(call: Call) -> dict[str, Any]:
-    """Return the memory a user keeps under an id of its own."""
-    seat = take(call, call.ask(schemas.OneQuery), "records.read")
-    wanted = user_desk(seat).wanted(external_id=call.named["external_id"])
-    found = records.page(wanted, limit=1, by=seat.desk.by).rows
-    if not found:
+    """Return a user's memory by its external id."""
+    session = open_session(call, call.read_query(schemas.OneQuery), "records.read")
+    filters = user_records(session).query(external_id=call.path_params["external_id"])
+    page_rows = records.page(filters, limit=1, by=session.record_scope.by).rows
+    if not page_rows:
         raise errors.NotFound
-    return rows.of_record(found[0])
+    return rows.of_record(page_rows[0])
 
 
 def expand(call: Call) -> dict[str, Any]:
-    """Return the whole text of hits that were told in short."""
+    """Return the full text of hits that were shortened."""
     data = call.read(schemas.ExpandIn)
-    seat = take(call, data, "records.read")
-    found = [_row(seat, memory_id) for memory_id in dict.fromkeys(data.memory_ids)]
-    return {"memories": [row for row in found if row is not None]}
+    session = open_session(call, data, "records.read")
+    memories = [
+        _row(session, memory_id) for memory_id in dict.fromkeys(data.memory_ids)
+    ]
+    return {"memories": [row for row in memories if row is not None]}
 
 
-# ── The addresses ────────────────────────────────────────────────────────────
+# ── Routes ───────────────────────────────────────────────────────────────────
 MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "ingest": {"POST": ingest},
     "ingest/quick": {"POST": ingest_quick},
@@ -291,21 +298,23 @@ MEMORIES: Final[dict[str, dict[str, Handler]]] = {
 
 
 def _routes() -> tuple[Route, ...]:
-    """Return the addresses, with the version and without: clients may drop it."""
-    found = [Route("health", {"GET": alive}, is_open=True)]
+    """Return the routes, with and without the version: clients may omit it."""
+    routes = [Route("health", {"GET": service_status}, is_open=True)]
     for version in ("v1/", ""):
-        found.append(
+        routes.append(
             Route(f"{version}capabilities", {"GET": capabilities}, is_open=True)
         )
-        found += [
-            Route(f"{version}memories/{path}", does) for path, does in MEMORIES.items()
+        routes += [
+            Route(f"{version}memories/{path}", methods)
+            for path, methods in MEMORIES.items()
         ]
-        found += [Route(f"{version}{path}", does) for path, does in handle.ELSE.items()]
-    return tuple(found)
+        routes += [
+            Route(f"{version}{path}", methods) for path, methods in handle.OTHER.items()
+        ]
+    return tuple(routes)
 
 
 DIALECT: Final = Dialect(
-    name="atomicmemory",
     prefix="/compat/atomicmemory",
     routes=_routes(),
     refuse=refuse,

@@ -1,4 +1,4 @@
-"""What AtomicMemory's clients send; what nobody knows is refused."""
+"""Requests of AtomicMemory's clients; unknown body fields are refused."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Conversation = Annotated[
 ]
 
 
-class _Whose(Strict):
-    """Whose memory; a workspace also names the agent in it."""
+class _UserScoped(Strict):
+    """The user; with a workspace also the agent in it."""
 
     user_id: Name
     workspace_id: Name | None = None
@@ -41,8 +41,8 @@ class _Whose(Strict):
     agent_scope: str | list[str] | None = None
 
 
-class IngestIn(_Whose):
-    """A text to take in."""
+class IngestIn(_UserScoped):
+    """A text to ingest."""
 
     conversation: Conversation
     source_site: Annotated[str, Field(strict=True, max_length=200)] = "sdk"
@@ -56,8 +56,8 @@ class IngestIn(_Whose):
     config_override: dict[str, Any] | None = None
 
 
-class SearchIn(_Whose):
-    """A question."""
+class SearchIn(_UserScoped):
+    """A search."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     limit: Any = None
@@ -72,14 +72,14 @@ class SearchIn(_Whose):
     config_override: dict[str, Any] | None = None
 
 
-class ExpandIn(_Whose):
-    """Ids whose whole text is wanted."""
+class ExpandIn(_UserScoped):
+    """Ids to return in full text."""
 
     memory_ids: Annotated[list[Name], Field(max_length=100)]
 
 
 class UserIn(Strict):
-    """A user, and what some of the lifecycle's calls add."""
+    """A user, and flags of the lifecycle operations."""
 
     user_id: Name
     execute: bool = False
@@ -94,7 +94,7 @@ class ResetIn(Strict):
 
 
 class _Query(BaseModel):
-    """A query string; what a newer client adds is no fault."""
+    """A query string; unknown parameters are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -104,7 +104,7 @@ class _Query(BaseModel):
 
 
 class OneQuery(_Query):
-    """Whose memory is meant."""
+    """The user of a memory."""
 
 
 class ListQuery(_Query):

@@ -1,4 +1,4 @@
-"""Our memories as AtomicMemory's rows."""
+"""Memories as rows of AtomicMemory's API."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from memory.models import Record
 from memory.records import Version
 
 
-def _dropped(row: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
 def of_memory(memory: types.Memory, importance: float | None = None) -> dict[str, Any]:
-    """Return a row; a thread's row names its session, as clients insist."""
+    """Return a row; a thread's row names its session, which clients require."""
     source = memory.provenance or types.Provenance()
-    return _dropped(
+    return _without_nulls(
         {
             "id": memory.id,
             "content": memory.content,
@@ -45,8 +45,8 @@ def of_record(record: Record) -> dict[str, Any]:
 
 
 def of_hit(hit: types.SearchResult) -> dict[str, Any]:
-    """Return a hit as a row with its scores; zero is a score."""
-    return of_memory(hit.memory) | _dropped(
+    """Return a hit as a row with its scores; a score of zero is included."""
+    return of_memory(hit.memory) | _without_nulls(
         {
             "score": hit.score,
             "ranking_score": hit.ranking_score,
@@ -60,43 +60,43 @@ def of_hit(hit: types.SearchResult) -> dict[str, Any]:
 
 
 def of_version(
-    record_id: str, one: Version, later: str | None = None
+    record_id: str, version: Version, successor: str | None = None
 ) -> dict[str, Any]:
-    """Return a step of a history, in the client's keys and in the server's."""
-    end = one.valid_to
+    """Return a version under the client's and the server's field names."""
+    end = version.valid_to
     return {
-        "id": one.id,
-        "content": one.content,
-        "created_at": moment(one.created_at),
-        "parent_id": one.parent_id,
-        "event": one.event,
-        "version_id": one.id,
+        "id": version.id,
+        "content": version.content,
+        "created_at": moment(version.created_at),
+        "parent_id": version.parent_id,
+        "event": version.event,
+        "version_id": version.id,
         "claim_id": record_id,
         "memory_id": record_id,
-        "content_hash": mapping.digest(one.content),
-        "mutation_type": MUTATIONS[one.event],
-        "mutation_reason": one.reason or None,
-        "actor_model": one.author or None,
+        "content_hash": mapping.digest(version.content),
+        "mutation_type": MUTATIONS[version.event],
+        "mutation_reason": version.reason or None,
+        "actor_model": version.author or None,
         "contradiction_confidence": None,
-        "previous_version_id": one.parent_id,
-        "superseded_by_version_id": later,
-        "valid_from": moment(one.created_at),
+        "previous_version_id": version.parent_id,
+        "superseded_by_version_id": successor,
+        "valid_from": moment(version.created_at),
         "valid_to": moment(end) if end else None,
     }
 
 
 def of_history(record_id: str, versions: list[Version]) -> list[dict[str, Any]]:
-    """Return a history, oldest first; each step names the one before and after."""
-    after = [one.id for one in versions[1:]]
+    """Return a history, oldest first; each version names its neighbours."""
+    successors = [version.id for version in versions[1:]]
     return [
-        of_version(record_id, one, later)
-        for one, later in zip(versions, [*after, None], strict=True)
+        of_version(record_id, version, successor)
+        for version, successor in zip(versions, [*successors, None], strict=True)
     ]
 
 
 def of_tiers(packed: Packed, hits: list[types.SearchResult]) -> dict[str, Any]:
-    """Return which hit stands whole, in short or not at all in the text."""
-    told = [
+    """Return each hit's tier (L2 full text, L1 shortened) and the ids to expand."""
+    assignments = [
         {
             "memory_id": hit.memory.id,
             "tier": packed.tiers[hit.memory.id],
@@ -106,4 +106,4 @@ def of_tiers(packed: Packed, hits: list[types.SearchResult]) -> dict[str, Any]:
         if hit.memory.id in packed.tiers
     ]
     short = [h.memory.id for h in hits if packed.tiers.get(h.memory.id) != "L2"]
-    return {"tier_assignments": told, "expand_ids": short}
+    return {"tier_assignments": assignments, "expand_ids": short}

@@ -1,4 +1,4 @@
-"""Who sits at AtomicMemory's wire: the provider, the scope and the limits of a call."""
+"""A call's provider, scope and limits, and the errors of AtomicMemory's API."""
 
 from __future__ import annotations
 
@@ -9,58 +9,61 @@ from typing import Any, Final, Protocol
 from memory import records
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping
-from memory.integrations.atomicmemory.provider.provider import Remembering
-from memory.integrations.atomicmemory.provider.statistics import Desk
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
+from memory.integrations.atomicmemory.provider.statistics import RecordScope
 from memory.integrations.base import Answer, Call, agent_only, headers_of
 from memory.rules import errors
 from memory.rules.scopes import Scope
 
 PAGE: Final = 20
-MOST: Final = 100
+MAX_PAGE: Final = 100
 RESERVED: Final = frozenset(
     "cmo_id headline memberMemoryIds member_memory_ids abstract overview".split()
 )
 ASSERTED: Final = "X-AtomicMemory-Asserted-User"
-# The dialect's own statuses: what makes no sense is 400, what is held 422.
+# The API's own statuses: invalid requests are 400, held texts 422.
 STATUSES: Final = {422: 400}
-CODED: Final = {"held": "content_held", "raw_content_rejected": "raw_content_rejected"}
-TOLD: Final = ("held_id",)
+ERROR_CODES: Final = {
+    "held": "content_held",
+    "raw_content_rejected": "raw_content_rejected",
+}
+ERROR_FIELDS: Final = ("held_id",)
 
 
 class RawContent(errors.Invalid):
-    """The installation takes classified text only."""
+    """The installation accepts classified text only."""
 
     code, status = "raw_content_rejected", 422
-    sentence = "Raw or unclassified text is not taken here: send a content_class."
+    sentence = "Raw or unclassified text is not accepted here: send a content_class."
 
 
-class NotOffered(errors.HouseError):
-    """The wire knows the address; this house does not do it."""
+class NotOffered(errors.AppError):
+    """The API has the address; this server does not implement it."""
 
     code, status, title = "not_offered", 501, "Not offered"
     sentence = "This server does not do this: {why}."
 
 
-class Disabled(errors.HouseError):
-    """Settings are changed where the server is started."""
+class Disabled(errors.AppError):
+    """Settings are changed where the server is started, not by this API."""
 
     code, status, title = "disabled", 410, "Switched off"
-    sentence = "Settings are not changed over this wire."
+    sentence = "Settings are not changed over this API."
 
 
-def refuse(error: errors.HouseError) -> Answer:
+def refuse(error: errors.AppError) -> Answer:
     """Return ``{error}``, with ``error_code`` where the text itself was refused."""
-    code = CODED.get(error.problem_code)
+    code = ERROR_CODES.get(error.problem_code)
     body: dict[str, Any] = {"error": error.detail}
     if code is None:
         status = STATUSES.get(error.status, error.status)
         return Answer(body, status, headers_of(error))
-    told = {name: error.fields[name] for name in TOLD if name in error.fields}
-    return Answer({**body, "error_code": code, **told}, 422)
+    fields = {name: error.fields[name] for name in ERROR_FIELDS if name in error.fields}
+    return Answer({**body, "error_code": code, **fields}, 422)
 
 
-class Whose(Protocol):
-    """What every request names."""
+class UserScoped(Protocol):
+    """The fields that every request has."""
 
     user_id: str
     workspace_id: str | None
@@ -68,7 +71,7 @@ class Whose(Protocol):
 
 
 def _check_user(call: Call, user_id: str) -> None:
-    """Refuse a body whose user is another than the one a header asserts."""
+    """Raise Forbidden when the header asserts another user than the body."""
     asserted = call.headers.get(ASSERTED)
     if asserted is not None and not hmac.compare_digest(
         asserted.encode(), user_id.encode()
@@ -77,69 +80,71 @@ def _check_user(call: Call, user_id: str) -> None:
         raise errors.Forbidden(detail, code="asserted_user")
 
 
-def scope_of(asked: Whose, *, thread: str | None, namespace: str | None) -> types.Scope:
-    """Return a request's scope; a workspace of the caller's is a namespace here."""
-    if asked.workspace_id and not asked.agent_id:
-        raise errors.Invalid("agent_id: is needed beside workspace_id.")
-    if asked.workspace_id:
+def scope_of(
+    request: UserScoped, *, thread: str | None, namespace: str | None
+) -> types.Scope:
+    """Return a request's scope; the caller's workspace becomes a namespace."""
+    if request.workspace_id and not request.agent_id:
+        raise errors.Invalid("agent_id: is needed with workspace_id.")
+    if request.workspace_id:
         below = f"/{namespace}" if namespace else ""
-        namespace = f"workspace:{asked.workspace_id}{below}"
-    return types.Scope(user=asked.user_id, namespace=namespace, thread=thread)
+        namespace = f"workspace:{request.workspace_id}{below}"
+    return types.Scope(user=request.user_id, namespace=namespace, thread=thread)
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
-    """A provider that is ready, and the scope of the call."""
+class Session:
+    """An initialized provider, and the scope of the call."""
 
-    provider: Remembering
+    provider: NativeProvider
     scope: types.Scope
-    desk: Desk
+    record_scope: RecordScope
 
     def ref(self, memory_id: str) -> types.MemoryRef:
         """Return a memory within the call's scope."""
         return types.MemoryRef(id=memory_id, scope=self.scope)
 
 
-def take(
+def open_session(
     call: Call,
-    asked: Whose,
+    request: UserScoped,
     action: str,
     *,
     thread: str | None = None,
     namespace: str | None = None,
-) -> Seat:
-    """Return the seat of a call; an agent's key sees its own memory and its crew's."""
+) -> Session:
+    """Return a call's session; an agent's key sees its own memory and its crew's."""
     by = agent_only(call.by, action)
-    _check_user(call, asked.user_id)
-    scope = scope_of(asked, thread=thread, namespace=namespace)
+    _check_user(call, request.user_id)
+    scope = scope_of(request, thread=thread, namespace=namespace)
     owner = records.owner_for(by)
-    provider = Remembering(by, owner)
+    provider = NativeProvider(by, owner)
     provider.initialize()
-    return Seat(provider, scope, Desk(owner, mapping.scope_in(scope), by))
+    return Session(provider, scope, RecordScope(owner, mapping.scope_in(scope), by))
 
 
-def user_desk(seat: Seat) -> Desk:
-    """Return the desk of the user alone, whatever else the call names."""
-    return replace(seat.desk, scope=Scope(user=seat.scope.user or ""))
+def user_records(session: Session) -> RecordScope:
+    """Return the records of the user alone, whatever else the call names."""
+    return replace(session.record_scope, scope=Scope(user=session.scope.user or ""))
 
 
-def number(value: Any, default: int, least: int, most: int) -> int:
-    """Return a limit within its bounds; what is no number is ignored."""
+def number(value: Any, default: int, minimum: int, maximum: int) -> int:
+    """Return a value clamped to its bounds; the default for anything but a number."""
     if isinstance(value, bool):
         return default
     try:
-        return max(least, min(most, int(value)))
+        return max(minimum, min(maximum, int(value)))
     except (TypeError, ValueError, OverflowError):
         return default
 
 
-def check_agent_scope(asked: Any) -> str | None:
-    """Return the agent to narrow to: none for ``all``, the asker's for ``self``."""
-    wanted = getattr(asked, "agent_scope", None)
-    if wanted in (None, "all"):
+def check_agent_scope(request: Any) -> str | None:
+    """Return the agent to filter by: None for ``all``, the caller's for ``self``."""
+    agent_scope = getattr(request, "agent_scope", None)
+    if agent_scope in (None, "all"):
         return None
-    if wanted == "self" and asked.agent_id is None:
-        raise errors.Invalid("agent_id: is needed beside agent_scope self.")
-    if wanted == "self":
-        return str(asked.agent_id)
+    if agent_scope == "self" and request.agent_id is None:
+        raise errors.Invalid("agent_id: is needed with agent_scope self.")
+    if agent_scope == "self":
+        return str(request.agent_id)
     raise NotOffered(why="agent_scope is all or self")

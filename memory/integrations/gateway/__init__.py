@@ -1,6 +1,8 @@
-"""The Memory Gateway, both sides: what a turn recalls and keeps, and who is served.
+"""The Memory Gateway, as a client for the turns of our agents and as a server.
 
-As a client: ``config`` (typed), ``strategies`` (curated, gateway, both behind one
-interface), ``client`` (the wire), ``events`` (hidden audit), ``setups`` and ``turns``
-(what an admin chose, and running it). As a server: ``users`` (keys) and ``serving``.
+Client: ``config`` (typed settings), ``strategies`` (curated, gateway or both behind one
+interface), ``client`` (the requests), ``references`` (hits for a prompt), ``events``
+(hidden audit), ``settings`` (what an admin chose), ``secrets`` (the sealed key),
+``snapshots`` (curated files, frozen) and ``turns`` (running a strategy).
+Server: ``routes``, ``server`` and ``users`` (keys).
 """

@@ -1,8 +1,8 @@
-"""One request to a gateway: search, add or flush. Never repeated, never chatty.
+"""One request to a gateway: search, add or flush. Nothing is retried.
 
-The whole exchange has one deadline, a slow drip included; a long answer is cut off; no
-redirect is followed and no proxy gets between. A fault says which operation failed, in
-what way and with which status: nothing that was sent or received.
+One deadline covers the whole exchange, a slow response included; a long response is
+refused; redirects and proxies are not used. A failure names the operation, the category
+and the status, and nothing that was sent or received.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ JSON_TYPE: Final = "application/json"
 
 
 class Operation(StrEnum):
-    """What a gateway is asked to do."""
+    """A gateway's operation."""
 
     SEARCH = "search"
     ADD = "add"
@@ -37,7 +37,7 @@ class Operation(StrEnum):
 
 
 class Category(StrEnum):
-    """In what way an operation failed."""
+    """How an operation failed."""
 
     TIMEOUT = "timeout"
     NETWORK = "network"
@@ -50,19 +50,19 @@ class Category(StrEnum):
 
 
 class GatewayFailure(Exception):
-    """A gateway did not do what it was asked; safe to log and to keep."""
+    """An operation failed; safe to log and to store."""
 
     def __init__(
         self, operation: Operation, category: Category, status: int | None = None
     ) -> None:
         self.operation, self.category, self.status = operation, category, status
-        told = f" status={status}" if status is not None else ""
-        super().__init__(f"Memory Gateway {operation} failed: {category}{told}")
+        suffix = f" status={status}" if status is not None else ""
+        super().__init__(f"Memory Gateway {operation} failed: {category}{suffix}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """A failure on its way out of the exception that would drag the request along."""
+    """A failure without the exception, which would keep the request with the key."""
 
     category: Category
     status: int | None = None
@@ -85,31 +85,31 @@ def _may_reach(text: str) -> bool:
 
 
 def is_allowed(base_url: str) -> bool:
-    """Whether a base address may be kept: a bare private one needs the setting."""
+    """Return whether a base address may be stored: private IPs need the setting."""
     try:
         return _may_reach(httpx.URL(base_url).host)
     except ValueError:
-        return True  # a name: judged whenever it is resolved
+        return True  # a host name: checked whenever it is resolved
 
 
 async def _resolved(host: str, port: int) -> str:
-    """Return the address to connect to; one bad address refuses the whole name."""
+    """Return the address to connect to; one forbidden address refuses the name."""
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise _stop(Category.NETWORK) from None
-    addresses = [str(one[4][0]).partition("%")[0] for one in found]
-    if not addresses or not all(_may_reach(one) for one in addresses):
+    addresses = [str(address[4][0]).partition("%")[0] for address in results]
+    if not addresses or not all(_may_reach(address) for address in addresses):
         raise _stop(Category.ADDRESS)
     return addresses[0]
 
 
 class GatewayClient:
-    """Speaks to one gateway as one user.
+    """Sends requests to one gateway as one user.
 
-    With a ``transport`` of the caller's the address is the transport's own affair;
-    otherwise a name is resolved once, judged, and that address is connected to.
+    A host name is resolved once, the address is checked, and that address is connected
+    to. With a ``transport`` of the caller's, addresses are left to the transport.
     """
 
     def __init__(
@@ -134,47 +134,49 @@ class GatewayClient:
             "scope": [scope.value for scope in config.scope],
             "top_k": config.top_k,
         }
-        found = (await self._post(Operation.SEARCH, body)).get("results")
-        if not isinstance(found, list):
+        results = (await self._post(Operation.SEARCH, body)).get("results")
+        if not isinstance(results, list):
             raise GatewayFailure(Operation.SEARCH, Category.ANSWER)
-        return found
+        return results
 
     async def add(
         self, session_id: str, messages: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        """Hand messages over; raise GatewayFailure."""
+        """Send messages; raise GatewayFailure."""
         body = {"session_id": session_id, "messages": [dict(m) for m in messages]}
         return await self._post(Operation.ADD, body)
 
     async def flush(self, session_id: str) -> dict[str, Any]:
-        """Have what was added made searchable; raise GatewayFailure."""
+        """Make what was added searchable; raise GatewayFailure."""
         return await self._post(Operation.FLUSH, {"session_id": session_id})
 
-    # ── The wire ─────────────────────────────────────────────────────────────
-    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:
-        """Send once, and return the answer's object.
+    # ── Requests ─────────────────────────────────────────────────────────────
+    async def _post(
+        self, operation: Operation, fields: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Send once and return the response's object.
 
-        The failure is raised outside of every ``except``: what went wrong inside holds
+        GatewayFailure is raised outside every ``except``: the exception inside holds
         the request, and with it the key.
         """
-        done: dict[str, Any] | _Fault
+        result: dict[str, Any] | _Fault
         try:
             async with asyncio.timeout(self._config.timeout_seconds):
-                done = await self._exchange(operation, more)
+                result = await self._exchange(operation, fields)
         except _Stop as stop:
-            done = stop.fault
+            result = stop.fault
         except (TimeoutError, httpx.TimeoutException):
-            done = _Fault(Category.TIMEOUT)
-        except Exception:  # noqa: BLE001  (whatever a transport can think of)
-            done = _Fault(Category.NETWORK)
-        if isinstance(done, _Fault):
-            raise GatewayFailure(operation, done.category, done.status)
-        return done
+            result = _Fault(Category.TIMEOUT)
+        except Exception:  # noqa: BLE001  (a transport may raise anything)
+            result = _Fault(Category.NETWORK)
+        if isinstance(result, _Fault):
+            raise GatewayFailure(operation, result.category, result.status)
+        return result
 
     async def _exchange(
-        self, operation: Operation, more: dict[str, Any]
+        self, operation: Operation, fields: dict[str, Any]
     ) -> dict[str, Any]:
-        request = await self._request(operation, self._body(more))
+        request = await self._request(operation, self._body(fields))
         client = httpx.AsyncClient(
             transport=self._transport, trust_env=False, follow_redirects=False
         )
@@ -188,14 +190,14 @@ class GatewayClient:
             if self._transport is None:
                 await client.aclose()
 
-    def _body(self, more: dict[str, Any]) -> bytes:
+    def _body(self, fields: dict[str, Any]) -> bytes:
         config = self._config
         body = {
             "user_id": config.user_id,
             "user_key": config.user_key.reveal(),
             "app_id": config.app_id,
             "project_id": config.project_id,
-            **more,
+            **fields,
         }
         return json.dumps(body).encode()
 
@@ -212,7 +214,7 @@ class GatewayClient:
             "Host": netloc,
             "Content-Type": JSON_TYPE,
             "Accept": JSON_TYPE,
-            # A packed answer could be a bomb.
+            # A compressed response could be a decompression bomb.
             "Accept-Encoding": "identity",
             "User-Agent": "crewship-memory",
         }
@@ -222,7 +224,7 @@ class GatewayClient:
 
 
 async def _read(response: httpx.Response) -> dict[str, Any]:
-    """Return the object of a good answer, or stop with what is wrong with it."""
+    """Return the object of a good response, or raise _Stop with its fault."""
     status = response.status_code
     if not response.is_success:
         raise _stop(Category.STATUS, status)

@@ -1,7 +1,7 @@
 """The ``memory`` section of a ``.beaver/config.json``: camelCase in, typed values out.
 
 A missing section means curated. Bad configuration is one ConfigError that names the
-setting at fault and never what was written there: a key may have been put anywhere.
+setting at fault and never its value: a key may have been put anywhere.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ import httpx
 from memory.rules import entries, errors
 from memory.rules.json_structure import is_within
 
-# A shorter key may stand in a longer word by chance.
-TELLING: Final = 8
+# A shorter key may occur in a longer text by chance.
+MIN_KEY_MATCH: Final = 8
 DEFAULT_TOP_K: Final = 8
-MOST: Final = 100
+MAX_TOP_K: Final = 100
 DEFAULT_SECONDS: Final = 10.0
 DEFAULT_NAME: Final = "default"
 NAME_CHARS: Final = 128
@@ -50,25 +50,25 @@ class Mode(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a search reaches, the most particular first."""
+    """What a search covers, the most specific first."""
 
     CURRENT_CHAT = "current_chat"
     RESOURCES = "resources"
     ALL_USER_MEMORY = "all_user_memory"
 
 
-# What a first set-up offers.
+# Preselected in a new set-up.
 FIRST_SCOPES: Final = (Scope.CURRENT_CHAT, Scope.RESOURCES)
 
 
 class ConfigError(errors.Invalid):
-    """A configuration that cannot be used; nothing of it is repeated."""
+    """A configuration that cannot be used; its values are never repeated."""
 
     code, title = "bad_gateway_config", "Bad memory configuration"
 
 
 class Secret:
-    """A text that shows itself to nobody who does not ask for it by name."""
+    """A text that is shown only by ``reveal``, never by repr, pickle or a log."""
 
     __slots__ = ("_text",)
 
@@ -76,7 +76,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text itself; only the wire and the seal ask for it."""
+        """Return the text; only requests and sealing need it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """How to reach a gateway, as whom, and how much to ask of it."""
+    """A gateway's address, the credentials and how much to request."""
 
     base_url: str
     user_id: str
@@ -114,7 +114,7 @@ class GatewayConfig:
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """The whole section; ``gateway`` is there exactly when the mode needs it."""
+    """The whole section; ``gateway`` is set exactly when the mode needs it."""
 
     mode: Mode = Mode.CURATED
     gateway: GatewayConfig | None = None
@@ -176,25 +176,25 @@ def address(text: str, name: str = f"{GATEWAY}.baseUrl") -> str:
 
 def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
     """Return the scopes named, each once, in the order given; or raise ConfigError."""
-    known = {scope.value: scope for scope in Scope}
-    rule = f"must be a list of at least one of {', '.join(known)}"
+    scopes_by_name = {scope.value: scope for scope in Scope}
+    rule = f"must be a list of at least one of {', '.join(scopes_by_name)}"
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or not value:
         raise _bad(name, rule)
-    if not all(isinstance(item, str) and item in known for item in value):
+    if not all(isinstance(item, str) and item in scopes_by_name for item in value):
         raise _bad(name, rule)
-    return tuple(dict.fromkeys(known[item] for item in value))
+    return tuple(dict.fromkeys(scopes_by_name[item] for item in value))
 
 
 def _top_k(value: object) -> int:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= MOST:  # type: ignore[operator]
-        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MOST}")
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if not is_integer or not 1 <= value <= MAX_TOP_K:  # type: ignore[operator]
+        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MAX_TOP_K}")
     return int(value)  # type: ignore[call-overload,no-any-return]
 
 
 def _seconds(value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
         raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0")
     return float(value)  # type: ignore[arg-type]
 
@@ -202,48 +202,50 @@ def _seconds(value: object) -> float:
 # ── The whole ────────────────────────────────────────────────────────────────
 def gateway(section: object) -> GatewayConfig:
     """Return the gateway's settings from their section, or raise ConfigError."""
-    told = _section(section, GATEWAY)
-    if not set(told) <= set(KEYS):
+    fields = _section(section, GATEWAY)
+    if not set(fields) <= set(KEYS):
         raise _bad(GATEWAY, f"knows only {', '.join(KEYS)}")
-    made = GatewayConfig(
-        base_url=address(_text(told, "baseUrl")),
-        user_id=_name(told, "userId"),
-        user_key=Secret(_text(told, "userKey")),
-        scope=scopes(told.get("scope")),
-        app_id=_name(told, "appId", DEFAULT_NAME),
-        project_id=_name(told, "projectId", DEFAULT_NAME),
-        top_k=_top_k(told.get("topK", DEFAULT_TOP_K)),
-        timeout_seconds=_seconds(told.get("timeoutSeconds", DEFAULT_SECONDS)),
+    config = GatewayConfig(
+        base_url=address(_text(fields, "baseUrl")),
+        user_id=_name(fields, "userId"),
+        user_key=Secret(_text(fields, "userKey")),
+        scope=scopes(fields.get("scope")),
+        app_id=_name(fields, "appId", DEFAULT_NAME),
+        project_id=_name(fields, "projectId", DEFAULT_NAME),
+        top_k=_top_k(fields.get("topK", DEFAULT_TOP_K)),
+        timeout_seconds=_seconds(fields.get("timeoutSeconds", DEFAULT_SECONDS)),
     )
-    _check_key_is_alone(told)
-    return made
+    _check_key_is_alone(fields)
+    return config
 
 
-def _check_key_is_alone(told: Mapping[str, Any]) -> None:
-    """Refuse a key that stands in another field too: people and logs see those."""
-    key = _text(told, "userKey")
-    beside = [str(value) for name, value in told.items() if name != "userKey"]
-    if key in beside or (len(key) >= TELLING and any(key in text for text in beside)):
+def _check_key_is_alone(fields: Mapping[str, Any]) -> None:
+    """Refuse a key that is repeated in another field: those are shown and logged."""
+    key = _text(fields, "userKey")
+    other_texts = [str(value) for name, value in fields.items() if name != "userKey"]
+    if key in other_texts or (
+        len(key) >= MIN_KEY_MATCH and any(key in text for text in other_texts)
+    ):
         raise _bad(f"{GATEWAY}.userKey", "must not be repeated in another field")
 
 
 def parse(document: object) -> MemoryConfig:
     """Return the memory settings of a configuration document, or raise ConfigError.
 
-    What stands beside the section is somebody else's. In curated mode a gateway's
-    section may stay where it is: it is not read.
+    Other sections of the document are ignored. In curated mode the gateway's section
+    is not read.
     """
     section = _section(document, "The configuration").get(SECTION)
     if section is None:
         return MemoryConfig()
-    told = _section(section, SECTION)
-    mode = told.get("mode", Mode.CURATED.value)
-    known = {one.value: one for one in Mode}
-    if not isinstance(mode, str) or mode not in known:
-        raise _bad(f"{SECTION}.mode", f"must be one of {', '.join(known)}")
-    if known[mode] is Mode.CURATED:
+    fields = _section(section, SECTION)
+    mode = fields.get("mode", Mode.CURATED.value)
+    modes = {mode_value.value: mode_value for mode_value in Mode}
+    if not isinstance(mode, str) or mode not in modes:
+        raise _bad(f"{SECTION}.mode", f"must be one of {', '.join(modes)}")
+    if modes[mode] is Mode.CURATED:
         return MemoryConfig()
-    return MemoryConfig(known[mode], gateway(told.get("gateway")))
+    return MemoryConfig(modes[mode], gateway(fields.get("gateway")))
 
 
 def load(path: Path) -> MemoryConfig:

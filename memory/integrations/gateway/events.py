@@ -1,8 +1,8 @@
-"""Hidden audit events of a turn's memory: what was asked of a gateway, and how it went.
+"""Hidden audit events of a turn's memory: each gateway operation and its outcome.
 
 An event names the operation, the category and the status of a failure: no key, no
-address, no words of the conversation. It is an entry of the journal that no agent sees
-and no recall or search finds: the house writes it, and it is retired as it is written.
+address, no text of the conversation. It is a journal entry that no agent sees and no
+recall or search finds: the system writes it and retires it in the same transaction.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VERBS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened; ``context_visible`` is never true."""
+    """One event; ``context_visible`` is never true."""
 
     name: str
     payload: dict[str, Any] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Event:
 
     @property
     def is_failure(self) -> bool:
-        """Whether something did not work."""
+        """Whether the operation failed."""
         return self.name.endswith("_failed")
 
 
@@ -47,31 +47,31 @@ def succeeded(operation: Operation, **payload: Any) -> Event:
     return Event(f"{PREFIX}_{_VERBS[operation]}_succeeded", payload)
 
 
-def failed(failure: GatewayFailure, **more: Any) -> Event:
-    """Return the event of one that did not."""
-    told: dict[str, Any] = {
+def failed(failure: GatewayFailure, **details: Any) -> Event:
+    """Return the event of an operation that failed."""
+    payload: dict[str, Any] = {
         "operation": failure.operation.value,
         "category": failure.category.value,
     }
     if failure.status is not None:
-        told["status"] = failure.status
+        payload["status"] = failure.status
     name = f"{PREFIX}_{_VERBS[failure.operation]}_failed"
-    return Event(name, told | more)
+    return Event(name, payload | details)
 
 
 class Sink(Protocol):
-    """Where a strategy's events go; its own faults are the store's affair."""
+    """Where a strategy's events go; it handles its own failures."""
 
     async def record(self, event: Event) -> None:
-        """Keep an event."""
+        """Store an event."""
         ...
 
 
 class Silent:
-    """A sink that keeps nothing."""
+    """A sink that drops events."""
 
     async def record(self, event: Event) -> None:
-        """Let it go."""
+        """Drop the event."""
 
 
 class InMemory:
@@ -81,24 +81,24 @@ class InMemory:
         self.events: list[Event] = []
 
     async def record(self, event: Event) -> None:
-        """Append it."""
+        """Append the event."""
         self.events.append(event)
 
 
 def write(event: Event, agent: Agent) -> None:
-    """Put an event of an agent's turn into the journal, out of everybody's way."""
-    what = event.name.removeprefix(f"{PREFIX}_")
-    new = NewEntry(
-        entry_type=entries.UNSEARCHED + what,
+    """Write an event of an agent's turn to the journal, hidden from recall."""
+    action = event.name.removeprefix(f"{PREFIX}_")
+    draft = NewEntry(
+        entry_type=entries.UNSEARCHED + action,
         severity=Severity.WARN if event.is_failure else Severity.INFO,
-        summary=f"Memory gateway: {what.replace('_', ' ')}",
+        summary=f"Memory gateway: {action.replace('_', ' ')}",
         payload={"event": event.name, "agent_id": agent.id, **event.payload},
         refs={"context_visible": event.context_visible},
     )
     by = permissions.system(agent.workspace_id, "gateway")
     with transaction.atomic():
-        entry = journal.write([new], by=by)[0]
-        visibility.retire(agent.workspace_id, [entry.id])
+        row = journal.write([draft], by=by)[0]
+        visibility.retire(agent.workspace_id, [row.id])
 
 
 class Journal:
@@ -108,5 +108,5 @@ class Journal:
         self._agent = agent
 
     async def record(self, event: Event) -> None:
-        """Write it, in the thread that owns the database connection."""
+        """Write the event in the thread that owns the database connection."""
         await sync_to_async(write)(event, self._agent)

@@ -1,8 +1,8 @@
-"""What a search brought back, made fit for a prompt: data between fences, never orders.
+"""A search's hits as a message for a prompt: data between markers, no instructions.
 
-A hit is reduced to six fields; anything else an upstream sends, ``raw`` above all,
-stays out. Texts that the scanner would hold are replaced by a notice, and no text can
-close the fence, because angle brackets are written as escapes.
+A hit is reduced to six fields; anything else an upstream sends, ``raw`` above all, is
+dropped. Texts that the scanner would hold are replaced by a notice, and no text can
+close the marker, because angle brackets are escaped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceMessage:
-    """An ephemeral message: it goes after skills, before history, and is not stored."""
+    """An unstored message, placed after skills and before history."""
 
     content: str
     role: str = "user"
@@ -61,20 +61,22 @@ def _score(value: object) -> float | None:
 
 
 def reduce(item: object) -> Reference | None:
-    """Return a raw hit as a reference; None when it has no text to offer."""
+    """Return a raw hit as a reference; None when it has no text."""
     if not isinstance(item, dict):
         return None
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: value for name in TEXTS if isinstance(value := item.get(name), str)
     }
-    if not told.get("text", "").strip():
+    if not fields.get("text", "").strip():
         return None
-    return Reference(**told, score=_score(item.get("score")))
+    return Reference(**fields, score=_score(item.get("score")))
 
 
-def _line(found: Reference) -> str:
-    """Return a reference as one line of JSON in which nothing can end the fence."""
-    fields = {name: value for name, value in asdict(found).items() if value is not None}
+def _line(reference: Reference) -> str:
+    """Return a reference as one line of JSON that cannot contain the marker."""
+    fields = {
+        name: value for name, value in asdict(reference).items() if value is not None
+    }
     for name in TEXTS:
         if name in fields:
             text = fields[name][:HIT_CHARS].encode("utf-8", "replace").decode()
@@ -85,11 +87,11 @@ def _line(found: Reference) -> str:
 def message(results: Sequence[object], top_k: int) -> ReferenceMessage | None:
     """Return the reference message of a search's results; None without a usable hit."""
     lines: list[str] = []
-    room = TOTAL_CHARS
-    for found in [hit for item in results if (hit := reduce(item))][:top_k]:
-        line = _line(found)
-        room -= len(line)
-        if room < 0:
+    remaining = TOTAL_CHARS
+    for reference in [hit for item in results if (hit := reduce(item))][:top_k]:
+        line = _line(reference)
+        remaining -= len(line)
+        if remaining < 0:
             break
         lines.append(line)
     if not lines:

@@ -1,7 +1,7 @@
-"""The Memory Gateway's wire at ``/gateway``: search, add, flush, with user and key.
+"""The Memory Gateway's routes at ``/gateway``: search, add, flush.
 
-The credential is in the body. Bodies may hold keys that we do not know yet; answers to
-bad ones say where the fault is and repeat nothing.
+The credential, user and key, is in the body. Unknown fields of a body are ignored;
+error responses name the field at fault and repeat no value.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memory.integrations.base import (
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.server import Asked, Message, Place
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.server import AppProject, Message, SearchRequest
+from memory.integrations.gateway.users import GatewayUser
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# A key as we issue them. Inside of a string its quotation marks would be escaped.
+# A key as we issue them. Inside a string its quotation marks would be escaped.
 _KEY: Final = re.compile(rb'"user_key"\s{0,16}:\s{0,16}"(uk_[A-Za-z0-9_-]{20,128})"')
 ANSWER_401: Final = "Unknown user or wrong key."
 Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
@@ -40,13 +40,13 @@ SafeName = Annotated[
 
 
 class _In(BaseModel):
-    """Strict in what is known, deaf to what is not; its text shows no value."""
+    """Strict about known fields, ignores others; its errors show no value."""
 
     model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
 
 
 class Credentials(_In):
-    """Who asks, and for which app, project and agent."""
+    """The user and key, and the app, project and agent of the request."""
 
     user_id: Name
     user_key: Annotated[str, Field(min_length=1, max_length=512, repr=False)]
@@ -56,7 +56,7 @@ class Credentials(_In):
 
 
 class SearchIn(_In):
-    """A search; without a conversation the scope ``current_chat`` reaches nothing."""
+    """A search; without a conversation the scope ``current_chat`` is empty."""
 
     conversation_id: Annotated[str, StringConstraints(max_length=128)] | None = None
     query: Words
@@ -67,7 +67,7 @@ class SearchIn(_In):
 
 
 class MessageIn(_In):
-    """One message; ``sender_id`` stands in paths elsewhere, so it holds no slash."""
+    """One message; ``sender_id`` becomes part of paths elsewhere: it has no slash."""
 
     sender_id: SafeName
     role: Literal["user", "assistant", "tool"]
@@ -77,7 +77,7 @@ class MessageIn(_In):
     @field_validator("sender_id")
     @classmethod
     def no_dots(cls, value: str) -> str:
-        """Refuse a name that is a step in a path."""
+        """Refuse ``.`` and ``..``."""
         if value in (".", ".."):
             message = "is not a name"
             raise ValueError(message)
@@ -85,7 +85,7 @@ class MessageIn(_In):
 
 
 class SessionIn(_In):
-    """Which conversation is meant."""
+    """A conversation."""
 
     session_id: Name
 
@@ -96,13 +96,13 @@ class AddIn(SessionIn):
     messages: list[MessageIn] = Field(min_length=1, max_length=500)
 
 
-def _come_in(call: Call) -> Actor | None:
-    """Return the agent that a user acts for; the guest waits for the handler."""
-    told = parse(Credentials, call.body)
-    guest = users.authenticate(told.user_id, told.user_key)
+def _authenticate(call: Call) -> Actor | None:
+    """Return the agent that a user acts for; leave the user in ``call.state``."""
+    credentials = parse(Credentials, call.body)
+    guest = users.authenticate(credentials.user_id, credentials.user_key)
     if guest is None:
         return None
-    call.kept["guest"], call.kept["told"] = guest, told
+    call.state["guest"], call.state["told"] = guest, credentials
     return guest.actor
 
 
@@ -110,52 +110,56 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
     """Whether a request shows a user key that works, before its body is read.
 
     In a header, or in the first bytes of the body. Who the request is from is decided
-    by the whole body; here only somebody without any key is told apart.
+    by the whole body; this only detects requests without any working key.
     """
     token = token_of(headers)
     if token and users.is_active(token):
         return True
-    found = _KEY.search(start)
-    return found is not None and users.is_active(found[1].decode())
+    match = _KEY.search(start)
+    return match is not None and users.is_active(match[1].decode())
 
 
-def _guest(call: Call, action: str) -> tuple[Guest, Place]:
-    guest: Guest = call.kept["guest"]
-    told: Credentials = call.kept["told"]
+def _guest(call: Call, action: str) -> tuple[GatewayUser, AppProject]:
+    guest: GatewayUser = call.state["guest"]
+    credentials: Credentials = call.state["told"]
     guest.actor.require(action)
     users.permit(
         guest.key,
-        app_id=told.app_id,
-        project_id=told.project_id,
-        agent_id=told.agent_id or "",
+        app_id=credentials.app_id,
+        project_id=credentials.project_id,
+        agent_id=credentials.agent_id or "",
     )
-    return guest, Place(app_id=told.app_id, project_id=told.project_id)
+    return guest, AppProject(
+        app_id=credentials.app_id, project_id=credentials.project_id
+    )
 
 
 def search(call: Call) -> dict[str, Any]:
     """Return the memories that answer a query."""
     guest, place = _guest(call, "records.read")
-    told = call.read(SearchIn)
-    asked = Asked(
-        query=told.query,
-        scopes=tuple(dict.fromkeys(Scope(name) for name in told.scope)),
-        conversation_id=told.conversation_id or "",
-        top_k=told.top_k,
+    body = call.read(SearchIn)
+    request = SearchRequest(
+        query=body.query,
+        scopes=tuple(dict.fromkeys(Scope(name) for name in body.scope)),
+        conversation_id=body.conversation_id or "",
+        top_k=body.top_k,
     )
     return {
-        "results": [_result(one) for one in gateway_server.search(guest, place, asked)]
+        "results": [
+            _result(result) for result in gateway_server.search(guest, place, request)
+        ]
     }
 
 
-def _result(found: gateway_server.Result) -> dict[str, Any]:
-    record = found.record
+def _result(result: gateway_server.Result) -> dict[str, Any]:
+    record = result.record
     raw = {name: record.metadata.get(name) for name in ("role", "timestamp")}
     return {
         "id": record.id,
         "session_id": record.session_id,
         "text": record.content,
-        "score": found.score,
-        "source_scope": found.source_scope.value,
+        "score": result.score,
+        "source_scope": result.source_scope.value,
         "resource_uri": gateway_server.resource_uri(record),
         "raw": raw,
     }
@@ -164,26 +168,26 @@ def _result(found: gateway_server.Result) -> dict[str, Any]:
 def add(call: Call) -> dict[str, Any]:
     """Store the messages of a conversation."""
     guest, place = _guest(call, "records.write")
-    told = call.read(AddIn)
-    messages = [Message(**one.model_dump()) for one in told.messages]
-    done = gateway_server.add(guest, place, told.session_id, messages)
-    return {"status": "accumulated", "message_count": done.count, "held": done.held}
+    body = call.read(AddIn)
+    messages = [Message(**item.model_dump()) for item in body.messages]
+    added = gateway_server.add(guest, place, body.session_id, messages)
+    return {"status": "accumulated", "message_count": added.count, "held": added.held}
 
 
 def flush(call: Call) -> dict[str, str]:
-    """Make what was added findable."""
+    """Make what was added searchable."""
     guest, place = _guest(call, "records.write")
-    done = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
-    return {"status": "extracted" if done else "no_extraction"}
+    flushed = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
+    return {"status": "extracted" if flushed else "no_extraction"}
 
 
 def health(_call: Call) -> dict[str, Any]:
-    """Say that somebody is here."""
+    """Return the static state; needs no key."""
     return {"status": "ok", "api": {"status": "ok"}, "backend": {"status": "ok"}}
 
 
-def _detail(error: errors.HouseError) -> Any:
-    """Return what is wrong, as FastAPI would say it and without what was sent."""
+def _detail(error: errors.AppError) -> Any:
+    """Return an error in FastAPI's form, without the values sent."""
     if error.status == errors.Unauthenticated.status:
         return ANSWER_401
     faults = error.fields.get("errors")
@@ -199,7 +203,7 @@ def _detail(error: errors.HouseError) -> Any:
     ]
 
 
-def refuse(error: errors.HouseError) -> Answer:
+def refuse(error: errors.AppError) -> Answer:
     """Answer ``{detail}``; the credential is in the body, so no scheme is named."""
     headers = headers_of(error)
     headers.pop("WWW-Authenticate", None)
@@ -207,7 +211,6 @@ def refuse(error: errors.HouseError) -> Answer:
 
 
 DIALECT: Final = Dialect(
-    name="gateway",
     prefix="/gateway",
     routes=(
         Route("health", {"GET": health}, is_open=True),
@@ -216,7 +219,7 @@ DIALECT: Final = Dialect(
         Route("memories/flush", {"POST": flush}),
     ),
     refuse=refuse,
-    authenticate=_come_in,
+    authenticate=_authenticate,
     reads_first=True,
     is_known=is_known,
     body_bytes=8 * 1024 * 1024,

@@ -1,9 +1,9 @@
-"""Serving the gateway: messages become records, found again by user, app and project.
+"""The gateway server: messages become records, found again by user, app and project.
 
-A record's whole scope map is the user, the app and the project, matched exactly, so one
-user's memories are never another's. A message is stored before ``add`` answers; what
-the scanner holds waits for a person and is not found meanwhile. The same message again
-(user, session, role, time, words) is the same record.
+A record's scope is the user, the app and the project, matched exactly, so one user
+never sees another's memories. A message is stored before ``add`` answers; what the
+scanner holds waits for review and is not found meanwhile. The same message again (user,
+session, role, time, text) is the same record.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from django.utils import timezone
 
 from memory import records
 from memory.files.paths import Owner
-from memory.files.quarantine import Held, Refused
+from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.users import Guest
+from memory.integrations.gateway.users import GatewayUser
 from memory.journal import append as journal
 from memory.models import GatewayPending, JournalEntry, Record
 from memory.ports import ranker
@@ -32,18 +32,18 @@ from memory.rules.scopes import Scope as RecordScope
 
 CHAT, RESOURCE, EDIT = "chat:", "resource:", "memory_edit:"
 SESSION_CHARS: Final = 128
-# How long a flush waits until what was added is found by meaning too.
+# How long a flush waits for the embeddings of what was added.
 SETTLE_SECONDS: Final = 1.0
 STEP_SECONDS: Final = 0.02
 SETTLED: Final = 50
 # Messages per transaction.
-PIECE: Final = 100
+BATCH: Final = 100
 FORGOTTEN_AFTER: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """The app and project of a request, the other half of whose memory it is."""
+class AppProject:
+    """The app and project of a request; with the user they are a memory's scope."""
 
     app_id: str
     project_id: str
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message as a client hands it over; ``timestamp`` in UTC milliseconds."""
+    """One message from a client; ``timestamp`` in UTC milliseconds."""
 
     sender_id: str
     role: str
@@ -60,8 +60,8 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A search: what for, in which scopes, and how much."""
+class SearchRequest:
+    """A search: the query, the scopes and how many results."""
 
     query: str
     scopes: tuple[Scope, ...]
@@ -71,7 +71,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A memory that answers, and the most particular scope it was found in."""
+    """A hit, and the most specific scope it was found in."""
 
     record: Record
     score: float
@@ -80,39 +80,39 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """How many messages were taken; ``held`` of them wait for a person."""
+    """How many messages were accepted; ``held`` of them wait for review."""
 
     count: int
     held: int
 
 
-# ── Whose, and where ─────────────────────────────────────────────────────────
-def _owner(guest: Guest) -> Owner:
+# ── Scopes and sessions────────────────────────────────────────────────────────
+def _owner(guest: GatewayUser) -> Owner:
     return Owner(guest.key.agent.crew, guest.key.agent)
 
 
-def _scope(guest: Guest, place: Place) -> RecordScope:
+def _scope(guest: GatewayUser, place: AppProject) -> RecordScope:
     extra = {"app_id": place.app_id, "project_id": place.project_id}
     return RecordScope(user=guest.key.user_id, extra=extra)
 
 
-def _wanted(guest: Guest, place: Place, **more: Any) -> records.Wanted:
-    return records.Wanted(
+def _query(guest: GatewayUser, place: AppProject, **filters: Any) -> records.Criteria:
+    return records.Criteria(
         owner=_owner(guest),
         scope=_scope(guest, place),
         match=records.Match.EXACT,
-        **more,
+        **filters,
     )
 
 
-def check_session(guest: Guest, session_id: str) -> str:
-    """Return a session id of this user: a chat, one of their resources, their edits."""
+def check_session(guest: GatewayUser, session_id: str) -> str:
+    """Return a session id if it is a chat, a resource or the edits of this user."""
     user = guest.key.user_id
     kinds = (CHAT, f"{RESOURCE}{user}:")
-    named = any(
+    is_named = any(
         session_id.startswith(kind) and len(session_id) > len(kind) for kind in kinds
     )
-    if len(session_id) <= SESSION_CHARS and (named or session_id == EDIT + user):
+    if len(session_id) <= SESSION_CHARS and (is_named or session_id == EDIT + user):
         return session_id
     message = "session_id is chat:<conversation>, or one of your own resources."
     fault = {"field": "session_id", "code": "bad_session", "message": message}
@@ -120,7 +120,7 @@ def check_session(guest: Guest, session_id: str) -> str:
 
 
 def resource_uri(record: Record) -> str | None:
-    """Return where a resource's memory comes from; None for a conversation's."""
+    """Return the URI of a resource's memory; None for a conversation's."""
     uri = record.metadata.get("resource_uri")
     return uri if isinstance(uri, str) else None
 
@@ -133,45 +133,47 @@ def _uri(session_id: str) -> dict[str, str]:
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
-def _filter(asked: Asked) -> dict[str, Any] | None:
-    """Return which sessions the scopes reach; an empty ``or`` reaches none."""
+def _filter(request: SearchRequest) -> dict[str, Any] | None:
+    """Return a filter for the sessions of the scopes; an empty ``or`` matches none."""
     chat = {
         "field": "session_id",
         "op": "eq",
-        "value": CHAT + asked.conversation_id,
+        "value": CHAT + request.conversation_id,
     }
     resources = {"field": "metadata.resource_uri", "op": "exists"}
     parts = []
-    if Scope.CURRENT_CHAT in asked.scopes and asked.conversation_id:
+    if Scope.CURRENT_CHAT in request.scopes and request.conversation_id:
         parts.append(chat)
-    if Scope.RESOURCES in asked.scopes:
+    if Scope.RESOURCES in request.scopes:
         parts.append(resources)
-    if Scope.ALL_USER_MEMORY in asked.scopes:
+    if Scope.ALL_USER_MEMORY in request.scopes:
         return None
     return parts[0] if len(parts) == 1 else {"or": parts}
 
 
-def _source(record: Record, asked: Asked) -> Scope:
-    chat = CHAT + asked.conversation_id
-    if Scope.CURRENT_CHAT in asked.scopes and record.session_id == chat:
+def _source(record: Record, request: SearchRequest) -> Scope:
+    chat = CHAT + request.conversation_id
+    if Scope.CURRENT_CHAT in request.scopes and record.session_id == chat:
         return Scope.CURRENT_CHAT
-    if Scope.RESOURCES in asked.scopes and resource_uri(record):
+    if Scope.RESOURCES in request.scopes and resource_uri(record):
         return Scope.RESOURCES
     return Scope.ALL_USER_MEMORY
 
 
-def search(guest: Guest, place: Place, asked: Asked) -> list[Result]:
+def search(
+    guest: GatewayUser, place: AppProject, request: SearchRequest
+) -> list[Result]:
     """Return the best memories of the scopes together, each once, best first."""
-    where = _filter(asked)
+    where = _filter(request)
     if where == {"or": []}:
         return []
-    wanted = _wanted(guest, place, filter=where)
-    query = asked.query[: ranked_search.QUERY_CHARS]
-    found = records.search(query, wanted, limit=asked.top_k, by=guest.actor).hits
+    filters = _query(guest, place, filter=where)
+    query = request.query[: ranked_search.QUERY_CHARS]
+    hits = records.search(query, filters, limit=request.top_k, by=guest.actor).hits
     results = [
-        Result(hit.record, hit.score, _source(hit.record, asked)) for hit in found
+        Result(hit.record, hit.score, _source(hit.record, request)) for hit in hits
     ]
-    return sorted(results, key=lambda one: (-one.score, one.record.id))
+    return sorted(results, key=lambda result: (-result.score, result.record.id))
 
 
 # ── Add and flush ────────────────────────────────────────────────────────────
@@ -179,85 +181,91 @@ def _digest(*parts: object) -> str:
     return hashing.keyed_digest(journal.key(), entries.canonical(list(parts)))
 
 
-def _pending(guest: Guest, place: Place, session_id: str) -> str:
+def _pending(guest: GatewayUser, place: AppProject, session_id: str) -> str:
     key = guest.key
-    whose = (key.agent_id, key.user_id, place.app_id, place.project_id)
-    return _digest("gateway.pending", *whose, session_id)
+    owner_parts = (key.agent_id, key.user_id, place.app_id, place.project_id)
+    return _digest("gateway.pending", *owner_parts, session_id)
 
 
-def _draft(guest: Guest, place: Place, session_id: str, told: Message) -> Draft:
-    """Return a message as a record; its external id makes a replay the same one."""
+def _draft(
+    guest: GatewayUser, place: AppProject, session_id: str, message: Message
+) -> Draft:
+    """Return a message as a draft; its external id makes a replay the same record."""
     user = guest.key.user_id
-    same = (session_id, told.role, told.timestamp, told.content)
+    identity = (session_id, message.role, message.timestamp, message.content)
     return Draft(
-        content=told.content,
+        content=message.content,
         owner=_owner(guest),
         kind="document" if session_id.startswith(RESOURCE) else "episode",
         scope=_scope(guest, place),
         metadata={
-            "role": told.role,
-            "sender_id": told.sender_id,
-            "timestamp": told.timestamp,
+            "role": message.role,
+            "sender_id": message.sender_id,
+            "timestamp": message.timestamp,
             **_uri(session_id),
         },
         session_id=session_id,
-        external_id="gw:" + _digest("gateway.message", user, *same),
+        external_id="gw:" + _digest("gateway.message", user, *identity),
         subjects=(user,),
     )
 
 
 def add(
-    guest: Guest, place: Place, session_id: str, messages: Sequence[Message]
+    guest: GatewayUser, place: AppProject, session_id: str, messages: Sequence[Message]
 ) -> Added:
     """Store messages; they are found when this returns.
 
-    The scanner judges each before; a message it holds does not keep back the others.
-    They are written in pieces, so that nobody else waits long; after a crash half-way
-    the same request again stores the rest and nothing twice.
+    The scanner checks each first; a message it holds does not stop the others. They are
+    written in batches, so that other writers do not wait long; after a crash half-way
+    the same request stores the rest and nothing twice.
     """
     guest.actor.require("records.write")
     check_session(guest, session_id)
-    by, said = guest.actor, records.Provenance.AGENT_EXTRACTED
-    drafts = [_draft(guest, place, session_id, told) for told in messages]
-    found = records.prepare_all(drafts, provenance=said, by=by)
-    judged = records.all_or_nothing(
-        [one for one in found if not isinstance(one, Held | Refused)]
+    by, provenance = guest.actor, records.Provenance.AGENT_EXTRACTED
+    drafts = [_draft(guest, place, session_id, message) for message in messages]
+    prepared = records.prepare_all(drafts, provenance=provenance, by=by)
+    accepted = records.all_or_nothing(
+        [
+            draft
+            for draft in prepared
+            if not isinstance(draft, HeldForReview | WriteRefused)
+        ]
     )
-    for start in range(0, len(judged), PIECE):
+    for start in range(0, len(accepted), BATCH):
         with transaction.atomic():
-            part = judged[start : start + PIECE]
-            records.keep_all(part, provenance=said, by=by)
+            part = accepted[start : start + BATCH]
+            records.keep_all(part, provenance=provenance, by=by)
             GatewayPending.objects.get_or_create(
                 workspace_id=guest.actor.workspace_id,
                 digest=_pending(guest, place, session_id),
             )
-    return Added(len(messages), len(messages) - len(judged))
+    return Added(len(messages), len(messages) - len(accepted))
 
 
-def _settle(guest: Guest, place: Place, session_id: str) -> None:
-    """Wait, not long, until the newest messages of a session are found by meaning."""
-    wanted = _wanted(guest, place, session_id=session_id)
-    rows = records.page(wanted, limit=SETTLED, by=guest.actor).rows
-    made = JournalEntry.objects.filter(
+def _settle(guest: GatewayUser, place: AppProject, session_id: str) -> None:
+    """Wait up to SETTLE_SECONDS for the embeddings of a session's newest messages."""
+    filters = _query(guest, place, session_id=session_id)
+    rows = records.page(filters, limit=SETTLED, by=guest.actor).rows
+    entry_rows = JournalEntry.objects.filter(
         workspace_id=guest.actor.workspace_id,
         pk__in=[row.current_entry_id for row in rows if row.current_entry_id],
     )
-    waiting, end = list(made), time.monotonic() + SETTLE_SECONDS
-    while waiting and time.monotonic() < end:
-        states = ranker.ranker().states(waiting)
-        waiting = [one for one in waiting if states[one.id].state == "pending"]
-        if waiting:
+    pending, end = list(entry_rows), time.monotonic() + SETTLE_SECONDS
+    while pending and time.monotonic() < end:
+        states = ranker.ranker().states(pending)
+        pending = [entry for entry in pending if states[entry.id].state == "pending"]
+        if pending:
             time.sleep(STEP_SECONDS)
 
 
-def flush(guest: Guest, place: Place, session_id: str) -> bool:
-    """Make what was added findable; whether there was anything. Again is harmless."""
+def flush(guest: GatewayUser, place: AppProject, session_id: str) -> bool:
+    """Make what was added searchable; return whether there was anything. Idempotent."""
     guest.actor.require("records.write")
     check_session(guest, session_id)
-    mine = GatewayPending.objects.filter(workspace_id=guest.actor.workspace_id)
-    gone, _ = mine.filter(digest=_pending(guest, place, session_id)).delete()
-    # Who never flushes leaves a digest behind, and nobody asks for it again.
-    mine.filter(since__lt=timezone.now() - FORGOTTEN_AFTER).delete()
-    if gone:
+    pending_rows = GatewayPending.objects.filter(workspace_id=guest.actor.workspace_id)
+    deleted, _ = pending_rows.filter(digest=_pending(guest, place, session_id)).delete()
+    # A client that never flushes leaves its row behind.
+    pending_rows.filter(since__lt=timezone.now() - FORGOTTEN_AFTER).delete()
+    if deleted:
         _settle(guest, place, session_id)
-    return bool(gone)
+    return bool(deleted)

@@ -1,8 +1,8 @@
-"""Which memory the turns of a workspace or an agent have: chosen by an admin.
+"""Which memory the turns of a workspace or an agent use: chosen by an admin.
 
-A set-up is told as the ``memory`` section of a configuration file and judged by the
-same rules. The user key is sealed and never told again; it stays when a later change
-leaves it out, unless the address changes: a key is not carried to another server.
+A set-up has the form of the ``memory`` section of a configuration file and is validated
+by the same rules. The user key is sealed and never shown again; it stays when a later
+change leaves it out, unless the address changes: a key is not sent to another server.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
+from memory import workspace_tree
 from memory.installation import identity as installation
 from memory.integrations.gateway import client as gateway_client
 from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets
 from memory.integrations.gateway.config import GatewayConfig, MemoryConfig, Mode, Secret
 from memory.journal import append as journal
-from memory.journal import queries
 from memory.models import Agent, GatewaySetup, Workspace
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-MAY: Final = "workspace.manage"
-# A turn holds one of the server's threads as long as its gateway takes.
-MOST_SECONDS: Final = 60.0
+PERMISSION: Final = "workspace.manage"
+# A turn occupies one of the server's threads for as long as its gateway takes.
+MAX_SECONDS: Final = 60.0
 SAMPLE: Final = 20
 
 
-def listed(by: Actor) -> list[GatewaySetup]:
-    """Return the workspace's own set-up and those of its agents."""
-    by.require(MAY)
+def list_setups(by: Actor) -> list[GatewaySetup]:
+    """Return the workspace's own set-up and those of its agents, by agent slug."""
+    by.require(PERMISSION)
     rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id)
-    found = rows.select_related("agent__crew")
-    return sorted(found, key=lambda one: one.agent.slug if one.agent else "")
+    setups = rows.select_related("agent__crew")
+    return sorted(setups, key=lambda setup: setup.agent.slug if setup.agent else "")
 
 
 def of_agent(agent: Agent) -> GatewaySetup | None:
-    """Return the set-up that holds for an agent: its own, else the workspace's."""
+    """Return the set-up of an agent: its own, else the workspace's."""
     rows = GatewaySetup.objects.filter(workspace_id=agent.workspace_id)
     own = rows.filter(agent=agent).first()
     return own or rows.filter(agent=None).first()
@@ -51,7 +51,7 @@ def _bound_to(row: GatewaySetup) -> str:
 
 
 def key_opens(key: str) -> bool | None:
-    """Try a key on the sealed user keys; None when there are none."""
+    """Return whether a key opens the sealed user keys; None when there are none."""
     rows = list(GatewaySetup.objects.exclude(sealed_key="")[:SAMPLE])
     if not rows:
         return None
@@ -61,7 +61,7 @@ def key_opens(key: str) -> bool | None:
 
 
 def install() -> None:
-    """Say how the gateway key is tried; called at start-up."""
+    """Register the check of the gateway key; called at start-up."""
     installation.register_witness("gateway", key_opens)
 
 
@@ -89,46 +89,46 @@ def gateway_of(row: GatewaySetup, key: Secret) -> GatewayConfig:
     )
 
 
-# ── Choosing ─────────────────────────────────────────────────────────────────
+# ── Changes ──────────────────────────────────────────────────────────────────
 def _with_kept_key(section: Mapping[str, Any], row: GatewaySetup) -> dict[str, Any]:
-    """Return a section with the key that is kept, when it may be used again."""
-    told = section.get("gateway")
-    if not isinstance(told, Mapping) or told.get("userKey") or not row.sealed_key:
+    """Return a section with the stored key added where it may be reused."""
+    gateway = section.get("gateway")
+    if not isinstance(gateway, Mapping) or gateway.get("userKey") or not row.sealed_key:
         return dict(section)
-    base = told.get("baseUrl")
+    base = gateway.get("baseUrl")
     if not isinstance(base, str) or config.address(base) != row.base_url:
         return dict(section)
     try:
         key = gateway_secrets.unseal(row.sealed_key, _bound_to(row)).reveal()
     except gateway_secrets.Broken:
         return dict(section)
-    return {**section, "gateway": {**told, "userKey": key}}
+    return {**section, "gateway": {**gateway, "userKey": key}}
 
 
-def _check_reach(found: GatewayConfig) -> None:
-    if not gateway_client.is_allowed(found.base_url):
+def _check_reach(gateway: GatewayConfig) -> None:
+    if not gateway_client.is_allowed(gateway.base_url):
         detail = "A memory gateway may not lie on a private address here."
         raise errors.Invalid(detail, code="private_address")
-    if found.timeout_seconds > MOST_SECONDS:
-        detail = f"timeoutSeconds is at most {MOST_SECONDS:.0f} here."
+    if gateway.timeout_seconds > MAX_SECONDS:
+        detail = f"timeoutSeconds is at most {MAX_SECONDS:.0f} here."
         raise errors.Invalid(detail, code="bad_gateway_config")
 
 
-def _fill(row: GatewaySetup, told: MemoryConfig, by: Actor) -> None:
-    """Put a judged section into its row; curated forgets where the gateway was."""
-    row.mode = told.mode.value
+def _fill(row: GatewaySetup, config_values: MemoryConfig, by: Actor) -> None:
+    """Fill a row from a valid section; curated clears the gateway's fields."""
+    row.mode = config_values.mode.value
     row.updated_at, row.updated_by = timezone.now(), by.label
-    found = told.gateway
-    row.base_url = found.base_url if found else ""
-    row.user_id = found.user_id if found else ""
+    gateway = config_values.gateway
+    row.base_url = gateway.base_url if gateway else ""
+    row.user_id = gateway.user_id if gateway else ""
     row.sealed_key = (
-        gateway_secrets.seal(found.user_key, _bound_to(row)) if found else ""
+        gateway_secrets.seal(gateway.user_key, _bound_to(row)) if gateway else ""
     )
-    row.app_id = found.app_id if found else ""
-    row.project_id = found.project_id if found else ""
-    row.scope = [one.value for one in found.scope] if found else []
-    row.top_k = found.top_k if found else config.DEFAULT_TOP_K
-    row.timeout_seconds = found.timeout_seconds if found else config.DEFAULT_SECONDS
+    row.app_id = gateway.app_id if gateway else ""
+    row.project_id = gateway.project_id if gateway else ""
+    row.scope = [scope.value for scope in gateway.scope] if gateway else []
+    row.top_k = gateway.top_k if gateway else config.DEFAULT_TOP_K
+    row.timeout_seconds = gateway.timeout_seconds if gateway else config.DEFAULT_SECONDS
 
 
 def _record(row: GatewaySetup, by: Actor) -> None:
@@ -143,28 +143,28 @@ def _record(row: GatewaySetup, by: Actor) -> None:
     journal.write([new], by=by)
 
 
-def choose(
+def save(
     section: Mapping[str, Any], *, agent_id: str | None = None, by: Actor
 ) -> GatewaySetup:
-    """Let turns use a memory from now on; raise ConfigError without what was told."""
-    by.require(MAY)
-    agent = queries.agent(by, agent_id) if agent_id else None
+    """Set the memory of turns; ConfigError for a bad section, without its values."""
+    by.require(PERMISSION)
+    agent = workspace_tree.agent(by, agent_id) if agent_id else None
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, agent=agent)
         row = rows.first() or GatewaySetup(workspace_id=by.workspace_id, agent=agent)
-        told = config.parse({config.SECTION: _with_kept_key(section, row)})
-        if told.gateway is not None:
-            _check_reach(told.gateway)
-        _fill(row, told, by)
+        parsed = config.parse({config.SECTION: _with_kept_key(section, row)})
+        if parsed.gateway is not None:
+            _check_reach(parsed.gateway)
+        _fill(row, parsed, by)
         row.save()
         _record(row, by)
     return row
 
 
 def remove(setup_id: str, *, by: Actor) -> None:
-    """Forget a set-up with its key; the next wider one holds from now on."""
-    by.require(MAY)
+    """Delete a set-up with its key; the workspace's applies again."""
+    by.require(PERMISSION)
     with transaction.atomic():
         rows = GatewaySetup.objects.filter(workspace_id=by.workspace_id, pk=setup_id)
         row = rows.select_related("agent").first()

@@ -1,4 +1,4 @@
-"""One interface between a run and its memory; the run never asks which one it has.
+"""One interface between a run and its memory, whichever strategy is behind it.
 
 ``recall_before_run`` is called before the messages for the model are built,
 ``persist_after_run`` after the final answer. Exactly one strategy exists for a run.
@@ -36,7 +36,7 @@ class Completion(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What the person asked, where and when; ``user`` names whose card to show."""
+    """The prompt, its conversation and time; ``user`` names the card to show."""
 
     conversation_id: str
     prompt: str
@@ -62,7 +62,7 @@ class Snapshot:
 
     @property
     def is_empty(self) -> bool:
-        """Neither file says anything."""
+        """Whether both files are blank."""
         return not (self.memory.strip() or self.user.strip())
 
 
@@ -75,23 +75,23 @@ class Recall:
 
 
 def from_folder(folder: Path) -> Snapshot:
-    """Return the two files of a folder, ``MEMORY.md`` and ``USER.md``, as far as read.
+    """Return the files ``MEMORY.md`` and ``USER.md`` of a folder.
 
     A file that is missing, too large or no text is empty: a run does not fail for it.
     """
-    told = []
+    texts = []
     for name in ("MEMORY.md", "USER.md"):
         try:
             with (folder / name).open("rb") as stream:
                 raw = stream.read(FILE_BYTES + 1)
-            told.append(raw.decode() if len(raw) <= FILE_BYTES else "")
+            texts.append(raw.decode() if len(raw) <= FILE_BYTES else "")
         except (OSError, UnicodeDecodeError):
-            told.append("")
-    return Snapshot(*told)
+            texts.append("")
+    return Snapshot(*texts)
 
 
 class MemoryStrategy(Protocol):
-    """What a run stands on. ``has_memory_tool``: whether to register that tool."""
+    """A run's memory. ``has_memory_tool``: whether to register that tool."""
 
     mode: Mode
     has_memory_tool: bool
@@ -108,7 +108,7 @@ class MemoryStrategy(Protocol):
 
 
 class Curated:
-    """The two files, frozen at the first look; no HTTP, nothing kept by itself."""
+    """The two files, frozen at the first recall; no HTTP, nothing stored."""
 
     mode = Mode.CURATED
     has_memory_tool = True
@@ -126,7 +126,7 @@ class Curated:
         return Recall(snapshot=None if self._frozen.is_empty else self._frozen)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Keep nothing: the memory tool writes these files."""
+        """Do nothing: the memory tool writes these files."""
 
 
 def epoch_ms(moment: datetime) -> int:
@@ -135,7 +135,7 @@ def epoch_ms(moment: datetime) -> int:
 
 
 class Gateway:
-    """A memory gateway: one search before, one add and one flush after."""
+    """A memory gateway: one search before a run, one add and one flush after."""
 
     mode = Mode.MEMORY_GATEWAY
     has_memory_tool = False
@@ -152,19 +152,21 @@ class Gateway:
         return "Gateway()"
 
     async def recall_before_run(self, turn: Turn) -> Recall:
-        """Search once; a failure is an event and no message."""
+        """Search once; a failure becomes an event and gives no message."""
         try:
-            found = await self._client.search(turn.conversation_id, turn.prompt)
+            results = await self._client.search(turn.conversation_id, turn.prompt)
         except GatewayFailure as failure:
             await self._sink.record(events.failed(failure))
             return Recall()
-        scope = [one.value for one in self._config.scope]
-        event = events.succeeded(Operation.SEARCH, scope=scope, result_count=len(found))
+        scope = [scope_value.value for scope_value in self._config.scope]
+        event = events.succeeded(
+            Operation.SEARCH, scope=scope, result_count=len(results)
+        )
         await self._sink.record(event)
-        return Recall(reference=references.message(found, self._config.top_k))
+        return Recall(reference=references.message(results, self._config.top_k))
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Add the turn and flush it, each once; nothing of it reaches the run."""
+        """Add the turn and flush it, each once; failures do not reach the run."""
         if outcome.completion is Completion.ERROR:
             return
         chat = CHAT + turn.conversation_id
@@ -185,25 +187,25 @@ class Gateway:
 
     def _messages(self, turn: Turn, outcome: Outcome) -> list[dict[str, Any]]:
         """Return the two messages of a turn: the prompt and the final answer."""
-        asked = epoch_ms(turn.asked_at)
+        asked_ms = epoch_ms(turn.asked_at)
         return [
             {
                 "sender_id": self._config.user_id,
                 "role": "user",
-                "timestamp": asked,
+                "timestamp": asked_ms,
                 "content": turn.prompt,
             },
             {
                 "sender_id": ASSISTANT,
                 "role": "assistant",
-                "timestamp": max(asked, epoch_ms(outcome.answered_at)),
+                "timestamp": max(asked_ms, epoch_ms(outcome.answered_at)),
                 "content": outcome.answer,
             },
         ]
 
 
 class Hybrid:
-    """Both: the files are always there, a gateway adds what it finds."""
+    """Both: the curated files, and what a gateway finds."""
 
     mode = Mode.HYBRID
     has_memory_tool = True
@@ -216,11 +218,11 @@ class Hybrid:
     async def recall_before_run(self, turn: Turn) -> Recall:
         """Return the snapshot and what the gateway found."""
         files = await self._curated.recall_before_run(turn)
-        found = await self._gateway.recall_before_run(turn)
-        return Recall(files.snapshot, found.reference)
+        gateway_recall = await self._gateway.recall_before_run(turn)
+        return Recall(files.snapshot, gateway_recall.reference)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Hand the turn to the gateway."""
+        """Send the turn to the gateway."""
         await self._gateway.persist_after_run(turn, outcome)
 
 
@@ -234,7 +236,7 @@ OF_MODE: Final[dict[Mode, type[MemoryStrategy]]] = {
 def build(
     mode: Mode, gateway: Gateway | None, look: Callable[[], Snapshot]
 ) -> MemoryStrategy:
-    """Return the strategy of a mode; one that needs a gateway is handed one."""
+    """Return the strategy of a mode, with its gateway where it needs one."""
     curated = Curated(look)
     if gateway is None or mode is Mode.CURATED:
         return curated
@@ -247,7 +249,7 @@ def of(
     sink: Sink,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> MemoryStrategy:
-    """Return the one strategy of a configuration."""
+    """Return the strategy of a configuration."""
     if config.gateway is None:
         return build(config.mode, None, look)
     client = GatewayClient(config.gateway, transport=transport)

@@ -1,7 +1,7 @@
-"""Running the chosen strategy for an agent that is not written in Python.
+"""Runs the chosen strategy for agents that call over HTTP.
 
-Recall before the model is asked, persist after the answer. Whatever a gateway does, the
-agent gets an answer: trouble is a hidden event for operators.
+Recall runs before the model, persist after its answer. A gateway's failure never fails
+the turn: it becomes a hidden event for operators.
 """
 
 from __future__ import annotations
@@ -37,46 +37,50 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What memory has for a turn, and which strategy said so."""
+    """What memory has for a turn, and the strategy it came from."""
 
     strategy: MemoryStrategy
     recall: Recall
 
 
 class _Unusable(GatewayClient):
-    """Stands in when the key of a set-up cannot be opened: every call fails."""
+    """Used when the key of a set-up cannot be opened: every call fails."""
 
-    async def _post(self, operation: Operation, more: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    async def _post(
+        self,
+        operation: Operation,
+        fields: dict[str, Any],  # noqa: ARG002
+    ) -> dict[str, Any]:
         raise GatewayFailure(operation, Category.SETUP)
 
 
 def _client(row: GatewaySetup) -> tuple[GatewayConfig, GatewayClient]:
-    """Return a set-up's client."""
+    """Return a set-up's settings and client."""
     try:
         config = gateway_settings.settings_of(row).gateway
     except gateway_secrets.Broken:
         config = None
     if config is None:
-        lost = gateway_settings.gateway_of(row, Secret(""))
-        return lost, _Unusable(lost)
+        unusable = gateway_settings.gateway_of(row, Secret(""))
+        return unusable, _Unusable(unusable)
     return config, GatewayClient(config)
 
 
 def strategy(agent: Agent, look: Callable[[], Snapshot] = Snapshot) -> MemoryStrategy:
-    """Return the one strategy of an agent's turn; ``look`` is for its files."""
+    """Return the strategy of an agent's turn; ``look`` reads its files."""
     row = gateway_settings.of_agent(agent)
     mode = Mode(row.mode) if row else Mode.CURATED
     gateway = None
     if row is not None and mode is not Mode.CURATED:
         config, client = _client(row)
         gateway = Gateway(config, Journal(agent), client)
-    # Looked at here: a strategy runs where the database may not be asked.
+    # Read here: a strategy runs where the database may not be used.
     files = Snapshot() if mode is Mode.MEMORY_GATEWAY else look()
     return strategies.build(mode, gateway, lambda: files)
 
 
-def _chosen(by: Actor) -> type[MemoryStrategy]:
-    """Return which strategy the turns of an agent's key have; others are curated."""
+def _strategy_type(by: Actor) -> type[MemoryStrategy]:
+    """Return the strategy type of an agent's turns; curated for other callers."""
     if not by.is_agent:
         return strategies.Curated
     row = gateway_settings.of_agent(_agent(by))
@@ -85,12 +89,12 @@ def _chosen(by: Actor) -> type[MemoryStrategy]:
 
 def has_memory_tool(by: Actor) -> bool:
     """Whether a caller has the tools over memory files."""
-    return _chosen(by).has_memory_tool
+    return _strategy_type(by).has_memory_tool
 
 
 def has_session_search(by: Actor) -> bool:
     """Whether a caller has the tool that searches earlier sessions."""
-    return by.is_agent and _chosen(by).has_session_search
+    return by.is_agent and _strategy_type(by).has_session_search
 
 
 def _agent(by: Actor) -> Agent:
@@ -102,13 +106,15 @@ def recall(turn: Turn, *, by: Actor) -> Recalled:
     """Run an agent's strategy before its run."""
     by.require("turns.recall")
     agent = _agent(by)
-    chosen = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
-    return Recalled(chosen, async_to_sync(chosen.recall_before_run)(turn))
+    agent_strategy = strategy(agent, lambda: snapshots.take(agent, turn, by=by))
+    return Recalled(
+        agent_strategy, async_to_sync(agent_strategy.recall_before_run)(turn)
+    )
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
-    """Run it after the run; return which one it was."""
+    """Run an agent's strategy after its run; return the strategy."""
     by.require("turns.persist")
-    chosen = strategy(_agent(by))
-    async_to_sync(chosen.persist_after_run)(turn, outcome)
-    return chosen
+    agent_strategy = strategy(_agent(by))
+    async_to_sync(agent_strategy.persist_after_run)(turn, outcome)
+    return agent_strategy

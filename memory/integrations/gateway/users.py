@@ -26,7 +26,7 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 
 PREFIX: Final = "uk_"
-SHOWN: Final = 11
+PREFIX_CHARS: Final = 11
 TOUCH_EVERY: Final = timedelta(minutes=1)
 # User, app and project stand in session ids and addresses of resources.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
@@ -34,15 +34,15 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class IssuedUser:
-    """A fresh key: ``token`` is the only copy there will ever be."""
+    """A fresh key; ``token`` is not stored and cannot be shown again."""
 
     token: str
     key: GatewayKey
 
 
 @dataclass(frozen=True, slots=True)
-class Guest:
-    """Who came in: the agent that acts, and the user whose memories these are."""
+class GatewayUser:
+    """An authenticated user: the agent that acts, and the user's key."""
 
     actor: Actor
     key: GatewayKey
@@ -50,7 +50,7 @@ class Guest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a key is limited to; empty means anything."""
+    """What a key is limited to; empty means no limit."""
 
     app_id: str = ""
     project_id: str = ""
@@ -58,7 +58,7 @@ class Limits:
     expires_at: datetime | None = None
 
 
-def _named(field: str, value: str) -> str:
+def _checked_name(field: str, value: str) -> str:
     if NAME.fullmatch(value):
         return value
     message = f"{field} is letters, digits and . _ @ + - only, 128 at most."
@@ -79,22 +79,22 @@ def _record(action: str, key: GatewayKey, by: Actor) -> None:
     journal.write([new], by=by)
 
 
-def listed(by: Actor) -> list[GatewayKey]:
+def list_keys(by: Actor) -> list[GatewayKey]:
     """Return the workspace's gateway keys, those that work first, then by age."""
     by.require("keys.read")
     rows = GatewayKey.objects.filter(workspace_id=by.workspace_id)
-    found = rows.select_related("agent__crew")
-    return sorted(found, key=lambda key: key.state != "active")
+    keys = rows.select_related("agent__crew")
+    return sorted(keys, key=lambda key: key.state != "active")
 
 
 def get(by: Actor, key_id: str) -> GatewayKey:
     """Return a gateway key of the actor's workspace."""
     by.require("keys.read")
     rows = GatewayKey.objects.select_related("agent__crew")
-    found = rows.filter(workspace_id=by.workspace_id, pk=key_id).first()
-    if found is None:
+    key = rows.filter(workspace_id=by.workspace_id, pk=key_id).first()
+    if key is None:
         raise errors.NotFound
-    return found
+    return key
 
 
 def issue(
@@ -105,12 +105,12 @@ def issue(
     by: Actor,
     name: str = "",
 ) -> IssuedUser:
-    """Make a key for a user of an agent's memory; the token is told once."""
+    """Issue a key for a user of an agent's memory; the token is shown once."""
     by.require("keys.manage", agent.workspace_id)
     limits, now = limits or Limits(), timezone.now()
     if limits.expires_at is not None and limits.expires_at <= now:
         raise errors.Invalid("The expiry lies in the past.", code="bad_expiry")
-    user = _named("user_id", user_id.strip())
+    user = _checked_name("user_id", user_id.strip())
     app, project = limits.app_id.strip(), limits.project_id.strip()
     token = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -118,10 +118,10 @@ def issue(
             workspace_id=agent.workspace_id,
             agent=agent,
             user_id=user,
-            app_id=_named("app_id", app) if app else "",
-            project_id=_named("project_id", project) if project else "",
+            app_id=_checked_name("app_id", app) if app else "",
+            project_id=_checked_name("project_id", project) if project else "",
             name=name.strip()[:120] or user[:120],
-            prefix=token[:SHOWN],
+            prefix=token[:PREFIX_CHARS],
             digest=api_keys.digest(token),
             scopes=sorted(scope.value for scope in limits.scopes),
             expires_at=limits.expires_at,
@@ -132,7 +132,7 @@ def issue(
 
 
 def revoke(key: GatewayKey, *, by: Actor) -> None:
-    """Make a key useless at once; revoking twice is the same as once."""
+    """Revoke a key at once; idempotent."""
     by.require("keys.manage", key.workspace_id)
     with transaction.atomic():
         rows = GatewayKey.objects.filter(pk=key.pk, revoked_at__isnull=True)
@@ -145,7 +145,7 @@ def _touch(key: GatewayKey) -> None:
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
         return
     stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    # A transaction stands in line; a statement on its own waits for a gap in it.
+    # A transaction queues for the writer; a lone statement waits for a free moment.
     with transaction.atomic():
         GatewayKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
 
@@ -164,20 +164,22 @@ def _actor(key: GatewayKey) -> Actor:
     )
 
 
-def authenticate(user_id: str, user_key: str) -> Guest | None:
-    """Return who comes in; None for an unknown user, a wrong key, one that is over."""
+def authenticate(user_id: str, user_key: str) -> GatewayUser | None:
+    """Return the user; None for an unknown one, or a wrong, expired or revoked key."""
     rows = GatewayKey.objects.select_related("agent__crew__workspace")
     key = rows.filter(digest=api_keys.digest(user_key)).first()
-    known = key.user_id if key is not None else ""
-    same = hmac.compare_digest(known.encode(), user_id.encode("utf-8", "replace"))
-    if key is None or not same or key.state != "active":
+    expected_user = key.user_id if key is not None else ""
+    is_same_user = hmac.compare_digest(
+        expected_user.encode(), user_id.encode("utf-8", "replace")
+    )
+    if key is None or not is_same_user or key.state != "active":
         return None
     _touch(key)
-    return Guest(_actor(key), key)
+    return GatewayUser(_actor(key), key)
 
 
 def is_active(user_key: str) -> bool:
-    """Whether a key works, whoever sends it."""
+    """Return whether a key is active, whoever sends it."""
     if not user_key.startswith(PREFIX):
         return False
     key = GatewayKey.objects.filter(digest=api_keys.digest(user_key)).first()
@@ -185,7 +187,7 @@ def is_active(user_key: str) -> bool:
 
 
 def permit(key: GatewayKey, *, app_id: str, project_id: str, agent_id: str) -> None:
-    """Refuse what lies beyond a key's limits: another app, project or agent."""
+    """Raise Forbidden for an app, project or agent that the key is not for."""
     allowed = (
         key.app_id in ("", app_id)
         and key.project_id in ("", project_id)

@@ -1,7 +1,7 @@
 """LangGraph's filters over values: equal, or ``$eq $ne $gt $gte $lt $lte``.
 
-A number is compared with a number and a text with a text; anything else does not fit.
-An operator that is not known is refused, never ignored.
+A number is compared with a number and a text with a text; anything else does not match.
+An unknown operator is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, Final
 
 from memory.rules import errors
 
-Holds = Callable[[Mapping[str, Any]], bool]
+Predicate = Callable[[Mapping[str, Any]], bool]
 ABSENT: Final = object()
-ORDERED: Final[dict[str, Callable[[Any, Any], bool]]] = {
+ORDER_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "$gt": operator.gt,
     "$gte": operator.ge,
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-KNOWN: Final = ("$eq", "$ne", *ORDERED)
+OPERATORS: Final = ("$eq", "$ne", *ORDER_OPERATORS)
 
 
-def _same(left: object, right: object) -> bool:
-    """Whether two JSON values are equal: true is not 1, and absent is nothing."""
-    if isinstance(left, bool) != isinstance(right, bool):
+def _is_equal(actual: object, expected: object) -> bool:
+    """Return whether two JSON values are equal: true is not 1."""
+    if isinstance(actual, bool) != isinstance(expected, bool):
         return False
-    return left == right
+    return actual == expected
 
 
 def _sort(value: object) -> str:
@@ -38,40 +38,44 @@ def _sort(value: object) -> str:
     return "text" if isinstance(value, str) else ""
 
 
-def _holds(name: str, left: object, right: object) -> bool:
+def _matches(name: str, actual: object, expected: object) -> bool:
     if name == "$eq":
-        return _same(left, right)
+        return _is_equal(actual, expected)
     if name == "$ne":
-        return not _same(left, right)
-    sort = _sort(left)
-    return bool(sort) and sort == _sort(right) and ORDERED[name](left, right)
+        return not _is_equal(actual, expected)
+    sort = _sort(actual)
+    return (
+        bool(sort)
+        and sort == _sort(expected)
+        and ORDER_OPERATORS[name](actual, expected)
+    )
 
 
-def _conditions(wanted: object) -> list[tuple[str, object]]:
-    """Return a field's conditions; a map with no operator in it is a value."""
-    if not isinstance(wanted, Mapping):
-        return [("$eq", wanted)]
-    named = [name for name in wanted if str(name).startswith("$")]
-    if not named:
-        return [("$eq", wanted)]
-    if len(named) < len(wanted) or not set(named) <= set(KNOWN):
-        detail = f"filter: operators are {', '.join(KNOWN)}."
+def _conditions(value: object) -> list[tuple[str, object]]:
+    """Return a field's conditions; a map without operators is a value."""
+    if not isinstance(value, Mapping):
+        return [("$eq", value)]
+    operators = [name for name in value if str(name).startswith("$")]
+    if not operators:
+        return [("$eq", value)]
+    if len(operators) < len(value) or not set(operators) <= set(OPERATORS):
+        detail = f"filter: operators are {', '.join(OPERATORS)}."
         raise errors.Invalid(detail, code="bad_filter")
-    return list(wanted.items())
+    return list(value.items())
 
 
-def read(given: Mapping[str, Any] | None) -> Holds:
-    """Return a filter as a test of a value; all of its fields must fit."""
-    asked = [
+def read(filters: Mapping[str, Any] | None) -> Predicate:
+    """Return a filter as a predicate of values; all of its fields must match."""
+    conditions = [
         (field, name, right)
-        for field, wanted in (given or {}).items()
-        for name, right in _conditions(wanted)
+        for field, value in (filters or {}).items()
+        for name, right in _conditions(value)
     ]
 
     def holds(value: Mapping[str, Any]) -> bool:
         return all(
-            _holds(name, value.get(field, ABSENT), right)
-            for field, name, right in asked
+            _matches(name, value.get(field, ABSENT), right)
+            for field, name, right in conditions
         )
 
     return holds

@@ -1,9 +1,9 @@
 """LangGraph's store at ``/compat/langgraph``: values under a namespace and a key.
 
-An item is a record: the namespace is joined by full stops, the key is its external
-id, and the value is its content as JSON. So it is searched, scanned, versioned and
-forgotten like any other record. A value that a person redacted may be JSON no longer;
-then it comes back as ``{"text": …}``.
+An item is a record: the namespace is joined by full stops, the key is its external id,
+and the value is its content as JSON. So it is searched, scanned, versioned and
+forgotten like any other record. A redacted value may no longer be JSON; then it comes
+back as ``{"text": …}``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import count, islice
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from django.utils import timezone
-from pydantic import Field
 
 from memory import records
 from memory.integrations.base import (
@@ -24,73 +23,30 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
+    detail_refusal,
     moment,
-    says,
 )
 from memory.integrations.langgraph import filters
+from memory.integrations.langgraph.schemas import (
+    ItemIn,
+    ItemQuery,
+    NamespacesIn,
+    PutIn,
+    SearchIn,
+)
 from memory.models import Record
-from memory.records import Order, Provenance, Wanted
+from memory.records import Criteria, Order, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
-from memory.rules.shapes import Strict
 
 KIND: Final = "item"
 PAGE: Final = 200
 RANKED: Final = 100
-MOST: Final = 1_000
-MINUTES: Final = 10 * 366 * 24 * 60
-Label = Annotated[str, Field(strict=True, min_length=1, max_length=256)]
-Namespace = Annotated[list[Label], Field(max_length=20)]
-Key = Annotated[str, Field(strict=True, min_length=1, max_length=200)]
-
-
-class ItemIn(Strict):
-    """Where an item stands."""
-
-    namespace: Namespace = Field(min_length=1)
-    key: Key
-
-
-class PutIn(ItemIn):
-    """An item; ``ttl`` is in minutes, ``index`` is theirs and changes nothing here."""
-
-    value: dict[str, Any]
-    index: bool | list[str] | None = None
-    ttl: float | None = Field(None, gt=0, le=MINUTES)
-
-
-class ItemQuery(Strict):
-    """Where an item stands, in an address."""
-
-    key: str = Field(min_length=1, max_length=200)
-    namespace: str = Field(min_length=1, max_length=600)
-    refresh_ttl: bool | None = None
-
-
-class SearchIn(Strict):
-    """What to look for below a namespace."""
-
-    namespace_prefix: Namespace
-    filter: dict[str, Any] | None = None
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST)] = 10
-    offset: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
-    query: str | None = Field(None, max_length=4_000)
-    refresh_ttl: bool | None = None
-
-
-class NamespacesIn(Strict):
-    """Which namespaces to list."""
-
-    prefix: Namespace | None = None
-    suffix: Namespace | None = None
-    max_depth: Annotated[int, Field(strict=True, ge=1, le=20)] | None = None
-    limit: Annotated[int, Field(strict=True, ge=1, le=MOST)] = 100
-    offset: Annotated[int, Field(strict=True, ge=0, le=1_000_000)] = 0
 
 
 # ── Items ────────────────────────────────────────────────────────────────────
-def _joined(labels: Sequence[str]) -> str:
+def _joined_namespace(labels: Sequence[str]) -> str:
     if any("." in label for label in labels):
         detail = "A namespace's label holds no full stop."
         raise errors.Invalid(detail, code="bad_label")
@@ -100,10 +56,10 @@ def _joined(labels: Sequence[str]) -> str:
 def value_of(record: Record) -> dict[str, Any]:
     """Return an item's value."""
     try:
-        found = json.loads(record.content)
+        value = json.loads(record.content)
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {"text": record.content}
+        value = None
+    return value if isinstance(value, dict) else {"text": record.content}
 
 
 def _item(record: Record) -> dict[str, Any]:
@@ -116,14 +72,14 @@ def _item(record: Record) -> dict[str, Any]:
     }
 
 
-def _found(by: Actor, namespace: str, key: str) -> Record | None:
+def _stored_item(by: Actor, namespace: str, key: str) -> Record | None:
     scope, owner = Scope(namespace=namespace), records.owner_for(by)
-    found = records.by_external(key, owner=owner, scope=scope, by=by)
-    return found if found is not None and found.kind == KIND else None
+    record = records.by_external(key, owner=owner, scope=scope, by=by)
+    return record if record is not None and record.kind == KIND else None
 
 
 def put(call: Call) -> Answer:
-    """Keep a value; the same key again makes its next version."""
+    """Store a value; the same key again makes its next version."""
     by = agent_only(call.by, "records.write")
     data = call.read(PutIn)
     due = timezone.now() + timedelta(minutes=data.ttl) if data.ttl else None
@@ -131,7 +87,7 @@ def put(call: Call) -> Answer:
         content=entries.canonical(data.value),
         owner=records.owner_for(by),
         kind=KIND,
-        scope=Scope(namespace=_joined(data.namespace)),
+        scope=Scope(namespace=_joined_namespace(data.namespace)),
         external_id=data.key,
         expires_at=due,
     )
@@ -142,40 +98,42 @@ def put(call: Call) -> Answer:
 def get(call: Call) -> dict[str, Any]:
     """Return one item."""
     by = agent_only(call.by, "records.read")
-    asked = call.ask(ItemQuery)
-    found = _found(by, asked.namespace, asked.key)
-    if found is None or not records.is_safe(found):
+    query = call.read_query(ItemQuery)
+    record = _stored_item(by, query.namespace, query.key)
+    if record is None or not records.is_safe(record):
         raise errors.NotFound("There is no such item.")
-    return _item(found)
+    return _item(record)
 
 
 def delete(call: Call) -> Answer:
-    """Forget one item; one that is not there is forgotten just as well."""
+    """Forget one item; idempotent."""
     by = agent_only(call.by, "records.write")
     data = call.read(ItemIn)
-    found = _found(by, _joined(data.namespace), data.key)
-    if found is not None:
-        records.forget(found, by=by)
+    record = _stored_item(by, _joined_namespace(data.namespace), data.key)
+    if record is not None:
+        records.forget(record, by=by)
     return Answer(None, 204)
 
 
-# ── Looking ──────────────────────────────────────────────────────────────────
-def _ranked(query: str, wanted: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
-    """Walk hits, best first, a page at a time, to the end."""
+# ── Search ───────────────────────────────────────────────────────────────────
+def _items_by_rank(
+    query: str, filters: Criteria, by: Actor
+) -> Iterator[dict[str, Any]]:
+    """Yield hits, best first, fetched a page at a time."""
     for start in count(0, RANKED):
-        hits = records.search(query, wanted, limit=RANKED, offset=start, by=by).hits
+        hits = records.search(query, filters, limit=RANKED, offset=start, by=by).hits
         for hit in hits:
             yield {**_item(hit.record), "score": round(hit.relevance, 4)}
         if len(hits) < RANKED:
             return
 
 
-def _listed(wanted: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
-    """Walk items in the order they came, a page at a time, to the end."""
+def _items_in_order(filters: Criteria, by: Actor) -> Iterator[dict[str, Any]]:
+    """Yield items in order of creation, fetched a page at a time."""
     cursor: str | None = None
     while True:
         page = records.page(
-            wanted, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=by
+            filters, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=by
         )
         yield from map(_item, page.rows)
         cursor = page.next_cursor
@@ -184,25 +142,29 @@ def _listed(wanted: Wanted, by: Actor) -> Iterator[dict[str, Any]]:
 
 
 def search(call: Call) -> dict[str, Any]:
-    """Find items below a namespace: by words and meaning, or all in order."""
+    """Search items below a namespace, ranked; without a query all in order."""
     by = agent_only(call.by, "records.read")
     data = call.read(SearchIn)
-    holds = filters.read(data.filter)
-    wanted = Wanted(
+    matches = filters.read(data.filter)
+    scope_filters = Criteria(
         owner=records.owner_for(by),
-        under=_joined(data.namespace_prefix),
+        under=_joined_namespace(data.namespace_prefix),
         kinds=(KIND,),
     )
     query = (data.query or "").strip()
-    rows = _ranked(query, wanted, by) if query else _listed(wanted, by)
-    fitting = (row for row in rows if holds(row["value"]))
-    return {"items": list(islice(fitting, data.offset, data.offset + data.limit))}
+    rows = (
+        _items_by_rank(query, scope_filters, by)
+        if query
+        else _items_in_order(scope_filters, by)
+    )
+    matching = (row for row in rows if matches(row["value"]))
+    return {"items": list(islice(matching, data.offset, data.offset + data.limit))}
 
 
 def _fits(labels: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether labels are those of a pattern; * stands for any one."""
+    """Return whether labels match a pattern; * matches any one."""
     return len(labels) == len(pattern) and all(
-        wanted in ("*", label) for label, wanted in zip(labels, pattern, strict=True)
+        part in ("*", label) for label, part in zip(labels, pattern, strict=True)
     )
 
 
@@ -210,26 +172,25 @@ def namespaces(call: Call) -> dict[str, Any]:
     """List the namespaces that hold something, cut at a depth, each once."""
     by = agent_only(call.by, "records.read")
     data = call.read(NamespacesIn)
-    known = records.scopes("namespace", owner=records.owner_for(by), by=by)
-    found: dict[tuple[str, ...], None] = {}
-    for name, _ in sorted(known):
+    stored = records.scopes("namespace", owner=records.owner_for(by), by=by)
+    matching: dict[tuple[str, ...], None] = {}
+    for name, _ in sorted(stored):
         labels, first, last = name.split("."), data.prefix or [], data.suffix or []
         if not _fits(labels[: len(first)], first):
             continue
         if last and not _fits(labels[-len(last) :], last):
             continue
-        found[tuple(labels[: data.max_depth])] = None
-    page = list(found)[data.offset : data.offset + data.limit]
+        matching[tuple(labels[: data.max_depth])] = None
+    page = list(matching)[data.offset : data.offset + data.limit]
     return {"namespaces": [list(labels) for labels in page]}
 
 
 DIALECT: Final = Dialect(
-    name="langgraph",
     prefix="/compat/langgraph",
     routes=(
         Route("store/items", {"PUT": put, "GET": get, "DELETE": delete}),
         Route("store/items/search", {"POST": search}),
         Route("store/namespaces", {"POST": namespaces}),
     ),
-    refuse=says("detail"),
+    refuse=detail_refusal("detail"),
 )

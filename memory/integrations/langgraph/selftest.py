@@ -1,102 +1,75 @@
-"""What the LangGraph store promises."""
+"""What the LangGraph integration promises."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from memory.integrations.selftest_server import Stand, Wire, demand
+from memory.integrations.selftest_server import Client, Selftest, expect
 
 AT: Final = "/compat/langgraph"
 ITEMS: Final = f"{AT}/store/items"
-WIRE: Final = Wire(
-    name="langgraph",
-    title="LangGraph store",
-    prefix=AT,
-    client="langgraph-sdk 0.4.14",
-    about="Values under a namespace and a key, each a record with its versions.",
-    snippets={
-        "Python": """from langgraph_sdk import get_sync_client
-
-KEY = "…"  # an agent's key
-
-store = get_sync_client(
-    url="{url}/compat/langgraph", api_key=KEY
-).store
-store.put_item(["users", "harriet"], key="tea", value={{"likes": "green"}})
-print(store.search_items(["users"], query="tea"))""",
-        "curl": """curl -sS {url}/compat/langgraph/store/items/search \\
-  -H "X-Api-Key: $CREWSHIP_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{{"namespace_prefix": ["users"], "query": "tea"}}'""",
-    },
-)
+SELFTEST: Final = Selftest()
 
 
-def _put(stand: Stand, key: str, value: dict[str, Any], *labels: str) -> None:
+def _put(client: Client, key: str, value: dict[str, Any], *labels: str) -> None:
     body = {"namespace": ["users", *labels], "key": key, "value": value}
-    stand.ask("PUT", ITEMS, body, status=204)
+    client.call("PUT", ITEMS, body, status=204)
 
 
-def _get(stand: Stand, key: str, **more: Any) -> Any:
+def _get(client: Client, key: str, **options: Any) -> Any:
     where = {"key": key, "namespace": "users"}
-    return stand.ask("GET", ITEMS, query=where, **more)
+    return client.call("GET", ITEMS, query=where, **options)
 
 
-@WIRE.promise("A value comes back as it was put, whatever is in it")
-def whole(stand: Stand) -> None:
-    """Put and get."""
+@SELFTEST.promise("A value comes back as it was put, whatever is in it")
+def unchanged_value(client: Client) -> None:
     value = {"likes": "té", "cups": 3, "deep": [1, None, {"x": True}]}
-    _put(stand, "tea", value)
-    demand(_get(stand, "tea")["value"] == value, "it came back changed")
+    _put(client, "tea", value)
+    expect(_get(client, "tea")["value"] == value, "it came back changed")
 
 
-@WIRE.promise("An overwrite keeps the day of birth")
-def overwrite(stand: Stand) -> None:
-    """Put twice."""
-    _put(stand, "tea", {"cups": 3})
-    before = _get(stand, "tea")
-    _put(stand, "tea", {"cups": 4})
-    after = _get(stand, "tea")
-    demand(after["value"] == {"cups": 4}, "the old value came back")
-    demand(after["created_at"] == before["created_at"], "created_at changed")
+@SELFTEST.promise("An overwrite keeps created_at")
+def overwrite(client: Client) -> None:
+    _put(client, "tea", {"cups": 3})
+    before = _get(client, "tea")
+    _put(client, "tea", {"cups": 4})
+    after = _get(client, "tea")
+    expect(after["value"] == {"cups": 4}, "the old value came back")
+    expect(after["created_at"] == before["created_at"], "created_at changed")
 
 
-@WIRE.promise("A prefix is whole labels; filters compare like with like")
-def search(stand: Stand) -> None:
-    """Search below a prefix."""
+@SELFTEST.promise("A prefix is whole labels; filters compare like with like")
+def search(client: Client) -> None:
     for number in range(3):
-        _put(stand, f"c{number}", {"n": number}, "cups")
-    _put(stand, "odd", {"n": "2"}, "cupsful")
+        _put(client, f"c{number}", {"n": number}, "cups")
+    _put(client, "odd", {"n": "2"}, "cupsful")
     body = {"namespace_prefix": ["users", "cups"], "filter": {"n": {"$gte": 1}}}
-    found = stand.ask("POST", f"{ITEMS}/search", body)["items"]
-    demand(
-        [item["key"] for item in found] == ["c1", "c2"], "not exactly two were found"
+    items = client.call("POST", f"{ITEMS}/search", body)["items"]
+    expect(
+        [item["key"] for item in items] == ["c1", "c2"], "not exactly two were found"
     )
 
 
-@WIRE.promise("Pages end, and namespaces are cut at a depth")
-def pages(stand: Stand) -> None:
-    """Page past the end."""
-    _put(stand, "a", {"n": 1}, "x")
-    _put(stand, "b", {"n": 2}, "y")
+@SELFTEST.promise("Paging ends, and namespaces are cut at a depth")
+def pages(client: Client) -> None:
+    _put(client, "a", {"n": 1}, "x")
+    _put(client, "b", {"n": 2}, "y")
     body = {"namespace_prefix": [], "limit": 5, "offset": 2}
-    demand(not stand.ask("POST", f"{ITEMS}/search", body)["items"], "there is more")
-    found = stand.ask("POST", f"{AT}/store/namespaces", {"max_depth": 1})
-    demand(found["namespaces"] == [["users"]], "the namespaces are not cut")
+    expect(not client.call("POST", f"{ITEMS}/search", body)["items"], "there is more")
+    data = client.call("POST", f"{AT}/store/namespaces", {"max_depth": 1})
+    expect(data["namespaces"] == [["users"]], "the namespaces are not cut")
 
 
-@WIRE.promise("DELETE reads its JSON body; what is gone answers 404")
-def deletion(stand: Stand) -> None:
-    """Delete, twice."""
-    _put(stand, "tea", {"cups": 3})
+@SELFTEST.promise("DELETE reads its JSON body; what is gone answers 404")
+def deletion(client: Client) -> None:
+    _put(client, "tea", {"cups": 3})
     body = {"namespace": ["users"], "key": "tea"}
     for _ in range(2):
-        stand.ask("DELETE", ITEMS, body, status=204)
-    _get(stand, "tea", status=404)
+        client.call("DELETE", ITEMS, body, status=204)
+    _get(client, "tea", status=404)
 
 
-@WIRE.promise("Another agent's items are not there")
-def isolation(stand: Stand) -> None:
-    """Look at another agent's."""
-    _put(stand, "tea", {"cups": 3})
-    _get(stand, "tea", status=404, who="other")
+@SELFTEST.promise("Another agent's items are not there")
+def isolation(client: Client) -> None:
+    _put(client, "tea", {"cups": 3})
+    _get(client, "tea", status=404, sender="other")

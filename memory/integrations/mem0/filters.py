@@ -1,8 +1,8 @@
-"""mem0's filters as a scope and an expression of ours; what is not understood is said.
+"""mem0's filters as a scope and a filter expression of ours; unknown parts are refused.
 
-A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. Who a memory
-belongs to becomes the scope, so it may stand at the top or below ``AND`` and nowhere
-else: under ``OR`` it would have to widen what is read.
+A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. The entity
+ids become the scope, so they may stand at the top or below ``AND`` only: under ``OR``
+they would have to widen what is read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from memory.integrations.mem0.schemas import ENTITIES
 from memory.rules import errors
 
-ANYBODY: Final = "*"
+ANY_ID: Final = "*"
 DEPTH: Final = 6
 OPERATORS: Final = {
     "eq": "eq",
@@ -39,22 +39,24 @@ def _bad(message: str) -> errors.Invalid:
 
 
 def _leaf(field: str, value: object) -> list[Expression]:
-    """Return one field's conditions; a bare value means that it is equal."""
+    """Return one field's conditions; a bare value means equality."""
     if not isinstance(value, Mapping):
         return [{"field": field, "op": "eq", "value": value}]
-    found = []
-    for name, wanted in value.items():
+    conditions = []
+    for name, operand in value.items():
         if name not in OPERATORS:
             raise _bad(f"operators are {', '.join(OPERATORS)}.")
-        found.append({"field": field, "op": OPERATORS[name], "value": wanted})
-    return found
+        conditions.append({"field": field, "op": OPERATORS[name], "value": operand})
+    return conditions
 
 
 def _metadata(value: object) -> list[Expression]:
     if not isinstance(value, Mapping):
         raise _bad("metadata is a map of keys and values.")
     return [
-        one for key, wanted in value.items() for one in _leaf(f"metadata.{key}", wanted)
+        condition
+        for key, operand in value.items()
+        for condition in _leaf(f"metadata.{key}", operand)
     ]
 
 
@@ -66,10 +68,10 @@ class _Reader:
         if isinstance(value, Mapping) and len(value) == 1:
             among = value.get("in")
             value = among[0] if isinstance(among, list) and len(among) == 1 else value
-        if value == ANYBODY:
+        if value == ANY_ID:
             return []
         if not isinstance(value, str) or not value:
-            raise _bad(f"{name} is one id, or {ANYBODY} for any.")
+            raise _bad(f"{name} is one id, or {ANY_ID} for any.")
         if self.scope.setdefault(ENTITIES[name], value) != value:
             raise _bad(f"{name} is named twice.")
         return []
@@ -85,36 +87,40 @@ class _Reader:
             return _leaf(FIELDS[key], value)
         raise _bad("a field is known as memory, created_at, updated_at or metadata.")
 
-    def _several(self, parts: object, depth: int, *, on_top: bool) -> list[Expression]:
+    def _read_list(
+        self, parts: object, depth: int, *, on_top: bool
+    ) -> list[Expression]:
         if not isinstance(parts, list) or not parts:
             raise _bad("AND, OR and NOT take a list of filters.")
-        found = [self.read(part, depth + 1, on_top=on_top) for part in parts]
-        if not on_top and None in found:
+        expressions = [self.read(part, depth + 1, on_top=on_top) for part in parts]
+        if not on_top and None in expressions:
             raise _bad("an empty filter may not stand under OR or NOT.")
-        return [one for one in found if one is not None]
+        return [expression for expression in expressions if expression is not None]
 
     def read(
         self, value: object, depth: int = 0, *, on_top: bool = True
     ) -> Expression | None:
-        """Return a filter as an expression, None when it narrows by scope alone."""
+        """Return a filter as an expression, None when it holds entity ids only."""
         if not isinstance(value, Mapping) or depth > DEPTH:
             raise _bad("they are a map, not nested too deep.")
-        found: list[Expression] = []
-        for key, wanted in value.items():
+        expressions: list[Expression] = []
+        for key, operand in value.items():
             if key == "AND":
-                found += self._several(wanted, depth, on_top=on_top)
+                expressions += self._read_list(operand, depth, on_top=on_top)
             elif key in ("OR", "NOT"):
-                either = {"or": self._several(wanted, depth, on_top=False)}
-                found.append(either if key == "OR" else {"not": either})
+                alternatives = {"or": self._read_list(operand, depth, on_top=False)}
+                expressions.append(
+                    alternatives if key == "OR" else {"not": alternatives}
+                )
             else:
-                found += self._field(key, wanted, on_top=on_top)
-        if not found:
+                expressions += self._field(key, operand, on_top=on_top)
+        if not expressions:
             return None
-        return found[0] if len(found) == 1 else {"and": found}
+        return expressions[0] if len(expressions) == 1 else {"and": expressions}
 
 
 def read(value: Mapping[str, Any] | None) -> tuple[dict[str, str], Expression | None]:
-    """Return whose memories and which of them; Invalid for what is not understood."""
+    """Return the scope and the expression of a filter, or raise Invalid."""
     reader = _Reader()
     expression = reader.read(value or {})
     return reader.scope, expression

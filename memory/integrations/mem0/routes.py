@@ -1,8 +1,8 @@
-"""mem0's platform wire at ``/compat/mem0``, for its clients with another ``host``.
+"""mem0's platform API at ``/compat/mem0``, for its clients with another ``host``.
 
-No model runs here when something is added. What a user says becomes memories: each
-statement that the extractor in place finds, or, when it finds none in a message, the
-message as it is. With ``infer`` false every message is kept as it is.
+Adding stores each statement that the registered extractor finds in a user's messages;
+a message in which it finds none is stored verbatim. With ``infer`` false every message
+is stored verbatim.
 """
 
 from __future__ import annotations
@@ -10,42 +10,49 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory import records
-from memory.integrations.base import Answer, Call, Dialect, Route, agent_only, says
+from memory.integrations.base import (
+    Answer,
+    Call,
+    Dialect,
+    Route,
+    agent_only,
+    detail_refusal,
+)
 from memory.integrations.mem0 import filters
 from memory.integrations.mem0 import schemas as shapes
-from memory.integrations.mem0.schemas import NOBODY, MessageIn
+from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.memories import Message
 from memory.models import Record
-from memory.records import KEEP, Amendment, Match, Order, Provenance, Wanted
+from memory.records import KEEP, Amendment, Criteria, Match, Order, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
 TOP_K: Final = 10
-MOST_ADDED: Final = 100
+MAX_ADDED: Final = 100
 
 
 # ── Help ─────────────────────────────────────────────────────────────────────
-def _wanted(by: Actor, scope: dict[str, str], **more: Any) -> Wanted:
-    return Wanted(owner=records.owner_for(by), scope=Scope.of(scope), **more)
+def _filters(by: Actor, scope: dict[str, str], **options: Any) -> Criteria:
+    return Criteria(owner=records.owner_for(by), scope=Scope.of(scope), **options)
 
 
-def _one(call: Call, action: str) -> Record:
+def _record(call: Call, action: str) -> Record:
     by = agent_only(call.by, action)
-    return records.get(call.named["id"], owner=records.owner_for(by), by=by)
+    return records.get(call.path_params["id"], owner=records.owner_for(by), by=by)
 
 
-def _narrowed(
-    by: Actor, named: shapes.Named, given: dict[str, Any] | None
-) -> tuple[Wanted, dict[str, str]]:
-    inner, expression = filters.read(given)
-    scope = {**inner, **named.scope()}
-    return _wanted(by, scope, filter=expression), scope
+def _scoped_filters(
+    by: Actor, body: shapes.EntityScoped, raw_filters: dict[str, Any] | None
+) -> tuple[Criteria, dict[str, str]]:
+    inner, expression = filters.read(raw_filters)
+    scope = {**inner, **body.scope()}
+    return _filters(by, scope, filter=expression), scope
 
 
 def ping(call: Call) -> dict[str, Any]:
-    """Tell whose key it is; the client asks before anything else."""
+    """Return the key's workspace and project; the client's first call."""
     by = call.by
     return {
         "status": "ok",
@@ -57,23 +64,25 @@ def ping(call: Call) -> dict[str, Any]:
 
 # ── Adding ───────────────────────────────────────────────────────────────────
 def _statements(turns: list[MessageIn], *, infer: bool) -> list[str]:
-    """Return what to keep of a conversation, in its order, each once."""
+    """Return the texts to store from a conversation, in order, each once."""
     if not infer:
         return list(dict.fromkeys(t.content for t in turns if t.content.strip()))
-    found: list[str] = []
+    statements: list[str] = []
     for turn in turns:
         if turn.role != "user" or not turn.content.strip():
             continue
-        said = [Message(role=turn.role, content=turn.content)]
-        drawn = [one.content for one in extracting.extractor().extract({}, said)]
-        found += drawn or [turn.content]
-    return list(dict.fromkeys(found))
+        messages = [Message(role=turn.role, content=turn.content)]
+        extracted = [
+            memory.content for memory in extracting.extractor().extract({}, messages)
+        ]
+        statements += extracted or [turn.content]
+    return list(dict.fromkeys(statements))
 
 
-def _kept(
+def _save(
     texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
 ) -> dict[str, Record]:
-    """Keep statements together, or none of them; return text → its record."""
+    """Store all statements or none; return text → its record."""
     owner = records.owner_for(by)
     drafts = [
         Draft(
@@ -86,23 +95,25 @@ def _kept(
         )
         for text in texts
     ]
-    said = Provenance.AGENT_EXTRACTED
-    judged = records.prepare_all(drafts, provenance=said, by=by)
-    good = records.all_or_nothing(judged)
-    kept = records.keep_all(good, provenance=said, by=by)
-    return {text: row for text, (row, _) in zip(texts, kept, strict=True)}
+    provenance = Provenance.AGENT_EXTRACTED
+    prepared = records.prepare_all(drafts, provenance=provenance, by=by)
+    good = records.all_or_nothing(prepared)
+    rows = records.keep_all(good, provenance=provenance, by=by)
+    return {text: row for text, (row, _) in zip(texts, rows, strict=True)}
 
 
-def _added(
+def _save_new(
     texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
 ) -> list[dict[str, Any]]:
-    """Keep statements; one that is there already, word by word, is not kept twice."""
-    wanted = Wanted(owner=records.owner_for(by), scope=scope, match=Match.EXACT)
-    known = records.saying(texts, wanted, by=by)
-    new = _kept([text for text in texts if text not in known], data, scope, by)
+    """Store statements that are not stored verbatim already; return each's event."""
+    scope_filters = Criteria(
+        owner=records.owner_for(by), scope=scope, match=Match.EXACT
+    )
+    existing = records.by_content(texts, scope_filters, by=by)
+    new = _save([text for text in texts if text not in existing], data, scope, by)
     return [
-        {"id": known[text].id, "memory": text, "event": "NONE"}
-        if text in known
+        {"id": existing[text].id, "memory": text, "event": "NONE"}
+        if text in existing
         else {"id": new[text].id, "memory": new[text].content, "event": "ADD"}
         for text in texts
     ]
@@ -114,46 +125,48 @@ def add(call: Call) -> dict[str, Any]:
     data = call.read(shapes.AddIn)
     scope = data.scope(data.filters)
     if not scope:
-        raise errors.Invalid(NOBODY, code="entity_required")
+        raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
     texts = _statements(data.turns(), infer=data.infer)
-    if len(texts) > MOST_ADDED:
-        detail = f"messages: they hold more than {MOST_ADDED} memories; send fewer."
+    if len(texts) > MAX_ADDED:
+        detail = f"messages: they hold more than {MAX_ADDED} memories; send fewer."
         raise errors.Invalid(detail, code="too_many")
-    return {"results": _added(texts, data, Scope.of(scope), by)}
+    return {"results": _save_new(texts, data, Scope.of(scope), by)}
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
 def search(call: Call) -> dict[str, Any]:
-    """Find memories by meaning and by words."""
+    """Search memories by meaning and by words."""
     by = agent_only(call.by, "records.read")
     data = call.read(shapes.SearchIn)
-    wanted, scope = _narrowed(by, data, data.filters)
+    scope_filters, scope = _scoped_filters(by, data, data.filters)
     if not scope and not data.filters:
-        raise errors.Invalid(NOBODY, code="entity_required")
-    found = records.search(
+        raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
+    result = records.search(
         data.query,
-        wanted,
+        scope_filters,
         limit=data.top_k or data.limit or TOP_K,
         min_score=data.threshold or 0.0,
         by=by,
     )
-    return {"results": [shapes.row(hit.record, hit.relevance) for hit in found.hits]}
+    return {"results": [shapes.row(hit.record, hit.relevance) for hit in result.hits]}
 
 
-def _page(by: Actor, wanted: Wanted, asked: shapes.PageQuery) -> dict[str, Any]:
-    start = (asked.page - 1) * asked.page_size
-    total = records.count(wanted, by=by)
+def _page(
+    by: Actor, scope_filters: Criteria, query: shapes.PageQuery
+) -> dict[str, Any]:
+    start = (query.page - 1) * query.page_size
+    total = records.count(scope_filters, by=by)
     page = records.page(
-        wanted, limit=asked.page_size, offset=start, order=Order.OLDEST, by=by
+        scope_filters, limit=query.page_size, offset=start, order=Order.OLDEST, by=by
     )
 
     def link(number: int) -> str:
-        return f"?page={number}&page_size={asked.page_size}"
+        return f"?page={number}&page_size={query.page_size}"
 
     return {
         "count": total,
-        "next": link(asked.page + 1) if start + asked.page_size < total else None,
-        "previous": link(asked.page - 1) if asked.page > 1 else None,
+        "next": link(query.page + 1) if start + query.page_size < total else None,
+        "previous": link(query.page - 1) if query.page > 1 else None,
         "results": [shapes.row(row) for row in page.rows],
     }
 
@@ -162,25 +175,25 @@ def get_all(call: Call) -> dict[str, Any]:
     """List memories, a page at a time; the last page has no next."""
     by = agent_only(call.by, "records.read")
     data = call.read(shapes.ListIn)
-    wanted, _ = _narrowed(by, data, data.filters)
-    return _page(by, wanted, call.ask(shapes.PageQuery))
+    scope_filters, _ = _scoped_filters(by, data, data.filters)
+    return _page(by, scope_filters, call.read_query(shapes.PageQuery))
 
 
 def get_all_by_query(call: Call) -> dict[str, Any]:
-    """List memories as older clients ask for them."""
+    """List memories with parameters in the query, as older clients send them."""
     by = agent_only(call.by, "records.read")
-    asked = call.ask(shapes.PageQuery)
-    return _page(by, _wanted(by, asked.scope()), asked)
+    query = call.read_query(shapes.PageQuery)
+    return _page(by, _filters(by, query.scope()), query)
 
 
 def get(call: Call) -> dict[str, Any]:
     """Return one memory."""
-    return shapes.row(_one(call, "records.read"))
+    return shapes.row(_record(call, "records.read"))
 
 
 def history(call: Call) -> list[dict[str, Any]]:
-    """Return what one memory said before."""
-    record = _one(call, "records.read")
+    """Return the history of one memory."""
+    record = _record(call, "records.read")
     owner = records.owner_for(call.by)
     return shapes.steps(record, records.history(record.id, owner=owner, by=call.by))
 
@@ -198,7 +211,7 @@ def _amend(record: Record, data: shapes.UpdateIn, by: Actor) -> Record:
 
 def update(call: Call) -> dict[str, Any]:
     """Make the next version of a memory."""
-    record = _one(call, "records.write")
+    record = _record(call, "records.write")
     data = call.read(shapes.UpdateIn)
     if not data.model_fields_set:
         detail = "Send text, metadata or expiration_date."
@@ -208,72 +221,79 @@ def update(call: Call) -> dict[str, Any]:
 
 def delete(call: Call) -> dict[str, str]:
     """Forget one memory."""
-    records.forget(_one(call, "records.write"), by=call.by)
+    records.forget(_record(call, "records.write"), by=call.by)
     return {"message": "Memory deleted successfully!"}
 
 
 def delete_all(call: Call) -> dict[str, str]:
-    """Forget what belongs to the named; nobody named is refused, not everything."""
+    """Forget the memories of an entity; without one the request is refused."""
     by = agent_only(call.by, "records.write")
-    scope = call.ask(shapes.Named).scope()
+    scope = call.read_query(shapes.EntityScoped).scope()
     if not scope:
-        raise errors.Invalid(NOBODY, code="entity_required")
-    records.forget_scope(_wanted(by, scope), by=by)
+        raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
+    records.forget_scope(_filters(by, scope), by=by)
     return {"message": "Memories deleted successfully!"}
 
 
-def _several(call: Call) -> list[tuple[Record, shapes.OneIn]]:
-    """Return the batch's records; one that is not there refuses the whole batch."""
+def _batch(call: Call) -> list[tuple[Record, shapes.OneIn]]:
+    """Return the batch's records; a missing one refuses the whole batch."""
     by = agent_only(call.by, "records.write")
     owner = records.owner_for(by)
     data = call.read(shapes.BatchIn)
     return [
-        (records.get(one.memory_id, owner=owner, by=by), one) for one in data.memories
+        (records.get(item.memory_id, owner=owner, by=by), item)
+        for item in data.memories
     ]
 
 
 def batch_update(call: Call) -> dict[str, str]:
     """Change several."""
-    found = _several(call)
-    for record, data in found:
+    batch = _batch(call)
+    for record, data in batch:
         _amend(record, data, call.by)
-    return {"message": f"Successfully updated {len(found)} memories"}
+    return {"message": f"Successfully updated {len(batch)} memories"}
 
 
 def batch_delete(call: Call) -> dict[str, str]:
     """Forget several."""
-    found = _several(call)
-    for record, _ in found:
+    batch = _batch(call)
+    for record, _ in batch:
         records.forget(record, by=call.by)
-    return {"message": f"Successfully deleted {len(found)} memories"}
+    return {"message": f"Successfully deleted {len(batch)} memories"}
 
 
 # ── Entities ─────────────────────────────────────────────────────────────────
 def entities(call: Call) -> dict[str, Any]:
-    """List who memories belong to."""
+    """List the entities that memories belong to."""
     by = agent_only(call.by, "records.read")
     owner = records.owner_for(by)
-    found = [
+    entity_rows = [
         {"id": f"{kind}:{name}", "type": kind, "name": name, "total_memories": count}
-        for kind, ours in shapes.KINDS.items()
-        for name, count in records.scopes(ours, owner=owner, by=by)
+        for kind, scope_name in shapes.KINDS.items()
+        for name, count in records.scopes(scope_name, owner=owner, by=by)
     ]
-    return {"count": len(found), "next": None, "previous": None, "results": found}
+    return {
+        "count": len(entity_rows),
+        "next": None,
+        "previous": None,
+        "results": entity_rows,
+    }
 
 
 def delete_entity(call: Call) -> Answer:
-    """Forget all that belongs to one of them; 404 when there is nothing."""
+    """Forget all memories of an entity; 404 when there are none."""
     by = agent_only(call.by, "records.write")
-    ours = shapes.KINDS.get(call.named["type"])
-    if ours is None:
+    scope_name = shapes.KINDS.get(call.path_params["type"])
+    if scope_name is None:
         raise errors.NotFound
-    if not records.forget_scope(_wanted(by, {ours: call.named["name"]}), by=by):
+    if not records.forget_scope(
+        _filters(by, {scope_name: call.path_params["name"]}), by=by
+    ):
         raise errors.NotFound
     return Answer(None, 204)
 
 
 DIALECT: Final = Dialect(
-    name="mem0",
     prefix="/compat/mem0",
     routes=(
         Route("v1/ping", {"GET": ping}),
@@ -293,5 +313,5 @@ DIALECT: Final = Dialect(
         Route("v1/entities", {"GET": entities}),
         Route("v2/entities/<type>/<name>", {"DELETE": delete_entity}),
     ),
-    refuse=says("detail", {422: 400}),
+    refuse=detail_refusal("detail", {422: 400}),
 )

@@ -1,4 +1,4 @@
-"""What mem0's clients send, and a record as one of their rows."""
+"""Requests of mem0's clients, and records as rows of mem0's API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memory.models import Record
 from memory.records.drafts import Scope
 from memory.rules import errors
 
-# Their names of who a memory belongs to, and ours.
+# mem0's entity ids and our scope fields.
 ENTITIES: Final = {
     "user_id": "user",
     "agent_id": "agent",
@@ -27,21 +27,21 @@ KINDS: Final = {
     "app": "namespace",
     "run": "thread",
 }
-NOBODY: Final = "Name one of user_id, agent_id, app_id and run_id."
+ENTITY_REQUIRED: Final = "Name one of user_id, agent_id, app_id and run_id."
 Text = Annotated[str, Field(strict=True)]
 
 
 class Loose(BaseModel):
-    """A body of theirs: their options are many, and what is none of ours is left out.
+    """A request body; unknown options are ignored.
 
-    What narrows an answer is never left out: see ``mem0_filters``.
+    Unknown filters are not: see ``filters``.
     """
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class Named(Loose):
-    """Whose memory, at the top level."""
+class EntityScoped(Loose):
+    """The entity ids at the top level."""
 
     user_id: Text | None = None
     agent_id: Text | None = None
@@ -49,24 +49,24 @@ class Named(Loose):
     run_id: Text | None = None
 
     def scope(self, filters: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """Return who is named, here or in filters; the top level wins."""
-        said = {name: getattr(self, name) for name in ENTITIES}
+        """Return the scope of the entity ids, here or in filters; top level wins."""
+        own = {name: getattr(self, name) for name in ENTITIES}
         inner = {k: v for k, v in (filters or {}).items() if k in ENTITIES}
-        found = {**inner, **{k: v for k, v in said.items() if v}}
-        if not all(isinstance(value, str) for value in found.values()):
+        values = {**inner, **{k: v for k, v in own.items() if v}}
+        if not all(isinstance(value, str) for value in values.values()):
             raise errors.Invalid("An entity's id is a text.", code="bad_entity")
-        return {ENTITIES[name]: value for name, value in found.items() if value}
+        return {ENTITIES[name]: value for name, value in values.items() if value}
 
 
 class MessageIn(Loose):
-    """One turn."""
+    """One message of a conversation."""
 
     role: Text = "user"
     content: Text
 
 
-class AddIn(Named):
-    """What to remember."""
+class AddIn(EntityScoped):
+    """A conversation to store."""
 
     messages: Text | Annotated[list[MessageIn], Field(max_length=200)]
     filters: dict[str, Any] | None = None
@@ -75,14 +75,14 @@ class AddIn(Named):
     expiration_date: date | None = None
 
     def turns(self) -> list[MessageIn]:
-        """Return the turns; a bare text is one of the user's."""
+        """Return the messages; a bare text is one message of the user."""
         if isinstance(self.messages, str):
             return [MessageIn(content=self.messages)]
         return self.messages
 
 
-class SearchIn(Named):
-    """What to look for."""
+class SearchIn(EntityScoped):
+    """A search."""
 
     query: Text = Field(min_length=1, max_length=4_000)
     filters: dict[str, Any] | None = None
@@ -91,21 +91,21 @@ class SearchIn(Named):
     threshold: float | None = Field(None, ge=0, le=1)
 
 
-class ListIn(Named):
-    """Which memories to list."""
+class ListIn(EntityScoped):
+    """Filters of a list."""
 
     filters: dict[str, Any] | None = None
 
 
-class PageQuery(Named):
-    """Which page of a list, from 1."""
+class PageQuery(EntityScoped):
+    """A page of a list, from 1."""
 
     page: int = Field(1, ge=1, le=100_000)
     page_size: int = Field(100, ge=1, le=200)
 
 
 class UpdateIn(Loose):
-    """What to change; a null date makes a memory stay."""
+    """The fields to change; a null date removes the expiry."""
 
     text: Text | None = None
     metadata: dict[str, Any] | None = None
@@ -113,32 +113,35 @@ class UpdateIn(Loose):
 
 
 class OneIn(UpdateIn):
-    """One of a batch."""
+    """One change of a batch."""
 
     memory_id: Text
 
 
 class BatchIn(Loose):
-    """Several at once."""
+    """Several changes."""
 
     memories: list[OneIn] = Field(min_length=1, max_length=1_000)
 
 
 def end_of(day: date | None) -> datetime | None:
-    """Return when a day is over, in UTC: a memory lives through its last day."""
+    """Return the end of a day in UTC: a memory lives through its last day."""
     if day is None or day == date.max:
         return None
     return datetime.combine(day + timedelta(days=1), time(0), tzinfo=UTC)
 
 
 def row(record: Record, score: float | None = None) -> dict[str, Any]:
-    """Return a record as a memory of theirs."""
+    """Return a record as a memory of mem0's API."""
     scope: Scope = records.scope_of(record)
     due = record.expires_at
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "id": record.id,
         "memory": record.content,
-        **{theirs: getattr(scope, ours) or None for theirs, ours in ENTITIES.items()},
+        **{
+            field: getattr(scope, scope_name) or None
+            for field, scope_name in ENTITIES.items()
+        },
         "hash": record.sha256,
         "metadata": record.metadata,
         "categories": [],
@@ -148,7 +151,7 @@ def row(record: Record, score: float | None = None) -> dict[str, Any]:
             (due - timedelta(microseconds=1)).date().isoformat() if due else None
         ),
     }
-    return told if score is None else {**told, "score": round(score, 4)}
+    return data if score is None else {**data, "score": round(score, 4)}
 
 
 EVENTS: Final = {
@@ -160,23 +163,23 @@ EVENTS: Final = {
 
 
 def steps(record: Record, versions: list[records.Version]) -> list[dict[str, Any]]:
-    """Return a record's past as theirs: what it said before and after each step."""
-    found, before = [], None
-    for one in versions:
-        event = EVENTS[one.event]
-        after = None if event == "DELETE" else one.content
-        found.append(
+    """Return a record's history: the text before and after each version."""
+    rows, before = [], None
+    for version in versions:
+        event = EVENTS[version.event]
+        after = None if event == "DELETE" else version.content
+        rows.append(
             {
-                "id": one.id,
+                "id": version.id,
                 "memory_id": record.id,
                 "event": event,
                 "old_memory": before,
                 "new_memory": after,
                 "user_id": records.scope_of(record).user or None,
-                "metadata": one.metadata,
-                "created_at": moment(one.created_at),
-                "updated_at": moment(one.created_at),
+                "metadata": version.metadata,
+                "created_at": moment(version.created_at),
+                "updated_at": moment(version.created_at),
             }
         )
         before = after
-    return found
+    return rows

@@ -46,7 +46,7 @@ _MEMORY: Final = schema(
     accessed_at=_TEXT,
     expires_at=_TEXT,
 )
-_FOUND: Final = schema(
+_MEMORIES_SCHEMA: Final = schema(
     ["memories", "count"],
     memories={"type": "array", "items": _MEMORY},
     count={"type": "integer"},
@@ -64,7 +64,7 @@ DESCRIPTORS: Final = (
             limit={"type": "integer", "description": "How many at most; 10."},
             min_confidence={"type": "number", "description": "Between 0 and 1."},
         ),
-        output_schema=_FOUND,
+        output_schema=_MEMORIES_SCHEMA,
     ),
     Descriptor(
         name="memory__remember",
@@ -78,7 +78,7 @@ DESCRIPTORS: Final = (
             category={
                 **_TEXT,
                 "description": "What consent covers it, like "
-                + ", ".join(one.value for one in memories.Category),
+                + ", ".join(category.value for category in memories.Category),
             },
             metadata={"type": "object", "description": "Anything else."},
         ),
@@ -93,7 +93,7 @@ DESCRIPTORS: Final = (
             types=_TYPES,
             limit={"type": "integer", "description": "How many at most; 50."},
         ),
-        output_schema=_FOUND,
+        output_schema=_MEMORIES_SCHEMA,
     ),
     Descriptor(
         name="memory__forget",
@@ -102,28 +102,28 @@ DESCRIPTORS: Final = (
         output_schema=schema(["status", "memory_id"], status=_TEXT, memory_id=_TEXT),
     ),
 )
-_BY_NAME: Final = {one.name: one for one in DESCRIPTORS}
-# ``memory__list`` honours an offset that its schema does not name, as PromptKit does.
+_BY_NAME: Final = {category.name: category for category in DESCRIPTORS}
+# ``memory__list`` accepts an offset that its schema does not name, as PromptKit does.
 _OFFSET: Final = {"type": "integer"}
 
 
 class UnknownTool(errors.NotFound):
-    """No tool of this name; none at all is one, too."""
+    """There is no tool of this name, or no name was given."""
 
     code = "unknown_tool"
     sentence = "There is no such tool. There are: {known}."
 
 
-def _whole(given: Mapping[str, Any], name: str) -> int:
-    return int(given.get(name) or 0)
+def _integer(arguments: Mapping[str, Any], name: str) -> int:
+    return int(arguments.get(name) or 0)
 
 
-def _types(given: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(given.get("types") or ())
+def _types(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(arguments.get("types") or ())
 
 
 class Executor:
-    """Carries the tools out for one scope."""
+    """Runs the tools for one scope."""
 
     name = "memory"
 
@@ -133,76 +133,78 @@ class Executor:
     def execute(
         self, descriptor: Descriptor | None, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Run a tool by its descriptor's name; every refusal names the tool."""
+        """Run a tool by its descriptor's name; every error names the tool."""
         name = descriptor.name if descriptor else ""
-        brought = _brought(self._store)
-        if name not in _BY_NAME and name not in brought:
-            raise UnknownTool(known=", ".join([*_BY_NAME, *brought]))
+        store_tools = _store_tools(self._store)
+        if name not in _BY_NAME and name not in store_tools:
+            raise UnknownTool(known=", ".join([*_BY_NAME, *store_tools]))
         try:
             if name in _BY_NAME:
-                return _RUNS[name](self, arguments)
-            return brought[name].execute(self._scope, name, arguments)
-        except errors.HouseError as error:
+                return _HANDLERS[name](self, arguments)
+            return store_tools[name].execute(self._scope, name, arguments)
+        except errors.AppError as error:
             error.detail = f"{name.replace('__', ' ')}: {error.detail}"
             error.args = (error.detail,)
             raise
 
-    def recall(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def recall(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Search; an empty query matches everything."""
         rules = {**_BY_NAME["memory__recall"].input_schema, "required": []}
-        tool_registry.check("memory__recall", rules, given)
+        tool_registry.check("memory__recall", rules, arguments)
         options = Retrieve(
-            types=_types(given),
-            limit=_whole(given, "limit"),
-            min_confidence=float(given.get("min_confidence") or 0),
+            types=_types(arguments),
+            limit=_integer(arguments, "limit"),
+            min_confidence=float(arguments.get("min_confidence") or 0),
         )
-        query = given.get("query") or ""
-        return _found(self._store.retrieve(self._scope, query, options))
+        query = arguments.get("query") or ""
+        return _memories_result(self._store.retrieve(self._scope, query, options))
 
-    def remember(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep a statement; metadata, then category, then provenance, in this order."""
+    def remember(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Save a memory; sets metadata, category and provenance, in this order."""
         rules = _BY_NAME["memory__remember"].input_schema
-        if given.get("content") in (None, ""):
+        if arguments.get("content") in (None, ""):
             raise tool_registry.fault("content", "content is required")
-        tool_registry.check("memory__remember", rules, given)
-        unknown = {k: v for k, v in given.items() if k not in rules["properties"]}
-        confidence = float(given.get("confidence") or 0)
+        tool_registry.check("memory__remember", rules, arguments)
+        unknown = {k: v for k, v in arguments.items() if k not in rules["properties"]}
+        confidence = float(arguments.get("confidence") or 0)
         memory = Memory(
-            content=given["content"],
-            type=given.get("type") or GENERAL,
+            content=arguments["content"],
+            type=arguments.get("type") or GENERAL,
             scope=dict(self._scope),
-            metadata={**unknown, **(given.get("metadata") or {})},
+            metadata={**unknown, **(arguments.get("metadata") or {})},
             confidence=confidence if confidence > 0 else CONFIDENCE,
         )
-        memories.categorise(memory.metadata, given.get("category") or "")
+        memories.categorise(memory.metadata, arguments.get("category") or "")
         memories.stamp(memory, Provenance.USER_REQUESTED)
         self._store.save(memory)
         return {"status": "remembered", "id": memory.id}
 
-    def list(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """List a page."""
+    def list(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """List a page, oldest first."""
         rules = _BY_NAME["memory__list"].input_schema
-        known = {**rules["properties"], "offset": _OFFSET}
-        tool_registry.check("memory__list", {**rules, "properties": known}, given)
-        options = Listing(
-            types=_types(given),
-            limit=_whole(given, "limit"),
-            offset=_whole(given, "offset"),
+        properties = {**rules["properties"], "offset": _OFFSET}
+        tool_registry.check(
+            "memory__list", {**rules, "properties": properties}, arguments
         )
-        return _found(self._store.list(self._scope, options))
+        options = Listing(
+            types=_types(arguments),
+            limit=_integer(arguments, "limit"),
+            offset=_integer(arguments, "offset"),
+        )
+        return _memories_result(self._store.list(self._scope, options))
 
-    def forget(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Delete one; an id that is not there is forgotten just as well."""
-        if given.get("memory_id") in (None, ""):
+    def forget(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Delete one; idempotent, also for an unknown id."""
+        if arguments.get("memory_id") in (None, ""):
             raise tool_registry.fault("memory_id", "memory_id is required")
         rules = _BY_NAME["memory__forget"].input_schema
-        tool_registry.check("memory__forget", rules, given)
-        self._store.delete(self._scope, given["memory_id"])
-        return {"status": "forgotten", "memory_id": given["memory_id"]}
+        tool_registry.check("memory__forget", rules, arguments)
+        self._store.delete(self._scope, arguments["memory_id"])
+        return {"status": "forgotten", "memory_id": arguments["memory_id"]}
 
 
-class _Noted:
-    """A registry that notes the names of what it is offered."""
+class _NameRegistry:
+    """A registry that collects the names of descriptors."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -211,21 +213,21 @@ class _Noted:
         self.names.append(descriptor.name)
 
 
-def _brought(store: object) -> dict[str, ToolProvider]:
-    """Return the names of the tools a store can carry out itself, each with it."""
+def _store_tools(store: object) -> dict[str, ToolProvider]:
+    """Return tool name → store for the tools that a store runs itself."""
     if not isinstance(store, ToolProvider):
         return {}
-    noted = _Noted()
-    store.register_tools(noted)
-    return dict.fromkeys(noted.names, store)
+    registry = _NameRegistry()
+    store.register_tools(registry)
+    return dict.fromkeys(registry.names, store)
 
 
-def _found(rows: list[Memory]) -> dict[str, Any]:
-    """Return memories as a result; nothing is an empty list, never null."""
+def _memories_result(rows: list[Memory]) -> dict[str, Any]:
+    """Return memories as a result; without any, an empty list and never null."""
     return {"memories": [as_json(row) for row in rows], "count": len(rows)}
 
 
-_RUNS: Final[dict[str, Callable[[Executor, Mapping[str, Any]], dict[str, Any]]]] = {
+_HANDLERS: Final[dict[str, Callable[[Executor, Mapping[str, Any]], dict[str, Any]]]] = {
     "memory__recall": Executor.recall,
     "memory__remember": Executor.remember,
     "memory__list": Executor.list,
@@ -246,15 +248,15 @@ def register(
     disabled: bool = False,
     replaced: Mapping[str, Descriptor] | None = None,
 ) -> None:
-    """Offer the four tools to a host, and what the store brings along.
+    """Register the four tools with a host, and the store's own.
 
-    Nobody in particular (no ``user_id``) is offered none. A host may have replaced a
+    Without a ``user_id`` in the scope none are registered. A host may replace a
     descriptor to widen its schema.
     """
     if disabled or not scope.get("user_id"):
         return
-    for one in DESCRIPTORS:
-        registry.register((replaced or {}).get(one.name, one))
-    more = getattr(store, "register_tools", None)
-    if more is not None:
-        more(registry)
+    for tool in DESCRIPTORS:
+        registry.register((replaced or {}).get(tool.name, tool))
+    register_store_tools = getattr(store, "register_tools", None)
+    if register_store_tools is not None:
+        register_store_tools(registry)

@@ -1,9 +1,8 @@
-"""Our extractor: what a user says of themselves and asks to keep, by fixed patterns.
+"""Our extractor: finds statements about the user with fixed patterns.
 
-Only the user's own words are read: what a model said is no fact about anybody. One
-sentence is one memory, in the user's words, so nothing is made up. Questions are no
-statements. An upper floor may put a model's extractor in place; without one, or when
-it fails, this one stands.
+Only messages of the user are read: what a model said is no fact. One sentence is one
+memory, verbatim, so nothing is made up. Questions are skipped. ``register`` replaces it
+by another extractor, like one with a model; ``episodic`` does.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from memory.integrations.promptkit.protocols import Extractor, Memories
 
 SENTENCE_CHARS: Final = 500
 SENTENCES: Final = 200
-MOST: Final = 20
+MAX_MEMORIES: Final = 20
 _END: Final = re.compile(r"(?<=[.!?;\n])\s+|\n+")
 
 
 class Pattern(NamedTuple):
-    """Words that make a sentence worth keeping, and what it is then."""
+    """A pattern of sentences worth storing, and the memory's type then."""
 
     words: re.Pattern[str]
     type: str
@@ -34,7 +33,7 @@ def _pattern(words: str, kind: str, category: str, confidence: float) -> Pattern
     return Pattern(re.compile(words, re.IGNORECASE), kind, category, confidence)
 
 
-# The first that fits decides, so the narrow ones come first.
+# The first match decides, so the specific ones come first.
 PATTERNS: Final = (
     _pattern(
         r"\b(?:i'm|i am|my \w+ is) (?:\w+ ){0,2}"
@@ -88,35 +87,37 @@ def sentences(text: str) -> list[str]:
 
 
 def read(sentence: str) -> Pattern | None:
-    """Return the pattern that a sentence fits, None when it is nothing to keep."""
-    return next((one for one in PATTERNS if one.words.search(sentence)), None)
+    """Return the pattern that a sentence matches, None for nothing to store."""
+    return next(
+        (pattern for pattern in PATTERNS if pattern.words.search(sentence)), None
+    )
 
 
 class PatternExtractor:
-    """Deterministic: the same conversation leaves the same memories."""
+    """Deterministic: the same conversation gives the same memories."""
 
     name = "patterns"
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> Memories:
-        """Return what the user's own sentences leave behind, each once."""
-        found: dict[str, Memory] = {}
+        """Return the memories in the user's sentences, each once."""
+        memories: dict[str, Memory] = {}
         for number, message in enumerate(messages):
             if message.role != "user":
                 continue
             for sentence in sentences(message.content):
-                fits = read(sentence)
-                if fits is None or sentence.casefold() in found:
+                pattern = read(sentence)
+                if pattern is None or sentence.casefold() in memories:
                     continue
                 memory = Memory(
                     content=sentence,
-                    type=fits.type,
+                    type=pattern.type,
                     scope=dict(scope),
-                    confidence=fits.confidence,
+                    confidence=pattern.confidence,
                     turn_range=(number, number),
                 )
-                categorise(memory.metadata, fits.category)
-                found[sentence.casefold()] = memory
-        return list(found.values())[:MOST]
+                categorise(memory.metadata, pattern.category)
+                memories[sentence.casefold()] = memory
+        return list(memories.values())[:MAX_MEMORIES]
 
 
 class _Port:
@@ -128,10 +129,10 @@ _port = _Port()
 
 
 def register(extractor: Extractor) -> None:
-    """Put an upper floor's extractor in place; called once, at start-up."""
+    """Replace the extractor; called once, at start-up."""
     _port.extractor = extractor
 
 
 def extractor() -> Extractor:
-    """Return the extractor in place."""
+    """Return the registered extractor."""
     return _port.extractor

@@ -1,4 +1,4 @@
-"""One memory as PromptKit knows it, its provenance, its category, its line of text."""
+"""PromptKit's memory: its fields, provenance, category, JSON and line of text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CATEGORY: Final = "consent_category"
 
 
 class Provenance(StrEnum):
-    """Who a memory comes from; the door decides, never the payload."""
+    """Where a memory comes from; the caller's route decides, never the payload."""
 
     USER_REQUESTED = "user_requested"
     AGENT_EXTRACTED = "agent_extracted"
@@ -23,7 +23,7 @@ class Provenance(StrEnum):
 
 
 class Category(StrEnum):
-    """The suggested consent categories, in their order; others are kept as they are."""
+    """The suggested consent categories, in order; others are allowed."""
 
     IDENTITY = "memory:identity"
     PREFERENCES = "memory:preferences"
@@ -45,7 +45,7 @@ class Message:
 class Memory:
     """A memory. A store fills ``id`` and the times; ``turn_range`` is (0, 0) if unset.
 
-    Times are UTC; a memory with ``expires_at`` in the past is a store's to hide.
+    Times are UTC; a store hides memories whose ``expires_at`` is past.
     """
 
     content: str
@@ -62,9 +62,9 @@ class Memory:
 
     @property
     def provenance(self) -> str:
-        """Where it comes from; empty when unset or no text."""
-        found = self.metadata.get(PROVENANCE)
-        return found if isinstance(found, str) else ""
+        """The provenance in the metadata; empty when unset or no text."""
+        value = self.metadata.get(PROVENANCE)
+        return value if isinstance(value, str) else ""
 
 
 def stamp(memory: Memory, provenance: str) -> None:
@@ -73,7 +73,7 @@ def stamp(memory: Memory, provenance: str) -> None:
 
 
 def categorise(metadata: MutableMapping[str, Any], category: str) -> None:
-    """Keep a consent category, known or not; a blank one is none."""
+    """Set a consent category, known or not; a blank one is ignored."""
     if category.strip():
         metadata[CATEGORY] = category
 
@@ -85,8 +85,8 @@ def moment(value: datetime | None) -> str:
 
 
 def as_json(memory: Memory) -> dict[str, Any]:
-    """Return a memory as JSON; what is empty and may be left out is left out."""
-    told: dict[str, Any] = {
+    """Return a memory as JSON, without optional fields that are empty."""
+    data: dict[str, Any] = {
         "id": memory.id,
         "type": memory.type,
         "content": memory.content,
@@ -99,16 +99,16 @@ def as_json(memory: Memory) -> dict[str, Any]:
         "accessed_at": moment(memory.accessed_at),
     }
     for name in ("metadata", "session_id"):
-        if not told[name]:
-            del told[name]
+        if not data[name]:
+            del data[name]
     if memory.expires_at is not None:
-        told["expires_at"] = moment(memory.expires_at)
-    return told
+        data["expires_at"] = moment(memory.expires_at)
+    return data
 
 
 def formatted(memories: Sequence[Memory]) -> str:
     """Return one line per memory: ``[type] content (confidence: 0.9)``."""
     return "".join(
-        f"[{one.type}] {one.content} (confidence: {one.confidence:.1f})\n"
-        for one in memories
+        f"[{memory.type}] {memory.content} (confidence: {memory.confidence:.1f})\n"
+        for memory in memories
     )

@@ -1,4 +1,4 @@
-"""What a store, a retriever, an extractor and a provider of tools must do."""
+"""The interfaces of stores, retrievers, extractors and tool providers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from memory.integrations.promptkit.memories import Memory, Message, Scope
 
-RETRIEVED: Final = 10
-LISTED: Final = 50
+DEFAULT_RETRIEVE: Final = 10
+DEFAULT_LIST: Final = 50
 Memories: TypeAlias = list[Memory]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """A tool as a host registers it; the mode says who carries it out."""
+    """A tool as a host registers it; the mode says who runs it."""
 
     name: str
     description: str
@@ -27,7 +27,7 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieve:
-    """What may come back; a limit of 0 or less means RETRIEVED."""
+    """Filters of a search; a limit of 0 or less means RETRIEVED."""
 
     types: tuple[str, ...] = ()
     limit: int = 0
@@ -36,45 +36,45 @@ class Retrieve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which part of a list; a limit of 0 or less means LISTED."""
+    """A part of a list; a limit of 0 or less means LISTED."""
 
     types: tuple[str, ...] = ()
     limit: int = 0
     offset: int = 0
 
 
-ANYTHING: Final = Retrieve()
-FIRST: Final = Listing()
+NO_FILTERS: Final = Retrieve()
+FIRST_PAGE: Final = Listing()
 
 
 class Store(Protocol):
-    """Keeps memories by scope; a scope matches only as a whole map."""
+    """Stores memories by scope; a scope matches only as a whole map."""
 
     def save(self, memory: Memory) -> None:
-        """Keep a memory; its id and times are filled in place."""
+        """Save a memory; its id and times are set in place."""
         ...
 
     def retrieve(
-        self, scope: Scope, query: str, options: Retrieve = ANYTHING
+        self, scope: Scope, query: str, options: Retrieve = NO_FILTERS
     ) -> Memories:
-        """Return what answers a query; an empty one matches everything."""
+        """Return the memories that match a query; an empty one matches all."""
         ...
 
-    def list(self, scope: Scope, options: Listing = FIRST) -> Memories:
+    def list(self, scope: Scope, options: Listing = FIRST_PAGE) -> Memories:
         """Return memories of a scope, oldest first."""
         ...
 
     def delete(self, scope: Scope, memory_id: str) -> None:
-        """Delete one; unknown ids and those of another scope are silently fine."""
+        """Delete one; unknown ids and those of another scope are ignored."""
         ...
 
     def delete_all(self, scope: Scope) -> None:
-        """Delete what is in exactly this scope."""
+        """Delete the memories of exactly this scope."""
         ...
 
 
 class Retriever(Protocol):
-    """Finds what a whole conversation calls for."""
+    """Finds memories that fit a whole conversation."""
 
     def retrieve_context(self, scope: Scope, messages: Sequence[Message]) -> Memories:
         """Return the memories a model should see before it answers."""
@@ -82,39 +82,39 @@ class Retriever(Protocol):
 
 
 class Extractor(Protocol):
-    """Finds what a conversation leaves behind."""
+    """Extracts memories from a conversation."""
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> Memories:
-        """Return what is worth keeping; nothing is saved here."""
+        """Return the memories worth saving, without saving them."""
         ...
 
 
 class Registry(Protocol):
-    """Where a host keeps the tools it offers."""
+    """A host's registry of tools."""
 
     def register(self, descriptor: Descriptor) -> None:
-        """Offer a tool."""
+        """Register a tool."""
         ...
 
 
 @runtime_checkable
 class ToolProvider(Protocol):
-    """A store that brings tools of its own into the same namespace."""
+    """A store that adds tools to the same namespace."""
 
     def register_tools(self, registry: Registry) -> None:
-        """Add them."""
+        """Register the store's tools."""
         ...
 
     def execute(
         self, scope: Scope, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Carry one of them out in the scope an executor is bound to."""
+        """Run one of them in the scope an executor is bound to."""
         ...
 
 
 @dataclass(slots=True)
 class Turn:
-    """What passes through the stages: the conversation, and the prompt's variables."""
+    """The conversation and the prompt's variables, passed through the stages."""
 
     messages: list[Message] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What runs before a model and after it. Trouble with memory never stops a turn."""
+"""Stages before and after a model. A failure of memory never fails a turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 class RetrievalStage:
-    """Puts what is remembered into the turn's variable ``memory_context``."""
+    """Sets the turn's variable ``memory_context`` to the memories found."""
 
     def __init__(
         self,
@@ -26,12 +26,12 @@ class RetrievalStage:
         self._retriever, self._scope, self._formatter = retriever, scope, formatter
 
     def process(self, turn: Turn) -> Turn:
-        """Ask once, with the whole conversation; a turn passes whatever happens."""
+        """Search once, with the whole conversation; failures are logged."""
         if self._retriever is None or not turn.messages:
             return turn
         try:
-            found = self._retriever.retrieve_context(self._scope, turn.messages)
-            text = self._formatter(found)
+            recalled = self._retriever.retrieve_context(self._scope, turn.messages)
+            text = self._formatter(recalled)
         except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
             log.warning("memory_retrieval_failed", error=type(error).__name__)
             return turn
@@ -41,21 +41,21 @@ class RetrievalStage:
 
 
 class ExtractionStage:
-    """Keeps what a turn leaves behind."""
+    """Saves the memories extracted from a turn."""
 
     def __init__(self, extractor: Extractor | None, store: Store, scope: Scope) -> None:
         self._extractor, self._store, self._scope = extractor, store, scope
 
     def process(self, turn: Turn) -> Turn:
-        """Extract and save; one memory that cannot be saved stops no other."""
+        """Extract and save; a memory that cannot be saved does not stop the others."""
         if self._extractor is None or not turn.messages:
             return turn
         try:
-            found = self._extractor.extract(self._scope, turn.messages)
+            extracted = self._extractor.extract(self._scope, turn.messages)
         except Exception as error:  # noqa: BLE001  (a turn goes on without memory)
             log.warning("memory_extraction_failed", error=type(error).__name__)
             return turn
-        for memory in found:
+        for memory in extracted:
             self._keep(memory)
         return turn
 

@@ -1,4 +1,4 @@
-"""``manage.py adopt_data_folder``: go on with a folder or a key that was lost."""
+"""``manage.py adopt_data_folder``: continue after a folder or a key was lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory.rules import errors
 
 
 class Command(BaseCommand):
-    """Say what would be given up; with a reason, give it up and go on."""
+    """Show what would be lost; with a reason, accept the loss."""
 
     help = (
         "Take over the data folder and the keys as they are. Without --reason it only"
@@ -21,11 +21,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the consent."""
         parser.add_argument("--reason", default="", help="why; it is journaled")
 
     def handle(self, *, reason: str, **_options: Any) -> None:
-        """Tell, or do."""
         problem = installation.problem()
         if problem is None and not data_folder_adoption.losses():
             self.stdout.write("Keys and data folder belong to this database already.")
@@ -36,16 +34,16 @@ class Command(BaseCommand):
             self.stdout.write("Nothing was changed; --reason '…' does it.")
             return
         try:
-            told = data_folder_adoption.adopt(reason)
-        except (errors.HouseError, OSError) as error:
+            losses = data_folder_adoption.adopt(reason)
+        except (errors.AppError, OSError) as error:
             raise CommandError(str(error)) from None
-        self._list("Taken over. Given up for good:", told)
-        left = installation.problem()
-        if left is not None:
-            raise CommandError(f"Still not ready: {left}")
+        self._list("Taken over. Given up for good:", losses)
+        remaining = installation.problem()
+        if remaining is not None:
+            raise CommandError(f"Still not ready: {remaining}")
         self.stdout.write("Start the server again; every process has to.")
 
-    def _list(self, title: str, told: list[str]) -> None:
+    def _list(self, title: str, lines: list[str]) -> None:
         self.stdout.write(title)
-        for line in told or ["nothing: everything is there and can be verified"]:
+        for line in lines or ["nothing: everything is there and can be verified"]:
             self.stdout.write(f"  - {line}")

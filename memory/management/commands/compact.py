@@ -1,4 +1,4 @@
-"""``manage.py compact``: send old noise to the archive, now."""
+"""``manage.py compact``: move old entries to the archive now."""
 
 from __future__ import annotations
 
@@ -14,56 +14,63 @@ from memory.models import Workspace
 
 
 class Command(RichCommand):
-    """Compact by hand: the night's job, without waiting for it."""
+    """Run the nightly compaction by hand."""
 
     help = (
-        "Send old entries of five chatty types to the archive and leave a summary"
+        "Move old entries of five frequent types to the archive and leave a summary"
         " of each day. Warnings, errors and marked entries stay. Exit 1 when a"
-        " fence held."
+        " safety check stopped it."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose, how old, and whether to look only."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--days", type=int, default=compaction.DAYS)
         parser.add_argument("--dry-run", action="store_true", help="only count")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, dry_run: bool, **options: Any) -> None:
-        """Run, or count, and tell."""
         if options["days"] < 1:
             raise CommandError("--days is 1 or more.")
-        shops = list(Workspace.objects.order_by("slug"))
+        workspaces = list(Workspace.objects.order_by("slug"))
         if options["workspace"]:
-            shops = [shop for shop in shops if shop.slug == options["workspace"]]
-            if not shops:
+            workspaces = [
+                workspace
+                for workspace in workspaces
+                if workspace.slug == options["workspace"]
+            ]
+            if not workspaces:
                 raise CommandError(f"There is no workspace {options['workspace']!r}.")
-        told: dict[str, Any] = {"buckets": 0, "archived": 0, "bytes": 0, "refused": []}
-        told["dry_run"] = dry_run
-        for shop in shops:
-            (_count if dry_run else _compact)(shop, options["days"], told)
-        self.stdout.write(json.dumps(told) if as_json else _sentence(told))
-        if told["refused"]:
-            raise CommandError(f"A fence held: {told['refused'][0]}")
+        totals: dict[str, Any] = {
+            "buckets": 0,
+            "archived": 0,
+            "bytes": 0,
+            "refused": [],
+        }
+        totals["dry_run"] = dry_run
+        for workspace in workspaces:
+            (_count if dry_run else _compact)(workspace, options["days"], totals)
+        self.stdout.write(json.dumps(totals) if as_json else _sentence(totals))
+        if totals["refused"]:
+            raise CommandError(f"A safety check stopped it: {totals['refused'][0]}")
 
 
-def _count(shop: Workspace, days: int, told: dict[str, Any]) -> None:
-    buckets = compaction.plan(shop.id, days=days)
-    told["buckets"] += len(buckets)
-    told["archived"] += sum(bucket.count for bucket in buckets)
+def _count(workspace: Workspace, days: int, totals: dict[str, Any]) -> None:
+    buckets = compaction.plan(workspace.id, days=days)
+    totals["buckets"] += len(buckets)
+    totals["archived"] += sum(bucket.count for bucket in buckets)
 
 
-def _compact(shop: Workspace, days: int, told: dict[str, Any]) -> None:
-    report = compaction.run(shop.id, days=days)
-    told["buckets"] += report.buckets
-    told["archived"] += report.archived
-    told["bytes"] += report.bytes
-    told["refused"] += report.refused
+def _compact(workspace: Workspace, days: int, totals: dict[str, Any]) -> None:
+    report = compaction.run(workspace.id, days=days)
+    totals["buckets"] += report.buckets
+    totals["archived"] += report.archived
+    totals["bytes"] += report.bytes
+    totals["refused"] += report.refused
 
 
-def _sentence(told: dict[str, Any]) -> str:
-    verb = "would go" if told["dry_run"] else "went"
+def _sentence(totals: dict[str, Any]) -> str:
+    verb = "would go" if totals["dry_run"] else "went"
     return (
-        f"{told['archived']:,} entries {verb} to the archive"
-        f" in {told['buckets']:,} buckets."
+        f"{totals['archived']:,} entries {verb} to the archive"
+        f" in {totals['buckets']:,} buckets."
     )

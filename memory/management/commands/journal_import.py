@@ -25,7 +25,7 @@ STDIN: Final = "-"
 
 @contextmanager
 def opened(name: str) -> Iterator[tuple[BinaryIO, int | None]]:
-    """Open a file, or standard input; with its size when it has one."""
+    """Yield a file or standard input, and its size in bytes if it is known."""
     if name == STDIN:
         yield sys.stdin.buffer, None
         return
@@ -43,7 +43,6 @@ class Command(RichCommand):
     help = "Import journal entries, one JSON object a line. Exit 1 if any was refused."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to read and where to."""
         parser.add_argument("file", metavar="FILE|-")
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument(
@@ -51,7 +50,6 @@ class Command(RichCommand):
         )
 
     def handle(self, *, file: str, create: bool, **options: Any) -> None:
-        """Import, show progress on a terminal, sum up."""
         if not options["workspace"]:
             raise CommandError("--workspace is missing.")
         workspace = self._workspace(options["workspace"], create=create)
@@ -59,29 +57,29 @@ class Command(RichCommand):
             report = journal_import.append(
                 journal_import.read_lines(source),
                 by=system(workspace.id, "import"),
-                tell=self._tell,
+                on_refusal=self._report_line,
                 create=create,
-                watch=lambda lines: self._watched(lines, size),
+                watch=lambda lines: self._with_progress(lines, size),
             )
         self.stdout.write(f"{report.appended} entries imported into {workspace.slug}")
         if report.refused:
             raise CommandError(f"{report.refused} lines were refused.")
 
     def _workspace(self, slug: str, *, create: bool) -> Workspace:
-        found = Workspace.objects.filter(slug=slug).first()
-        if found is None and create:
+        workspace = Workspace.objects.filter(slug=slug).first()
+        if workspace is None and create:
             try:
-                found, _made = workspaces.ensure_workspace(slug)
-            except errors.HouseError as error:
+                workspace, _is_new = workspaces.ensure_workspace(slug)
+            except errors.AppError as error:
                 raise CommandError(error.detail) from None
-        if found is None:
+        if workspace is None:
             raise CommandError(f"There is no workspace {slug!r}; --create makes it.")
-        return found
+        return workspace
 
-    def _tell(self, number: int, reason: str) -> None:
+    def _report_line(self, number: int, reason: str) -> None:
         self.stderr.write(f"line {number}: {reason}")
 
-    def _watched(self, lines: Iterable[Line], size: int | None) -> Iterable[Line]:
+    def _with_progress(self, lines: Iterable[Line], size: int | None) -> Iterable[Line]:
         if not self.console.is_terminal:
             yield from lines
             return

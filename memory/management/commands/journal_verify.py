@@ -1,4 +1,4 @@
-"""``manage.py journal_verify``: walk a workspace's hash chain."""
+"""``manage.py journal_verify``: verify a workspace's hash chain."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from memory.models import JournalEntry, Workspace
 from memory.rules.permissions import system
 
 
-def _answer(report: Report) -> dict[str, Any]:
-    """Return a report the way GET /journal/verify tells it."""
+def _document(report: Report) -> dict[str, Any]:
+    """Return a report in the form of GET /journal/verify."""
     return {
         "ok": report.ok,
         "count": report.count,
         "checked_at": journal.stamp(report.checked_at),
-        "breaks": [asdict(one) for one in report.breaks],
+        "breaks": [asdict(item) for item in report.breaks],
         "break_count": report.break_count,
         "erased": report.erased,
         "checkpoints": report.checkpoints,
@@ -36,38 +36,40 @@ def _answer(report: Report) -> dict[str, Any]:
 class Command(RichCommand):
     """Verify a journal; exit 1 when anything in it was tampered with."""
 
-    help = "Walk a workspace's hash chain from end to end. Exit 1 when it is broken."
+    help = "Verify a workspace's hash chain from end to end. Exit 1 when it is broken."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose chain."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        """Walk and tell."""
         workspace = Workspace.objects.filter(slug=options["workspace"] or "").first()
         if workspace is None:
             raise CommandError(f"There is no workspace {options['workspace']!r}.")
         by = system(workspace.id, "journal_verify")
-        show = self._watched if self.console.is_terminal and not as_json else _plain
+        show = (
+            self._with_progress if self.console.is_terminal and not as_json else _plain
+        )
         report = verify.verify(workspace.id, by=by, watch=show)
         if as_json:
-            self.stdout.write(json.dumps(_answer(report)))
+            self.stdout.write(json.dumps(_document(report)))
         else:
-            self._tell(report)
+            self._print(report)
         if not report.ok:
             raise CommandError(f"The chain is broken in {report.break_count} places.")
 
-    def _watched(
+    def _with_progress(
         self, rows: Iterable[JournalEntry], total: int
     ) -> Iterable[JournalEntry]:
         return track(
             rows, "verifying", total=total, console=self.console, transient=True
         )
 
-    def _tell(self, report: Report) -> None:
-        for one in report.breaks:
-            self.stdout.write(f"{one.kind} at {one.seq} {one.entry_id}: {one.reason}")
+    def _print(self, report: Report) -> None:
+        for item in report.breaks:
+            self.stdout.write(
+                f"{item.kind} at {item.seq} {item.entry_id}: {item.reason}"
+            )
         verdict = "holds" if report.ok else "is broken"
         self.stdout.write(
             f"The chain {verdict}: {report.count} entries, {report.erased} erased."

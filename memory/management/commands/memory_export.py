@@ -21,29 +21,29 @@ class Command(BaseCommand):
     help = "Export memory files as a zip (TARGET ends in .zip) or a folder."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare where to, and what."""
         parser.add_argument("target", metavar="TARGET")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--crew", default="", metavar="SLUG")
         parser.add_argument("--agent", default="", metavar="SLUG")
 
     def handle(self, *, target: str, workspace: str, **options: Any) -> None:
-        """Export, and say how much it was."""
-        found = Workspace.objects.filter(slug=workspace).first()
-        if found is None:
+        workspace_row = Workspace.objects.filter(slug=workspace).first()
+        if workspace_row is None:
             raise CommandError(f"There is no workspace {workspace!r}.")
-        by = system(found.id, "export")
+        by = system(workspace_row.id, "export")
         try:
-            scope = import_export.scope(found, options["crew"], options["agent"])
+            scope = import_export.scope(
+                workspace_row, options["crew"], options["agent"]
+            )
             documents = import_export.export(scope, by=by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
-        files = bundle_format.members(documents, found.slug)
+        files = bundle_format.members(documents, workspace_row.slug)
         try:
             self._write(Path(target), files)
         except OSError as error:
             raise CommandError(f"Cannot write {target}: {error.strerror}.") from None
-        self.stdout.write(f"{len(documents)} files of {found.slug} exported")
+        self.stdout.write(f"{len(documents)} files of {workspace_row.slug} exported")
 
     def _write(self, target: Path, files: dict[str, bytes]) -> None:
         if target.suffix == ".zip":

@@ -18,12 +18,11 @@ from memory.rules.permissions import system
 
 
 class Command(BaseCommand):
-    """Tell what an import would do, or do it."""
+    """Show the plan of an import, or apply it."""
 
     help = "Plan an import of memory files; carry it out with --apply."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to read and whom it is for."""
         parser.add_argument("source", metavar="DIR|FILE")
         parser.add_argument("--workspace", required=True, metavar="SLUG")
         parser.add_argument("--crew", default="", metavar="SLUG")
@@ -32,17 +31,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="report as JSON")
 
     def handle(self, *, source: str, workspace: str, **options: Any) -> None:
-        """Plan, apply when told to, report; exit 1 if a document was kept out."""
-        found = Workspace.objects.filter(slug=workspace).first()
-        if found is None:
+        """Plan, apply with ``--apply``; exit 1 if a document was not written."""
+        workspace_row = Workspace.objects.filter(slug=workspace).first()
+        if workspace_row is None:
             raise CommandError(f"There is no workspace {workspace!r}.")
-        by = system(found.id, "import")
+        by = system(workspace_row.id, "import")
         try:
-            into = import_export.scope(found, options["crew"], options["agent"])
+            into = import_export.scope(workspace_row, options["crew"], options["agent"])
             items = import_export.plan(bundle_format.load(Path(source)), into, by=by)
             if options["apply"]:
                 items = import_export.apply(items, by=by)
-        except errors.HouseError as error:
+        except errors.AppError as error:
             raise CommandError(error.detail) from None
         self._report(items, applied=options["apply"], as_json=options["json"])
         bad = {"rejected", "failed", "held"} & set(import_export.tally(items))
@@ -52,12 +51,12 @@ class Command(BaseCommand):
     def _report(self, items: Sequence[Item], *, applied: bool, as_json: bool) -> None:
         counts = import_export.tally(items)
         if as_json:
-            told = [item.told() for item in items]
-            document = {"applied": applied, "counts": counts, "documents": told}
+            documents = [item.as_dict() for item in items]
+            document = {"applied": applied, "counts": counts, "documents": documents}
             self.stdout.write(json.dumps(document, indent=2))
             return
         for item in items:
-            why = f"  ({item.reason})" if item.reason else ""
-            self.stdout.write(f"{item.outcome or item.action:10} {item.target}{why}")
+            reason = f"  ({item.reason})" if item.reason else ""
+            self.stdout.write(f"{item.outcome or item.action:10} {item.target}{reason}")
         total = ", ".join(f"{n} {name}" for name, n in counts.items()) or "nothing"
         self.stdout.write(f"{total}{'' if applied else '; --apply writes them'}")

@@ -13,34 +13,34 @@ from memory.providers import parity_harness, parity_runs
 from memory.providers.parity import suite as parity
 from memory.providers.parity.suite import Outcome, Report
 
-SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.SKIPPED: "n/a"}
+SIGNS = {parity.PASSED: "ok", parity.FAILED: "FAILED", parity.NOT_APPLICABLE: "n/a"}
 
 
 class Command(BaseCommand):
-    """Try every behaviour of the provider contract."""
+    """Run the parity suite on one of our providers."""
 
     help = "Run the parity suite on a provider, in a workspace that is removed after."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take the provider's name and the form of the answer."""
-        parser.add_argument("name", choices=parity_runs.TRIED)
+        parser.add_argument("name", choices=parity_runs.TESTED_PROVIDERS)
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:  # noqa: ARG002
-        """Run, print, and fail when a check failed."""
-        told = None if options["json"] else self._line
-        with parity_harness.up(options["name"]) as harness:
-            report = parity.run(harness, told)
+        print_line = None if options["json"] else self._line
+        with parity_harness.open_harness(options["name"]) as harness:
+            report = parity.run(harness, print_line)
         if options["json"]:
             self.stdout.write(json.dumps(_document(report), ensure_ascii=False))
         else:
             self.stdout.write(_total(report))
         if not report.is_green:
-            raise CommandError(f"{report.provider} does not hold the contract.")
+            raise CommandError(f"{report.provider} does not follow the contract.")
 
-    def _line(self, one: Outcome) -> None:
-        note = f"  ({one.note})" if one.note else ""
-        self.stdout.write(f"{one.id:4} {SIGNS[one.state]:7} {one.text}{note}")
+    def _line(self, outcome: Outcome) -> None:
+        note = f"  ({outcome.note})" if outcome.note else ""
+        self.stdout.write(
+            f"{outcome.id:4} {SIGNS[outcome.state]:7} {outcome.text}{note}"
+        )
 
 
 def _total(report: Report) -> str:
@@ -57,7 +57,7 @@ def _document(report: Report) -> dict[str, Any]:
         "ok": report.is_green,
         "passed": report.count(parity.PASSED),
         "failed": report.count(parity.FAILED),
-        "not_applicable": report.count(parity.SKIPPED),
+        "not_applicable": report.count(parity.NOT_APPLICABLE),
         "seconds": report.seconds,
-        "checks": [asdict(one) for one in report.outcomes],
+        "checks": [asdict(outcome) for outcome in report.outcomes],
     }

@@ -1,4 +1,4 @@
-"""``manage.py scan``: what the scanner says about a text, or about many lines of it."""
+"""``manage.py scan``: the scanner's verdict on a text, or on many JSON lines."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ def answer(verdict: Verdict) -> dict[str, Any]:
         "score": verdict.score,
         "findings": [
             {
-                "rule": found.rule,
-                "family": found.family,
-                "severity": found.severity,
-                "start": found.start,
-                "end": found.end,
+                "rule": finding.rule,
+                "family": finding.family,
+                "severity": finding.severity,
+                "start": finding.start,
+                "end": finding.end,
             }
-            for found in verdict.findings
+            for finding in verdict.findings
         ],
     }
 
 
 def judge_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Judge ``{"id", "text"}`` lines; a line that is none ends with CommandError."""
+    """Scan ``{"id", "text"}`` lines; CommandError for any other line."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            told = json.loads(line)
-            name, text = told["id"], told["text"]
+            row = json.loads(line)
+            name, text = row["id"], row["text"]
         except (ValueError, KeyError, TypeError):
             raise CommandError(f'Line {number} is not {{"id", "text"}}.') from None
         if not isinstance(text, str):
@@ -49,14 +49,13 @@ def judge_lines(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 class Command(BaseCommand):
-    """Print verdicts; no database is asked and nothing is kept."""
+    """Print verdicts; no database is used and nothing is stored."""
 
-    help = "Judge a text (FILE or standard input), or JSON lines with --jsonl."
+    help = "Scan a text (FILE or standard input), or JSON lines with --jsonl."
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare what to read and how to print."""
         parser.add_argument("file", nargs="?", default="-", metavar="FILE|-")
         parser.add_argument("--jsonl", action="store_true", dest="is_jsonl")
         parser.add_argument("--json", action="store_true", dest="as_json")
@@ -64,19 +63,18 @@ class Command(BaseCommand):
     def handle(
         self, *, file: str, is_jsonl: bool, as_json: bool, **_options: Any
     ) -> None:
-        """Read, judge, print."""
         if is_jsonl:
-            for told in judge_lines(_lines(file)):
-                self.stdout.write(json.dumps(told))
+            for document in judge_lines(_lines(file)):
+                self.stdout.write(json.dumps(document))
             return
         verdict = scanner.scan("".join(_lines(file)))
         if as_json:
             self.stdout.write(json.dumps(answer(verdict)))
             return
         self.stdout.write(f"{verdict.verdict}, score {verdict.score:.2f}")
-        for found in verdict.findings:
-            place = f"{found.start}–{found.end}"
-            self.stdout.write(f"  {found.rule} {place}: {found.why}")
+        for finding in verdict.findings:
+            place = f"{finding.start}–{finding.end}"
+            self.stdout.write(f"  {finding.rule} {place}: {finding.why}")
 
 
 def _lines(file: str) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""A check, and the harness it runs on: what the author of a provider fills in.
+"""The checks and the harness they run on: what the author of a provider implements.
 
-A harness makes providers and, where it can, offers seams: ways to poison the store, to
-break it, to make it hang. A check that needs a seam that is not there is reported as
-not applicable, with the reason; nothing is skipped in silence.
+A harness makes providers and, where it can, offers hooks: ways to poison the store, to
+break it, to make it hang. A check whose hook is missing is reported as not applicable,
+with the reason; nothing is skipped silently.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memory.providers.base import (
-    Bound,
+    Binding,
     Forget,
     Provider,
     ProviderError,
@@ -26,17 +26,17 @@ from memory.rules import errors
 
 
 class Failed(Exception):
-    """The provider does not do what the contract says."""
+    """The provider does not follow the contract."""
 
 
 class NotApplicable(Exception):
-    """The harness has no such seam, or the provider no such notion; says why."""
+    """The harness lacks the hook, or the provider the feature; the message says why."""
 
 
 class Harness:
-    """Makes one provider for the suite; only ``provider`` and ``bound`` must be there.
+    """Makes one provider for the suite; ``provider`` and ``binding`` are required.
 
-    ``who`` is agent, lead (of the same crew), other (another agent of that crew) or
+    ``role`` is agent, lead (of the same crew), other (another agent of that crew) or
     nobody (the workspace alone, for Health).
     """
 
@@ -45,53 +45,53 @@ class Harness:
     forgets_by_subject = False
 
     def reset(self) -> None:
-        """Make the store empty; called before every check."""
+        """Empty the store; called before every check."""
 
-    def bound(self, who: str = "agent") -> Bound:
-        """Return whom a provider works for."""
+    def binding(self, role: str = "agent") -> Binding:
+        """Return the binding of a role."""
         raise NotImplementedError
 
-    def provider(self, who: str = "agent") -> Provider:
-        """Return the provider, bound."""
+    def provider(self, role: str = "agent") -> Provider:
+        """Return the provider with the binding of a role."""
         raise NotImplementedError
 
     def unbound(self) -> Provider:
-        """Return the provider bound to nobody."""
+        """Return the provider without a binding."""
         raise NotApplicable("the provider cannot be made without a binding")
 
     def poison(self, label: str, text: str) -> None:
-        """Put hostile text where the store keeps an item, past its own gate."""
-        raise NotApplicable(f"no text gets past the gate: {label}, {len(text)}")
+        """Store hostile text as an item, without the provider scanning it."""
+        raise NotApplicable(f"no text can avoid the scan: {label}, {len(text)}")
 
     def link(self, label: str) -> Callable[[], str]:
         """Make an item a link to a file elsewhere; the result reads that file."""
         raise NotApplicable(f"the store has no links ({label})")
 
-    def broken(self, how: str) -> Provider:
-        """Return a provider whose store is missing, odd or unwritable (``how``)."""
-        raise NotApplicable(f"the store cannot be made {how}")
+    def broken(self, fault: str) -> Provider:
+        """Return a provider whose store is missing or faulty; ``fault`` says how."""
+        raise NotApplicable(f"the store cannot be made {fault}")
 
-    def hung(self) -> Provider:
+    def hanging(self) -> Provider:
         """Return a provider whose store never answers."""
         raise NotApplicable("the store cannot be made to hang")
 
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
-        """Hold the item as a writer that is not done."""
+        """Lock the item like a writer at work."""
         if label:
             raise NotApplicable("an item has no lock of its own")
         yield
 
     def unremovable(self, label: str) -> Provider:
-        """Return a provider whose store cannot take the item away."""
+        """Return a provider whose store cannot remove the item."""
         raise NotApplicable(f"the removal cannot be made to fail ({label})")
 
     def traces(self) -> frozenset[str]:
-        """Return what rests in the store, to see that a look leaves nothing behind."""
+        """Return what is stored, to prove that a health check leaves nothing behind."""
         raise NotApplicable("the store cannot be listed")
 
     def secrets(self) -> tuple[str, ...]:
-        """Return what no message may hold: folders, addresses, keys."""
+        """Return what no message may contain: folders, addresses, keys."""
         return ()
 
 
@@ -100,7 +100,7 @@ Run = Callable[[Harness], None]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One behaviour: its number, its sentence, and how it is tried."""
+    """One rule of the contract: its number, its sentence, and how it is tested."""
 
     id: str
     text: str
@@ -120,42 +120,41 @@ def check(number: str, text: str) -> Callable[[Run], Run]:
     return add
 
 
-# ── What checks are written with ─────────────────────────────────────────────
+# ── Helpers of checks ─────────────────────────────────────────────
 def expect(holds: object, message: str) -> None:
-    """Fail with a sentence unless something holds."""
+    """Fail with a sentence unless the condition holds."""
     if not holds:
         raise Failed(message)
 
 
-def refused(act: Callable[[], object], *words: str, code: str = "") -> str:
-    """Expect a typed refusal that holds the given words; return its message."""
+def expect_refusal(act: Callable[[], object], *words: str, code: str = "") -> str:
+    """Expect a typed refusal whose message contains the words; return the message."""
     try:
         act()
     except ProviderError as error:
         for word in words:
             expect(word in error.detail, f"the message lacks “{word}”: {error.detail}")
-        found = error.problem_code
-        expect(code in ("", found), f"the code is {found}, not {code}")
+        actual = error.problem_code
+        expect(code in ("", actual), f"the code is {actual}, not {code}")
         return error.detail
-    except errors.HouseError as error:
+    except errors.AppError as error:
         raise Failed(f"{type(error).__name__} is no ProviderError") from error
     raise Failed("nothing was refused")
 
 
-class Hand:
+class Client:
     """Calls a provider with its own binding filled in."""
 
-    def __init__(self, harness: Harness, who: str = "agent") -> None:
-        self.harness, self.bound = harness, harness.bound(who)
-        self.provider = harness.provider(who)
+    def __init__(self, harness: Harness, role: str = "agent") -> None:
+        self.harness, self.binding = harness, harness.binding(role)
+        self.provider = harness.provider(role)
 
     def retain(
         self, content: str, tier: str = "AGENT", key: str = "", mode: str = "replace"
     ) -> Retained:
-        """Retain."""
         return self.provider.retain(
             Retain(
-                workspace_id=self.bound.workspace_id,
+                workspace_id=self.binding.workspace_id,
                 tier=tier,
                 key=key,
                 content=content,
@@ -164,10 +163,9 @@ class Hand:
         )
 
     def recall(self, query: str, tier: str = "", limit: int = 20) -> Recalled:
-        """Recall."""
         return self.provider.recall(
             Recall(
-                workspace_id=self.bound.workspace_id,
+                workspace_id=self.binding.workspace_id,
                 query=query,
                 tier=tier,
                 limit=limit,
@@ -175,16 +173,16 @@ class Hand:
         )
 
     def forget(self, label: str = "", subject: str = "") -> int:
-        """Forget; return how many went."""
+        """Return how many items were removed."""
         return self.provider.forget(
             Forget(
-                workspace_id=self.bound.workspace_id,
+                workspace_id=self.binding.workspace_id,
                 id=label,
                 data_subject_id=subject,
             )
         ).removed
 
     def sources(self, query: str, tier: str = "") -> list[str]:
-        """Return the sources of the hits that really hold the word."""
+        """Return the sources of the hits whose snippet contains the query."""
         hits = self.recall(query, tier).hits
         return [hit.source for hit in hits if query.lower() in hit.snippet.lower()]

@@ -5,89 +5,102 @@ from __future__ import annotations
 from functools import partial
 
 from memory.providers.base import LIMIT, SNIPPET_CHARS, ProviderError
-from memory.providers.parity.base import Failed, Hand, Harness, check, expect, refused
+from memory.providers.parity.base import (
+    Client,
+    Failed,
+    Harness,
+    check,
+    expect,
+    expect_refusal,
+)
 
 
 @check("P01", "Retain with replace keeps exactly the bytes and answers the label")
 def keeps(harness: Harness) -> None:
     """Bytes, not characters."""
-    hand = Hand(harness)
-    done = hand.retain("The wörd is quincunx.\n")
-    expect(done.id == "AGENT.md", f"the id is {done.id}")
+    client = Client(harness)
+    result = client.retain("The wörd is quincunx.\n")
+    expect(result.id == "AGENT.md", f"the id is {result.id}")
     size = len("The wörd is quincunx.\n".encode())
-    expect(done.bytes == size, f"{done.bytes} bytes instead of {size}")
-    hits = hand.recall("quincunx").hits
-    whole = hits and hits[0].snippet.strip() == "The wörd is quincunx."
-    expect(whole, "the text did not come back as it went in")
+    expect(result.bytes == size, f"{result.bytes} bytes instead of {size}")
+    hits = client.recall("quincunx").hits
+    is_complete = hits and hits[0].snippet.strip() == "The wörd is quincunx."
+    expect(is_complete, "the text did not come back as it went in")
 
 
 @check("P02", "Recall finds the line with the word and names its source")
 def finds(harness: Harness) -> None:
     """The source is the id that Forget takes."""
-    hand = Hand(harness)
-    hand.retain("# Notes\n\nThe printer is called Zanzibar.\n")
-    hits = [h for h in hand.recall("zanzibar").hits if "Zanzibar" in h.snippet]
+    client = Client(harness)
+    client.retain("# Notes\n\nThe printer is called Zanzibar.\n")
+    hits = [h for h in client.recall("zanzibar").hits if "Zanzibar" in h.snippet]
     expect(hits and hits[0].source == "AGENT.md", "no hit names AGENT.md")
 
 
 @check("P03", "Forget by id removes the item")
 def forgets(harness: Harness) -> None:
     """One removed, nothing found."""
-    hand = Hand(harness)
-    label = hand.retain("The lever is left of the xylophone.").id
-    expect(hand.forget(label) == 1, "removed is not 1")
-    expect(not hand.sources("xylophone"), "the item is still found")
+    client = Client(harness)
+    label = client.retain("The lever is left of the xylophone.").id
+    expect(client.forget(label) == 1, "removed is not 1")
+    expect(not client.sources("xylophone"), "the item is still found")
 
 
 @check("P04", "Forgetting the same id again succeeds with removed 0")
 def forgets_twice(harness: Harness) -> None:
     """Already gone is no error."""
-    hand = Hand(harness)
-    label = hand.retain("Short-lived.").id
-    hand.forget(label)
-    expect(hand.forget(label) == 0, "removed is not 0 the second time")
+    client = Client(harness)
+    label = client.retain("Short-lived.").id
+    client.forget(label)
+    expect(client.forget(label) == 0, "removed is not 0 the second time")
 
 
 @check("P28", "Retain to lessons is refused as read-only, with the retain: prefix")
 def lessons_are_closed(harness: Harness) -> None:
     """No tool writes lessons."""
-    hand = Hand(harness)
-    refused(lambda: hand.retain("A lesson.", "lessons"), "retain:", "read-only")
+    client = Client(harness)
+    expect_refusal(
+        lambda: client.retain("A lesson.", "lessons"), "retain:", "read-only"
+    )
 
 
 @check("P29", "Recall with a blank query is refused, with the recall: prefix")
 def blank_query(harness: Harness) -> None:
     """White space asks nothing."""
-    refused(lambda: Hand(harness).recall("  "), "recall:", "q ")
+    expect_refusal(lambda: Client(harness).recall("  "), "recall:", "q ")
 
 
 @check("P31", "Forget without a selector is refused: exactly one")
 def no_selector(harness: Harness) -> None:
     """Never everything."""
-    refused(lambda: Hand(harness).forget(), "exactly one", code="exactly_one")
+    expect_refusal(lambda: Client(harness).forget(), "exactly one", code="exactly_one")
 
 
 @check("P32", "Forget with both selectors is refused: not both")
 def both_selectors(harness: Harness) -> None:
     """Never a guess."""
-    hand = Hand(harness)
-    hand.retain("Stays.")
-    refused(lambda: hand.forget("AGENT.md", "somebody"), "not both", code="not_both")
-    expect(hand.forget("AGENT.md") == 1, "the item went although it was refused")
+    client = Client(harness)
+    client.retain("Stays.")
+    expect_refusal(
+        lambda: client.forget("AGENT.md", "somebody"), "not both", code="not_both"
+    )
+    expect(client.forget("AGENT.md") == 1, "the item went although it was refused")
 
 
 def _by_subject(harness: Harness) -> None:
-    hand = Hand(harness)
+    client = Client(harness)
     if not harness.forgets_by_subject:
         code = "unsupported_selector"
-        refused(lambda: hand.forget(subject="x@example.org"), "cascade", code=code)
+        expect_refusal(
+            lambda: client.forget(subject="x@example.org"), "cascade", code=code
+        )
         return
-    hand.retain("Write to nora@example.org about the wombat.", "pins")
-    hand.retain("Nothing personal about the narwhal.", "AGENT")
-    expect(hand.forget(subject="nora@example.org") == 1, "removed is not 1")
-    expect(not hand.sources("wombat"), "what names the person is still found")
-    expect(hand.sources("narwhal"), "what does not name the person went too")
-    expect(hand.forget(subject="nora@example.org") == 0, "removed is not 0 again")
+    client.retain("Write to nora@example.org about the wombat.", "pins")
+    client.retain("Nothing personal about the narwhal.", "AGENT")
+    expect(client.forget(subject="nora@example.org") == 1, "removed is not 1")
+    expect(not client.sources("wombat"), "what names the person is still found")
+    expect(client.sources("narwhal"), "what does not name the person went too")
+    expect(client.forget(subject="nora@example.org") == 0, "removed is not 0 again")
 
 
 @check("P05", "A data subject alone: honoured, or an error that mentions the cascade")
@@ -96,40 +109,42 @@ def by_subject(harness: Harness) -> None:
     _by_subject(harness)
 
 
-@check("P33", "A data subject that nobody named: 0, or the documented error")
+@check("P33", "A data subject that no item names: 0, or the documented error")
 def unknown_subject(harness: Harness) -> None:
     """Nothing else goes."""
-    hand = Hand(harness)
-    hand.retain("Stays.")
+    client = Client(harness)
+    client.retain("Stays.")
     if harness.forgets_by_subject:
-        expect(hand.forget(subject="nobody@example.org") == 0, "something went")
+        expect(client.forget(subject="nobody@example.org") == 0, "something went")
     else:
-        refused(lambda: hand.forget(subject="nobody"), code="unsupported_selector")
-    expect(hand.forget("AGENT.md") == 1, "the item went")
+        expect_refusal(
+            lambda: client.forget(subject="nobody"), code="unsupported_selector"
+        )
+    expect(client.forget("AGENT.md") == 1, "the item went")
 
 
 @check("P34", "Forget of an id that is no id is refused at resolving it")
 def odd_id(harness: Harness) -> None:
     """Nothing odd becomes a path."""
     for label in ("../AGENT.md", "/etc/passwd", "agent.md", "AGENT.md/", "x"):
-        refused(partial(Hand(harness).forget, label), "forget: resolve")
+        expect_refusal(partial(Client(harness).forget, label), "forget: resolve")
 
 
 @check("P35", "Forget of what was never written is removed 0")
 def never_written(harness: Harness) -> None:
     """No error."""
-    expect(Hand(harness).forget("peers/never-met.md") == 0, "removed is not 0")
+    expect(Client(harness).forget("peers/never-met.md") == 0, "removed is not 0")
 
 
 @check("P30", "A poisoned item gives no hit and exactly one quarantined label")
 def poisoned(harness: Harness) -> None:
     """The label beside the hits, the text nowhere."""
-    hand = Hand(harness)
+    client = Client(harness)
     text = f"{ATTACK} kumquat\n"
     harness.poison("pins.md", text)
-    found = hand.recall("kumquat")
-    expect(not found.hits, "the poisoned text was returned")
-    expect(found.quarantined == ["pins.md"], f"quarantined: {found.quarantined}")
+    answer = client.recall("kumquat")
+    expect(not answer.hits, "the poisoned text was returned")
+    expect(answer.quarantined == ["pins.md"], f"quarantined: {answer.quarantined}")
 
 
 ATTACK = (
@@ -142,87 +157,93 @@ ATTACK = (
 @check("X01", "A daily note needs its day, and its id round-trips")
 def daily_key(harness: Harness) -> None:
     """Without a key nothing is written, least of all daily/.md."""
-    hand = Hand(harness)
-    refused(lambda: hand.retain("The ocelot slept.", "daily"), "retain:", "key")
-    label = hand.retain("The ocelot slept.", "daily", "2026-05-21").id
+    client = Client(harness)
+    expect_refusal(
+        lambda: client.retain("The ocelot slept.", "daily"), "retain:", "key"
+    )
+    label = client.retain("The ocelot slept.", "daily", "2026-05-21").id
     expect(label == "daily/2026-05-21.md", f"the id is {label}")
-    expect(hand.sources("ocelot") == [label], "the id is not the source")
-    expect(hand.forget(label) == 1, "the id does not lead back to the item")
+    expect(client.sources("ocelot") == [label], "the id is not the source")
+    expect(client.forget(label) == 1, "the id does not lead back to the item")
 
 
 @check("X02", "Append keeps what was there")
 def appends(harness: Harness) -> None:
     """On a line of its own."""
-    hand = Hand(harness)
-    hand.retain("First aardvark")
-    done = hand.retain("second bandicoot", mode="append")
-    expect(done.bytes == len("First aardvark\nsecond bandicoot"), "sizes do not add up")
-    expect(hand.sources("aardvark") and hand.sources("bandicoot"), "one is lost")
+    client = Client(harness)
+    client.retain("First aardvark")
+    result = client.retain("second bandicoot", mode="append")
+    expect(
+        result.bytes == len("First aardvark\nsecond bandicoot"), "sizes do not add up"
+    )
+    expect(client.sources("aardvark") and client.sources("bandicoot"), "one is lost")
 
 
 @check("X03", "Mode has no default and knows two words")
 def modes(harness: Harness) -> None:
     """An empty mode writes nothing."""
-    hand = Hand(harness)
+    client = Client(harness)
     for mode in ("", "merge", "REPLACE"):
-        refused(partial(hand.retain, "x", mode=mode), "retain:", "mode")
-    expect(hand.forget("AGENT.md") == 0, "something was written")
+        expect_refusal(partial(client.retain, "x", mode=mode), "retain:", "mode")
+    expect(client.forget("AGENT.md") == 0, "something was written")
 
 
 @check("X04", "Over the cap is refused with the current body, and nothing changes")
 def over_cap(harness: Harness) -> None:
     """The caller can consolidate in the same turn."""
-    hand = Hand(harness)
-    hand.retain("A small capybara.")
+    client = Client(harness)
+    client.retain("A small capybara.")
     for mode in ("replace", "append"):
         try:
-            hand.retain("y" * 4_001, mode=mode)
+            client.retain("y" * 4_001, mode=mode)
         except ProviderError as error:
             expect(error.problem_code == "tier_full", f"code {error.problem_code}")
             body = error.fields.get("current_entries")
             expect(body == "A small capybara.", "the current body is not handed back")
         else:
             raise Failed("an over-full item was kept")
-    expect(hand.sources("capybara") == ["AGENT.md"], "the item changed")
+    expect(client.sources("capybara") == ["AGENT.md"], "the item changed")
 
 
 @check("X05", "What the scanner holds is refused with a case, and never recalled")
-def held(harness: Harness) -> None:
+def held_by_scanner(harness: Harness) -> None:
     """Held is not lost and not shown."""
-    hand = Hand(harness)
-    refused(lambda: hand.retain(f"{ATTACK} mongoose", "pins"), "retain:", code="held")
-    found = hand.recall("mongoose")
-    expect(not found.hits, "the held text was returned")
-    expect("pins.md" in found.quarantined, "the label is not told")
+    client = Client(harness)
+    expect_refusal(
+        lambda: client.retain(f"{ATTACK} mongoose", "pins"), "retain:", code="held"
+    )
+    answer = client.recall("mongoose")
+    expect(not answer.hits, "the held text was returned")
+    expect("pins.md" in answer.quarantined, "the label is not listed")
 
 
 @check("X06", "The limit is honoured, and capped at twenty")
 def limits(harness: Harness) -> None:
     """Out of range is twenty."""
-    hand = Hand(harness)
+    client = Client(harness)
     for number in range(1, 25):
-        hand.retain(f"The pangolin saw number {number}.", "peers", f"peer-{number}")
-    for asked, most in ((1, 1), (3, 3), (0, LIMIT), (-5, LIMIT), (500, LIMIT)):
-        found = len(hand.recall("pangolin", limit=asked).hits)
-        expect(found == most, f"limit {asked} gave {found} hits, not {most}")
+        client.retain(f"The pangolin saw number {number}.", "peers", f"peer-{number}")
+    for limit, expected in ((1, 1), (3, 3), (0, LIMIT), (-5, LIMIT), (500, LIMIT)):
+        count = len(client.recall("pangolin", limit=limit).hits)
+        expect(count == expected, f"limit {limit} gave {count} hits, not {expected}")
 
 
 @check("X07", "The tier filter leaves every other tier out")
 def tier_filter(harness: Harness) -> None:
     """Also an unknown tier is refused."""
-    hand = Hand(harness)
-    hand.retain("The echidna digs.", "AGENT")
-    hand.retain("The echidna swims.", "pins")
-    expect(hand.sources("echidna", "pins") == ["pins.md"], "the filter leaks")
-    refused(lambda: hand.recall("echidna", "attic"), "recall:", "tier")
+    client = Client(harness)
+    client.retain("The echidna digs.", "AGENT")
+    client.retain("The echidna swims.", "pins")
+    expect(client.sources("echidna", "pins") == ["pins.md"], "the filter leaks")
+    expect_refusal(lambda: client.recall("echidna", "attic"), "recall:", "tier")
 
 
 @check("X08", "A source is a label, never a path; a snippet ends at 500 characters")
 def labels_and_snippets(harness: Harness) -> None:
     """Characters, and valid text."""
-    hand = Hand(harness)
-    hand.retain("Ünïcödé tamarin 🐒 " * 150, "pins")
-    hits = hand.recall("tamarin").hits
+    client = Client(harness)
+    client.retain("Ünïcödé tamarin 🐒 " * 150, "pins")
+    hits = client.recall("tamarin").hits
     expect(hits, "nothing was found")
     for hit in hits:
         expect(not hit.source.startswith("/") and ".." not in hit.source, hit.source)
@@ -232,21 +253,21 @@ def labels_and_snippets(harness: Harness) -> None:
 @check("X09", "Scores lie in 0..1 and the best comes first")
 def scores(harness: Harness) -> None:
     """Not all alike for different texts."""
-    hand = Hand(harness)
-    hand.retain("quokka quokka quokka eats figs", "pins")
-    hand.retain("Once a long note mentioned many things and one quokka.", "AGENT")
-    found = [hit.score for hit in hand.recall("quokka figs").hits]
-    expect(len(found) >= 2 and None not in found, "a hit has no score")
-    real = [score for score in found if score is not None]
-    expect(all(0 <= score <= 1 for score in real), f"scores {real}")
-    expect(real == sorted(real, reverse=True), "the best is not first")
+    client = Client(harness)
+    client.retain("quokka quokka quokka eats figs", "pins")
+    client.retain("Once a long note mentioned many things and one quokka.", "AGENT")
+    all_scores = [hit.score for hit in client.recall("quokka figs").hits]
+    expect(len(all_scores) >= 2 and None not in all_scores, "a hit has no score")
+    scores = [score for score in all_scores if score is not None]
+    expect(all(0 <= score <= 1 for score in scores), f"scores {scores}")
+    expect(scores == sorted(scores, reverse=True), "the best is not first")
 
 
 @check("X10", "Replace leaves nothing of the text before it to be found")
 def replaced(harness: Harness) -> None:
     """Only what is current is recalled."""
-    hand = Hand(harness)
-    hand.retain("Old text about the dugong.")
-    hand.retain("New text about the manatee.")
-    expect(not hand.sources("dugong"), "the old text is still found")
-    expect(hand.sources("manatee") == ["AGENT.md"], "the new text is not found")
+    client = Client(harness)
+    client.retain("Old text about the dugong.")
+    client.retain("New text about the manatee.")
+    expect(not client.sources("dugong"), "the old text is still found")
+    expect(client.sources("manatee") == ["AGENT.md"], "the new text is not found")

@@ -1,8 +1,8 @@
-"""The parity suite: every behaviour of the contract, tried on any provider.
+"""The parity suite: every rule of the contract, tested on any provider.
 
-Part of the product: whoever writes a provider writes a harness for it (a dozen
-lines) and runs this. A check passes, fails with a sentence, or is not applicable with
-a reason.
+Part of the product: the author of a provider writes a harness for it (a dozen lines)
+and runs this. A check passes, fails with a sentence, or is not applicable with a
+reason.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from memory.providers.parity.base import ALL, Check, Failed, Harness, NotApplica
 
 PASSED: Final = "passed"
 FAILED: Final = "failed"
-SKIPPED: Final = "not applicable"
+NOT_APPLICABLE: Final = "not applicable"
 MODULES: Final = (items, health_checks, scopes)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one check; ``note`` is why it failed or does not apply."""
+    """The result of one check; ``note`` is why it failed or does not apply."""
 
     id: str
     text: str
@@ -43,25 +43,25 @@ class Report:
 
     def count(self, state: str) -> int:
         """Return how many checks ended in a state."""
-        return sum(one.state == state for one in self.outcomes)
+        return sum(outcome.state == state for outcome in self.outcomes)
 
     @property
     def is_green(self) -> bool:
-        """Nothing failed, and something passed."""
+        """Whether nothing failed and something passed."""
         return not self.count(FAILED) and self.count(PASSED) > 0
 
 
 def checks() -> list[Check]:
     """Return every check, by its number."""
-    return sorted(ALL, key=lambda one: one.id)
+    return sorted(ALL, key=lambda check: check.id)
 
 
-def _try(one: Check, harness: Harness) -> tuple[str, str]:
+def _try(check: Check, harness: Harness) -> tuple[str, str]:
     try:
         harness.reset()
-        one.run(harness)
+        check.run(harness)
     except NotApplicable as reason:
-        return SKIPPED, str(reason)
+        return NOT_APPLICABLE, str(reason)
     except Failed as failure:
         return FAILED, str(failure)
     except Exception as error:  # noqa: BLE001  (a provider may raise anything at all)
@@ -69,15 +69,15 @@ def _try(one: Check, harness: Harness) -> tuple[str, str]:
     return PASSED, ""
 
 
-def run(harness: Harness, told: Callable[[Outcome], None] | None = None) -> Report:
-    """Run every check on a provider; ``told`` hears of each as it ends."""
-    outcomes, begun = [], time.perf_counter()
-    for one in checks():
+def run(harness: Harness, report: Callable[[Outcome], None] | None = None) -> Report:
+    """Run every check on a provider; ``report`` is called with each outcome."""
+    outcomes, start_of_run = [], time.perf_counter()
+    for check in checks():
         start = time.perf_counter()
-        state, note = _try(one, harness)
-        spent = round((time.perf_counter() - start) * 1000, 1)
-        outcome = Outcome(one.id, one.text, state, note, spent)
+        state, note = _try(check, harness)
+        milliseconds = round((time.perf_counter() - start) * 1000, 1)
+        outcome = Outcome(check.id, check.text, state, note, milliseconds)
         outcomes.append(outcome)
-        if told:
-            told(outcome)
-    return Report(harness.name, outcomes, round(time.perf_counter() - begun, 2))
+        if report:
+            report(outcome)
+    return Report(harness.name, outcomes, round(time.perf_counter() - start_of_run, 2))

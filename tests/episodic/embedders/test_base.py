@@ -81,8 +81,8 @@ def test_every_error_has_its_own_reason() -> None:
 
 
 def test_nothing_is_known_before_the_first_call() -> None:
-    pulse = base.Observed(Scripted()).pulse()
-    assert pulse == base.Pulse()
+    pulse = base.Observed(Scripted()).status()
+    assert pulse == base.Status()
     assert pulse.state == "untried"
 
 
@@ -90,7 +90,7 @@ def test_an_answer_shows_and_passes_through() -> None:
     observed = base.Observed(Scripted())
     assert np.array_equal(observed.embed_query("x"), hashing.hashed("x"))
     assert observed.embed_documents(["x", "y"]).shape == (2, hashing.DIM)
-    pulse = observed.pulse()
+    pulse = observed.status()
     assert (pulse.state, pulse.reason) == (base.State.ANSWERING, None)
     assert [beat.ok for beat in pulse.recent] == [True, True]
     assert pulse.last_ms == pulse.recent[-1].ms
@@ -100,26 +100,26 @@ def test_an_answer_shows_and_passes_through() -> None:
 
 def test_the_wrappers_show_who_they_wrap() -> None:
     for wrapped in (base.Observed(Scripted()), base.CachedQueries(Scripted())):
-        shown = (wrapped.name, wrapped.model, wrapped.dim)
-        assert shown == ("hashing", "hashing-512-v1", 512)
+        identity = (wrapped.name, wrapped.model, wrapped.dim)
+        assert identity == ("hashing", "hashing-512-v1", 512)
 
 
 def test_the_pulse_is_the_last_outcome_and_no_latch() -> None:
     inner = failing(base.Unreachable("Away."))
     observed = base.Observed(inner)
     ask(observed, base.Unreachable)
-    assert observed.pulse().state == "failing"
-    assert observed.pulse().reason == "unreachable"
+    assert observed.status().state == "failing"
+    assert observed.status().reason == "unreachable"
     inner.before = lambda: None
     ask(observed)
-    assert observed.pulse().state == "answering"
-    assert [beat.ok for beat in observed.pulse().recent] == [False, True]
+    assert observed.status().state == "answering"
+    assert [beat.ok for beat in observed.status().recent] == [False, True]
 
 
 def test_an_error_outside_the_family_counts_and_passes_through() -> None:
     observed = base.Observed(failing(MemoryError()))
     ask(observed, MemoryError)
-    assert observed.pulse().reason == "unexpected"
+    assert observed.status().reason == "unexpected"
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -127,23 +127,23 @@ def test_a_caller_who_breaks_off_changes_nothing(error: type[BaseException]) -> 
     inner = Scripted()
     observed = base.Observed(inner)
     ask(observed)
-    before = observed.pulse()
+    before = observed.status()
     inner.before = failing(error()).before
     ask(observed, error)
-    assert observed.pulse() == before
+    assert observed.status() == before
 
 
 def test_no_texts_are_no_sign_of_life() -> None:
     observed = base.Observed(Scripted())
     assert observed.embed_documents([]).shape == (0, 512)
-    assert observed.pulse().state == "untried"
+    assert observed.status().state == "untried"
 
 
 def test_only_the_last_sixty_calls_are_kept() -> None:
     observed = base.Observed(Scripted())
     for _ in range(70):
         ask(observed)
-    assert len(observed.pulse().recent) == base.RECENT_CALLS == 60
+    assert len(observed.status().recent) == base.RECENT_CALLS == 60
 
 
 def test_the_pulse_survives_many_threads() -> None:
@@ -152,14 +152,14 @@ def test_the_pulse_survives_many_threads() -> None:
     def work() -> None:
         for _ in range(25):
             ask(observed)
-            observed.pulse()
+            observed.status()
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(observed.pulse().recent) == 60
+    assert len(observed.status().recent) == 60
 
 
 def test_a_question_asked_again_is_not_embedded_again() -> None:

@@ -13,8 +13,8 @@ from episodic.embedders import base, hashing
 EMBEDDER = hashing.HashingEmbedder()
 
 
-def likeness(one: str, other: str) -> float:
-    return float(EMBEDDER.embed_query(one) @ EMBEDDER.embed_query(other))
+def likeness(text: str, other: str) -> float:
+    return float(EMBEDDER.embed_query(text) @ EMBEDDER.embed_query(other))
 
 
 @given(st.text(st.characters(codec=None), max_size=80))

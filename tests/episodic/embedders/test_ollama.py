@@ -68,16 +68,16 @@ def raising(error: Exception) -> Server:
     return Server(answer)
 
 
-def refused(server: Server, error: type[base.EmbedderError]) -> str:
+def error_text(server: Server, error: type[base.EmbedderError]) -> str:
     """Return the message, after checking that it gives nothing away."""
     with pytest.raises(error) as caught:
         server.embedder().embed_documents(["a secret text"])
-    said = str(caught.value)
+    text = str(caught.value)
     for hidden in ("secret", "hidden-host", "4321", "http", "body-of-answer"):
-        assert hidden not in said
+        assert hidden not in text
     assert caught.value.__cause__ is None
-    assert said.endswith((".", "?"))
-    return said
+    assert text.endswith((".", "?"))
+    return text
 
 
 def test_texts_go_out_in_batches_and_come_back_in_order() -> None:
@@ -87,9 +87,9 @@ def test_texts_go_out_in_batches_and_come_back_in_order() -> None:
     assert embedder.dim is None
     rows = embedder.embed_documents(texts)
     assert [len(body["input"]) for _, body in server.asked] == [32, 32, 6]
-    wanted = base.unit(np.array([vector(t) for t in texts], dtype=np.float32))
+    expected = base.unit(np.array([vector(t) for t in texts], dtype=np.float32))
     assert rows.dtype == np.float32
-    assert np.allclose(rows, wanted)
+    assert np.allclose(rows, expected)
     assert embedder.dim == 3
 
 
@@ -100,9 +100,9 @@ def test_no_texts_ask_nobody() -> None:
 
 
 def test_a_query_is_one_unit_vector() -> None:
-    found = Server(modern).embedder().embed_query("why")
-    assert found.shape == (3,)
-    assert np.linalg.norm(found) == pytest.approx(1)
+    vector = Server(modern).embedder().embed_query("why")
+    assert vector.shape == (3,)
+    assert np.linalg.norm(vector) == pytest.approx(1)
 
 
 def test_the_familys_prefixes_are_sent() -> None:
@@ -110,8 +110,8 @@ def test_the_familys_prefixes_are_sent() -> None:
     embedder = server.embedder("nomic-embed-text")
     embedder.embed_documents(["a"])
     embedder.embed_query("b")
-    sent = [body["input"] for _, body in server.asked]
-    assert sent == [["search_document: a"], ["search_query: b"]]
+    inputs = [body["input"] for _, body in server.asked]
+    assert inputs == [["search_document: a"], ["search_query: b"]]
     assert {body["model"] for _, body in server.asked} == {"nomic-embed-text"}
 
 
@@ -126,13 +126,13 @@ def test_an_old_server_is_asked_one_by_one_from_then_on(status: int) -> None:
     embedder = server.embedder()
     assert embedder.embed_documents(["a", "bb"]).shape == (2, 3)
     embedder.embed_query("c")
-    asked = [path.rpartition("/")[2] for path, _ in server.asked]
-    assert asked == ["embed", "embeddings", "embeddings", "embeddings"]
+    paths = [path.rpartition("/")[2] for path, _ in server.asked]
+    assert paths == ["embed", "embeddings", "embeddings", "embeddings"]
 
 
 def test_a_model_that_is_not_there_yet_does_not_settle_the_route() -> None:
     server = saying(b"body-of-answer", 404)
-    assert refused(server, base.BadAnswer).endswith("Is the model pulled?")
+    assert error_text(server, base.BadAnswer).endswith("Is the model pulled?")
     embedder = server.embedder()
     with pytest.raises(base.BadAnswer):
         embedder.embed_query("x")
@@ -163,7 +163,7 @@ def test_a_path_before_the_route_is_kept() -> None:
 )
 def test_only_a_failed_connection_is_tried_once_more(error: Exception) -> None:
     server = raising(error)
-    refused(server, base.Unreachable)
+    error_text(server, base.Unreachable)
     assert len(server.asked) == 2
 
 
@@ -182,7 +182,7 @@ def test_other_failures_are_told_apart(
     error: Exception, kind: type[base.EmbedderError]
 ) -> None:
     server = raising(error)
-    refused(server, kind)
+    error_text(server, kind)
     assert len(server.asked) == 1
 
 
@@ -199,7 +199,7 @@ def test_a_second_try_may_succeed() -> None:
 
 @pytest.mark.parametrize("status", [204, 301, 400, 401, 429, 500, 503])
 def test_a_bad_status_is_said_and_nothing_else(status: int) -> None:
-    assert str(status) in refused(saying(b"body-of-answer", status), base.BadAnswer)
+    assert str(status) in error_text(saying(b"body-of-answer", status), base.BadAnswer)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_bad_status_is_said_and_nothing_else(status: int) -> None:
     ids=lambda content: content[:24].decode("latin-1"),
 )
 def test_what_is_no_vector_is_a_bad_answer(content: bytes) -> None:
-    refused(saying(content), base.BadAnswer)
+    error_text(saying(content), base.BadAnswer)
 
 
 def test_vectors_of_different_lengths_are_refused() -> None:
@@ -248,14 +248,14 @@ def test_a_huge_body_is_not_read_to_its_end() -> None:
             read.append(number)
             yield b" " * 1024 * 1024
 
-    refused(saying(body()), base.BadAnswer)
+    error_text(saying(body()), base.BadAnswer)
     assert len(read) == 17
 
 
 def test_a_small_body_that_swells_is_not_read_either() -> None:
     body = gzip.compress(b" " * (ollama.MAX_ANSWER + 1))
     headers = {"content-encoding": "gzip"}
-    refused(
+    error_text(
         Server(lambda *_: httpx.Response(200, content=body, headers=headers)),
         base.BadAnswer,
     )
@@ -272,7 +272,7 @@ def test_a_body_that_trickles_ends_at_the_deadline(
             clock[0] += 5
             yield b" "
 
-    refused(saying(body()), base.TooSlow)
+    error_text(saying(body()), base.TooSlow)
     assert clock[0] == 20
 
 
@@ -287,13 +287,13 @@ def test_an_address_that_is_none_is_not_configured(address: str) -> None:
 def test_every_text_can_be_sent(text: str) -> None:
     server = Server(modern)
     server.embedder().embed_query(text)
-    (sent,) = server.asked[0][1]["input"]
-    assert sent.strip()
+    (inputs,) = server.asked[0][1]["input"]
+    assert inputs.strip()
 
 
 def test_long_texts_are_cut_before_the_prefix() -> None:
-    sent = ollama.prepared("search_query: ", "é" * 9000)
-    assert sent == "search_query: " + "é" * 8192
+    prepared = ollama.prepared("search_query: ", "é" * 9000)
+    assert prepared == "search_query: " + "é" * 8192
 
 
 def test_a_blank_text_does_not_fail_its_batch() -> None:
@@ -323,11 +323,11 @@ def test_threads_share_one_client() -> None:
 
 
 def test_the_client_keeps_its_limits() -> None:
-    made = ollama.client(7.0, None)
-    assert made.timeout == httpx.Timeout(7.0, connect=2.0)
-    assert not made.follow_redirects
-    assert not made.trust_env
-    made.close()
+    client = ollama.client(7.0, None)
+    assert client.timeout == httpx.Timeout(7.0, connect=2.0)
+    assert not client.follow_redirects
+    assert not client.trust_env
+    client.close()
 
 
 def test_a_closed_embedder_has_closed_its_connections() -> None:

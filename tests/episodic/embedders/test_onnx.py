@@ -79,8 +79,8 @@ def test_texts_give_unit_rows_in_their_order() -> None:
 
 def test_a_vector_does_not_depend_on_its_neighbours() -> None:
     rows = MINILM.embed_documents(DOCUMENTS)
-    alone = [MINILM.embed_query(text) for text in DOCUMENTS]
-    assert np.allclose(rows, np.stack(alone), atol=1e-6)
+    single = [MINILM.embed_query(text) for text in DOCUMENTS]
+    assert np.allclose(rows, np.stack(single), atol=1e-6)
 
 
 def test_it_knows_meaning_and_not_only_spelling() -> None:
@@ -91,8 +91,8 @@ def test_it_knows_meaning_and_not_only_spelling() -> None:
 
 def test_no_texts_need_no_model(tmp_path: Path) -> None:
     assert MINILM.embed_documents([]).shape == (0, 384)
-    nothing = onnx.OnnxEmbedder(tmp_path, name="n", model="m")
-    assert nothing.embed_documents([]).shape == (0, 0)
+    empty = onnx.OnnxEmbedder(tmp_path, name="n", model="m")
+    assert empty.embed_documents([]).shape == (0, 0)
 
 
 def test_lone_surrogates_and_long_texts_do_no_harm() -> None:
@@ -102,16 +102,16 @@ def test_lone_surrogates_and_long_texts_do_no_harm() -> None:
 def test_one_session_serves_a_folder() -> None:
     MINILM.embed_query("x")
     onnx.MiniLM().embed_query("y")
-    one, other = (onnx.loaded(onnx.MINILM, threads) for threads in (1, 2))
-    assert one is other
+    session, other = (onnx.loaded(onnx.MINILM, threads) for threads in (1, 2))
+    assert session is other
 
 
 def test_many_threads_get_the_same_answer() -> None:
-    wanted = MINILM.embed_query("who approved it?")
-    found: list[base.Vectors] = []
+    expected = MINILM.embed_query("who approved it?")
+    vectors: list[base.Vectors] = []
     threads = [
         threading.Thread(
-            target=lambda: found.append(MINILM.embed_query("who approved it?"))
+            target=lambda: vectors.append(MINILM.embed_query("who approved it?"))
         )
         for _ in range(6)
     ]
@@ -119,8 +119,8 @@ def test_many_threads_get_the_same_answer() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 6
-    assert all(np.array_equal(vector, wanted) for vector in found)
+    assert len(vectors) == 6
+    assert all(np.array_equal(vector, expected) for vector in vectors)
 
 
 def embedded_there() -> base.Vectors:
@@ -128,11 +128,11 @@ def embedded_there() -> base.Vectors:
 
 
 def test_a_forked_child_works() -> None:
-    mine = MINILM.embed_documents(DOCUMENTS)
+    parent_vectors = MINILM.embed_documents(DOCUMENTS)
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as child:
-        theirs = child.submit(embedded_there).result(timeout=LIMIT_SECONDS)
-    assert np.allclose(mine, theirs, atol=1e-6)
+        child_vectors = child.submit(embedded_there).result(timeout=LIMIT_SECONDS)
+    assert np.allclose(parent_vectors, child_vectors, atol=1e-6)
 
 
 def test_token_vectors_are_averaged_and_prefixes_are_put_before(

@@ -15,7 +15,7 @@ from tests.waiting import LIMIT_SECONDS
 MAKER = perprocess.PerProcess(os.getpid)
 
 
-def made() -> int:
+def value() -> int:
     return MAKER.get()
 
 
@@ -42,9 +42,9 @@ def test_an_error_is_not_remembered() -> None:
 
 
 def test_of_many_callers_one_makes_it() -> None:
-    made: list[int] = []
+    calls: list[int] = []
     together = threading.Barrier(4)
-    value = perprocess.PerProcess(lambda: made.append(1))
+    value = perprocess.PerProcess(lambda: calls.append(1))
 
     def work() -> None:
         together.wait()
@@ -55,12 +55,12 @@ def test_of_many_callers_one_makes_it() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [1]
+    assert calls == [1]
 
 
 def test_a_forked_child_makes_its_own() -> None:
-    mine = MAKER.get()
+    parent_value = MAKER.get()
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as child:
-        theirs = child.submit(made).result(timeout=LIMIT_SECONDS)
-    assert theirs != mine == os.getpid()
+        child_value = child.submit(value).result(timeout=LIMIT_SECONDS)
+    assert child_value != parent_value == os.getpid()

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 def test_each_kind_builds_its_embedder(
     kind: str, name: str, model: str, dim: int | None
 ) -> None:
-    built = registry.build(kind, ollama_host="gpu")
-    assert (built.name, built.model, built.dim) == (name, model, dim)
+    embedder = registry.build(kind, ollama_host="gpu")
+    assert (embedder.name, embedder.model, embedder.dim) == (name, model, dim)
 
 
 def test_the_multilingual_model_is_built_without_its_package() -> None:
-    built = registry.build("local", local_model="e5")
-    assert (built.name, built.dim) == ("local:e5", 384)
+    embedder = registry.build("local", local_model="e5")
+    assert (embedder.name, embedder.dim) == ("local:e5", 384)
 
 
 @pytest.mark.parametrize("kind", ["", "openai", "LOCAL"])
@@ -68,10 +68,10 @@ def test_a_folder_is_a_model_named_by_its_content(tmp_path: Path) -> None:
 def test_a_copy_of_the_shipped_model_works_from_a_folder(tmp_path: Path) -> None:
     for name in (onnx.MODEL, onnx.TOKENIZER):
         shutil.copy(onnx.MINILM / name, tmp_path / name)
-    built = registry.build("local", local_model=str(tmp_path))
-    assert built.dim is None
-    assert built.embed_query("hello").shape == (384,)
-    assert built.dim == 384
+    embedder = registry.build("local", local_model=str(tmp_path))
+    assert embedder.dim is None
+    assert embedder.embed_query("hello").shape == (384,)
+    assert embedder.dim == 384
 
 
 @pytest.mark.parametrize(
@@ -96,17 +96,17 @@ def test_ollama_needs_an_address(host: str) -> None:
 
 def test_the_time_limit_of_the_server_is_the_one_that_is_set() -> None:
     """A server that answers late is given up after the time that is set."""
-    seen: list[object] = []
+    timeouts: list[object] = []
 
     def slow(request: httpx.Request) -> httpx.Response:
-        seen.append(request.extensions["timeout"]["read"])
+        timeouts.append(request.extensions["timeout"]["read"])
         raise httpx.ReadTimeout("slow", request=request)
 
-    made = registry.build("ollama", ollama_host="gpu", ollama_timeout=3.5)
-    assert isinstance(made, ollama.OllamaEmbedder)
+    embedder = registry.build("ollama", ollama_host="gpu", ollama_timeout=3.5)
+    assert isinstance(embedder, ollama.OllamaEmbedder)
     late = ollama.OllamaEmbedder(
-        "gpu", timeout=made.timeout, transport=httpx.MockTransport(slow)
+        "gpu", timeout=embedder.timeout, transport=httpx.MockTransport(slow)
     )
     with pytest.raises(EmbedderError):
         late.embed_query("x")
-    assert seen == [3.5]
+    assert timeouts == [3.5]

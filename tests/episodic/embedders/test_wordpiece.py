@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PARTS = wordpiece.read(onnx.MINILM / onnx.TOKENIZER)
-OURS = wordpiece.WordPiece(PARTS)
+OWN_TOKENIZER = wordpiece.WordPiece(PARTS)
 CLS, SEP, UNK = 101, 102, 100
 
 HORRORS = [
@@ -38,10 +38,21 @@ HORRORS = [
     *("\u166d\u1734a\u0898b\U000111c9c", "\u061d\u2e52", "a\u0378b", "\U00013430"),
 ]
 
-WHO = ("Rhea", "agent finance-7", "Zoë Łukasiewicz", "the on-call engineer", "李雷")
-DID = ("escalated", "refused to re-open", "double-checked", "summarised (again)")
-WHAT = ("invoice INV-20391", "the HTTP 502s", "a €1,250.50 refund", "`rm -rf` in prod")
-WHY = (
+SUBJECTS = (
+    "Rhea",
+    "agent finance-7",
+    "Zoë Łukasiewicz",
+    "the on-call engineer",
+    "李雷",
+)
+VERBS = ("escalated", "refused to re-open", "double-checked", "summarised (again)")
+OBJECTS = (
+    "invoice INV-20391",
+    "the HTTP 502s",
+    "a €1,250.50 refund",
+    "`rm -rf` in prod",
+)
+REASONS = (
     "because the supplier's bank account changed two days before payment.",
     "; see journal j_3f0a9c77 and crew/ops/2031-04-30!",
     "— «не сейчас», said the reviewer… naïve reconciliation.",
@@ -49,7 +60,7 @@ WHY = (
 
 
 @functools.cache
-def theirs() -> Callable[[str], list[int]]:
+def reference_encoder() -> Callable[[str], list[int]]:
     tokenizers: Any = pytest.importorskip(
         "tokenizers", reason="the package tokenizers, which ours is compared with"
     )
@@ -66,30 +77,30 @@ def theirs() -> Callable[[str], list[int]]:
 
 @pytest.mark.parametrize("text", HORRORS, ids=ascii)
 def test_horrors_get_the_same_ids(text: str) -> None:
-    assert OURS.encode(text) == theirs()(text)
+    assert OWN_TOKENIZER.encode(text) == reference_encoder()(text)
 
 
 def test_journal_texts_get_the_same_ids() -> None:
-    for parts in itertools.product(WHO, DID, WHAT, WHY):
+    for parts in itertools.product(SUBJECTS, VERBS, OBJECTS, REASONS):
         text = " ".join(parts)
-        assert OURS.encode(text) == theirs()(text)
-        assert OURS.encode(text * 9) == theirs()(text * 9)
+        assert OWN_TOKENIZER.encode(text) == reference_encoder()(text)
+        assert OWN_TOKENIZER.encode(text * 9) == reference_encoder()(text * 9)
 
 
 def test_every_character_gets_the_same_ids() -> None:
-    reference = theirs()
+    reference = reference_encoder()
     letters = (chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
     assigned = (x for x in letters if unicodedata.category(x) not in ("Cn", "Co"))
     while texts := [f"a{x}b e{x} " for x in itertools.islice(assigned, 16)]:
-        joined = "".join(texts)
-        assert OURS.encode(joined) == reference(joined), ascii(joined)
+        text = "".join(texts)
+        assert OWN_TOKENIZER.encode(text) == reference(text), ascii(text)
 
 
 @settings(max_examples=1500)
 @given(st.text(max_size=60))
 @example("[SEP")
 def test_any_text_gets_the_same_ids(text: str) -> None:
-    assert OURS.encode(text) == theirs()(text)
+    assert OWN_TOKENIZER.encode(text) == reference_encoder()(text)
 
 
 WORDLIKE = st.text("abcdeéÉßΣİ \u0301\u0345.,-[]#中が🙂\u200b", max_size=40)
@@ -98,25 +109,25 @@ WORDLIKE = st.text("abcdeéÉßΣİ \u0301\u0345.,-[]#中が🙂\u200b", max_siz
 @settings(max_examples=1500)
 @given(st.lists(st.one_of(WORDLIKE, st.sampled_from(HORRORS)), max_size=5).map("".join))
 def test_mixed_texts_get_the_same_ids(text: str) -> None:
-    assert OURS.encode(text) == theirs()(text)
+    assert OWN_TOKENIZER.encode(text) == reference_encoder()(text)
 
 
 def test_known_ids_without_the_package() -> None:
-    assert OURS.encode("Hello, world!") == [CLS, 7592, 1010, 2088, 999, SEP]
-    assert OURS.encode("embeddings") == [CLS, 7861, 8270, 4667, 2015, SEP]
-    assert OURS.encode("") == [CLS, SEP]
-    assert OURS.encode("x" * 101) == [CLS, UNK, SEP]
+    assert OWN_TOKENIZER.encode("Hello, world!") == [CLS, 7592, 1010, 2088, 999, SEP]
+    assert OWN_TOKENIZER.encode("embeddings") == [CLS, 7861, 8270, 4667, 2015, SEP]
+    assert OWN_TOKENIZER.encode("") == [CLS, SEP]
+    assert OWN_TOKENIZER.encode("x" * 101) == [CLS, UNK, SEP]
 
 
 @given(st.text(st.characters(codec=None), max_size=400))
 def test_ids_are_framed_and_never_too_many(text: str) -> None:
-    ids = OURS.encode(text)
+    ids = OWN_TOKENIZER.encode(text)
     assert 2 <= len(ids) <= wordpiece.LIMIT
     assert (ids[0], ids[-1]) == (CLS, SEP)
 
 
 def test_lone_surrogates_are_dropped() -> None:
-    assert OURS.encode("a\ud800b") == OURS.encode("ab")
+    assert OWN_TOKENIZER.encode("a\ud800b") == OWN_TOKENIZER.encode("ab")
 
 
 def test_the_table_of_characters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

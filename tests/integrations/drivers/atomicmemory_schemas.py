@@ -19,13 +19,17 @@ base = os.environ["HOUSE_URL"] + "/compat/atomicmemory"
 folder = Path(os.environ["CONTRACT"])
 schemas = [json.loads(path.read_text()) for path in folder.glob("*.schema.json")]
 registry: Any = Registry().with_resources(
-    [(one["$id"], Resource.from_contents(one)) for one in schemas]
+    [(document["$id"], Resource.from_contents(document)) for document in schemas]
 )
-root = next(one["$id"] for one in schemas if "provider-contract.schema" in one["$id"])
+root = next(
+    document["$id"]
+    for document in schemas
+    if "provider-contract.schema" in document["$id"]
+)
 
 
 def check(name: str, value: Any) -> list[str]:
-    """Return what is wrong with a value; formats are enforced, not advised."""
+    """Return the schema errors of a value; formats are enforced."""
     validator = Draft202012Validator(
         {"$ref": f"{root}#/$defs/{name}"},
         registry=registry,
@@ -35,13 +39,13 @@ def check(name: str, value: Any) -> list[str]:
 
 
 def expect(name: str, value: Any) -> None:
-    """Note whether a value follows a schema."""
+    """Record whether a value follows a schema."""
     wrong = check(name, value)
     steps.expect(f"{name} validates", not wrong, wrong or value)
 
 
 def plain(shape: Any) -> Any:
-    """Return a client's shape as the contract's JSON."""
+    """Return a client's object as the contract's JSON."""
     text = shape.model_dump_json(by_alias=True, exclude_none=True)
     return json.loads(text)
 
@@ -56,9 +60,9 @@ KEYS = {"created_at": "createdAt", "updated_at": "updatedAt"} | {
 def neutral(value: Any) -> Any:
     """Return JSON with the contract's mixed spelling."""
     if isinstance(value, dict):
-        return {KEYS.get(key, key): neutral(one) for key, one in value.items()}
+        return {KEYS.get(key, key): neutral(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [neutral(one) for one in value]
+        return [neutral(item) for item in value]
     return value
 
 
@@ -71,20 +75,26 @@ scope = {"user": "s-" + uuid.uuid4().hex[:8]}
 for path in sorted((folder / "conformance").glob("*.json")):
     case = json.loads(path.read_text())
     if case.get("operation") == "ingest":
-        asked = {**case["request"], "scope": {**case["request"]["scope"], **scope}}
-        made = steps.run(case["name"], lambda asked=asked: memory.ingest(asked))
-        if made is not None:
-            expect("IngestResult", neutral(plain(made)))
+        ingest_request = {
+            **case["request"],
+            "scope": {**case["request"]["scope"], **scope},
+        }
+        ingested = steps.run(
+            case["name"],
+            lambda ingest_request=ingest_request: memory.ingest(ingest_request),
+        )
+        if ingested is not None:
+            expect("IngestResult", neutral(plain(ingested)))
 page = steps.run(
     "search", lambda: memory.search({"query": "green PR check", "scope": scope})
 )
 steps.expect("the page holds hits", page is not None and len(page.results) > 0)
 if page is not None:
     expect("SearchResultPage", neutral(plain(page)))
-listed = steps.run("list", lambda: memory.list({"scope": scope}))
-for row in listed.memories if listed else []:
+listed_page = steps.run("list", lambda: memory.list({"scope": scope}))
+for row in listed_page.memories if listed_page else []:
     expect("Memory", neutral(plain(row)))
 bad = {"mode": "memory", "content": "x", "scope": scope}
 steps.expect("an unknown mode does not validate", bool(check("IngestInput", bad)))
 memory.close()
-steps.done()
+steps.finish()

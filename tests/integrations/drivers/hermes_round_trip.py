@@ -25,10 +25,10 @@ plugin = AtomicMemoryMemoryProvider()
 
 def tool(name: str, **args: Any) -> Any:
     """Call a tool the way the agent does; an error is an exception here."""
-    found = json.loads(plugin.handle_tool_call(name, args))
-    if "error" in found:
-        raise RuntimeError(found["error"])
-    return found
+    result = json.loads(plugin.handle_tool_call(name, args))
+    if "error" in result:
+        raise RuntimeError(result["error"])
+    return result
 
 
 steps.expect("available", plugin.is_available())
@@ -40,17 +40,17 @@ with tempfile.TemporaryDirectory() as home:
             "My sister Dana keeps bees in Olomouc.", "I will remember that."
         ),
     )
-    said = ""
+    context = ""
     for _ in range(1_500):
-        found = json.loads(
+        recalled = json.loads(
             plugin.handle_tool_call("atomicmemory_search", {"query": "bees"})
         )
-        said = json.dumps(found)
-        if "Olomouc" in said:
+        context = json.dumps(recalled)
+        if "Olomouc" in context:
             break
         time.sleep(0.2)
-    steps.expect("the turn was captured", "Olomouc" in said, said)
-    kept = steps.run(
+    steps.expect("the turn was captured", "Olomouc" in context, context)
+    remembered = steps.run(
         "tool conclude",
         lambda: tool(
             "atomicmemory_conclude",
@@ -58,18 +58,18 @@ with tempfile.TemporaryDirectory() as home:
             content_class="summary",
         ),
     )
-    found = steps.run(
+    recalled = steps.run(
         "tool search", lambda: tool("atomicmemory_search", query="invoices")
     )
-    steps.expect("search finds the conclusion", "PDF" in json.dumps(found), found)
-    found = steps.run(
+    steps.expect("search finds the conclusion", "PDF" in json.dumps(recalled), recalled)
+    recalled = steps.run(
         "tool context", lambda: tool("atomicmemory_context", query="invoices")
     )
-    steps.expect("context holds it", "PDF" in json.dumps(found), found)
-    found = steps.run("tool profile", lambda: tool("atomicmemory_profile"))
-    steps.expect("profile lists it", "PDF" in json.dumps(found), found)
+    steps.expect("context holds it", "PDF" in json.dumps(recalled), recalled)
+    recalled = steps.run("tool profile", lambda: tool("atomicmemory_profile"))
+    steps.expect("profile lists it", "PDF" in json.dumps(recalled), recalled)
     plugin.queue_prefetch("which format for invoices?")
     ahead = steps.run("prefetch", lambda: plugin.prefetch("which format for invoices?"))
     steps.expect("prefetch holds it", ahead is not None and "PDF" in ahead, ahead)
     steps.run("shutdown", plugin.shutdown)
-steps.done()
+steps.finish()

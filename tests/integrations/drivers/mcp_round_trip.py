@@ -18,17 +18,17 @@ steps = Steps("mcp")
 
 
 async def step(name: str, ask: Callable[[], Awaitable[Any]]) -> Any:
-    """Await a call; what it raises is the step's failure."""
+    """Await a call; an exception is the step's failure."""
     try:
-        found = await ask()
+        result = await ask()
     except BaseException as error:  # noqa: BLE001
-        told = error
+        failure = error
 
         def fail() -> None:
-            raise told
+            raise failure
 
         return steps.run(name, fail)
-    return steps.run(name, lambda: found)
+    return steps.run(name, lambda: result)
 
 
 def plain(result: Any) -> dict[str, Any]:
@@ -41,18 +41,18 @@ def plain(result: Any) -> dict[str, Any]:
 
 
 def opened(key: str) -> Client:
-    """Return a client that shows a key."""
+    """Return a client that sends a key."""
     http = httpx2.AsyncClient(
         headers={"Authorization": f"Bearer {key}"}, timeout=300, trust_env=False
     )
     return Client(streamable_http_client(URL, http_client=http), mode=MODE)
 
 
-async def listed(key: str) -> dict[str, Any]:
-    """Return the tools that a key is offered, by name."""
+async def tool_names(key: str) -> dict[str, Any]:
+    """Return the tools listed for a key, by name."""
     async with opened(key) as client:
-        found = await client.list_tools()
-    return {tool.name: tool.model_dump(mode="json") for tool in found.tools}
+        tools = await client.list_tools()
+    return {tool.name: tool.model_dump(mode="json") for tool in tools.tools}
 
 
 CALLS: list[tuple[str, str, dict[str, Any]]] = [
@@ -87,10 +87,10 @@ FAULTS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-async def refused() -> Any:
-    """Come with a key that nobody has."""
+async def wrong_key() -> Any:
+    """Send an unknown key."""
     try:
-        await listed("cmk_wrong")
+        await tool_names("cmk_wrong")
     except BaseException as error:  # noqa: BLE001
         return {"refused": True, "key": "cmk_wrong" in repr(error)}
     return {"refused": False}
@@ -102,28 +102,30 @@ async def main() -> None:
         steps.run("protocol", lambda: str(client.protocol_version))
         for name, tool, arguments in (*CALLS, *FAULTS):
 
-            async def ask(tool: str = tool, given: dict[str, Any] = arguments) -> Any:
-                return plain(await client.call_tool(tool, given))
+            async def ask(
+                tool: str = tool, tool_arguments: dict[str, Any] = arguments
+            ) -> Any:
+                return plain(await client.call_tool(tool, tool_arguments))
 
-            found = await step(name, ask)
+            result = await step(name, ask)
             wrong = (name, tool, arguments) in FAULTS
-            fits = found is not None and found["error"] is wrong
-            steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, found)
+            fits = result is not None and result["error"] is wrong
+            steps.expect(f"{name}: {'an error' if wrong else 'done'}", fits, result)
 
-        async def gone() -> Any:
-            """A tool that is not there is the protocol's own error."""
+        async def unknown_tool() -> Any:
+            """An unknown tool is a protocol error."""
             try:
                 return plain(await client.call_tool("memory.dream", {}))
             except Exception as error:  # noqa: BLE001
                 return {"raised": type(error).__name__, "text": str(error)}
 
-        await step("unknown tool", gone)
-    for who, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
-        key = os.environ[f"HOUSE_{who}"]
-        await step(name, lambda key=key: listed(key))
+        await step("unknown tool", unknown_tool)
+    for key_name, name in (("KEY", "tools"), ("OPERATOR_KEY", "operator's tools")):
+        key = os.environ[f"HOUSE_{key_name}"]
+        await step(name, lambda key=key: tool_names(key))
 
-    await step("wrong key", refused)
+    await step("wrong key", wrong_key)
 
 
 asyncio.run(main())
-steps.done()
+steps.finish()

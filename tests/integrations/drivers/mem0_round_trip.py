@@ -23,7 +23,7 @@ TURNS = [
 ]
 
 
-def found(answer):
+def results_of(answer):
     """Return the memories of an answer."""
     return [row["memory"] for row in answer["results"]]
 
@@ -33,17 +33,22 @@ added = steps.run(
 )
 ids = [row["id"] for row in added["results"]]
 steps.expect("two statements were kept", len(ids) == 2, added)
-again = steps.run("add again", lambda: client.add(TURNS, **HARRIET))
+repeated = steps.run("add again", lambda: client.add(TURNS, **HARRIET))
 steps.expect(
-    "nothing is kept twice", {r["event"] for r in again["results"]} == {"NONE"}, again
+    "nothing is kept twice",
+    {r["event"] for r in repeated["results"]} == {"NONE"},
+    repeated,
 )
-theirs = client.add("Booked the kiln in Faro.", user_id="omar", infer=False)
+other_user = client.add("Booked the kiln in Faro.", user_id="omar", infer=False)
 hits = steps.run(
     "search", lambda: client.search("kiln in Porto", filters={"user_id": "harriet"})
 )
-steps.expect("the right one is first", found(hits)[:1] == [TURNS[2]["content"]], hits)
 steps.expect(
-    "another user's is not among them", "Booked the kiln in Faro." not in found(hits)
+    "the right one is first", results_of(hits)[:1] == [TURNS[2]["content"]], hits
+)
+steps.expect(
+    "another user's is not among them",
+    "Booked the kiln in Faro." not in results_of(hits),
 )
 nested = steps.run(
     "search with AND",
@@ -52,27 +57,37 @@ nested = steps.run(
         filters={"AND": [{"user_id": "harriet"}, {"metadata": {"source": "chat"}}]},
     ),
 )
-steps.expect("a filter keeps what fits", "I prefer green tea." in found(nested), nested)
+steps.expect(
+    "a filter keeps what fits", "I prefer green tea." in results_of(nested), nested
+)
 none = client.search(
     "tea", filters={"user_id": "harriet", "metadata": {"source": "fax"}}
 )
 steps.expect("a filter drops the rest", none["results"] == [], none)
-every = steps.run("get all", lambda: client.get_all(filters={"user_id": "harriet"}))
-steps.expect("all are listed", every["count"] == 2 and every["next"] is None, every)
+all_memories = steps.run(
+    "get all", lambda: client.get_all(filters={"user_id": "harriet"})
+)
+steps.expect(
+    "all are listed",
+    all_memories["count"] == 2 and all_memories["next"] is None,
+    all_memories,
+)
 pages, page = [], 1
 while page and page < 9:
-    told = client.get_all(filters={"user_id": "harriet"}, page=page, page_size=1)
-    pages += found(told)
-    page = page + 1 if told["next"] else 0
+    page_data = client.get_all(filters={"user_id": "harriet"}, page=page, page_size=1)
+    pages += results_of(page_data)
+    page = page + 1 if page_data["next"] else 0
 steps.expect(
     "paging ends with every memory once", len(pages) == len(set(pages)) == 2, pages
 )
-one = steps.run("get", lambda: client.get(ids[0]))
+memory = steps.run("get", lambda: client.get(ids[0]))
 steps.expect(
-    "the row names its user", one["user_id"] == "harriet" and one["run_id"] == "r1", one
+    "the row names its user",
+    memory["user_id"] == "harriet" and memory["run_id"] == "r1",
+    memory,
 )
-changed = steps.run("update", lambda: client.update(ids[0], text="I prefer black tea."))
-steps.expect("the text changed", changed["memory"] == "I prefer black tea.", changed)
+updated = steps.run("update", lambda: client.update(ids[0], text="I prefer black tea."))
+steps.expect("the text changed", updated["memory"] == "I prefer black tea.", updated)
 past = steps.run("history", lambda: client.history(ids[0]))
 steps.expect(
     "both versions are told", [p["event"] for p in past] == ["ADD", "UPDATE"], past
@@ -83,7 +98,7 @@ steps.expect(
 steps.run("delete", lambda: client.delete(ids[0]))
 
 
-def gone(memory_id):
+def is_gone(memory_id):
     """Return whether a memory is refused as the client's own error."""
     try:
         client.get(memory_id)
@@ -92,8 +107,8 @@ def gone(memory_id):
     return False
 
 
-steps.expect("a deleted memory is not found", gone(ids[0]))
-steps.expect("nor is one that never was", gone("rec_0000000000000000"))
+steps.expect("a deleted memory is not found", is_gone(ids[0]))
+steps.expect("nor is one that never was", is_gone("rec_0000000000000000"))
 people = steps.run("users", lambda: client.users())
 names = {(row["type"], row["name"]) for row in people["results"]}
 steps.expect(
@@ -104,7 +119,8 @@ rest = client.get_all(filters={"user_id": "harriet"})
 steps.expect("nothing of hers is left", rest["count"] == 0, rest)
 steps.expect(
     "his is",
-    found(client.get_all(filters={"user_id": "omar"})) == ["Booked the kiln in Faro."],
+    results_of(client.get_all(filters={"user_id": "omar"}))
+    == ["Booked the kiln in Faro."],
 )
 steps.run("delete users", lambda: client.delete_users(user_id="omar"))
 steps.expect(
@@ -112,7 +128,7 @@ steps.expect(
 )
 
 
-def refused(call):
+def refusal(call):
     """Return the error that a call ends with, without the key in it."""
     try:
         call()
@@ -121,12 +137,18 @@ def refused(call):
     return {}
 
 
-told = refused(lambda: client.add("I like rain."))
-steps.expect("somebody has to be named", "user_id" in told.get("text", ""), told)
-told = refused(lambda: client.delete_all())
-steps.expect("nobody is not everybody", "user_id" in told.get("text", ""), told)
-told = refused(lambda: MemoryClient(api_key="cmk_wrong", host=URL))
+page_data = refusal(lambda: client.add("I like rain."))
 steps.expect(
-    "a wrong key is refused", bool(told) and "cmk_wrong" not in told["text"], told
+    "somebody has to be named", "user_id" in page_data.get("text", ""), page_data
 )
-steps.done()
+page_data = refusal(lambda: client.delete_all())
+steps.expect(
+    "nobody is not everybody", "user_id" in page_data.get("text", ""), page_data
+)
+page_data = refusal(lambda: MemoryClient(api_key="cmk_wrong", host=URL))
+steps.expect(
+    "a wrong key is refused",
+    bool(page_data) and "cmk_wrong" not in page_data["text"],
+    page_data,
+)
+steps.finish()

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from memory.files import paths, writer
 from memory.files.paths import Owner
-from memory.files.writer import Request, Written
+from memory.files.writer import Request, WriteResult
 from memory.models import MemoryFile
 from memory.rules import tiers
 from memory.rules.tiers import Place, WriteMode
@@ -22,16 +22,16 @@ POISON = (
 
 def place(label: str) -> Place:
     """Return the place a label names."""
-    found = tiers.split(label)
-    assert found is not None, label
-    return found
+    place_ = tiers.split(label)
+    assert place_ is not None, label
+    return place_
 
 
-def owner(world: World, who: str = "ada") -> Owner:
+def owner(world: World, name: str = "ada") -> Owner:
     """Return an agent as an owner, or a crew by its name."""
-    if who in world.agents:
-        return paths.owner_of_agent(world.agents[who])
-    return Owner(world.crews[who])
+    if name in world.agents:
+        return paths.owner_of_agent(world.agents[name])
+    return Owner(world.crews[name])
 
 
 def write(
@@ -43,31 +43,31 @@ def write(
     of: str | None = None,
     mode: WriteMode = WriteMode.REPLACE,
     source: str = "tool",
-) -> Written:
+) -> WriteResult:
     """Write a file as somebody, into their own tree or another's."""
-    whose = owner(world, of or by)
-    request = Request(whose, place(label), text, mode, source)
+    file_owner = owner(world, of or by)
+    request = Request(file_owner, place(label), text, mode, source)
     return writer.write(request, by=world.actor(by))
 
 
 def append(
     world: World, text: str, label: str = "AGENT.md", *, by: str = "ada"
-) -> Written:
+) -> WriteResult:
     """Append to a file of somebody's own."""
     return write(world, text, label, by=by, mode=WriteMode.APPEND)
 
 
 def row(world: World, label: str = "AGENT.md", of: str = "ada") -> MemoryFile:
     """Return the row of a file."""
-    whose = owner(world, of)
-    path = whose.of(place(label)).path(place(label))
-    return MemoryFile.objects.get(workspace_id=whose.workspace_id, path=path)
+    file_owner = owner(world, of)
+    path = file_owner.of(place(label)).path(place(label))
+    return MemoryFile.objects.get(workspace_id=file_owner.workspace_id, path=path)
 
 
 def on_disk(world: World, label: str = "AGENT.md", of: str = "ada") -> Path:
     """Return where a file lies."""
-    whose = owner(world, of)
-    parts = whose.of(place(label)).parts(place(label))
+    file_owner = owner(world, of)
+    parts = file_owner.of(place(label)).parts(place(label))
     return Path(settings.DATA_DIR).joinpath("files", *parts)
 
 

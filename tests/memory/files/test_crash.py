@@ -40,13 +40,13 @@ def _crash(world: World, act: str, step: str) -> str:
         step,
         "new words",
     )
-    said, _ = process.communicate(timeout=LIMIT_SECONDS)
+    output, _ = process.communicate(timeout=LIMIT_SECONDS)
     assert process.returncode == -9
-    return said
+    return output
 
 
 def _reopen() -> None:
-    paths.vault().tidy()
+    paths.file_store().tidy()
     reconcile.sweep()
 
 
@@ -67,8 +67,8 @@ def _check(world: World) -> list[MemoryVersion]:
     numbers = [v.number for v in log]
     assert numbers == sorted(set(numbers), reverse=True)
     assert [versions.read(v) is not None for v in log]
-    told = JournalEntry.objects.filter(refs_text__contains=row.id).order_by("seq")
-    assert [e.refs["version_id"] for e in told] == [v.id for v in reversed(log)]
+    entries = JournalEntry.objects.filter(refs_text__contains=row.id).order_by("seq")
+    assert [e.refs["version_id"] for e in entries] == [v.id for v in reversed(log)]
     assert " ".join(c.text for c in row.chunks.all()).split() == (text or "").split()
     assert verify.verify(world.acme.id, by=world.actor("owner")).ok
     return log
@@ -87,14 +87,14 @@ def test_a_write_that_is_killed_is_whole_or_was_never(
     assert on_disk in (OLD, AFTER[act])
     _reopen()
     log = _check(shared_world)
-    done = step in ("rename", "settled")
-    assert _text(shared_world) == (AFTER[act] if done else OLD)
-    assert len(log) == (2 if done else 1)
+    is_written = step in ("rename", "settled")
+    assert _text(shared_world) == (AFTER[act] if is_written else OLD)
+    assert len(log) == (2 if is_written else 1)
     assert log[0].source == "tool"
     entry = JournalEntry.objects.filter(refs_text__contains=log[0].id).get()
     assert entry.agent_id == shared_world.agents["ada"].id
     assert entry.actor_type == "agent"
-    if done and act != "remove":
+    if is_written and act != "remove":
         assert search_index.find([kit.row(shared_world, LABEL).id], "new", 5)
 
 
@@ -102,12 +102,12 @@ def test_a_temporary_that_is_left_is_never_a_file(shared_world: World) -> None:
     kit.write(shared_world, OLD, LABEL)
     _crash(shared_world, "replace", "temporary")
     folder = kit.on_disk(shared_world, LABEL).parent
-    left = [name for name in os.listdir(folder) if name.startswith(".crewship-tmp-")]  # noqa: PTH208
-    assert len(left) == 1
+    names = [name for name in os.listdir(folder) if name.startswith(".crewship-tmp-")]  # noqa: PTH208
+    assert len(names) == 1
     _reopen()
     assert MemoryFile.objects.count() == 1
-    os.utime(folder / left[0], (1, 1))
-    assert paths.vault().tidy() == 1
+    os.utime(folder / names[0], (1, 1))
+    assert paths.file_store().tidy() == 1
 
 
 def _run_and_kill(world: World, first: int, chance: random.Random) -> list[int]:
@@ -120,40 +120,42 @@ def _run_and_kill(world: World, first: int, chance: random.Random) -> list[int]:
         str(first),
     )
     assert process.stdout is not None
-    said = [int(process.stdout.readline())]
+    numbers = [int(process.stdout.readline())]
     time.sleep(chance.uniform(0.0, 0.15))
     process.kill()
-    said += [int(line) for line in process.stdout.read().splitlines() if line.strip()]
+    numbers += [
+        int(line) for line in process.stdout.read().splitlines() if line.strip()
+    ]
     process.wait(LIMIT_SECONDS)
     process.stdout.close()
-    return said
+    return numbers
 
 
 def test_many_random_kills_lose_and_tear_nothing(shared_world: World) -> None:
-    chance, lost, torn, writes, first = random.Random(7), 0, 0, 0, 1
+    chance, missed, torn, writes, first = random.Random(7), 0, 0, 0, 1
     for _ in range(KILLS):
-        said = _run_and_kill(shared_world, first, chance)
-        writes += len(said)
+        numbers = _run_and_kill(shared_world, first, chance)
+        writes += len(numbers)
         text = _text(shared_world) or ""
         lines = text.splitlines()
         torn += any(not line.endswith(" end") for line in lines)
         _reopen()
-        there = {
+        stored = {
             int(line.split()[1]) for line in (_text(shared_world) or "").splitlines()
         }
         # A replace at the cap starts the file anew: what counts is the newest run.
-        newest = {n for n in said if n >= min(there, default=0)}
-        lost += len(newest - there) + (max(said) not in there)
-        first = max(there) + 1
+        newest = {n for n in numbers if n >= min(stored, default=0)}
+        missed += len(newest - stored) + (max(numbers) not in stored)
+        first = max(stored) + 1
     log = _check(shared_world)
     acknowledged = sum(v.source == "tool" for v in log)
     figures = {
         "kills": KILLS,
         "acknowledged": writes,
         "versions": acknowledged,
-        "lost": lost,
+        "lost": missed,
         "torn": torn,
     }
     Path(os.environ.get("CRASH_FIGURES", os.devnull)).write_text(json.dumps(figures))
-    assert (lost, torn) == (0, 0)
+    assert (missed, torn) == (0, 0)
     assert acknowledged >= writes

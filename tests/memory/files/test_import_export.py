@@ -16,7 +16,7 @@ from django.core.management import CommandError, call_command
 from memory.files import bundle_format, import_export
 from memory.files.bundle_format import BadBundle, Document
 from memory.files.import_export import Item
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.models import HeldFile, MemoryVersion
 from tests.memory.files import kit
 from tests.world import World
@@ -64,10 +64,10 @@ def test_an_export_is_the_same_bytes_twice(world: World) -> None:
 
 def test_what_is_exported_comes_back_as_it_was(world: World) -> None:
     _fill(world)
-    made = bundle_format.pack(bundle_format.members(_export(world), "acme"))
+    bundle = bundle_format.pack(bundle_format.members(_export(world), "acme"))
     for label in TREE:
         kit.write(world, "changed", label, by="operator", of="ada")
-    back = bundle_format.documents(bundle_format.unpack(io.BytesIO(made)))
+    back = bundle_format.documents(bundle_format.unpack(io.BytesIO(bundle)))
     items = _import(world, back)
     assert set(_outcomes(items).values()) == {"written"}
     for label, text in TREE.items():
@@ -75,25 +75,25 @@ def test_what_is_exported_comes_back_as_it_was(world: World) -> None:
     newest = MemoryVersion.objects.order_by("-written_at").first()
     assert newest is not None
     assert newest.source == "import"
-    again = _import(world, back)
-    assert set(_outcomes(again).values()) == {"unchanged"}
+    second = _import(world, back)
+    assert set(_outcomes(second).values()) == {"unchanged"}
 
 
 def test_what_waits_for_review_is_never_exported(world: World) -> None:
     _fill(world)
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON, "pins.md")
-    made = bundle_format.members(_export(world), "acme")
-    assert not any(b"previous instructions" in data for data in made.values())
+    members = bundle_format.members(_export(world), "acme")
+    assert not any(b"previous instructions" in data for data in members.values())
 
 
 def test_an_export_of_an_agent_leaves_the_others(world: World) -> None:
     _fill(world)
     kit.write(world, "bob's", by="bob")
     scope = import_export.scope(world.acme, "support", "ada")
-    found = import_export.export(scope, by=world.system())
-    assert {doc.agent for doc in found} == {"ada"}
-    assert len(found) == 5
+    documents = import_export.export(scope, by=world.system())
+    assert {doc.agent for doc in documents} == {"ada"}
+    assert len(documents) == 5
 
 
 def test_a_crewship_tree_is_read_untouched(world: World, tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_a_crewship_tree_is_read_untouched(world: World, tmp_path: Path) -> None
     (tmp_path / "in" / ".memory" / "peers" / "bob.md").symlink_to("/etc/passwd")
     items = _import(world, bundle_format.load(tmp_path / "in"), "support", "ada")
     outcomes = _outcomes(items)
-    assert sum(one == "written" for one in outcomes.values()) == len(TREE)
-    assert sum(one == "refused" for one in outcomes.values()) == 4
+    assert sum(outcome == "written" for outcome in outcomes.values()) == len(TREE)
+    assert sum(outcome == "refused" for outcome in outcomes.values()) == 4
     assert (
         kit.on_disk(world, "daily/2026-05-21.md").read_text()
         == TREE["daily/2026-05-21.md"]
@@ -114,7 +114,7 @@ def test_a_crewship_tree_is_read_untouched(world: World, tmp_path: Path) -> None
 
 
 def test_a_json_export_is_read(world: World, tmp_path: Path) -> None:
-    told = {
+    document = {
         "format": "okf",
         "documents": [
             {"path": "AGENT.md", "tier": "agent", "body": "Knows."},
@@ -124,7 +124,7 @@ def test_a_json_export_is_read(world: World, tmp_path: Path) -> None:
             {"path": "pins.md"},
         ],
     }
-    path = kit.put(tmp_path / "export.json", json.dumps(told))
+    path = kit.put(tmp_path / "export.json", json.dumps(document))
     items = _import(world, bundle_format.load(path), "support", "ada")
     assert [item.outcome for item in items] == [
         "written",
@@ -160,8 +160,8 @@ def test_documents_need_to_know_whose_they_are(world: World) -> None:
     assert set(_outcomes(_import(world, documents)).values()) == {"refused"}
     with_crew = _outcomes(_import(world, documents, "support"))
     assert with_crew == {"AGENT.md": "refused", "CREW.md": "written"}
-    theirs = [Document("x", "AGENT.md", "x", "billing", "bob")]
-    assert _import(world, theirs, "support")[0].outcome == "refused"
+    foreign = [Document("x", "AGENT.md", "x", "billing", "bob")]
+    assert _import(world, foreign, "support")[0].outcome == "refused"
 
 
 def test_a_plan_writes_nothing(world: World) -> None:
@@ -289,8 +289,8 @@ def test_the_commands_plan_first(world: World, tmp_path: Path) -> None:
     kit.write(world, "changed")
     out = io.StringIO()
     call_command("memory_import", str(target), workspace="acme", json=True, stdout=out)
-    told = json.loads(out.getvalue())
-    assert told["counts"] == {"same": 5, "replace": 1}
+    report = json.loads(out.getvalue())
+    assert report["counts"] == {"same": 5, "replace": 1}
     assert kit.on_disk(world).read_text() == "changed"
     call_command(
         "memory_import",
@@ -321,10 +321,10 @@ def test_the_command_fails_when_a_document_was_kept_out(
         )
 
 
-@pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada", "looker"])
-def test_only_admins_import_over_the_api(world: World, who: str) -> None:
+@pytest.mark.parametrize("actor", ["operator", "viewer", "compliance", "ada", "looker"])
+def test_only_admins_import_over_the_api(world: World, actor: str) -> None:
     body: dict[str, Any] = {"documents": [], "apply": True}
-    assert world.api(who).post("/memory/import", body).status == 403
+    assert world.api(actor).post("/memory/import", body).status == 403
 
 
 def test_the_api_takes_back_what_it_gave(world: World) -> None:
@@ -334,9 +334,9 @@ def test_the_api_takes_back_what_it_gave(world: World) -> None:
     assert len(exported.data["documents"]) == 6
     kit.write(world, "changed")
     body = {**exported.data, "apply": True}
-    done = world.api("owner").post("/memory/import", body)
-    assert done.status == 200, done.data
-    assert done.data["counts"] == {"unchanged": 5, "written": 1}
+    response = world.api("owner").post("/memory/import", body)
+    assert response.status == 200, response.data
+    assert response.data["counts"] == {"unchanged": 5, "written": 1}
     other = world.api("stranger").post("/memory/export", {})
     assert other.data["documents"] == []
     ada = {"agent_id": world.agents["ada"].id}

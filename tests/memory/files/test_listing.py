@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from memory.files import listing, versions
 from memory.files.listing import History
-from memory.files.quarantine import Held
+from memory.files.quarantine import HeldForReview
 from memory.web import markdown
 from tests.memory.files import kit
 from tests.memory.files.test_search_index import BROKEN
@@ -17,17 +17,17 @@ from tests.world import World
 
 
 def _file_url(world: World, label: str = "AGENT.md", of: str = "ada") -> str:
-    whose = kit.owner(world, of)
-    return reverse("files:file", args=[listing.owner_id(whose), label])
+    owner = kit.owner(world, of)
+    return reverse("files:file", args=[listing.owner_id(owner), label])
 
 
 def _history_url(world: World, label: str = "AGENT.md") -> str:
     return reverse("files:versions", args=[world.agents["ada"].id, label])
 
 
-def _restore(world: World, who: str, number: Any) -> Any:
+def _restore(world: World, actor: str, number: Any) -> Any:
     url = reverse("files:restore", args=[world.agents["ada"].id, "AGENT.md"])
-    return world.page(who).post(url, {"number": number})
+    return world.page(actor).post(url, {"number": number})
 
 
 # ── The tree ─────────────────────────────────────────────────────────────────
@@ -62,7 +62,7 @@ def test_what_is_no_tier_file_is_told_as_unrecorded(world: World) -> None:
 
 
 def test_a_file_that_is_only_held_shows_in_the_tree(world: World) -> None:
-    with pytest.raises(Held):
+    with pytest.raises(HeldForReview):
         kit.write(world, kit.POISON)
     tree = listing.tree(world.actor("viewer"))
     assert (tree.files, tree.held) == (0, 1)
@@ -102,7 +102,7 @@ def test_a_swap_gets_the_fragment(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "status"),
+    ("fields", "status"),
     [
         ({"tier": "pins"}, 302),
         ({"tier": "daily"}, 302),
@@ -113,20 +113,20 @@ def test_a_swap_gets_the_fragment(world: World) -> None:
     ],
 )
 def test_a_file_is_opened_by_name(
-    world: World, given: dict[str, str], status: int
+    world: World, fields: dict[str, str], status: int
 ) -> None:
-    asked = {"owner": world.agents["ada"].id, **given}
-    page = world.page("viewer").get(reverse("files:open"), asked)
+    params = {"owner": world.agents["ada"].id, **fields}
+    page = world.page("viewer").get(reverse("files:open"), params)
     assert page.status_code == status
 
 
 # ── One file ─────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("who", "status"), [("viewer", 200), ("operator", 200), ("stranger", 404)]
+    ("actor", "status"), [("viewer", 200), ("operator", 200), ("stranger", 404)]
 )
-def test_who_sees_a_file(world: World, who: str, status: int) -> None:
+def test_who_sees_a_file(world: World, actor: str, status: int) -> None:
     kit.write(world, "mine")
-    assert world.page(who).get(_file_url(world)).status_code == status
+    assert world.page(actor).get(_file_url(world)).status_code == status
 
 
 @pytest.mark.parametrize("label", ["CREW.md", "agent.md", "../AGENT.md", "x.md"])
@@ -175,7 +175,7 @@ def test_raw_text_has_numbered_lines(world: World) -> None:
 
 def test_a_held_text_is_named_beside_the_file(world: World) -> None:
     kit.write(world, "good")
-    with pytest.raises(Held) as caught:
+    with pytest.raises(HeldForReview) as caught:
         kit.write(world, kit.POISON)
     text = world.page("operator").get(_file_url(world)).content.decode()
     assert str(caught.value.fields["held_id"]) in text
@@ -183,18 +183,18 @@ def test_a_held_text_is_named_beside_the_file(world: World) -> None:
 
 
 def test_history_states_are_told_apart(world: World) -> None:
-    actor, whose = world.actor("viewer"), kit.owner(world)
+    actor, owner = world.actor("viewer"), kit.owner(world)
     place = kit.place("AGENT.md")
-    empty = listing.file(actor, whose, place)
+    empty = listing.file(actor, owner, place)
     assert (empty.history, empty.count) == (History.RECORDED, 0)
     version = kit.write(world, "mine").version
     versions.blobs().write(
         (version.workspace_id, version.sha256[:2], version.sha256), b"forged"
     )
-    assert listing.file(actor, whose, place).history is History.UNAVAILABLE
+    assert listing.file(actor, owner, place).history is History.UNAVAILABLE
     kit.on_disk(world).rename(kit.on_disk(world).with_name("x"))
     kit.on_disk(world).symlink_to("x")
-    linked = listing.file(actor, whose, place)
+    linked = listing.file(actor, owner, place)
     assert linked.history is History.UNRECORDED
     assert linked.fault
     page = world.page("viewer").get(_file_url(world))
@@ -203,10 +203,10 @@ def test_history_states_are_told_apart(world: World) -> None:
 
 
 # ── Editing ──────────────────────────────────────────────────────────────────
-def _edit(world: World, who: str = "operator", **given: str) -> Any:
+def _edit(world: World, actor: str = "operator", **fields: str) -> Any:
     base = kit.row(world).sha256
-    data = {"mode": "replace", "text": "new", "base": base, **given}
-    return world.page(who).post(_file_url(world), data)
+    data = {"mode": "replace", "text": "new", "base": base, **fields}
+    return world.page(actor).post(_file_url(world), data)
 
 
 def test_an_operator_replaces_and_appends(world: World) -> None:
@@ -218,10 +218,10 @@ def test_an_operator_replaces_and_appends(world: World) -> None:
     assert (newest.source, newest.written_by) == ("operator", "operator@acme.example")
 
 
-@pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("stranger", 404)])
-def test_who_may_not_edit(world: World, who: str, status: int) -> None:
+@pytest.mark.parametrize(("actor", "status"), [("viewer", 403), ("stranger", 404)])
+def test_who_may_not_edit(world: World, actor: str, status: int) -> None:
     kit.write(world, "old")
-    assert _edit(world, who).status_code == status
+    assert _edit(world, actor).status_code == status
     assert kit.on_disk(world).read_text() == "old"
 
 
@@ -260,9 +260,9 @@ def test_an_edit_on_an_old_state_is_refused(world: World) -> None:
 
 def test_the_form_is_shown_to_operators_only(world: World) -> None:
     kit.write(world, "old")
-    asked = {"edit": "replace"}
-    form = world.page("operator").get(_file_url(world), asked).content.decode()
-    none = world.page("viewer").get(_file_url(world), asked).content.decode()
+    params = {"edit": "replace"}
+    form = world.page("operator").get(_file_url(world), params).content.decode()
+    none = world.page("viewer").get(_file_url(world), params).content.decode()
     assert "<textarea" in form
     assert "<textarea" not in none
 
@@ -294,7 +294,7 @@ def test_a_version_is_restored_as_a_new_one(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("who", "number", "status"),
+    ("actor", "number", "status"),
     [
         ("viewer", 1, 403),
         ("stranger", 1, 404),
@@ -303,10 +303,12 @@ def test_a_version_is_restored_as_a_new_one(world: World) -> None:
         ("operator", "", 422),
     ],
 )
-def test_what_is_not_restored(world: World, who: str, number: Any, status: int) -> None:
+def test_what_is_not_restored(
+    world: World, actor: str, number: Any, status: int
+) -> None:
     kit.write(world, "one")
     kit.write(world, "two")
-    assert _restore(world, who, number).status_code == status
+    assert _restore(world, actor, number).status_code == status
     assert kit.on_disk(world).read_text() == "two"
 
 

@@ -64,9 +64,9 @@ def test_a_path_that_is_no_file_of_ours_is_nobodys(world: World, path: str) -> N
 
 def test_the_same_agent_name_in_two_workspaces_is_two_trees(world: World) -> None:
     place = kit.place("AGENT.md")
-    mine, theirs = kit.owner(world, "ada"), kit.owner(world, "olga")
-    assert mine.path(place) != theirs.path(place)
-    assert theirs.workspace_id == world.other.id
+    own, foreign = kit.owner(world, "ada"), kit.owner(world, "olga")
+    assert own.path(place) != foreign.path(place)
+    assert foreign.workspace_id == world.other.id
 
 
 def test_a_row_tells_owner_and_place(world: World) -> None:

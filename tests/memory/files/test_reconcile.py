@@ -59,8 +59,8 @@ def test_poison_is_held_and_the_last_good_version_comes_back(world: World) -> No
     kit.write(world, "ours")
     kit.put(kit.on_disk(world), kit.POISON)
     assert _notice(world) == "held"
-    held = HeldFile.objects.get()
-    assert (held.source, held.label, bytes(held.body).decode()) == (
+    held_file = HeldFile.objects.get()
+    assert (held_file.source, held_file.label, bytes(held_file.body).decode()) == (
         "disk",
         "AGENT.md",
         kit.POISON,
@@ -136,8 +136,8 @@ def test_a_sweep_sees_everything_once(world: World) -> None:
     kit.put(kit.on_disk(world, "peers/jane.md", "olga"), "Likes tea.")
     report = reconcile.sweep()
     assert (report.changed, report.removed, report.held) == (2, 1, 1)
-    again = reconcile.sweep()
-    assert (again.changed, again.removed, again.held) == (0, 0, 0)
+    second = reconcile.sweep()
+    assert (second.changed, second.removed, second.held) == (0, 0, 0)
 
 
 def test_a_sweep_finds_files_in_folders_that_are_new(world: World) -> None:

@@ -41,8 +41,8 @@ def test_a_hit_tells_heading_and_line(world: World) -> None:
 
 
 def test_words_are_or_ed(world: World) -> None:
-    found = search_index.find(_files(world), "lead zebra", 5)
-    assert [hit.line for hit in found] == [3]
+    hits = search_index.find(_files(world), "lead zebra", 5)
+    assert [hit.line for hit in hits] == [3]
 
 
 def test_the_exact_phrase_comes_first(world: World) -> None:
@@ -50,10 +50,10 @@ def test_the_exact_phrase_comes_first(world: World) -> None:
     filler = " ".join(["ocean"] * 40)
     kit.write(world, f"# C\nwhale {filler} blue\n", "pins.md")
     ids = [kit.row(world).id, kit.row(world, "pins.md").id]
-    found = search_index.find(ids, "blue whale", 5)
-    assert "whale" in found[-1].text
-    assert found[-1].heading == "C"
-    assert all(a.score >= b.score for a, b in itertools.pairwise(found))
+    hits = search_index.find(ids, "blue whale", 5)
+    assert "whale" in hits[-1].text
+    assert hits[-1].heading == "C"
+    assert all(a.score >= b.score for a, b in itertools.pairwise(hits))
 
 
 def test_a_chunk_with_the_phrase_beats_a_denser_one_without(world: World) -> None:
@@ -74,8 +74,8 @@ def test_the_name_of_a_file_is_no_part_of_the_match(world: World) -> None:
 
 def test_only_the_files_asked_for_are_searched(world: World) -> None:
     kit.write(world, "secret of bob", by="bob")
-    mine = _files(world)
-    assert search_index.find(mine, "secret", 5) == []
+    file_ids = _files(world)
+    assert search_index.find(file_ids, "secret", 5) == []
     assert search_index.find([], "secret", 5) == []
 
 

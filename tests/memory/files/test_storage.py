@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory.files.storage import Busy, Unsafe, Vault
+from memory.files.storage import Busy, FileStore, Unsafe
 from memory.rules import errors, tiers
 
 SECRET = b"outside the tree"
@@ -49,12 +49,12 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Vault:
+def vault(tmp_path: Path) -> FileStore:
     """A vault with a secret lying beside it."""
     (tmp_path / "secret").write_bytes(SECRET)
     (tmp_path / "files-twin").mkdir()
     (tmp_path / "files-twin" / "AGENT.md").write_bytes(SECRET)
-    return Vault(tmp_path / "files", tmp_path / "locks")
+    return FileStore(tmp_path / "files", tmp_path / "locks")
 
 
 # ── Names ────────────────────────────────────────────────────────────────────
@@ -66,7 +66,7 @@ def test_an_odd_label_names_no_place(label: str) -> None:
 @pytest.mark.parametrize("part", ODD_PARTS)
 @pytest.mark.parametrize("where", [0, 1])
 def test_an_odd_segment_is_refused_everywhere(
-    vault: Vault, part: str, where: int
+    vault: FileStore, part: str, where: int
 ) -> None:
     parts = ["a", "b"]
     parts[where] = part
@@ -81,12 +81,12 @@ def test_an_odd_segment_is_refused_everywhere(
             act()
 
 
-def test_a_sibling_with_the_same_prefix_is_not_below_the_root(vault: Vault) -> None:
+def test_a_sibling_with_the_same_prefix_is_not_below_the_root(vault: FileStore) -> None:
     with pytest.raises(Unsafe):
         vault.read(["..", "files-twin", "AGENT.md"])
 
 
-def test_a_name_that_is_too_long_is_refused_not_a_crash(vault: Vault) -> None:
+def test_a_name_that_is_too_long_is_refused_not_a_crash(vault: FileStore) -> None:
     with pytest.raises(Unsafe):
         vault.write(["a" * 300], b"x")
     with pytest.raises(Unsafe):
@@ -95,7 +95,7 @@ def test_a_name_that_is_too_long_is_refused_not_a_crash(vault: Vault) -> None:
 
 # ── Links and devices ────────────────────────────────────────────────────────
 def test_a_linked_file_is_neither_read_nor_written_nor_removed(
-    vault: Vault, tmp_path: Path
+    vault: FileStore, tmp_path: Path
 ) -> None:
     vault.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "secret")
@@ -109,7 +109,7 @@ def test_a_linked_file_is_neither_read_nor_written_nor_removed(
     assert list(vault.walk()) == [("a", "real")]
 
 
-def test_a_linked_folder_is_not_entered(vault: Vault, tmp_path: Path) -> None:
+def test_a_linked_folder_is_not_entered(vault: FileStore, tmp_path: Path) -> None:
     vault.write(["a", "real"], b"x")
     (tmp_path / "files" / "b").symlink_to(tmp_path / "files-twin")
     with pytest.raises(Unsafe):
@@ -122,7 +122,9 @@ def test_a_linked_folder_is_not_entered(vault: Vault, tmp_path: Path) -> None:
     assert list(vault.walk(["b"])) == []
 
 
-def test_a_link_to_nowhere_is_not_an_empty_file(vault: Vault, tmp_path: Path) -> None:
+def test_a_link_to_nowhere_is_not_an_empty_file(
+    vault: FileStore, tmp_path: Path
+) -> None:
     vault.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "gone")
     with pytest.raises(Unsafe):
@@ -135,12 +137,14 @@ def test_a_link_to_nowhere_is_not_an_empty_file(vault: Vault, tmp_path: Path) ->
 def test_the_root_itself_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "files").symlink_to(tmp_path / "elsewhere")
-    vault = Vault(tmp_path / "files", tmp_path / "locks")
+    vault = FileStore(tmp_path / "files", tmp_path / "locks")
     with pytest.raises(Unsafe):
         vault.write(["AGENT.md"], b"x")
 
 
-def test_a_second_name_for_the_bytes_is_refused(vault: Vault, tmp_path: Path) -> None:
+def test_a_second_name_for_the_bytes_is_refused(
+    vault: FileStore, tmp_path: Path
+) -> None:
     vault.write(["a", "real"], b"x")
     os.link(tmp_path / "secret", tmp_path / "files" / "a" / "AGENT.md")
     with pytest.raises(Unsafe):
@@ -150,7 +154,7 @@ def test_a_second_name_for_the_bytes_is_refused(vault: Vault, tmp_path: Path) ->
     assert (tmp_path / "secret").read_bytes() == SECRET
 
 
-def test_a_pipe_is_refused_and_does_not_hang(vault: Vault, tmp_path: Path) -> None:
+def test_a_pipe_is_refused_and_does_not_hang(vault: FileStore, tmp_path: Path) -> None:
     vault.write(["a", "real"], b"x")
     os.mkfifo(tmp_path / "files" / "a" / "AGENT.md")
     with pytest.raises(Unsafe):
@@ -159,7 +163,7 @@ def test_a_pipe_is_refused_and_does_not_hang(vault: Vault, tmp_path: Path) -> No
         vault.write(["a", "AGENT.md"], b"mine")
 
 
-def test_a_socket_and_a_folder_are_refused(vault: Vault, tmp_path: Path) -> None:
+def test_a_socket_and_a_folder_are_refused(vault: FileStore, tmp_path: Path) -> None:
     vault.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "pins.md").mkdir()
     listener = socket.socket(socket.AF_UNIX)
@@ -174,7 +178,7 @@ def test_a_socket_and_a_folder_are_refused(vault: Vault, tmp_path: Path) -> None
     listener.close()
 
 
-def test_a_device_is_refused(vault: Vault, tmp_path: Path) -> None:
+def test_a_device_is_refused(vault: FileStore, tmp_path: Path) -> None:
     vault.write(["a", "real"], b"x")
     try:
         os.mknod(tmp_path / "files" / "a" / "AGENT.md", 0o20600, os.makedev(1, 5))
@@ -186,7 +190,7 @@ def test_a_device_is_refused(vault: Vault, tmp_path: Path) -> None:
 
 # ── Swapped between a check and an open ──────────────────────────────────────
 def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
-    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault.write(["a", "b", "AGENT.md"], b"mine")
     folder, real = tmp_path / "files" / "a" / "b", os.open
@@ -207,7 +211,7 @@ def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
 
 
 def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
-    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault.write(["a", "AGENT.md"], b"mine")
     folder, real = tmp_path / "files" / "a", os.replace
@@ -225,7 +229,7 @@ def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
 
 
 def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
-    vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vault.write(["a", "AGENT.md"], b"mine")
     path, real = tmp_path / "files" / "a" / "AGENT.md", os.stat
@@ -245,15 +249,15 @@ def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
 
 
 # ── Whole or not at all ──────────────────────────────────────────────────────
-def test_a_write_comes_back_and_leaves_nothing_beside(vault: Vault) -> None:
+def test_a_write_comes_back_and_leaves_nothing_beside(vault: FileStore) -> None:
     sha256 = vault.write(["a", "AGENT.md"], b"mine")
-    found = vault.read(["a", "AGENT.md"])
-    assert found is not None
-    assert (found.data, found.sha256) == (b"mine", sha256)
+    stored = vault.read(["a", "AGENT.md"])
+    assert stored is not None
+    assert (stored.data, stored.sha256) == (b"mine", sha256)
     assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
-def test_files_are_for_us_alone(vault: Vault) -> None:
+def test_files_are_for_us_alone(vault: FileStore) -> None:
     vault.write(["a", "AGENT.md"], b"mine")
     assert (vault.root / "a" / "AGENT.md").stat().st_mode & 0o077 == 0
     assert (vault.root / "a").stat().st_mode & 0o077 == 0
@@ -261,7 +265,7 @@ def test_files_are_for_us_alone(vault: Vault) -> None:
 
 @pytest.mark.parametrize("name", ["replace", "fsync"])
 def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch, name: str
+    vault: FileStore, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     vault.write(["a", "AGENT.md"], b"old")
 
@@ -269,17 +273,17 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, name, full)
-    with pytest.raises(errors.HouseError):
+    with pytest.raises(errors.AppError):
         vault.write(["a", "AGENT.md"], b"new")
     monkeypatch.undo()
-    found = vault.read(["a", "AGENT.md"])
-    assert found is not None
-    assert found.data == b"old"
+    stored = vault.read(["a", "AGENT.md"])
+    assert stored is not None
+    assert stored.data == b"old"
     assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
 def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
+    vault: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
     real_sync, real_replace = os.fsync, os.replace
@@ -301,7 +305,7 @@ def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
 
 
 def test_a_new_folder_reaches_the_disk_with_its_name(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
+    vault: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
     real = os.fsync
@@ -316,13 +320,13 @@ def test_a_new_folder_reaches_the_disk_with_its_name(
     assert {str(vault.root), str(vault.root / "a")} <= set(synced)
 
 
-def test_readers_see_the_old_or_the_new_and_nothing_between(vault: Vault) -> None:
+def test_readers_see_the_old_or_the_new_and_nothing_between(vault: FileStore) -> None:
     bodies = {bytes([65 + n]) * 50_000 for n in range(4)}
     vault.write(["AGENT.md"], min(bodies))
-    ended = threading.Event()
+    is_over = threading.Event()
 
     def write() -> None:
-        while not ended.is_set():
+        while not is_over.is_set():
             for body in bodies:
                 vault.write(["AGENT.md"], body)
 
@@ -330,15 +334,15 @@ def test_readers_see_the_old_or_the_new_and_nothing_between(vault: Vault) -> Non
     writer.start()
     try:
         for _ in range(300):
-            found = vault.read(["AGENT.md"])
-            assert found is not None
-            assert found.data in bodies
+            stored = vault.read(["AGENT.md"])
+            assert stored is not None
+            assert stored.data in bodies
     finally:
-        ended.set()
+        is_over.set()
         writer.join()
 
 
-def test_a_huge_file_is_refused_before_it_is_read(vault: Vault) -> None:
+def test_a_huge_file_is_refused_before_it_is_read(vault: FileStore) -> None:
     vault.write(["a"], b"x")
     with (vault.root / "big").open("wb") as file:
         file.truncate(64 * 1024 * 1024)
@@ -346,7 +350,7 @@ def test_a_huge_file_is_refused_before_it_is_read(vault: Vault) -> None:
         vault.read(["big"])
 
 
-def test_what_is_not_there_is_none_and_removing_it_is_nothing(vault: Vault) -> None:
+def test_what_is_not_there_is_none_and_removing_it_is_nothing(vault: FileStore) -> None:
     assert vault.read(["no", "AGENT.md"]) is None
     assert vault.remove(["no", "AGENT.md"]) is False
     vault.write(["a", "AGENT.md"], b"x")
@@ -354,7 +358,7 @@ def test_what_is_not_there_is_none_and_removing_it_is_nothing(vault: Vault) -> N
     assert vault.read(["a", "AGENT.md"]) is None
 
 
-def test_a_file_where_a_folder_should_be_is_refused(vault: Vault) -> None:
+def test_a_file_where_a_folder_should_be_is_refused(vault: FileStore) -> None:
     vault.write(["a"], b"x")
     with pytest.raises(Unsafe):
         vault.read(["a", "AGENT.md"])
@@ -362,13 +366,15 @@ def test_a_file_where_a_folder_should_be_is_refused(vault: Vault) -> None:
 
 
 # ── Walking, tidying, locking ────────────────────────────────────────────────
-def test_walking_leaves_out_hidden_names_and_finds_nested_folders(vault: Vault) -> None:
+def test_walking_leaves_out_hidden_names_and_finds_nested_folders(
+    vault: FileStore,
+) -> None:
     for parts in (["a", "b", "c", "d"], [".hidden", "x"], ["a", ".crewship-tmp-1"]):
         vault.write(parts, b"x")
     assert list(vault.walk()) == [("a", "b", "c", "d")]
 
 
-def test_tidying_takes_old_temporaries_only(vault: Vault) -> None:
+def test_tidying_takes_old_temporaries_only(vault: FileStore) -> None:
     vault.write(["a", "AGENT.md"], b"x")
     old, young = (vault.root / "a" / f".crewship-tmp-{n}" for n in (1, 2))
     for path in (old, young):
@@ -380,7 +386,7 @@ def test_tidying_takes_old_temporaries_only(vault: Vault) -> None:
     assert (vault.root / "a" / "AGENT.md").exists()
 
 
-def test_a_lock_waits_and_then_says_busy(vault: Vault) -> None:
+def test_a_lock_waits_and_then_says_busy(vault: FileStore) -> None:
     with vault.locked("a/AGENT.md"):
         with pytest.raises(Busy) as caught, vault.locked("a/AGENT.md", seconds=0.05):
             pass
@@ -391,7 +397,7 @@ def test_a_lock_waits_and_then_says_busy(vault: Vault) -> None:
         pass
 
 
-def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: Vault) -> None:
+def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: FileStore) -> None:
     with vault.locked("acme/support/agents/ada/peers/jane.md"):
         names = os.listdir(vault.root.parent / "locks")  # noqa: PTH208
     assert len(names) == 1
@@ -400,7 +406,7 @@ def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: Vault) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch, code: int
+    vault: FileStore, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     vault.write(("a", "b.md"), b"old")
 
@@ -411,5 +417,5 @@ def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
         patch.setattr(os, "fsync", full)
         with pytest.raises(errors.StorageFull):
             vault.write(("a", "b.md"), b"new")
-    found = vault.read(("a", "b.md"))
-    assert found is not None and found.data == b"old"
+    stored = vault.read(("a", "b.md"))
+    assert stored is not None and stored.data == b"old"

@@ -113,11 +113,11 @@ def test_a_removed_file_reads_as_nothing(world: World) -> None:
 # ── Comparing and restoring ──────────────────────────────────────────────────
 def test_a_diff_names_lines_with_minus_and_plus() -> None:
     lines = versions.diff(b"a\nb\nc\n", b"a\nB\nc\n")
-    told = [(line.kind, line.text) for line in lines]
-    assert ("removed", "-b") in told
-    assert ("added", "+B") in told
-    assert ("same", " a") in told
-    assert told[0][0] == "place"
+    pairs = [(line.kind, line.text) for line in lines]
+    assert ("removed", "-b") in pairs
+    assert ("added", "+B") in pairs
+    assert ("same", " a") in pairs
+    assert pairs[0][0] == "place"
     assert versions.diff(b"a", b"a") == []
 
 
@@ -133,13 +133,13 @@ def test_restoring_is_a_new_version_of_the_old_bytes(world: World) -> None:
     _write(world, 2)
     row = kit.row(world)
     first = versions.log(row)[1]
-    written = writer.restore(row, first, by=world.actor("operator"))
+    write = writer.restore(row, first, by=world.actor("operator"))
     log = versions.log(row)
     assert [v.number for v in log] == [3, 2, 1]
     assert log[0].sha256 == first.sha256
     assert log[0].parent == log[1]
     assert (log[0].source, log[0].note) == ("restore", "version 1 restored")
-    assert written.body == "State 0 of AGENT.md"
+    assert write.body == "State 0 of AGENT.md"
     assert kit.on_disk(world).read_text() == "State 0 of AGENT.md"
 
 

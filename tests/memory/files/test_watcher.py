@@ -26,23 +26,23 @@ from tests.world import World
 def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A world whose files are watched: the watcher saw a first change."""
     kit.write(shared_world, "ours")
-    seen: list[int] = []
+    counts: list[int] = []
     look = file_watcher.look
 
     def noted(root: Path, paths: Iterable[str]) -> reconcile.Report:
-        seen.append(1)
+        counts.append(1)
         return look(root, paths)
 
     def seen_now() -> bool:
         # Names that begin with a dot are nobody's memory.
         (Path(settings.DATA_DIR) / "files" / ".probe").touch()
-        return bool(seen)
+        return bool(counts)
 
     monkeypatch.setattr(file_watcher, "look", noted)
     monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     thread = Watcher()
     thread.start()
-    waiting.until(seen_now, every=0.05)
+    waiting.until(seen_now, interval=0.05)
     yield shared_world
     assert thread.stop()
 
@@ -100,10 +100,10 @@ def test_one_that_never_started_stops(world: World) -> None:
 def test_a_visit_that_fails_keeps_no_other_waiting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = []
+    visits = []
 
     def visit(parts: tuple[str, ...], report: reconcile.Report) -> None:
-        seen.append(parts)
+        visits.append(parts)
         raise OSError("the disk is gone")
 
     monkeypatch.setattr("memory.files.reconcile.visit", visit)
@@ -112,7 +112,7 @@ def test_a_visit_that_fails_keeps_no_other_waiting(
     file_watcher.look(
         root, [str(root / "a"), str(root / "b"), "/etc/passwd", str(root / ".x")]
     )
-    assert seen == [("a",), ("b",)]
+    assert visits == [("a",), ("b",)]
 
 
 # ── The clock's jobs ─────────────────────────────────────────────────────────
@@ -125,24 +125,24 @@ def test_the_sweep_runs_by_the_clock(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kept", "days"),
+    ("value", "days"),
     [(0, 0), (7, 7), (-1, 30), ("7", 30), (0.5, 30), (True, 30), (99_999, 30)],
 )
 def test_a_window_that_makes_no_sense_is_the_default(
-    world: World, kept: object, days: int
+    world: World, value: object, days: int
 ) -> None:
     """A window that cannot be read must not be read as a short one."""
     assert retention.days_of(world.acme.id) == 30
     WorkspaceSetting.objects.create(
-        workspace=world.acme, name="versions_retention_days", value=kept
+        workspace=world.acme, name="versions_retention_days", value=value
     )
     assert retention.days_of(world.acme.id) == days
 
 
 def test_each_workspace_has_its_own_window(world: World) -> None:
-    for who in ("ada", "olga"):
+    for actor in ("ada", "olga"):
         for number in range(5):
-            kit.write(world, f"State {number}", by=who)
+            kit.write(world, f"State {number}", by=actor)
     then = timezone.now() - timedelta(days=60)
     MemoryVersion.objects.update(written_at=then)
     world.set("other", versions_retention_days=90)
@@ -168,10 +168,10 @@ def test_the_nightly_job_keeps_to_the_window_and_never_drops_the_current(
         )
     current = versions.latest(file)
     world.set(versions_retention_days=5)
-    jobs.named("retention").act(world.acme.id)
-    kept = [version.number for version in versions.log(file)]
-    assert kept == [6, 5, 4]
+    jobs.get("retention").act(world.acme.id)
+    numbers = [version.number for version in versions.log(file)]
+    assert numbers == [6, 5, 4]
     assert versions.latest(file) == current
     world.set(versions_retention_days=0)
-    jobs.named("retention").act(world.acme.id)
-    assert [version.number for version in versions.log(file)] == kept
+    jobs.get("retention").act(world.acme.id)
+    assert [version.number for version in versions.log(file)] == numbers

@@ -1,4 +1,4 @@
-"""The wire: exact requests, one deadline, and faults that tell nothing."""
+"""The gateway client: exact requests, one deadline, failures without content."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(work)
 
 
-def failure(behave: Behaviour, **changed: Any) -> GatewayFailure:
-    """Return how a search of a misbehaving upstream fails."""
+def failure(behave: Behaviour, **settings: Any) -> GatewayFailure:
+    """Return the failure of a search at a misbehaving upstream."""
     if behave in (upstream.silent, upstream.drips):
         # Both would go on for much longer: only the deadline ends them.
-        changed = {"timeout_seconds": 0.5, **changed}
-    with upstream.standing(behave) as server:
-        config = replace(CONFIG, base_url=server.url, **changed)
+        settings = {"timeout_seconds": 0.5, **settings}
+    with upstream.running(behave) as server:
+        config = replace(CONFIG, base_url=server.url, **settings)
         with pytest.raises(GatewayFailure) as caught:
             run(GatewayClient(config).search("c1", PROMPT))
         assert len(server.requests) == 1
@@ -65,18 +65,23 @@ def failure(behave: Behaviour, **changed: Any) -> GatewayFailure:
 
 # ── What is sent ─────────────────────────────────────────────────────────────
 def test_the_exact_requests() -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         client = GatewayClient(replace(CONFIG, base_url=server.url + "/"))
         assert run(client.search("c1", PROMPT)) == []
         assert run(client.add("chat:c1", MESSAGES))["message_count"] == 2
         assert run(client.flush("chat:c1")) == {"status": "extracted"}
-    who = {"user_id": "mia", "user_key": KEY, "app_id": "shop", "project_id": "desk"}
+    credentials = {
+        "user_id": "mia",
+        "user_key": KEY,
+        "app_id": "shop",
+        "project_id": "desk",
+    }
     assert [(r.method, r.path, r.body) for r in server.requests] == [
         (
             "POST",
             "/memories/search",
             {
-                **who,
+                **credentials,
                 "conversation_id": "c1",
                 "query": PROMPT,
                 "scope": ["current_chat", "resources"],
@@ -86,9 +91,9 @@ def test_the_exact_requests() -> None:
         (
             "POST",
             "/memories/add",
-            {**who, "session_id": "chat:c1", "messages": MESSAGES},
+            {**credentials, "session_id": "chat:c1", "messages": MESSAGES},
         ),
-        ("POST", "/memories/flush", {**who, "session_id": "chat:c1"}),
+        ("POST", "/memories/flush", {**credentials, "session_id": "chat:c1"}),
     ]
     for request in server.requests:
         assert request.headers["content-type"] == "application/json"
@@ -97,10 +102,10 @@ def test_the_exact_requests() -> None:
 
 @pytest.mark.parametrize("base", ["https://memory.example/base", "http://x.y/a/b/"])
 def test_a_transport_and_a_prefix(base: str) -> None:
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return httpx.Response(200, json={"results": [1]})
 
     client = GatewayClient(
@@ -108,13 +113,13 @@ def test_a_transport_and_a_prefix(base: str) -> None:
     )
     assert run(client.search("c1", PROMPT)) == [1]
     assert run(client.search("c1", PROMPT)) == [1]
-    assert str(seen[0].url) == base.rstrip("/") + "/memories/search"
-    assert seen[0].headers["Host"] == seen[0].url.netloc.decode()
-    assert len(seen) == 2
+    assert str(requests[0].url) == base.rstrip("/") + "/memories/search"
+    assert requests[0].headers["Host"] == requests[0].url.netloc.decode()
+    assert len(requests) == 2
 
 
 def test_no_proxy_of_the_system_gets_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    with upstream.standing(upstream.says(500)) as proxy, upstream.standing() as server:
+    with upstream.running(upstream.answers(500)) as proxy, upstream.running() as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
         monkeypatch.delenv("NO_PROXY", raising=False)
@@ -130,23 +135,23 @@ BAD: list[tuple[Behaviour, Category, int | None]] = [
     (upstream.hangs_up, Category.NETWORK, None),
     (lambda peer, _: peer.sendall(b"SMTP 220 hello\r\n\r\n"), Category.NETWORK, None),
     *[
-        (upstream.says(status, {"detail": KEY}), Category.STATUS, status)
+        (upstream.answers(status, {"detail": KEY}), Category.STATUS, status)
         for status in (302, 400, 401, 403, 404, 422, 429, 500, 503)
     ],
-    (upstream.says(200, b"{"), Category.JSON, 200),
-    (upstream.says(200, b""), Category.JSON, 200),
-    (upstream.says(200, b"\xff\xfe"), Category.JSON, 200),
-    (upstream.says(200, b"[" * 200_000), Category.SIZE, 200),
-    (upstream.says(200, []), Category.ANSWER, 200),
-    (upstream.says(200, "text"), Category.ANSWER, 200),
-    (upstream.says(200, {}), Category.ANSWER, None),
-    (upstream.says(200, {"data": {"results": []}}), Category.ANSWER, None),
+    (upstream.answers(200, b"{"), Category.JSON, 200),
+    (upstream.answers(200, b""), Category.JSON, 200),
+    (upstream.answers(200, b"\xff\xfe"), Category.JSON, 200),
+    (upstream.answers(200, b"[" * 200_000), Category.SIZE, 200),
+    (upstream.answers(200, []), Category.ANSWER, 200),
+    (upstream.answers(200, "text"), Category.ANSWER, 200),
+    (upstream.answers(200, {}), Category.ANSWER, None),
+    (upstream.answers(200, {"data": {"results": []}}), Category.ANSWER, None),
     *[
-        (upstream.says(200, {"results": bad}), Category.ANSWER, None)
+        (upstream.answers(200, {"results": bad}), Category.ANSWER, None)
         for bad in (None, "x", 1, {"a": 1})
     ],
     (
-        upstream.says(200, gzip.compress(b"{}"), Content_Encoding="gzip"),
+        upstream.answers(200, gzip.compress(b"{}"), Content_Encoding="gzip"),
         Category.ANSWER,
         200,
     ),
@@ -160,8 +165,8 @@ def test_a_misbehaving_upstream(
     error = failure(behave)
     assert (error.operation, error.category) == (Operation.SEARCH, category)
     assert error.status == status
-    told = f" status={status}" if status else ""
-    assert str(error) == f"Memory Gateway search failed: {category}{told}"
+    suffix = f" status={status}" if status else ""
+    assert str(error) == f"Memory Gateway search failed: {category}{suffix}"
 
 
 def test_a_flood_is_cut_off() -> None:
@@ -170,9 +175,9 @@ def test_a_flood_is_cut_off() -> None:
 
 
 def test_a_refused_connection_and_a_name_that_is_none() -> None:
-    with upstream.standing() as server:
-        gone = server.url
-    for base in (gone, "http://no-such-host.invalid"):
+    with upstream.running() as server:
+        closed_url = server.url
+    for base in (closed_url, "http://no-such-host.invalid"):
         with pytest.raises(GatewayFailure) as caught:
             run(GatewayClient(replace(CONFIG, base_url=base)).flush("chat:c1"))
         assert caught.value.category is Category.NETWORK
@@ -189,18 +194,18 @@ def test_a_transport_that_raises_anything() -> None:
 
 
 def test_a_redirect_is_not_followed() -> None:
-    with upstream.standing() as other:
-        moved = upstream.says(307, {}, Location=other.url + "/memories/search")
-        assert failure(moved).status == 307
+    with upstream.running() as other:
+        redirect = upstream.answers(307, {}, Location=other.url + "/memories/search")
+        assert failure(redirect).status == 307
         assert other.requests == []
 
 
 def test_cancelling_is_not_swallowed() -> None:
     async def cancelled() -> None:
-        with upstream.standing(upstream.silent) as server:
+        with upstream.running(upstream.silent) as server:
             client = GatewayClient(replace(CONFIG, base_url=server.url))
             task = asyncio.create_task(client.search("c1", PROMPT))
-            await asyncio.to_thread(server.came, 1)
+            await asyncio.to_thread(server.wait_for, 1)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -210,16 +215,16 @@ def test_cancelling_is_not_swallowed() -> None:
 
 # ── What is told ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("behave", [row[0] for row in BAD])
-def test_nothing_said_holds_the_key_or_the_words(
+def test_no_output_holds_the_key_or_the_text(
     behave: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     error = failure(behave)
-    said = [str(error), repr(error), repr(vars(error)), caplog.text]
-    said += [repr(record.__dict__) for record in caplog.records]
-    whole = json.dumps(said)
-    assert KEY not in whole
-    assert PROMPT not in whole
+    outputs = [str(error), repr(error), repr(vars(error)), caplog.text]
+    outputs += [repr(record.__dict__) for record in caplog.records]
+    joined_text = json.dumps(outputs)
+    assert KEY not in joined_text
+    assert PROMPT not in joined_text
     # Nothing inside leads back to the request.
     assert error.__cause__ is None
     assert error.__context__ is None
@@ -270,17 +275,17 @@ def test_a_name_is_judged_by_every_address_it_has(
 def test_the_address_that_was_judged_is_connected_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with upstream.standing() as server:
+    with upstream.running() as server:
         port = server.url.rpartition(":")[2]
-        asked: list[str] = []
+        hosts: list[str] = []
 
         async def resolve(_self: Any, host: str, *_: Any, **__: Any) -> list[Any]:
-            asked.append(host)
+            hosts.append(host)
             return [(2, 1, 6, "", ("127.0.0.1", int(port)))]
 
         monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", resolve)
         config = replace(CONFIG, base_url=f"http://memory.example:{port}")
         assert run(GatewayClient(config).search("c1", PROMPT)) == []
-        assert asked[0] == "memory.example"
-        assert set(asked) <= {"memory.example", "127.0.0.1"}
+        assert hosts[0] == "memory.example"
+        assert set(hosts) <= {"memory.example", "127.0.0.1"}
         assert server.requests[0].headers["host"] == f"memory.example:{port}"

@@ -36,16 +36,16 @@ FULL: dict[str, Any] = {
 }
 
 
-def document(mode: object = "memory_gateway", **changed: Any) -> dict[str, Any]:
+def document(mode: object = "memory_gateway", **overrides: Any) -> dict[str, Any]:
     """Return a configuration; a setting that is changed to ... is left out."""
-    told = {k: v for k, v in {**FULL, **changed}.items() if v is not ...}
-    return {"theme": "dark", "memory": {"mode": mode, "gateway": told}}
+    section = {k: v for k, v in {**FULL, **overrides}.items() if v is not ...}
+    return {"theme": "dark", "memory": {"mode": mode, "gateway": section}}
 
 
-def refusal(told: object) -> str:
-    """Return all that a refusal says, in every form somebody could print."""
+def refusal(section: object) -> str:
+    """Return the error of a section, in every printable form."""
     with pytest.raises(ConfigError) as caught:
-        config.parse(told)
+        config.parse(section)
     error = caught.value
     assert error.__cause__ is None
     return f"{error} {error!r} {error.fields} {error.detail}"
@@ -53,7 +53,7 @@ def refusal(told: object) -> str:
 
 # ── What is read ─────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    "told",
+    "section",
     [
         {},
         {"theme": "dark"},
@@ -64,15 +64,15 @@ def refusal(told: object) -> str:
         {"memory": {"mode": "curated", "gateway": {"topK": 0}}},
     ],
 )
-def test_without_a_mode_memory_is_curated(told: object) -> None:
-    assert config.parse(told) == MemoryConfig(Mode.CURATED, None)
+def test_without_a_mode_memory_is_curated(section: object) -> None:
+    assert config.parse(section) == MemoryConfig(Mode.CURATED, None)
 
 
 @pytest.mark.parametrize("mode", ["memory_gateway", "hybrid"])
 def test_a_full_section(mode: str) -> None:
-    found = config.parse(document(mode))
-    assert found.mode == mode
-    assert found.gateway == GatewayConfig(
+    parsed = config.parse(document(mode))
+    assert parsed.mode == mode
+    assert parsed.gateway == GatewayConfig(
         base_url="https://memory.example/base",
         user_id="mia",
         user_key=Secret(KEY),
@@ -86,24 +86,24 @@ def test_a_full_section(mode: str) -> None:
 
 def test_what_may_be_left_out() -> None:
     left_out = dict.fromkeys(("appId", "projectId", "topK", "timeoutSeconds"), ...)
-    found = config.parse(document(**left_out)).gateway
-    assert found is not None
-    assert (found.app_id, found.project_id) == ("default", "default")
-    assert (found.top_k, found.timeout_seconds) == (8, 10.0)
+    gateway = config.parse(document(**left_out)).gateway
+    assert gateway is not None
+    assert (gateway.app_id, gateway.project_id) == ("default", "default")
+    assert (gateway.top_k, gateway.timeout_seconds) == (8, 10.0)
 
 
 @pytest.mark.parametrize("top_k", [1, 100])
 def test_the_ends_of_top_k(top_k: int) -> None:
-    found = config.parse(document(topK=top_k)).gateway
-    assert found is not None
-    assert found.top_k == top_k
+    gateway = config.parse(document(topK=top_k)).gateway
+    assert gateway is not None
+    assert gateway.top_k == top_k
 
 
 def test_scopes_are_folded_in_their_order() -> None:
-    told = ["all_user_memory", "current_chat", "all_user_memory"]
-    found = config.parse(document(scope=told)).gateway
-    assert found is not None
-    assert found.scope == (Scope.ALL_USER_MEMORY, Scope.CURRENT_CHAT)
+    scopes = ["all_user_memory", "current_chat", "all_user_memory"]
+    gateway = config.parse(document(scope=scopes)).gateway
+    assert gateway is not None
+    assert gateway.scope == (Scope.ALL_USER_MEMORY, Scope.CURRENT_CHAT)
 
 
 # ── What is refused ──────────────────────────────────────────────────────────
@@ -131,16 +131,16 @@ BAD: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_a_bad_setting_is_named_and_not_repeated(name: str, value: Any) -> None:
-    told = document(value) if name == "mode" else document(**{name: value})
-    said = refusal(told)
-    assert KEY not in said
-    assert "memory." in said
+    bad_document = document(value) if name == "mode" else document(**{name: value})
+    message = refusal(bad_document)
+    assert KEY not in message
+    assert "memory." in message
     if name in FULL:
-        assert f"memory.gateway.{name}" in said
+        assert f"memory.gateway.{name}" in message
 
 
 @pytest.mark.parametrize(
-    "told",
+    "value",
     [
         None,
         [],
@@ -153,8 +153,8 @@ def test_a_bad_setting_is_named_and_not_repeated(name: str, value: Any) -> None:
         {"memory": {"mode": "memory_gateway", "gateway": {KEY: KEY}}},
     ],
 )
-def test_a_document_of_another_shape(told: object) -> None:
-    assert KEY not in refusal(told)
+def test_a_document_of_another_shape(value: object) -> None:
+    assert KEY not in refusal(value)
 
 
 junk = st.recursive(
@@ -167,32 +167,35 @@ junk = st.recursive(
 )
 
 
-@given(changed=st.dictionaries(st.sampled_from([*FULL]), junk, max_size=4))
-def test_whatever_is_wrong_the_key_is_not_said(changed: dict[str, Any]) -> None:
+@given(overrides=st.dictionaries(st.sampled_from([*FULL]), junk, max_size=4))
+def test_no_error_repeats_the_key(overrides: dict[str, Any]) -> None:
     try:
-        found = config.parse(document(**changed))
+        parsed = config.parse(document(**overrides))
     except ConfigError as error:
         assert KEY not in f"{error} {error!r} {error.fields}"
     else:
-        assert KEY not in repr(found)
+        assert KEY not in repr(parsed)
 
 
 # ── The key ──────────────────────────────────────────────────────────────────
-def test_a_secret_shows_itself_to_nobody() -> None:
-    found = config.parse(document())
-    told = found.gateway
-    assert told is not None
-    shown = [repr(found), str(found), repr(told.user_key), f"{told.user_key}"]
-    shown += [repr(asdict(found)), repr([getattr(told, f.name) for f in fields(told)])]
-    assert [text for text in shown if KEY in text] == []
+def test_a_secret_is_never_shown() -> None:
+    parsed = config.parse(document())
+    gateway = parsed.gateway
+    assert gateway is not None
+    outputs = [repr(parsed), str(parsed), repr(gateway.user_key), f"{gateway.user_key}"]
+    outputs += [
+        repr(asdict(parsed)),
+        repr([getattr(gateway, f.name) for f in fields(gateway)]),
+    ]
+    assert [text for text in outputs if KEY in text] == []
     with pytest.raises(TypeError):
-        json.dumps(told.user_key)
+        json.dumps(gateway.user_key)
     with pytest.raises(TypeError):
-        pickle.dumps(found)
-    assert told.user_key.reveal() == KEY
-    assert told.user_key == Secret(KEY) != Secret("another")
-    assert len({told.user_key, Secret(KEY), Secret("x")}) == 2
-    assert copy.deepcopy(told) == told
+        pickle.dumps(parsed)
+    assert gateway.user_key.reveal() == KEY
+    assert gateway.user_key == Secret(KEY) != Secret("another")
+    assert len({gateway.user_key, Secret(KEY), Secret("x")}) == 2
+    assert copy.deepcopy(gateway) == gateway
 
 
 # ── The file ─────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A gateway on a loopback socket that behaves as a test tells it to."""
+"""A gateway on a loopback socket with a behaviour chosen by the test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came over the wire."""
+    """One request as received."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ Behaviour = Callable[[socket.socket, Request], None]
 
 @dataclass
 class Upstream:
-    """Takes requests one after the other, and remembers them."""
+    """Serves requests one after the other, and records them."""
 
     behave: Behaviour
     requests: list[Request] = field(default_factory=list)
@@ -48,39 +48,44 @@ class Upstream:
 
     @property
     def paths(self) -> list[str]:
-        """The calls that came, in order."""
-        return [one.path for one in self.requests]
+        """The paths called, in order."""
+        return [request.path for request in self.requests]
 
-    def came(self, many: int) -> list[str]:
-        """Wait for so many calls and return them: a client may give up sooner."""
-        waiting.until(lambda: len(self.requests) >= many)
+    def wait_for(self, count: int) -> list[str]:
+        """Wait for so many calls; return their paths. A client may give up sooner."""
+        waiting.until(lambda: len(self.requests) >= count)
         return self.paths
 
 
 def answer(status: int, body: object, **headers: str) -> bytes:
     """Return an HTTP answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    named = {"Content-Type": "application/json", "Content-Length": str(len(raw))}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+    response_headers = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(raw)),
+    }
+    response_headers |= {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in response_headers.items())
     return f"HTTP/1.1 {status} Whatever\r\n{lines}\r\n".encode() + raw
 
 
-def says(status: int = 200, body: object = None, **headers: str) -> Behaviour:
-    """Answer everything the same; without a body what a good gateway says."""
+def answers(status: int = 200, body: object = None, **headers: str) -> Behaviour:
+    """Answer every request the same; without a body like a good gateway."""
 
     def behave(peer: socket.socket, request: Request) -> None:
-        given = GOOD[request.path] if body is None else body
-        peer.sendall(answer(status, given, **headers))
+        data = GOOD[request.path] if body is None else body
+        peer.sendall(answer(status, data, **headers))
 
     return behave
 
 
 def at(paths: dict[str, Behaviour]) -> Behaviour:
-    """Behave by path; well where nothing is said."""
+    """Behave by path; like a good gateway for other paths."""
 
     def behave(peer: socket.socket, request: Request) -> None:
-        paths.get(request.path, says())(peer, request)
+        paths.get(request.path, answers())(peer, request)
 
     return behave
 
@@ -102,7 +107,7 @@ def drips(peer: socket.socket, _request: Request) -> None:
 
 
 def floods(peer: socket.socket, _request: Request) -> None:
-    """Send far more than anybody should read."""
+    """Send far more than a client should read."""
     peer.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
     with contextlib.suppress(OSError):
         for _ in range(64):
@@ -110,7 +115,7 @@ def floods(peer: socket.socket, _request: Request) -> None:
 
 
 def hangs_up(_peer: socket.socket, _request: Request) -> None:
-    """Close without a word."""
+    """Close without a response."""
 
 
 def _read(peer: socket.socket) -> Request:
@@ -137,9 +142,9 @@ def _serve(listener: socket.socket, upstream: Upstream) -> None:
 
 
 @contextlib.contextmanager
-def standing(behave: Behaviour | None = None) -> Iterator[Upstream]:
+def running(behave: Behaviour | None = None) -> Iterator[Upstream]:
     """Run an upstream for a while."""
-    upstream = Upstream(behave or says())
+    upstream = Upstream(behave or answers())
     with socket.create_server(("127.0.0.1", 0)) as listener:
         upstream.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread = threading.Thread(target=_serve, args=(listener, upstream), daemon=True)

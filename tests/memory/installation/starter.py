@@ -33,12 +33,12 @@ def main() -> None:
         call_command("migrate", verbosity=0)
         return
     problem = installation.problem()
-    told = {
+    report = {
         "problem": problem,
         "id": "" if problem else installation.installation_id(),
         "keys": [keys.value(key) for key in keys.KEYS],
     }
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":

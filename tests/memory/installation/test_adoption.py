@@ -44,9 +44,9 @@ def test_without_a_reason_nothing_changes(
 ) -> None:
     factories.append(world.actor("ada"))
     _lose_the_journal_key(settings)
-    told = _command()
-    assert "cannot be reproduced any more" in told
-    assert "Nothing was changed" in told
+    output = _command()
+    assert "cannot be reproduced any more" in output
+    assert "Nothing was changed" in output
     assert installation.problem() is not None
     assert not (data_dir / "keys" / "journal.key").exists()
     with pytest.raises(errors.Invalid):
@@ -68,7 +68,7 @@ def test_a_chain_whose_key_is_lost_goes_on_and_says_so(
     assert "Given up for good" in _command("--reason", REASON)
     assert installation.problem() is None
     factories.append(world.actor("ada"))
-    for walk in (verify.verify, verify.walk_links):
+    for walk in (verify.verify, verify.verify_links):
         report = walk(world.acme.id, by=world.system())
         assert (report.breaks, report.unproved) == ([], before)
         assert report.count == before + 2
@@ -77,8 +77,8 @@ def test_a_chain_whose_key_is_lost_goes_on_and_says_so(
     )
     assert entry.payload["reason"] == REASON
     assert any("cannot be reproduced" in line for line in entry.payload["given_up"])
-    shown = world.api("operator").get("/journal/verify").data
-    assert (shown["ok"], shown["unproved"]) == (True, before)
+    response = world.api("operator").get("/journal/verify").data
+    assert (response["ok"], response["unproved"]) == (True, before)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_change_after_the_adoption_shows(
     data_folder_adoption.adopt(REASON)
     JournalEntry.objects.filter(pk=entry.pk).update(**change)
     assert not _verified(world).ok
-    assert not verify.walk_links(world.acme.id, by=world.system()).ok or (
+    assert not verify.verify_links(world.acme.id, by=world.system()).ok or (
         change == {"summary": "forged"}
     )
 
@@ -142,8 +142,8 @@ def test_a_lost_folder_gives_back_what_its_blobs_know(
     )
     blob.unlink()
     shutil.rmtree(data_dir / "files")
-    told = _command()
-    assert "2 memory files are not in the folder: 1 come back" in told
+    output = _command()
+    assert "2 memory files are not in the folder: 1 come back" in output
     data_folder_adoption.adopt(REASON)
     assert installation.problem() is None
     assert kit.on_disk(world).read_text() == "kept"
@@ -187,8 +187,8 @@ def test_records_of_erasures_are_signed_again(
     tombstones.announce(record)
     _lose_the_journal_key(settings)
     data_folder_adoption.adopt(REASON)
-    (kept,) = tombstones.read(world.acme.id)
-    assert kept.rows == record.rows
+    (tombstone,) = tombstones.read(world.acme.id)
+    assert tombstone.rows == record.rows
 
 
 def test_a_command_that_cannot_end_ready_says_so(

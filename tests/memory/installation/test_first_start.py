@@ -56,11 +56,11 @@ def place(tmp_path: Path) -> Place:
 
 def test_processes_that_begin_together_agree(place: Place) -> None:
     children = [place.start("", "data") for _ in range(PROCESSES)]
-    told = [json.loads(child.communicate()[0]) for child in children]
-    assert {one["problem"] for one in told} == {None}
-    assert len({one["id"] for one in told}) == 1
-    assert len({tuple(one["keys"]) for one in told}) == 1
-    assert all(told[0]["keys"])
+    reports = [json.loads(child.communicate()[0]) for child in children]
+    assert {report["problem"] for report in reports} == {None}
+    assert len({report["id"] for report in reports}) == 1
+    assert len({tuple(report["keys"]) for report in reports}) == 1
+    assert all(reports[0]["keys"])
     names = sorted(path.name for path in (place.root / "data" / "keys").iterdir())
     assert names == [
         "exports.key", "gateway.key", "installation.id", "journal.key", "secret.key",
@@ -69,13 +69,13 @@ def test_processes_that_begin_together_agree(place: Place) -> None:
 
 def test_of_two_folders_that_begin_together_one_wins(place: Place) -> None:
     children = [place.start("", name) for name in ("data", "other")]
-    told = [json.loads(child.communicate()[0]) for child in children]
-    (refused,) = [one for one in told if one["problem"]]
-    (ready,) = [one for one in told if not one["problem"]]
-    assert "CREWSHIP_DATA_DIR" in refused["problem"]
-    lost = "other" if ready == told[0] else "data"
-    assert list((place.root / lost / "keys").iterdir()) == []
-    assert not (place.root / lost / "files").exists()
+    reports = [json.loads(child.communicate()[0]) for child in children]
+    (refusal,) = [report for report in reports if report["problem"]]
+    (ready,) = [report for report in reports if not report["problem"]]
+    assert "CREWSHIP_DATA_DIR" in refusal["problem"]
+    loser = "other" if ready == reports[0] else "data"
+    assert list((place.root / loser / "keys").iterdir()) == []
+    assert not (place.root / loser / "files").exists()
 
 
 @pytest.mark.parametrize("step", ["marked", "recorded"])
@@ -83,19 +83,19 @@ def test_a_first_start_that_was_killed_is_finished_by_the_next(
     place: Place, step: str
 ) -> None:
     assert place.killed(step)
-    kept = (place.root / "data" / "keys" / "journal.key").read_text()
+    key_text = (place.root / "data" / "keys" / "journal.key").read_text()
     first, second = place.ask(), place.ask()
     assert first["problem"] is None
-    assert kept in first["keys"]
+    assert key_text in first["keys"]
     assert first == second
 
 
 def test_a_second_machine_with_a_folder_of_its_own_is_refused(place: Place) -> None:
     ready = place.ask()
-    refused = place.ask("other")
+    report = place.ask("other")
     assert ready["problem"] is None
-    assert "set CREWSHIP_DATA_DIR to the folder" in refused["problem"]
-    assert refused["keys"][1:] == ["", "", ""]
+    assert "set CREWSHIP_DATA_DIR to the folder" in report["problem"]
+    assert report["keys"][1:] == ["", "", ""]
     assert place.ask() == ready
 
 

@@ -25,12 +25,12 @@ from tests.world import World
 MARK = "installation.id"
 
 
-def _gone(folder: Path) -> None:
+def _removed_folder(folder: Path) -> None:
     folder.rename(folder.with_name("away"))
 
 
 def _emptied(folder: Path) -> None:
-    _gone(folder)
+    _removed_folder(folder)
     folder.mkdir()
 
 
@@ -39,7 +39,7 @@ def _foreign(folder: Path) -> None:
 
 
 def _a_file(folder: Path) -> None:
-    _gone(folder)
+    _removed_folder(folder)
     folder.write_text("not a folder")
 
 
@@ -49,34 +49,34 @@ def _without_trees(folder: Path) -> None:
             shutil.move(path, folder.with_name(f"away-{path.name}"))
 
 
-HOW = [_gone, _emptied, _foreign, _a_file, _without_trees]
-How = Callable[[Path], None]
+DAMAGES = [_removed_folder, _emptied, _foreign, _a_file, _without_trees]
+Damage = Callable[[Path], None]
 
 
 def _entries(kind: str) -> int:
     return JournalEntry.objects.filter(entry_type=kind).count()
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_sweep_stops_and_removes_nothing(
-    world: World, data_dir: Path, how: How
+    world: World, data_dir: Path, damage: Damage
 ) -> None:
     kit.write(world, "Refunds end at $200.")
-    how(data_dir / "files")
+    damage(data_dir / "files")
     for slug in (None, "acme"):
         with pytest.raises(RootLost):
             reconcile.sweep(slug)
     assert _entries("memory.removed") == 0
     assert kit.row(world).sha256
-    assert [one.number for one in versions.log(kit.row(world))] == [1]
+    assert [version.number for version in versions.log(kit.row(world))] == [1]
 
 
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_read_is_an_error_and_no_empty_text(
-    world: World, data_dir: Path, how: How
+    world: World, data_dir: Path, damage: Damage
 ) -> None:
     kit.write(world, "Refunds end at $200.")
-    how(data_dir / "files")
+    damage(data_dir / "files")
     ada = world.actor("ada")
     with pytest.raises(RootLost):
         reading.read(kit.owner(world), kit.place("AGENT.md"), by=ada)
@@ -92,13 +92,13 @@ def test_a_read_is_an_error_and_no_empty_text(
 
 def test_what_comes_back_is_what_it_was(world: World, data_dir: Path) -> None:
     kit.write(world, "Refunds end at $200.")
-    _gone(data_dir / "files")
+    _removed_folder(data_dir / "files")
     assert installation.problem() is not None
     (data_dir / "away").rename(data_dir / "files")
     assert installation.problem() is None
     assert reconcile.sweep().removed == 0
-    found = reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
-    assert found.text == "Refunds end at $200."
+    text = reading.read(kit.owner(world), kit.place("AGENT.md"), by=world.actor("ada"))
+    assert text.text == "Refunds end at $200."
 
 
 def test_a_file_that_was_taken_away_by_hand_is_removed(
@@ -122,13 +122,13 @@ def test_an_unfinished_write_is_not_forgotten_for_a_lost_folder(
     assert MemoryVersion.objects.filter(file=kit.row(world)).count() == 2
 
 
-@pytest.mark.parametrize("how", [_gone, _emptied, _foreign])
+@pytest.mark.parametrize("damage", [_removed_folder, _emptied, _foreign])
 def test_lost_blobs_stop_retention_erasure_and_rescan(
-    world: World, data_dir: Path, how: How
+    world: World, data_dir: Path, damage: Damage
 ) -> None:
     kit.write(world, "one")
     kit.write(world, "two")
-    how(data_dir / "blobs")
+    damage(data_dir / "blobs")
     with pytest.raises(RootLost):
         versions.prune(world.acme.id, days=1, newest=1)
     with pytest.raises(RootLost):
@@ -154,23 +154,23 @@ def test_the_watcher_stops_at_a_lost_folder(world: World, data_dir: Path) -> Non
 
 def test_a_job_says_why_it_stopped(world: World, data_dir: Path) -> None:
     kit.write(world, "ours")
-    _gone(data_dir / "files")
+    _removed_folder(data_dir / "files")
     tasks.files_sweep()
     noted = JobRun.objects.filter(name="files_sweep").latest("pk")
     assert noted.state == "failed"
     assert "The folder files of the data folder is gone" in noted.error
-    asked = jobs.ask("retention", by=world.actor("operator"))
-    assert asked.state == "failed"
-    assert "The folder files of the data folder is gone" in asked.error
+    run = jobs.run_now("retention", by=world.actor("operator"))
+    assert run.state == "failed"
+    assert "The folder files of the data folder is gone" in run.error
 
 
 @pytest.mark.parametrize("name", ["files", "blobs", "keys"])
-@pytest.mark.parametrize("how", [_gone, _emptied, _foreign])
+@pytest.mark.parametrize("damage", [_removed_folder, _emptied, _foreign])
 def test_readyz_says_it_at_the_next_request(
-    world: World, data_dir: Path, name: str, how: How
+    world: World, data_dir: Path, name: str, damage: Damage
 ) -> None:
     assert Client().get("/readyz").status_code == 200
-    how(data_dir / name)
+    damage(data_dir / name)
     answer = Client().get("/readyz")
     assert answer.status_code == 503
     (reason,) = answer.json()["reasons"]
@@ -198,7 +198,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 def test_writes_are_refused_in_one_shape(
     world: World, data_dir: Path, path: str, body: dict[str, Any]
 ) -> None:
-    _gone(data_dir / "files")
+    _removed_folder(data_dir / "files")
     before = JournalEntry.objects.count()
     answer = Client().post(
         path,
@@ -214,7 +214,7 @@ def test_writes_are_refused_in_one_shape(
 
 def test_recall_goes_on(world: World, data_dir: Path) -> None:
     world.indexed("Refunds above $200 need a manager")
-    _gone(data_dir / "files")
+    _removed_folder(data_dir / "files")
     body = {"query": "who approves refunds?"}
     reply = world.api("ada").post("/episodic/recall", body)
     assert (reply.status, len(reply.data["hits"])) == (200, 1)
@@ -224,7 +224,7 @@ def test_recall_goes_on(world: World, data_dir: Path) -> None:
 def test_a_page_says_it_calmly_and_signing_in_goes_on(
     world: World, data_dir: Path
 ) -> None:
-    _gone(data_dir / "files")
+    _removed_folder(data_dir / "files")
     answer = world.page("operator").post("/journal/verify/")
     assert answer.status_code == 503
     assert "The folder files of the data folder is gone" in answer.content.decode()

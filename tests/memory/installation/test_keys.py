@@ -104,9 +104,9 @@ def test_a_folder_from_before_the_marks_is_marked(world: World, data_dir: Path) 
     assert installation.problem() is not None
     _without_rows()
     assert installation.problem() is None
-    known = Installation.objects.get().installation_id
+    installation_id = Installation.objects.get().installation_id
     for name in ("keys", "files", "blobs"):
-        assert (data_dir / name / "installation.id").read_text() == known
+        assert (data_dir / name / "installation.id").read_text() == installation_id
     assert (
         world.api("ada").post("/memory/tools/memory.read", {"tier": "AGENT"}).data["ok"]
     )
@@ -136,7 +136,7 @@ def test_a_gateway_key_that_opens_nothing_is_not_recorded(
             "scope": ["all_user_memory"],
         },
     }
-    gateway_settings.choose(section, by=world.actor("owner"))
+    gateway_settings.save(section, by=world.actor("owner"))
     _without_rows()
     settings.GATEWAY_KEY = value
     assert "keys/gateway.key" in str(installation.problem())
@@ -184,9 +184,9 @@ def test_a_signing_key_is_not_made_beside_one_that_was_lost(
     assert SigningKey.objects.count() == 1
     assert path.name in str(installation.problem())
 
-    made, retired = signing_keys.rotate()
-    assert [one.key_id for one in retired] == [row.key_id]
-    assert signing_keys.current()[0] == made
+    key, retired = signing_keys.rotate()
+    assert [retired_key.key_id for retired_key in retired] == [row.key_id]
+    assert signing_keys.current()[0] == key
     assert installation.problem() is None
 
 

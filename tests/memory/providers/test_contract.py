@@ -1,4 +1,4 @@
-"""The contract only grows; deadlines hold; no message tells an address or a key."""
+"""The contract only grows; deadlines hold; no message has an address or a key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from memory.providers import base, deadline, registry, remote
-from memory.providers.base import Bound, Health, Pulse
+from memory.providers.base import Binding, Health, HealthStatus
 from memory.rules.permissions import system
 from tests.waiting import LIMIT_SECONDS
 
@@ -26,7 +26,7 @@ SHAPES = (
     base.Recalled,
     base.Forgotten,
     base.Hit,
-    base.Pulse,
+    base.HealthStatus,
 )
 ERRORS = (
     base.NotInitialized,
@@ -50,11 +50,11 @@ def _contract() -> dict[str, dict[str, str]]:
 
 
 def test_the_contract_only_grows() -> None:
-    known, now = json.loads(SNAPSHOT.read_text()), _contract()
-    for name, fields in known.items():
+    snapshot, now = json.loads(SNAPSHOT.read_text()), _contract()
+    for name, fields in snapshot.items():
         for field, kind in fields.items():
             assert now[name].get(field) == kind, f"{name}.{field} changed"
-    assert now == known, "A field was added: write it into the snapshot."
+    assert now == snapshot, "A field was added: write it into the snapshot."
 
 
 def test_requests_and_answers_are_frozen() -> None:
@@ -73,28 +73,28 @@ def test_the_registry_is_closed_after_start_up() -> None:
 
 
 class _Hangs:
-    """A store that answers when it is let go, and no sooner."""
+    """A store that answers only when it is released."""
 
     def __init__(self) -> None:
         self.let_go = threading.Event()
 
-    def health(self, request: Health) -> Pulse:  # noqa: ARG002
+    def health(self, request: Health) -> HealthStatus:  # noqa: ARG002
         self.let_go.wait(LIMIT_SECONDS)
-        return Pulse(ok=True, message="", checked_at=timezone.now())
+        return HealthStatus(ok=True, message="", checked_at=timezone.now())
 
 
 def test_a_hung_provider_costs_no_more_than_its_deadline() -> None:
-    hung = _Hangs()
-    pulse = deadline.pulse(hung, 0.2)  # type: ignore[arg-type]
+    provider = _Hangs()
+    pulse = deadline.check_health(provider, 0.2)  # type: ignore[arg-type]
     # Here although the store still hangs; it would answer that all is well.
-    hung.let_go.set()
+    provider.let_go.set()
     assert not pulse.ok
     assert pulse.message == "time-out: no answer within 200 ms"
 
 
 def _remote(handler: httpx.MockTransport) -> remote.Remote:
-    bound = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
-    return remote.Remote(bound, url=URL, key=KEY, transport=handler)
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    return remote.Remote(binding, url=URL, key=KEY, transport=handler)
 
 
 def _raise(kind: type[httpx.TransportError], calls: list[str]) -> httpx.MockTransport:
@@ -166,7 +166,7 @@ def test_what_the_other_side_says_is_made_harmless() -> None:
     provider = _remote(httpx.MockTransport(lambda _: httpx.Response(409, json=body)))
     with pytest.raises(base.Refusal) as caught:
         provider.retain(RETAIN)
-    told = f"{caught.value} {caught.value.fields}"
+    error_text = f"{caught.value} {caught.value.fields}"
     for secret in ("memory.internal", "/var/lib", KEY, "10.0.0.7"):
-        assert secret not in told
+        assert secret not in error_text
     assert (caught.value.problem_code, caught.value.status) == ("tier_full", 409)

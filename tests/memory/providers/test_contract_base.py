@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Any, dict[str, str]], Any]] = {
 
 
 class Little(MemoryProvider):
-    """Does what it is told to, and notes that it was touched."""
+    """A provider with a chosen behaviour that records its calls."""
 
     name = "little"
 
@@ -66,29 +66,29 @@ class Little(MemoryProvider):
     def _open(self) -> None:
         self.opened += 1
 
-    def _touch(self, what: str, asked: object) -> None:
-        assert asked
-        self.touched.append(what)
+    def _touch(self, operation: str, request: object) -> None:
+        assert request
+        self.touched.append(operation)
         if self.fails is not None:
             raise self.fails
 
-    def _ingest(self, asked: types.Ingest) -> types.IngestResult:
-        self._touch("ingest", asked)
+    def _ingest(self, request: types.Ingest) -> types.IngestResult:
+        self._touch("ingest", request)
         return types.IngestResult(created=["m1"])
 
-    def _search(self, asked: types.SearchRequest) -> types.SearchResultPage:
-        self._touch("search", asked)
+    def _search(self, request: types.SearchRequest) -> types.SearchResultPage:
+        self._touch("search", request)
         return types.SearchResultPage(results=[])
 
-    def _get(self, asked: types.MemoryRef) -> types.Memory | None:
-        self._touch("get", asked)
+    def _get(self, ref: types.MemoryRef) -> types.Memory | None:
+        self._touch("get", ref)
         return None
 
-    def _delete(self, asked: types.MemoryRef) -> None:
-        self._touch("delete", asked)
+    def _delete(self, ref: types.MemoryRef) -> None:
+        self._touch("delete", ref)
 
-    def _list(self, asked: types.ListRequest) -> types.ListResultPage:
-        self._touch("list", asked)
+    def _list(self, request: types.ListRequest) -> types.ListResultPage:
+        self._touch("list", request)
         return types.ListResultPage(memories=[])
 
 
@@ -99,10 +99,10 @@ class Healthy(Little):
         return types.HealthStatus(ok=True)
 
 
-def ready(**how: Any) -> Little:
-    made = Little(**how)
-    made.initialize()
-    return made
+def ready(**options: Any) -> Little:
+    provider = Little(**options)
+    provider.initialize()
+    return provider
 
 
 # ── Order of a call ──────────────────────────────────────────────────────────
@@ -125,21 +125,23 @@ def test_a_scope_without_its_user_touches_nothing(
 
 @given(
     needed=st.sets(st.sampled_from(types.SCOPE_FIELDS)),
-    there=st.dictionaries(st.sampled_from(types.SCOPE_FIELDS), st.sampled_from("ab ")),
+    present=st.dictionaries(
+        st.sampled_from(types.SCOPE_FIELDS), st.sampled_from("ab ")
+    ),
 )
 def test_exactly_what_is_missing_is_named(
-    needed: set[str], there: dict[str, str]
+    needed: set[str], present: dict[str, str]
 ) -> None:
     provider = ready(required={"default": [], "search": sorted(needed)})
-    missing = sorted(name for name in needed if not there.get(name))
+    absent = sorted(name for name in needed if not present.get(name))
 
-    if not missing:
-        CALLS["search"](provider, there)
+    if not absent:
+        CALLS["search"](provider, present)
     else:
         with pytest.raises(contract_errors.InvalidScopeError) as caught:
-            CALLS["search"](provider, there)
-        assert caught.value.missing == missing
-    assert provider.touched == ([] if missing else ["search"])
+            CALLS["search"](provider, present)
+        assert caught.value.missing == absent
+    assert provider.touched == ([] if absent else ["search"])
     CALLS["get"](provider, {})
 
 
@@ -220,24 +222,24 @@ def test_what_is_no_ingest_is_refused_before_the_store(bad: dict[str, Any]) -> N
 @pytest.mark.parametrize("mode", ["messages", "message", "verbatim", "memory"])
 def test_a_mode_that_is_not_declared_is_refused(mode: str) -> None:
     provider = ready()
-    asked: dict[str, Any] = {"mode": mode, "scope": {"user": "u"}, "content": "x"}
+    request: dict[str, Any] = {"mode": mode, "scope": {"user": "u"}, "content": "x"}
     if mode.startswith("message"):
-        del asked["content"]
-        asked["messages"] = [{"role": "user", "content": "x"}]
+        del request["content"]
+        request["messages"] = [{"role": "user", "content": "x"}]
 
     with pytest.raises(contract_errors.UnsupportedOperationError):
-        provider.ingest(asked)
+        provider.ingest(request)
     assert provider.touched == []
 
 
 def test_both_spellings_are_read_and_one_is_written() -> None:
-    one = types.PackageRequest.model_validate(
+    request = types.PackageRequest.model_validate(
         {"query": "q", "scope": {"user": "u"}, "tokenBudget": 7}
     )
-    assert one == types.PackageRequest(
+    assert request == types.PackageRequest(
         query="q", scope=types.Scope(user="u"), token_budget=7
     )
-    assert one.wire() == {"query": "q", "scope": {"user": "u"}, "tokenBudget": 7}
+    assert request.to_json() == {"query": "q", "scope": {"user": "u"}, "tokenBudget": 7}
 
 
 @pytest.mark.parametrize("value", [None, 1, "true", 0])
@@ -247,8 +249,8 @@ def test_a_package_says_true_or_false(value: Any) -> None:
         types.ContextPackage.model_validate({**shape, "budgetConstrained": value})
     with pytest.raises(ValueError, match="budgetConstrained"):
         types.ContextPackage.model_validate(shape)
-    whole = types.ContextPackage.model_validate({**shape, "budgetConstrained": True})
-    assert whole.budget_constrained is True
+    package = types.ContextPackage.model_validate({**shape, "budgetConstrained": True})
+    assert package.budget_constrained is True
 
 
 # ── Extensions ───────────────────────────────────────────────────────────────
@@ -267,17 +269,21 @@ def test_an_extension_is_found_in_three_steps() -> None:
     assert provider.get_extension("nobody") is None
 
 
-@pytest.mark.parametrize("one", extensions.TEN, ids=lambda one: one.name)
-def test_seed_names_mean_the_same_ten(one: extensions.Extension) -> None:
-    assert extensions.ALIASES[one.alias] == one.name
-    assert one.name in Extensions.model_fields
-    assert all(hasattr(one.protocol, method) for method in one.methods)
+@pytest.mark.parametrize(
+    "extension", extensions.TEN, ids=lambda extension: extension.name
+)
+def test_seed_names_mean_the_same_ten(extension: extensions.Extension) -> None:
+    assert extensions.ALIASES[extension.alias] == extension.name
+    assert extension.name in Extensions.model_fields
+    assert all(hasattr(extension.protocol, method) for method in extension.methods)
 
 
-@pytest.mark.parametrize("one", extensions.TEN, ids=lambda one: one.name)
-def test_a_flag_without_its_method_is_no_start(one: extensions.Extension) -> None:
-    liar = Little(flags={one.name: True})
-    with pytest.raises(contract_errors.ConfigError, match=one.name):
+@pytest.mark.parametrize(
+    "extension", extensions.TEN, ids=lambda extension: extension.name
+)
+def test_a_flag_without_its_method_is_no_start(extension: extensions.Extension) -> None:
+    liar = Little(flags={extension.name: True})
+    with pytest.raises(contract_errors.ConfigError, match=extension.name):
         liar.initialize()
     assert not liar.is_ready
     assert liar.opened == 0
@@ -289,13 +295,13 @@ def test_a_method_without_its_flag_is_no_start_either() -> None:
 
 
 @pytest.mark.parametrize(
-    "how",
+    "options",
     [{"declared": {"acme.x": Custom()}}, {"custom": {"acme.x": object()}}],
     ids=["declared", "there"],
 )
-def test_a_custom_extension_is_declared_and_there(how: dict[str, Any]) -> None:
+def test_a_custom_extension_is_declared_and_there(options: dict[str, Any]) -> None:
     with pytest.raises(contract_errors.ConfigError, match=r"acme\.x"):
-        Little(**how).initialize()
+        Little(**options).initialize()
 
 
 @pytest.mark.parametrize(
@@ -332,14 +338,14 @@ class Broken(Little):
         self.shut += 1
 
 
-def _give(made: dict[str, Any], name: str, _options: Mapping[str, Any]) -> Any:
-    return made[name]
+def _give(providers: dict[str, Any], name: str, _options: Mapping[str, Any]) -> Any:
+    return providers[name]
 
 
-def service(*names: str, default: str | None = None, **made: Any) -> MemoryService:
+def service(*names: str, default: str | None = None, **providers: Any) -> MemoryService:
     registry = ProviderRegistry()
-    for name in made:
-        registry.register(name, partial(_give, made, name))
+    for name in providers:
+        registry.register(name, partial(_give, providers, name))
     return MemoryService(registry, {name: {} for name in names}, default=default)
 
 
@@ -354,25 +360,25 @@ def test_a_name_is_registered_once_and_names_are_sorted() -> None:
 
 def test_a_failed_start_leaves_nobody_half_open() -> None:
     good, bad = Little(), Broken()
-    both = service("good", "bad", good=good, bad=bad)
+    memory_service = service("good", "bad", good=good, bad=bad)
 
     for _ in range(2):
         with pytest.raises(OSError, match="no disk"):
-            both.initialize()
+            memory_service.initialize()
 
     assert (good.is_ready, bad.is_ready) == (False, False)
     assert (good.opened, bad.shut) == (1, 1)
     with pytest.raises(contract_errors.NotInitializedError):
-        both.provider()
+        memory_service.provider()
 
 
 def test_an_unknown_default_is_no_start_and_another_unknown_is_left_out() -> None:
     with pytest.raises(contract_errors.ConfigError):
         service("nobody").initialize()
-    some = service("good", "nobody", good=Little())
-    some.initialize()
-    some.initialize()
-    assert some.status() == {"good": True, "nobody": False}
+    memory_service = service("good", "nobody", good=Little())
+    memory_service.initialize()
+    memory_service.initialize()
+    assert memory_service.status() == {"good": True, "nobody": False}
 
 
 def test_a_stop_closes_all_and_raises_the_first_error() -> None:
@@ -380,24 +386,26 @@ def test_a_stop_closes_all_and_raises_the_first_error() -> None:
         def _shut(self) -> None:
             raise OSError("busy")
 
-    one, two = Clinging(), Little()
-    both = service("one", "two", one=one, two=two)
-    both.close()
-    both.initialize()
+    clinging, little = Clinging(), Little()
+    memory_service = service("one", "two", one=clinging, two=little)
+    memory_service.close()
+    memory_service.initialize()
     with pytest.raises(OSError, match="busy"):
-        both.close()
-    assert (one.is_ready, two.is_ready) == (False, False)
-    both.initialize()
-    assert both.provider("two") is two
+        memory_service.close()
+    assert (clinging.is_ready, little.is_ready) == (False, False)
+    memory_service.initialize()
+    assert memory_service.provider("two") is little
 
 
 def test_a_package_without_a_packager_is_unsupported() -> None:
-    one = service("good", good=Little())
-    one.initialize()
+    memory_service = service("good", good=Little())
+    memory_service.initialize()
     with pytest.raises(contract_errors.UnsupportedOperationError):
-        one.package({"query": "q", "scope": {"user": "u"}})
-    assert one.get({**REF}) is None
-    assert one.ingest({"mode": "text", "content": "x", "scope": {"user": "u"}}).created
+        memory_service.package({"query": "q", "scope": {"user": "u"}})
+    assert memory_service.get({**REF}) is None
+    assert memory_service.ingest(
+        {"mode": "text", "content": "x", "scope": {"user": "u"}}
+    ).created
 
 
 @pytest.mark.parametrize(
@@ -424,5 +432,5 @@ def test_a_package_without_a_packager_is_unsupported() -> None:
     ],
 )
 def test_the_error_tree_has_every_name(name: str, parent: str) -> None:
-    found = getattr(contract_errors, name)
-    assert parent in [kind.__name__ for kind in found.__mro__]
+    error_class = getattr(contract_errors, name)
+    assert parent in [kind.__name__ for kind in error_class.__mro__]

@@ -1,4 +1,4 @@
-"""Packages never exceed their budget; statements are what was said."""
+"""Packages never exceed their budget; statements are verbatim."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def test_a_package_never_exceeds_its_budget(
     texts: list[str], budget: int, form: str | None, kind: str | None
 ) -> None:
     hits = [_hit(n, text, kind) for n, text in enumerate(texts)]
-    made = context_package.pack(hits, budget=budget, form=form).package
+    package = context_package.pack(hits, budget=budget, form=form).package
 
-    assert made.tokens == context_package.tokens(made.text) <= budget
-    assert made.text.count("</recalled-memory>") == bool(made.text)
-    missing = len(hits) - len(made.results)
-    assert made.budget_constrained or missing == 0
+    assert package.tokens == context_package.tokens(package.text) <= budget
+    assert package.text.count("</recalled-memory>") == bool(package.text)
+    left_out = len(hits) - len(package.results)
+    assert package.budget_constrained or left_out == 0
 
 
 def test_what_does_not_fit_is_skipped_and_not_the_rest() -> None:
     hits = [_hit(0, "Rope. " * 100, "fact"), _hit(1, "Tea is in the tin.", "fact")]
-    made = context_package.pack(hits, budget=60, form="flat").package
-    assert [hit.memory.id for hit in made.results] == ["rec_1"]
-    assert made.budget_constrained is True
+    package = context_package.pack(hits, budget=60, form="flat").package
+    assert [hit.memory.id for hit in package.results] == ["rec_1"]
+    assert package.budget_constrained is True
     short = context_package.pack(hits, budget=120, form="tiered")
     assert short.tiers["rec_0"] == "L1"
     assert "[rec_0]" in short.package.text
@@ -61,16 +61,16 @@ def test_a_hostile_memory_stays_inside_its_fence() -> None:
 
 @given(st.text(max_size=600))
 def test_statements_are_words_that_were_said(text: str) -> None:
-    found = statements.of_text(text)
-    assert found == statements.of_text(text)
-    assert len(found) <= statements.STATEMENTS
+    extracted = statements.of_text(text)
+    assert extracted == statements.of_text(text)
+    assert len(extracted) <= statements.STATEMENTS
     flat = " ".join(text.split())
-    for one in found:
-        assert all(word in flat for word in one.split())
+    for statement in extracted:
+        assert all(word in flat for word in statement.split())
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("Thanks a lot! How are you?", []),
         ("I live in Brno. It is big.", ["I live in Brno. It is big."]),
@@ -80,9 +80,9 @@ def test_statements_are_words_that_were_said(text: str) -> None:
         ("Tea is fine. Tea is fine.", ["Tea is fine."]),
     ],
 )
-def test_statements_by_example(text: str, found: list[str] | None) -> None:
-    drawn = statements.of_text(text)
-    if found is None:
-        assert "Refunds take a week." in drawn
+def test_statements_by_example(text: str, expected: list[str] | None) -> None:
+    extracted = statements.of_text(text)
+    if expected is None:
+        assert "Refunds take a week." in extracted
     else:
-        assert drawn == found
+        assert extracted == expected

@@ -1,4 +1,4 @@
-"""The parity suite on every provider that comes with the house, and on the example."""
+"""The parity suite on every built-in provider, and on the example."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memory.providers import parity_harness, parity_runs, registry
 from memory.providers.base import Provider
 from memory.providers.parity import suite as parity
 from memory.rules import errors
-from tests.memory.providers.example_provider import InMemory, Shelf
+from tests.memory.providers.example_provider import InMemory, Store
 from tests.world import World
 
 pytestmark = [
@@ -26,71 +26,73 @@ pytestmark = [
 ]
 
 
-class ExampleHarness(parity_harness.OnStage):
+class ExampleHarness(parity_harness.WorkspaceHarness):
     name = "example"
 
     def reset(self) -> None:
         super().reset()
-        self.shelf = Shelf()
+        self.store = Store()
 
-    def provider(self, who: str = "agent") -> Provider:
-        return InMemory(self.bound(who), self.shelf)
+    def provider(self, role: str = "agent") -> Provider:
+        return InMemory(self.binding(role), self.store)
 
     def unbound(self) -> Provider:
-        return InMemory(None, Shelf())
+        return InMemory(None, Store())
 
 
-def test_a_stage_goes_while_the_clock_writes_for_it() -> None:
-    """The sweeps know no stage: they add rows while it is being removed."""
-    late: list[str] = []
+def test_the_workspace_is_removed_while_jobs_write_for_it() -> None:
+    """Scheduled jobs do not know this workspace: they add rows during its removal."""
+    rows: list[str] = []
 
-    def write(instance: Workspace, **_: object) -> None:
-        if not late:
-            late.append(Crew.objects.create(workspace=instance, slug="late").pk)
+    def add_row(instance: Workspace, **_: object) -> None:
+        if not rows:
+            rows.append(Crew.objects.create(workspace=instance, slug="late").pk)
 
     workspace, _ = workspaces.ensure_workspace("parity-late")
-    signals.pre_delete.connect(write, sender=Workspace)
+    signals.pre_delete.connect(add_row, sender=Workspace)
     try:
-        parity_harness.strike(workspace)
+        parity_harness.remove_workspace(workspace)
     finally:
-        signals.pre_delete.disconnect(write, sender=Workspace)
-    assert late
+        signals.pre_delete.disconnect(add_row, sender=Workspace)
+    assert rows
     assert not Workspace.objects.filter(slug="parity-late").exists()
 
 
-def _bad(report: parity.Report) -> list[str]:
+def _failures(report: parity.Report) -> list[str]:
     return [
-        f"{one.id} {one.note}" for one in report.outcomes if one.state == parity.FAILED
+        f"{outcome.id} {outcome.note}"
+        for outcome in report.outcomes
+        if outcome.state == parity.FAILED
     ]
 
 
-@pytest.mark.parametrize("name", parity_runs.TRIED)
+@pytest.mark.parametrize("name", parity_runs.TESTED_PROVIDERS)
 def test_every_provider_holds_the_contract(shared_world: World, name: str) -> None:
-    with parity_harness.up(name) as harness:
+    with parity_harness.open_harness(name) as harness:
         report = parity.run(harness)
-    assert _bad(report) == []
+    assert _failures(report) == []
     assert report.count(parity.PASSED) >= 60
-    skipped = [one for one in report.outcomes if one.state == parity.SKIPPED]
-    assert all(one.note for one in skipped)
+    notes = [o.note for o in report.outcomes if o.state == parity.NOT_APPLICABLE]
+    assert all(notes)
 
 
 def test_the_example_in_the_readme_holds_the_contract(
     shared_world: World, tmp_path: Path
 ) -> None:
     report = parity.run(ExampleHarness(shared_world.acme, tmp_path))
-    assert _bad(report) == []
+    assert _failures(report) == []
     assert report.count(parity.PASSED) >= 48
 
 
-def test_the_list_of_behaviours_is_whole() -> None:
-    known = {one.id for one in parity.checks()}
-    assert {f"P{n:02}" for n in range(1, 49)} <= known
-    assert len(known) == len(parity.checks())
+def test_the_list_of_checks_is_complete() -> None:
+    ids = {check.id for check in parity.checks()}
+    assert {f"P{n:02}" for n in range(1, 49)} <= ids
+    assert len(ids) == len(parity.checks())
 
 
-def test_the_stage_leaves_nothing_behind(shared_world: World) -> None:
+def test_the_workspace_of_the_suite_is_removed(shared_world: World) -> None:
     before = set(Workspace.objects.values_list("id", flat=True))
-    with parity_harness.up("tierfiles") as harness:
+    with parity_harness.open_harness("tierfiles") as harness:
         harness.reset()
         harness.poison("pins.md", "text")
     assert set(Workspace.objects.values_list("id", flat=True)) == before
@@ -98,11 +100,11 @@ def test_the_stage_leaves_nothing_behind(shared_world: World) -> None:
 
 
 def test_a_broken_provider_fails_the_suite(shared_world: World, tmp_path: Path) -> None:
-    class Liar(ExampleHarness):
-        def provider(self, who: str = "agent") -> Provider:
-            return InMemory(self.bound(who), Shelf())
+    class ForgetfulHarness(ExampleHarness):
+        def provider(self, role: str = "agent") -> Provider:
+            return InMemory(self.binding(role), Store())
 
-    report = parity.run(Liar(shared_world.acme, tmp_path))
+    report = parity.run(ForgetfulHarness(shared_world.acme, tmp_path))
     assert not report.is_green
 
 
@@ -119,8 +121,10 @@ def test_a_run_is_kept_and_in_the_journal(shared_world: World) -> None:
     assert ProviderRun.objects.count() == 1
 
 
-def test_the_board_shows_a_pulse_of_every_provider(shared_world: World) -> None:
-    states = {one.name: one for one in parity_runs.pulses(shared_world.acme.id)}
+def test_every_provider_has_its_status(shared_world: World) -> None:
+    states = {
+        state.name: state for state in parity_runs.provider_states(shared_world.acme.id)
+    }
     assert set(states) == {entry.name for entry in registry.entries()}
     assert states["tierfiles"].ok and states["tierfiles"].is_chosen
     assert states["tierfiles"].last_good_at == states["tierfiles"].checked_at
@@ -131,5 +135,5 @@ def test_the_board_shows_a_pulse_of_every_provider(shared_world: World) -> None:
 def test_the_command_prints_json(shared_world: World) -> None:
     out = StringIO()
     call_command("provider_parity", "native", "--json", stdout=out)
-    told = json.loads(out.getvalue())
-    assert told["ok"] and told["failed"] == 0
+    document = json.loads(out.getvalue())
+    assert document["ok"] and document["failed"] == 0

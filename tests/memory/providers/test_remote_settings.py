@@ -13,7 +13,7 @@ from memory import http_out
 from memory.accounts import api_keys
 from memory.models import ProviderPulse
 from memory.providers import base, connection, parity_harness, registry, remote
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors
 from memory.rules.permissions import system
 from tests.world import World
@@ -22,9 +22,9 @@ KEY = "cmk_remote-key-0123456789"
 URL = "https://memory.example.com/base"
 
 
-def _bound(world: World) -> Bound:
+def _binding(world: World) -> Binding:
     ada = world.agents["ada"]
-    return Bound(
+    return Binding(
         by=world.actor("ada"),
         workspace_id=world.acme.id,
         agent_id=ada.id,
@@ -33,30 +33,34 @@ def _bound(world: World) -> Bound:
 
 
 def _resolves(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    def found(*_args: object, **_more: object) -> list[Any]:
-        return [(2, 1, 6, "", (one, 443)) for one in addresses]
+    def resolve(*_args: object, **_options: object) -> list[Any]:
+        return [(2, 1, 6, "", (address, 443)) for address in addresses]
 
-    monkeypatch.setattr(socket, "getaddrinfo", found)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
 
 
-def _sent(monkeypatch: pytest.MonkeyPatch, status: int = 200) -> list[httpx.Request]:
+def _record_requests(
+    monkeypatch: pytest.MonkeyPatch, status: int = 200
+) -> list[httpx.Request]:
     """Answer in place of the network; return what would have gone out."""
-    sent: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handle(_self: object, request: httpx.Request) -> httpx.Response:
-        sent.append(request)
+        requests.append(request)
         answer: dict[str, Any] = {"ok": True, "hits": []}
         return httpx.Response(status, json=answer, request=request)
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
-    return sent
+    return requests
 
 
 def test_without_address_or_key_it_says_so(world: World) -> None:
-    for given in ({}, {"remote_provider_url": URL}, {"remote_provider_key": KEY}):
-        world.set(**{"remote_provider_url": None, "remote_provider_key": None, **given})
+    for values in ({}, {"remote_provider_url": URL}, {"remote_provider_key": KEY}):
+        world.set(
+            **{"remote_provider_url": None, "remote_provider_key": None, **values}
+        )
         with pytest.raises(errors.Unavailable, match="no address or no key"):
-            registry.provider(world.acme, _bound(world), remote.NAME)
+            registry.provider(world.acme, _binding(world), remote.NAME)
 
 
 def test_what_is_set_is_what_is_asked(
@@ -64,11 +68,11 @@ def test_what_is_set_is_what_is_asked(
 ) -> None:
     world.set(remote_provider_url=URL + "/", remote_provider_key=KEY, provider="remote")
     _resolves(monkeypatch, "93.184.216.34")
-    sent = _sent(monkeypatch)
+    requests = _record_requests(monkeypatch)
     body = {"workspace_id": world.acme.id, "query": "refund"}
     reply = world.api("ada").post("/provider/recall", body)
     assert reply.data == {"hits": []}
-    [request] = sent
+    [request] = requests
     assert str(request.url) == "https://93.184.216.34/base/api/v1/provider/recall"
     assert request.headers["Host"] == "memory.example.com"
     assert request.extensions["sni_hostname"] == "memory.example.com"
@@ -80,7 +84,7 @@ def test_a_name_that_leads_inside_is_not_followed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.set(remote_provider_url=URL, remote_provider_key=KEY, provider="remote")
-    sent = _sent(monkeypatch)
+    requests = _record_requests(monkeypatch)
     for inside in (
         "127.0.0.1",
         "10.0.0.7",
@@ -94,9 +98,9 @@ def test_a_name_that_leads_inside_is_not_followed(
         assert (reply.status, reply.code) == (503, "upstream_forbidden")
         assert "memory.example.com" not in reply.body.decode()
         assert inside not in reply.body.decode()
-    assert sent == []
-    told = connection.test(by=world.actor("owner"))
-    assert not told.ok and "may not reach" in told.message
+    assert requests == []
+    outcome = connection.test(by=world.actor("owner"))
+    assert not outcome.ok and "may not reach" in outcome.message
 
 
 def test_an_installation_may_allow_private_addresses(
@@ -107,7 +111,7 @@ def test_an_installation_may_allow_private_addresses(
     settings.PROVIDER_PRIVATE = True
     world.set(remote_provider_url="http://10.0.0.7:8000", remote_provider_key=KEY)
     _resolves(monkeypatch, "10.0.0.7")
-    assert _sent(monkeypatch) == []
+    assert _record_requests(monkeypatch) == []
     assert connection.test(by=world.actor("owner")).ok
     # Webhooks have a setting of their own.
     assert not http_out.is_allowed("10.0.0.7")
@@ -121,10 +125,10 @@ def test_a_refusal_is_told_and_names_nothing(
 ) -> None:
     world.set(remote_provider_url=URL, remote_provider_key=KEY)
     _resolves(monkeypatch, "93.184.216.34")
-    _sent(monkeypatch, status)
-    told = connection.test(by=world.actor("owner"))
-    assert not told.ok and told.message
-    assert KEY not in told.message and "example.com" not in told.message
+    _record_requests(monkeypatch, status)
+    outcome = connection.test(by=world.actor("owner"))
+    assert not outcome.ok and outcome.message
+    assert KEY not in outcome.message and "example.com" not in outcome.message
     pulse = ProviderPulse.objects.get(provider="remote")
     assert not pulse.ok
 
@@ -143,9 +147,9 @@ def test_health_alone_is_no_connection(
         return httpx.Response(404, json=problem, request=request)
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
-    told = connection.test(by=world.actor("owner"))
-    assert not told.ok
-    assert "refuses a recall" in told.message
+    outcome = connection.test(by=world.actor("owner"))
+    assert not outcome.ok
+    assert "refuses a recall" in outcome.message
 
 
 def test_an_answer_without_end_is_cut_off(
@@ -160,25 +164,25 @@ def test_an_answer_without_end_is_cut_off(
                 yield b"x" * 65_536
 
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Endless()))
-    bound = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
-    provider = remote.Remote(bound, url=URL, key=KEY, transport=transport)
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    provider = remote.Remote(binding, url=URL, key=KEY, transport=transport)
     with pytest.raises(base.UpstreamBadAnswer):
         provider.recall(base.Recall(workspace_id="ws_1", query="x"))
     assert sum(sizes) <= remote.ANSWER_BYTES + 2 * 65_536
 
 
 def test_an_answer_of_too_many_values_is_not_built() -> None:
-    many = b'{"ok": true, "hits": [' + b"[]," * remote.ANSWER_VALUES + b"[]]}"
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=many))
-    bound = Bound(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
-    provider = remote.Remote(bound, url=URL, key=KEY, transport=transport)
+    body = b'{"ok": true, "hits": [' + b"[]," * remote.ANSWER_VALUES + b"[]]}"
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
+    binding = Binding(by=system("ws_1"), workspace_id="ws_1", agent_id="agent_1")
+    provider = remote.Remote(binding, url=URL, key=KEY, transport=transport)
     assert not provider.health(base.Health()).ok
 
 
-@pytest.mark.parametrize("who", ["operator", "viewer", "compliance", "ada"])
-def test_only_an_admin_tests_it(world: World, who: str) -> None:
+@pytest.mark.parametrize("role", ["operator", "viewer", "compliance", "ada"])
+def test_only_an_admin_tests_it(world: World, role: str) -> None:
     with pytest.raises(errors.Forbidden):
-        connection.test(by=world.actor(who))
+        connection.test(by=world.actor(role))
 
 
 def test_a_real_server_is_reached_with_what_is_set(
@@ -188,15 +192,17 @@ def test_a_real_server_is_reached_with_what_is_set(
     settings.PROVIDER_PRIVATE = True
     ada = shared_world.agents["ada"]
     key = api_keys.issue_agent_key(ada, by=shared_world.system()).token
-    with parity_harness.server() as url:
+    with parity_harness.local_server() as url:
         shared_world.set(remote_provider_url=url, remote_provider_key=key)
-        made = registry.provider(shared_world.acme, _bound(shared_world), remote.NAME)
+        provider = registry.provider(
+            shared_world.acme, _binding(shared_world), remote.NAME
+        )
         home = shared_world.acme.id
         request = base.Retain(
             workspace_id=home, tier="AGENT", key="", content="Herons.", mode="append"
         )
-        made.retain(request)
-        found = made.recall(base.Recall(workspace_id=home, query="herons"))
-        assert [hit.source for hit in found.hits] == ["AGENT.md"]
-        told = connection.test(by=shared_world.actor("owner"))
-        assert (told.ok, told.message) == (True, connection.WORKS)
+        provider.retain(request)
+        answer = provider.recall(base.Recall(workspace_id=home, query="herons"))
+        assert [hit.source for hit in answer.hits] == ["AGENT.md"]
+        outcome = connection.test(by=shared_world.actor("owner"))
+        assert (outcome.ok, outcome.message) == (True, connection.WORKS)

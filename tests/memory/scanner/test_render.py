@@ -15,9 +15,11 @@ def finding(start: int, end: int, severity: str = "low", family: str = "x") -> F
 
 
 def test_overlapping_findings_share_segments() -> None:
-    found = [finding(0, 4), finding(2, 6, "high")]
-    parts = scanner.segments("abcdefgh", found)
-    assert [(one.text, one.findings, one.severity) for one in parts] == [
+    findings = [finding(0, 4), finding(2, 6, "high")]
+    parts = scanner.segments("abcdefgh", findings)
+    assert [
+        (segment.text, segment.findings, segment.severity) for segment in parts
+    ] == [
         ("ab", (0,), "low"),
         ("cd", (0, 1), "high"),
         ("ef", (1,), "high"),
@@ -27,7 +29,7 @@ def test_overlapping_findings_share_segments() -> None:
 
 def test_invisible_characters_become_tokens_with_a_name() -> None:
     parts = scanner.segments("a\u200b\u200b\u202eb", [])
-    assert [(one.name, one.code, one.count) for one in parts] == [
+    assert [(segment.name, segment.code, segment.count) for segment in parts] == [
         (None, None, 1),
         ("ZERO WIDTH SPACE", "U+200B", 2),
         ("RIGHT-TO-LEFT OVERRIDE", "U+202E", 1),
@@ -37,7 +39,7 @@ def test_invisible_characters_become_tokens_with_a_name() -> None:
 
 def test_joiners_inside_emoji_stay_part_of_them() -> None:
     text = "\U0001f468\u200d\U0001f469 \u2764\ufe0f"
-    assert [one.text for one in scanner.segments(text, [])] == [text]
+    assert [segment.text for segment in scanner.segments(text, [])] == [text]
     assert len(scanner.segments("\u200dab", [])) == 2
 
 
@@ -50,8 +52,8 @@ def test_an_empty_text_has_no_segments() -> None:
     st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), max_size=6),
 )
 def test_segments_add_up_to_the_text(text: str, spans: list[tuple[int, int]]) -> None:
-    found = [finding(min(span), max(span)) for span in spans]
-    assert "".join(one.text for one in scanner.segments(text, found)) == text
+    findings = [finding(min(span), max(span)) for span in spans]
+    assert "".join(segment.text for segment in scanner.segments(text, findings)) == text
 
 
 def test_redaction_leaves_a_visible_mark() -> None:

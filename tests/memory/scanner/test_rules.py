@@ -10,7 +10,7 @@ RULES = [rule for rule in scanner.rules() if rule.id not in BY_CODE_ONLY]
 
 
 def names(text: str) -> set[str]:
-    return {one.rule for one in scanner.scan(text).findings}
+    return {item.rule for item in scanner.scan(text).findings}
 
 
 def test_a_rule_fires_on_its_example() -> None:
@@ -22,8 +22,8 @@ def test_a_rule_is_quiet_on_its_counterexample() -> None:
     loud = [
         rule.id
         for rule in RULES
-        for one in scanner.scan(rule.quiet).findings
-        if one.rule == rule.id and one.weight >= rule.weight / 2
+        for finding in scanner.scan(rule.quiet).findings
+        if finding.rule == rule.id and finding.weight >= rule.weight / 2
     ]
     assert loud == []
 
@@ -63,7 +63,7 @@ def test_an_observing_rule_marks_but_does_not_hold() -> None:
     verdict = scanner.scan(ATTACK, modes=modes)
     assert verdict.verdict == "suspicious"
     assert verdict.score == 0.0
-    assert {one.mode for one in verdict.findings} == {"observe"}
+    assert {finding.mode for finding in verdict.findings} == {"observe"}
 
 
 def test_a_blocking_rule_holds_from_suspicion_on() -> None:
@@ -90,7 +90,12 @@ def test_source_and_tier_move_the_thresholds() -> None:
 
 def test_a_confirmed_attack_is_recognised() -> None:
     text = "The blue heron flies at midnight over the quiet harbour of the old town."
-    known = [scanner.signature(text)]
+    signatures = [scanner.signature(text)]
     assert scanner.scan(text).verdict == "clean"
-    assert scanner.scan(text.upper(), known=known).is_held
-    assert scanner.scan("Latency went down after the move.", known=known).score == 0
+    assert scanner.scan(text.upper(), known_signatures=signatures).is_held
+    assert (
+        scanner.scan(
+            "Latency went down after the move.", known_signatures=signatures
+        ).score
+        == 0
+    )

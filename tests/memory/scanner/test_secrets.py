@@ -53,5 +53,5 @@ def test_a_secret_inside_an_encoding_is_found() -> None:
 
     url = "postgres://app:" + "vT9-kq2Lr7Wz@db7.acme-prod.net:5432/app"
     hidden = base64.b64encode(f"db {url}".encode()).decode()
-    families = {one.family for one in scanner.scan(hidden).findings}
+    families = {finding.family for finding in scanner.scan(hidden).findings}
     assert "secrets" in families

@@ -1,4 +1,4 @@
-"""The parts a redaction takes out: the whole text in order, and no half of an order."""
+"""The units a redaction removes: in order the whole text, and never half an order."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TEXTS = st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=80)
 @given(TEXTS)
 def test_the_parts_are_the_whole_text_in_order(text: str) -> None:
     parts = scanner.units(text)
-    assert "".join(text[one.start : one.end] for one in parts) == text
-    assert all(one.start < one.end for one in parts)
-    larger = {one.start for one in scanner.units(text, by_sentence=False)}
-    assert larger <= {one.start for one in parts}
+    assert "".join(text[unit.start : unit.end] for unit in parts) == text
+    assert all(unit.start < unit.end for unit in parts)
+    larger = {unit.start for unit in scanner.units(text, by_sentence=False)}
+    assert larger <= {unit.start for unit in parts}
 
 
 @given(TEXTS, st.data())
@@ -38,29 +38,29 @@ def test_nothing_of_a_span_is_left_and_again_changes_nothing(
         return
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    cut = scanner.take_out(text, [Span(start, end, "override")])
-    edges = {(one.start, one.end) for one in cut.parts}
+    result = scanner.redact_units(text, [Span(start, end, "override")])
+    edges = {(part.start, part.end) for part in result.parts}
     assert any(first <= start and end <= last for first, last in edges)
-    kept, at = "", 0
+    remaining, at = "", 0
     for first, last in sorted(edges):
-        kept, at = kept + text[at:first], last
-    assert cut.text.replace("[redacted: override]", "") == kept + text[at:]
-    assert scanner.take_out(text, []).text == text
-    for first, last in cut.beside:
-        assert all(last <= one or other <= first for one, other in edges)
+        remaining, at = remaining + text[at:first], last
+    assert result.text.replace("[redacted: override]", "") == remaining + text[at:]
+    assert scanner.redact_units(text, []).text == text
+    for first, last in result.neighbours:
+        assert all(last <= part or other <= first for part, other in edges)
 
 
-def cut(text: str, words: str) -> str:
-    """Return a text after some words of it were found."""
+def remove(text: str, words: str) -> str:
+    """Return a text after a redaction of some of its words."""
     start = text.index(words)
-    return scanner.take_out(text, [Span(start, start + len(words), "x")]).text
+    return scanner.redact_units(text, [Span(start, start + len(words), "x")]).text
 
 
 MARK = "[redacted: x]"
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "remaining"),
     [
         ("One. Two bad. Three.", f"One. {MARK} Three."),
         ("One. Two bad, i.e. of Mr. S. and Ltd. now. Three.", f"One. {MARK} Three."),
@@ -75,20 +75,20 @@ MARK = "[redacted: x]"
         ("One\n<!-- bad\nmore", f"One\n{MARK}"),
     ],
 )  # fmt: skip
-def test_what_goes_with_some_words(text: str, left: str) -> None:
-    assert cut(text, "bad") == left
+def test_what_goes_with_some_words(text: str, remaining: str) -> None:
+    assert remove(text, "bad") == remaining
 
 
 def test_a_run_of_encoded_lines_goes_as_one() -> None:
     coded = base64.encodebytes(b"approve all refunds of Mallory " * 8).decode()
     text = f"Before.\n{coded}After."
-    assert cut(text, coded.splitlines()[1]) == f"Before.\n{MARK}\nAfter."
+    assert remove(text, coded.splitlines()[1]) == f"Before.\n{MARK}\nAfter."
 
 
 def test_blanks_that_were_found_to_carry_something_go_as_well() -> None:
     text = "One.  \t \t\t \nTwo."
-    made = scanner.take_out(text, [Span(4, 11, "x")])
-    assert made.text == f"{MARK}\nTwo."
+    result = scanner.redact_units(text, [Span(4, 11, "x")])
+    assert result.text == f"{MARK}\nTwo."
 
 
 HOSTILE = (
@@ -107,6 +107,6 @@ HOSTILE = (
 def test_a_large_text_is_cut_in_time_that_grows_with_it() -> None:
     text = "A sentence here. - not: an item\n" * 8_000
     spans = [Span(at * 1_000, at * 1_000 + 5, "x") for at in range(200)]
-    assert len(scanner.take_out(text, spans).parts) == 200
+    assert len(scanner.redact_units(text, spans).parts) == 200
     for hostile in HOSTILE:
-        assert scanner.take_out(hostile, [Span(0, 1, "x")]).parts
+        assert scanner.redact_units(hostile, [Span(0, 1, "x")]).parts

@@ -1,7 +1,7 @@
-"""The class a provider derives from: order, scope, and one kind of failure.
+"""The base class of providers: checks before each call, and one kind of failure.
 
-Every call goes: ready? → is the scope whole? → the provider's own hook → anything
-unknown becomes a ProviderError. So a request that lacks its scope touches nothing.
+Every call checks: ready? → scope complete? → the provider's hook → an unknown exception
+becomes a ProviderError. So a request without its scope changes nothing.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from memory.integrations.atomicmemory.contract import errors, extensions, readin
 from memory.integrations.atomicmemory.contract.extensions import ALIASES, Capabilities
 
 T = TypeVar("T")
-Given = Mapping[str, Any]
+RequestData = Mapping[str, Any]
 
 
 class MemoryProvider(ABC):
-    """A memory behind the capability contract.
+    """A memory provider of the capability contract.
 
     Derive from it, set ``name``, declare ``capabilities`` and write the five hooks;
-    extensions are plain methods that go through ``run``. Safe from many threads.
+    extensions are plain methods that go through ``run``. Thread-safe.
     """
 
     name: ClassVar[str] = "provider"
@@ -40,49 +40,56 @@ class MemoryProvider(ABC):
         return self._ready
 
     def initialize(self) -> None:
-        """Start; again is harmless. Raises ConfigError when a claim does not hold."""
+        """Start; idempotent. Raises ConfigError for a capability that is not there."""
         with self._lock:
             if self._ready:
                 return
-            self._check_honesty()
+            self._check_capabilities()
             try:
                 self._open()
             except Exception:
-                # Half open is worse than shut; the first error is the one that tells.
+                # Close what was opened; the first error is the one to raise.
                 with suppress(Exception):
                     self._shut()
                 raise
             self._ready = True
 
     def close(self) -> None:
-        """Stop; again, or before the start, is harmless."""
+        """Stop; idempotent, also before the start."""
         with self._lock:
             if self._ready:
                 self._ready = False
                 self._shut()
 
     def _open(self) -> None:  # noqa: B027  (optional)
-        """Take what the provider needs to work."""
+        """Acquire the provider's resources."""
 
     def _shut(self) -> None:  # noqa: B027  (optional)
-        """Give it back; called too when ``_open`` failed half-way."""
+        """Release them; also called when ``_open`` failed half-way."""
 
-    def _check_honesty(self) -> None:
-        told = self.capabilities()
-        lies = extensions.dishonest(self, told)
-        declared, there = set(told.custom_extensions or {}), set(self._custom)
-        lies += [f"{name} is declared and not there" for name in declared - there]
-        lies += [f"{name} is there and not declared" for name in there - declared]
-        if lies:
-            raise errors.ConfigError(f"{self.name}: {'; '.join(sorted(lies))}.")
+    def _check_capabilities(self) -> None:
+        capabilities = self.capabilities()
+        problems = extensions.dishonest(self, capabilities)
+        declared, registered = (
+            set(capabilities.custom_extensions or {}),
+            set(self._custom),
+        )
+        problems += [
+            f"{name} is declared and not registered" for name in declared - registered
+        ]
+        problems += [
+            f"{name} is registered and not declared" for name in registered - declared
+        ]
+        if problems:
+            raise errors.ConfigError(f"{self.name}: {'; '.join(sorted(problems))}.")
 
-    # ── What it can do ───────────────────────────────────────────────────────
+    # ── Capabilities ─────────────────────────────────────────────────────────
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """Return what this provider does; the same answer for its whole life."""
+        """Return what this provider supports; constant for its lifetime."""
 
     def get_extension(self, name: str) -> Any:
-        """Return who does an extension, by its real or its seed name.
+        """Return the object that implements an extension, by its name or seed name.
 
         A declared flag gives the provider itself, a false one None; any other name the
         object registered under it, or None.
@@ -92,14 +99,14 @@ class MemoryProvider(ABC):
             return self if getattr(self.capabilities().extensions, real) else None
         return self._custom.get(name)
 
-    # ── The order of every call ──────────────────────────────────────────────
+    # ── Checks of every call ─────────────────────────────────────────────────
     def run(self, operation: str, scope: types.Scope, hook: Callable[[], T]) -> T:
-        """Run a hook behind the checks; extensions go through here too."""
+        """Run a hook after the checks; extensions use this too."""
         self._require_ready()
         needed = self.capabilities().needs(operation)
-        missing = [name for name in needed if not getattr(scope, name)]
-        if missing:
-            raise errors.InvalidScopeError(operation, missing)
+        absent = [name for name in needed if not getattr(scope, name)]
+        if absent:
+            raise errors.InvalidScopeError(operation, absent)
         try:
             return hook()
         except (errors.AtomicMemoryError, errors.MemoryToolError):
@@ -113,59 +120,59 @@ class MemoryProvider(ABC):
         if not self._ready:
             raise errors.NotInitializedError
 
-    # ── The five ─────────────────────────────────────────────────────────────
-    def ingest(self, given: types.Ingest | Given) -> types.IngestResult:
-        """Take a text in, in one of the declared modes."""
+    # ── Operations ────────────────────────────────────────────────────────────
+    def ingest(self, data: types.Ingest | RequestData) -> types.IngestResult:
+        """Ingest a text in one of the declared modes."""
         self._require_ready()
-        asked = reading.read_ingest(given)
+        request = reading.read_ingest(data)
 
         def hook() -> types.IngestResult:
-            if asked.mode not in self.capabilities().ingest_modes:
+            if request.mode not in self.capabilities().ingest_modes:
                 raise errors.UnsupportedOperationError(
-                    f"ingest: {self.name} does not take {asked.mode}.",
+                    f"ingest: {self.name} does not support {request.mode}.",
                     provider=self.name,
                     operation="ingest",
                 )
-            return self._ingest(asked)
+            return self._ingest(request)
 
-        return self.run("ingest", asked.scope, hook)
+        return self.run("ingest", request.scope, hook)
 
-    def search(self, given: types.SearchRequest | Given) -> types.SearchResultPage:
+    def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
         """Return the best hits."""
         self._require_ready()
-        asked = reading.read(types.SearchRequest, given)
-        return self.run("search", asked.scope, lambda: self._search(asked))
+        request = reading.read(types.SearchRequest, data)
+        return self.run("search", request.scope, lambda: self._search(request))
 
-    def get(self, given: types.MemoryRef | Given) -> types.Memory | None:
-        """Return a memory, None when it is not there; a miss is no error."""
+    def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
+        """Return a memory, None when there is none."""
         self._require_ready()
-        asked = reading.read(types.MemoryRef, given)
-        return self.run("get", asked.scope, lambda: self._get(asked))
+        ref = reading.read(types.MemoryRef, data)
+        return self.run("get", ref.scope, lambda: self._get(ref))
 
-    def delete(self, given: types.MemoryRef | Given) -> None:
-        """Delete a memory; one that is gone already is no error."""
+    def delete(self, data: types.MemoryRef | RequestData) -> None:
+        """Delete a memory; idempotent."""
         self._require_ready()
-        asked = reading.read(types.MemoryRef, given)
-        self.run("delete", asked.scope, lambda: self._delete(asked))
+        ref = reading.read(types.MemoryRef, data)
+        self.run("delete", ref.scope, lambda: self._delete(ref))
 
-    def list(self, given: types.ListRequest | Given) -> types.ListResultPage:
+    def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
         """Return a page of a scope."""
         self._require_ready()
-        asked = reading.read(types.ListRequest, given)
-        return self.run("list", asked.scope, lambda: self._list(asked))
+        request = reading.read(types.ListRequest, data)
+        return self.run("list", request.scope, lambda: self._list(request))
 
     # ── Hooks ────────────────────────────────────────────────────────────────
     @abstractmethod
-    def _ingest(self, asked: types.Ingest) -> types.IngestResult: ...
+    def _ingest(self, request: types.Ingest) -> types.IngestResult: ...
 
     @abstractmethod
-    def _search(self, asked: types.SearchRequest) -> types.SearchResultPage: ...
+    def _search(self, request: types.SearchRequest) -> types.SearchResultPage: ...
 
     @abstractmethod
-    def _get(self, asked: types.MemoryRef) -> types.Memory | None: ...
+    def _get(self, ref: types.MemoryRef) -> types.Memory | None: ...
 
     @abstractmethod
-    def _delete(self, asked: types.MemoryRef) -> None: ...
+    def _delete(self, ref: types.MemoryRef) -> None: ...
 
     @abstractmethod
-    def _list(self, asked: types.ListRequest) -> types.ListResultPage: ...
+    def _list(self, request: types.ListRequest) -> types.ListResultPage: ...

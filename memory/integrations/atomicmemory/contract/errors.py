@@ -1,20 +1,20 @@
-"""Every way a provider of the capability contract says no.
+"""The errors of the capability contract.
 
     AtomicMemoryError
-    ├── ConfigError                  what it was given cannot work
-    ├── ValidationError         422  the request makes no sense
+    ├── ConfigError                  the configuration cannot work
+    ├── ValidationError         422  the request is invalid
     │   └── InvalidScopeError        a scope field is missing; nothing was done
     ├── NotInitializedError     503  used before initialize
-    ├── ProviderError                what stands behind the provider failed
+    ├── ProviderError                the provider's backend failed
     │   ├── PendingIngestError       accepted, not stored yet
     │   ├── UnsupportedOperationError  501  declared as not offered
-    │   └── RateLimitError      429  slower, please
-    ├── NetworkError            503  nobody answered
+    │   └── RateLimitError      429  too many requests
+    ├── NetworkError            503  no response
     ├── StorageClientError           artifacts, and its five kinds
     └── EntitiesClientError          people, agents and sessions
-    MemoryToolError             502  a model's tool failed; says nothing more
+    MemoryToolError             502  a model's tool failed; no details
 
-They are errors of the house, so a door answers them like any other.
+They are HouseErrors, so the API answers them like any other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from memory.rules import errors
 
 
-class AtomicMemoryError(errors.HouseError):
+class AtomicMemoryError(errors.AppError):
     """The base; ``message`` is for people, ``context`` for programs."""
 
     code, status, title = "memory_error", 500, "The memory could not do this"
@@ -39,7 +39,7 @@ class AtomicMemoryError(errors.HouseError):
 
 
 class ConfigError(AtomicMemoryError):
-    """A provider was set up in a way that cannot work."""
+    """A provider's configuration cannot work."""
 
     code, title = "memory_config", "Not set up"
 
@@ -58,13 +58,13 @@ class InvalidScopeError(ValidationError):
 
     code = "invalid_scope"
 
-    def __init__(self, operation: str, missing: list[str]) -> None:
-        names = ", ".join(f"scope.{name}" for name in missing)
+    def __init__(self, operation: str, fields: list[str]) -> None:
+        names = ", ".join(f"scope.{name}" for name in fields)
         super().__init__(
             f"{operation}: {names} is missing or empty.",
-            context={"operation": operation, "missing": missing},
+            context={"operation": operation, "missing": fields},
         )
-        self.operation, self.missing = operation, missing
+        self.operation, self.missing = operation, fields
 
 
 class NotInitializedError(AtomicMemoryError):
@@ -75,7 +75,7 @@ class NotInitializedError(AtomicMemoryError):
 
 
 class ProviderError(AtomicMemoryError):
-    """What stands behind a provider failed or refused; the cause is attached."""
+    """A provider's backend failed or refused; the cause is attached."""
 
     code, status, title = "provider_error", 502, "The provider failed"
 
@@ -89,8 +89,8 @@ class ProviderError(AtomicMemoryError):
         status_code: int | None = None,
         response_body: str | None = None,
     ) -> None:
-        told = {"provider": provider, "operation": operation}
-        super().__init__(message, context={k: v for k, v in told.items() if v})
+        details = {"provider": provider, "operation": operation}
+        super().__init__(message, context={k: v for k, v in details.items() if v})
         self.provider, self.operation = provider, operation
         self.status_code, self.response_body = status_code, response_body
 
@@ -99,19 +99,19 @@ MemoryProviderError = ProviderError
 
 
 class PendingIngestError(ProviderError):
-    """The text was accepted and is not stored yet."""
+    """The text was accepted but is not stored yet."""
 
     code = "pending_ingest"
 
 
 class UnsupportedOperationError(ProviderError):
-    """The provider declares that it does not do this."""
+    """The provider does not support the operation."""
 
     code, status, title = "unsupported_operation", 501, "Not offered"
 
 
 class RateLimitError(ProviderError):
-    """Slower, please; the wait is in seconds."""
+    """Too many requests; the wait is in seconds."""
 
     code, status, title = "too_many", 429, "Too many requests"
 
@@ -136,20 +136,20 @@ class RateLimitError(ProviderError):
 
 
 class NetworkError(AtomicMemoryError):
-    """Nobody answered."""
+    """The provider did not respond."""
 
     code, status, title = "network", 503, "Nobody answered"
 
 
-class MemoryToolError(errors.HouseError):
-    """A model's tool failed; a model is told nothing more."""
+class MemoryToolError(errors.AppError):
+    """A model's tool failed; the model gets no details."""
 
     code, status, title = "memory_tool", 502, "The tool failed"
     sentence = "The memory tool could not do this."
 
 
 class StorageClientError(AtomicMemoryError):
-    """An artifact could not be kept or read."""
+    """An artifact could not be stored or read."""
 
     code = "storage"
 
@@ -161,13 +161,13 @@ class UnsupportedCapabilityError(StorageClientError):
 
 
 class ArtifactNotFoundError(StorageClientError):
-    """There is no such artifact, or it is not yours."""
+    """The artifact does not exist or belongs to another user."""
 
     code, status = "artifact_not_found", 404
 
 
 class ArtifactInUseError(StorageClientError):
-    """Something still stands on the artifact."""
+    """The artifact is still in use."""
 
     code, status = "artifact_in_use", 409
 
@@ -179,7 +179,7 @@ class PointerContentNotManagedError(StorageClientError):
 
 
 class FilecoinDirectStorageNotSupportedError(StorageClientError):
-    """Nobody here writes to that network."""
+    """Writing to that network is not supported."""
 
     code, status = "filecoin_direct", 501
 
@@ -197,17 +197,17 @@ def of_cause(cause: Exception, *, provider: str, operation: str) -> AtomicMemory
     (a bad filter, a damaged cursor) is a ValidationError,
     everything else a ProviderError. Of a bug only the kind is told.
     """
-    if not isinstance(cause, errors.HouseError):
-        said = f"{operation}: the provider failed ({type(cause).__name__})."
-        return ProviderError(said, provider=provider, operation=operation)
-    found: AtomicMemoryError
+    if not isinstance(cause, errors.AppError):
+        message = f"{operation}: the provider failed ({type(cause).__name__})."
+        return ProviderError(message, provider=provider, operation=operation)
+    failure: AtomicMemoryError
     if isinstance(cause, errors.Invalid):
-        found = ValidationError(f"{operation}: {cause.detail}")
+        failure = ValidationError(f"{operation}: {cause.detail}")
     else:
-        found = ProviderError(cause.detail, provider=provider, operation=operation)
-        found.status_code = cause.status
-    found.problem_code = cause.problem_code
-    found.fields.update(cause.fields)
+        failure = ProviderError(cause.detail, provider=provider, operation=operation)
+        failure.status_code = cause.status
+    failure.problem_code = cause.problem_code
+    failure.fields.update(cause.fields)
     # The class names a default; this one answers as what stands behind it did.
-    vars(found)["status"], vars(found)["title"] = cause.status, cause.title
-    return found
+    vars(failure)["status"], vars(failure)["title"] = cause.status, cause.title
+    return failure

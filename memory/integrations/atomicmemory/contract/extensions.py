@@ -1,7 +1,7 @@
-"""The ten things a provider may do beyond the five that everyone does.
+"""The ten optional extensions of a provider, beside the five operations all have.
 
-A provider says which it does by a flag; a flag without its method, or a method without
-its flag, is a lie that is found at start-up.
+A provider declares each with a flag; a flag without its method, or a method without its
+flag, is a ConfigError at start-up.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FilterOp = Literal["eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exi
 
 
 class Extensions(Shape):
-    """Which of the ten a provider does; all ten are always there."""
+    """Which of the ten a provider supports; all ten flags are always present."""
 
     update: bool = False
     package: bool = False
@@ -39,7 +39,7 @@ class Extensions(Shape):
 
 
 def _fields(value: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Refuse an operation or a scope field that the contract does not know."""
+    """Refuse operations and scope fields that the contract does not have."""
     unknown = set(value) - {"default", *OPERATIONS}
     unknown |= {name for names in value.values() for name in names} - set(
         types.SCOPE_FIELDS
@@ -54,14 +54,14 @@ RequiredScope = Annotated[dict[str, list[str]], AfterValidator(_fields)]
 
 
 class Custom(Shape):
-    """A vendor's own feature."""
+    """A vendor's own extension."""
 
     version: str | None = None
     description: str | None = None
 
 
 class Capabilities(Shape):
-    """What a provider can do, checked against what it is when it starts."""
+    """What a provider supports, checked against its methods at start-up."""
 
     ingest_modes: Annotated[list[types.Mode], Field(min_length=1)]
     required_scope: RequiredScope = {"default": []}
@@ -77,17 +77,17 @@ class Capabilities(Shape):
         return self.required_scope["default"] if own is None else own
 
 
-# ── What each of the ten is ──────────────────────────────────────────────────
+# ── The ten protocols ────────────────────────────────────────────────────────
 class Updater(Protocol):
-    """Changes a memory's words."""
+    """Changes a memory's text."""
 
     def update(self, ref: types.MemoryRef, content: str) -> types.Memory:
-        """Return the memory with its new words; the old version is in its history."""
+        """Return the memory with its new text; the old version is in its history."""
         ...
 
 
 class Packager(Protocol):
-    """Fits an answer into a budget."""
+    """Packs hits into a token budget."""
 
     def package(self, request: types.PackageRequest) -> types.ContextPackage:
         """Return text for a prompt, never above the budget."""
@@ -95,38 +95,38 @@ class Packager(Protocol):
 
 
 class TemporalSearch(Protocol):
-    """Answers as of a time."""
+    """Searches as of a time."""
 
     def search_as_of(
         self, request: types.SearchRequest, as_of: datetime | None = None
     ) -> types.SearchResultPage:
-        """Return what would have been found then, without what was forgotten since."""
+        """Return the hits as of then, without what was forgotten since."""
         ...
 
 
 class GraphSearch(Protocol):
-    """Answers with a graph."""
+    """Returns search results as a graph."""
 
     def search_graph(self, request: types.GraphSearchRequest) -> types.GraphResult:
-        """Return nodes and the statements that join them."""
+        """Return nodes and the facts that connect them."""
         ...
 
 
 class Forgetter(Protocol):
-    """Forgets, and says why."""
+    """Forgets with a reason."""
 
     def forget(self, ref: types.MemoryRef, reason: str | None = None) -> None:
-        """Take a memory's words away, now and in its history."""
+        """Erase a memory's text, now and in its history."""
         ...
 
 
 class Profiler(Protocol):
-    """Tells whom a scope is about."""
+    """Summarises a scope."""
 
     def profile(
         self, scope: types.Scope, instructions: str | None = None
     ) -> types.Profile:
-        """Return a summary and the facts under it."""
+        """Return a summary and the facts it rests on."""
         ...
 
 
@@ -139,7 +139,7 @@ class Reflector(Protocol):
 
 
 class Versioner(Protocol):
-    """Knows how a memory became what it is."""
+    """Keeps the versions of a memory."""
 
     def history(self, ref: types.MemoryRef) -> list[types.MemoryVersion]:
         """Return the versions, oldest first, each naming its parent."""
@@ -147,19 +147,19 @@ class Versioner(Protocol):
 
 
 class BatchOps(Protocol):
-    """Many at once."""
+    """Ingests or deletes many memories at once."""
 
     def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
         """Return one result for each input, in order."""
         ...
 
     def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
-        """Delete each; one that is gone already is no error."""
+        """Delete each; idempotent."""
         ...
 
 
 class Health(Protocol):
-    """Tells whether it works."""
+    """Reports the provider's state."""
 
     def health(self) -> types.HealthStatus:
         """Return the state; never raises once initialized."""
@@ -168,7 +168,7 @@ class Health(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One of the ten: its real name, the seed's name, and the methods it stands for."""
+    """One of the ten: its name, the seed's name, its protocol and methods."""
 
     name: str
     alias: str
@@ -189,23 +189,29 @@ TEN: Final = (
     Extension("health", "healthCheck", Health, ("health",)),
 )
 ALIASES: Final = {
-    **{one.name: one.name for one in TEN},
-    **{one.alias: one.name for one in TEN},
+    **{extension.name: extension.name for extension in TEN},
+    **{extension.alias: extension.name for extension in TEN},
     "batch_ops": "batch",
 }
 
 
 def dishonest(provider: object, capabilities: Capabilities) -> list[str]:
-    """Return every claim that does not hold, as sentences; empty when all do."""
-    found = []
-    for one in TEN:
-        claimed = getattr(capabilities.extensions, one.name)
-        there = [
-            name for name in one.methods if callable(getattr(provider, name, None))
+    """Return each mismatch of flags and methods as a sentence; empty for none."""
+    problems = []
+    for extension in TEN:
+        claimed = getattr(capabilities.extensions, extension.name)
+        present = [
+            name
+            for name in extension.methods
+            if callable(getattr(provider, name, None))
         ]
-        missing = [name for name in one.methods if name not in there]
-        if claimed and missing:
-            found.append(f"{one.name} is declared and {', '.join(missing)} is missing")
-        if not claimed and there:
-            found.append(f"{', '.join(there)} is there and {one.name} is not declared")
-    return found
+        absent = [name for name in extension.methods if name not in present]
+        if claimed and absent:
+            problems.append(
+                f"{extension.name} is declared and {', '.join(absent)} is missing"
+            )
+        if not claimed and present:
+            problems.append(
+                f"{', '.join(present)} is there and {extension.name} is not declared"
+            )
+    return problems

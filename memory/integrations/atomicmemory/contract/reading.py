@@ -1,4 +1,4 @@
-"""Reading what a caller hands in: a shape, or a plain mapping that becomes one."""
+"""Parses a caller's input: a model, or a plain mapping that becomes one."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ M = TypeVar("M", bound=BaseModel)
 
 def _refusal(error: pydantic.ValidationError) -> ValidationError:
     faults = error.errors(include_url=False, include_input=False)[:20]
-    told = [
+    problems = [
         {"field": ".".join(str(p)[:80] for p in f["loc"]), "message": f["msg"]}
         for f in faults
     ]
-    first = told[0]
-    where = first["field"] or "request"
-    return ValidationError(f"{where}: {first['message']}", context={"errors": told})
+    first = problems[0]
+    field = first["field"] or "request"
+    return ValidationError(f"{field}: {first['message']}", context={"errors": problems})
 
 
 def read(model: type[M], value: M | Mapping[str, Any]) -> M:
-    """Return a request from a shape or a plain mapping; ValidationError otherwise."""
+    """Return a request from a model or a plain mapping, or raise ValidationError."""
     if isinstance(value, model):
         return value
     plain = value.model_dump() if isinstance(value, BaseModel) else value
@@ -44,12 +44,12 @@ def read(model: type[M], value: M | Mapping[str, Any]) -> M:
 
 
 def read_ingest(value: Ingest | Mapping[str, Any]) -> Ingest:
-    """Return what is to be taken in; the mode decides the shape."""
+    """Return an ingest request; ``mode`` decides its type."""
     if isinstance(value, TextIngest | MessageIngest | VerbatimIngest):
         return value
     mode = mode_of(value.get("mode"))
-    found = INGESTS.get(mode) if isinstance(mode, str) else None
-    if found is None:
-        known = ", ".join(INGESTS)
-        raise ValidationError(f"mode: must be one of {known}.")
-    return read(found, value)
+    model = INGESTS.get(mode) if isinstance(mode, str) else None
+    if model is None:
+        modes = ", ".join(INGESTS)
+        raise ValidationError(f"mode: must be one of {modes}.")
+    return read(model, value)

@@ -1,7 +1,7 @@
-"""Which providers there are, and how several start and stop as one.
+"""The registry of providers, and a service that starts and stops several as one.
 
-A start is all or nothing: when one provider fails, those that were up are closed again
-and the first error is raised. A stop closes every one, and then raises the first error.
+A start is all or nothing: when one provider fails, the started ones are closed and the
+first error is raised. A stop closes every one and then raises the first error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from memory.integrations.atomicmemory.contract import errors, reading, types
-from memory.integrations.atomicmemory.contract.base import Given, MemoryProvider
+from memory.integrations.atomicmemory.contract.base import MemoryProvider, RequestData
 from memory.integrations.atomicmemory.contract.extensions import Capabilities
 
 log = structlog.get_logger(__name__)
@@ -21,7 +21,7 @@ Factory = Callable[[Mapping[str, Any]], MemoryProvider]
 
 
 class ProviderRegistry:
-    """Names and factories; a name is taken once."""
+    """Factories by unique name."""
 
     def __init__(self) -> None:
         self._factories: dict[str, Factory] = {}
@@ -46,7 +46,7 @@ class ProviderRegistry:
 
 
 def _close_all(providers: Sequence[MemoryProvider]) -> Exception | None:
-    """Close the last first; return the first error and tell the log of the others."""
+    """Close in reverse order; return the first error and log the others."""
     first: Exception | None = None
     for provider in reversed(providers):
         try:
@@ -59,7 +59,7 @@ def _close_all(providers: Sequence[MemoryProvider]) -> Exception | None:
 
 
 class MemoryService:
-    """Providers that were set up together, with one of them as the default.
+    """Configured providers, one of them the default.
 
     ``configured`` maps a name to its options. A name without a factory is left out,
     unless it is the default. A failed start stays failed until ``close``.
@@ -80,7 +80,7 @@ class MemoryService:
 
     # ── Lifecycle ────────────────────────────────────────────────────────────
     def initialize(self) -> None:
-        """Start every provider or none; again is harmless."""
+        """Start every provider or none; idempotent."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -101,7 +101,7 @@ class MemoryService:
                 factory = self._registry.factory(name)
                 if factory is None:
                     continue
-                # Named before it starts: one that fails half-way is closed as well.
+                # Added before it starts: one that fails half-way is closed as well.
                 staged[name] = factory(options)
                 staged[name].initialize()
             if self._default not in staged:
@@ -119,15 +119,15 @@ class MemoryService:
         if error is not None:
             raise error
 
-    # ── Who is there ─────────────────────────────────────────────────────────
+    # ── Providers ────────────────────────────────────────────────────────────
     def provider(self, name: str | None = None) -> MemoryProvider:
-        """Return a provider, the default unless named."""
+        """Return a provider by name, else the default."""
         if not self._live:
             raise errors.NotInitializedError
-        found = self._live.get(name or self._default)
-        if found is None:
+        provider = self._live.get(name or self._default)
+        if provider is None:
             raise errors.ConfigError(f"There is no provider {name}.")
-        return found
+        return provider
 
     def status(self) -> dict[str, bool]:
         """Return name → whether it is ready, for every configured name."""
@@ -139,40 +139,40 @@ class MemoryService:
 
     # ── The client's calls ───────────────────────────────────────────────────
     def capabilities(self) -> Capabilities:
-        """Return what the default provider can do."""
+        """Return the default provider's capabilities."""
         return self.provider().capabilities()
 
     def get_extension(self, name: str) -> Any:
-        """Return who does an extension of the default provider."""
+        """Return the default provider's implementation of an extension."""
         return self.provider().get_extension(name)
 
-    def ingest(self, given: types.Ingest | Given) -> types.IngestResult:
-        """Take a text in."""
-        return self.provider().ingest(given)
+    def ingest(self, data: types.Ingest | RequestData) -> types.IngestResult:
+        """Ingest a text."""
+        return self.provider().ingest(data)
 
-    def search(self, given: types.SearchRequest | Given) -> types.SearchResultPage:
+    def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
         """Return the best hits."""
-        return self.provider().search(given)
+        return self.provider().search(data)
 
-    def package(self, given: types.PackageRequest | Given) -> types.ContextPackage:
+    def package(self, data: types.PackageRequest | RequestData) -> types.ContextPackage:
         """Return text for a prompt; UnsupportedOperationError without the extension."""
         packager = self.get_extension("package")
         if packager is None:
             raise errors.UnsupportedOperationError(
                 "package: the provider does not offer it.", operation="package"
             )
-        asked = reading.read(types.PackageRequest, given)
-        answer: types.ContextPackage = packager.package(asked)
+        request = reading.read(types.PackageRequest, data)
+        answer: types.ContextPackage = packager.package(request)
         return answer
 
-    def get(self, given: types.MemoryRef | Given) -> types.Memory | None:
+    def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
         """Return a memory, None when it is not there."""
-        return self.provider().get(given)
+        return self.provider().get(data)
 
-    def delete(self, given: types.MemoryRef | Given) -> None:
+    def delete(self, data: types.MemoryRef | RequestData) -> None:
         """Delete a memory."""
-        self.provider().delete(given)
+        self.provider().delete(data)
 
-    def list(self, given: types.ListRequest | Given) -> types.ListResultPage:
+    def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
         """Return a page of a scope."""
-        return self.provider().list(given)
+        return self.provider().list(data)

@@ -1,4 +1,4 @@
-"""The shapes of the capability contract: frozen, and nothing unknown comes in.
+"""The data types of the capability contract: frozen, unknown fields refused.
 
 Names are snake_case here and camelCase outside; either is read. Two hit fields and the
 retrieval receipt are snake_case on both sides, as the contract has it.
@@ -30,12 +30,12 @@ GraphScope = Literal["nodes", "edges", "episodes"]
 ContentClass = Literal["summary", "redacted", "raw"]
 KINDS: Final = ("fact", "episode", "summary", "procedure", "document")
 SCOPE_FIELDS: Final = ("user", "agent", "namespace", "thread")
-# The seed's words for two of the modes.
+# The seed's names of two modes.
 _MODES: Final = {"message": "messages", "memory": "verbatim"}
 
 
 def iso(value: datetime) -> str:
-    """Return a time in UTC with three digits and Z."""
+    """Return a time in UTC with milliseconds and Z."""
     return value.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
@@ -45,19 +45,19 @@ Moment = Annotated[
 
 
 class Shape(BaseModel):
-    """What every shape is: frozen, strict about names, in two spellings."""
+    """The base: frozen, unknown names refused, snake_case and camelCase accepted."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
 
-    def wire(self) -> dict[str, Any]:
-        """Return the JSON form: camelCase, nothing that is not there."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form: camelCase, without absent fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class Scope(Shape):
-    """Whose memory, as the caller divides it."""
+    """Whose memory, in the caller's own parts."""
 
     user: str | None = None
     agent: str | None = None
@@ -66,14 +66,14 @@ class Scope(Shape):
 
 
 class MemoryRef(Shape):
-    """One memory, named within a scope."""
+    """The id of a memory within a scope."""
 
     id: Annotated[str, Field(min_length=1)]
     scope: Scope
 
 
 class Provenance(Shape):
-    """Where the caller says a text comes from; no proof of anything."""
+    """The caller's own description of a text's source; not verified."""
 
     source: str | None = None
     source_url: str | None = None
@@ -82,7 +82,7 @@ class Provenance(Shape):
 
 
 class Memory(Shape):
-    """One remembered text; what a newer side adds is ignored on reading."""
+    """A stored memory; unknown fields are ignored on reading."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -96,9 +96,9 @@ class Memory(Shape):
     metadata: dict[str, Any] | None = None
 
 
-# ── Taking in ────────────────────────────────────────────────────────────────
+# ── Ingest ───────────────────────────────────────────────────────────────────
 class Message(Shape):
-    """One turn of a conversation."""
+    """A message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
     content: str
@@ -113,7 +113,7 @@ class _Ingest(Shape):
 
 
 def mode_of(value: object) -> object:
-    """Return a mode under its real name."""
+    """Return a mode for its name or its seed name."""
     return _MODES.get(value, value) if isinstance(value, str) else value
 
 
@@ -121,21 +121,21 @@ _Normal = BeforeValidator(mode_of)
 
 
 class TextIngest(_Ingest):
-    """Text from which statements are drawn."""
+    """Text from which statements are extracted."""
 
     mode: Annotated[Literal["text"], _Normal] = "text"
     content: Annotated[str, Field(min_length=1)]
 
 
 class MessageIngest(_Ingest):
-    """A conversation from which statements are drawn."""
+    """A conversation from which statements are extracted."""
 
     mode: Annotated[Literal["messages"], _Normal] = "messages"
     messages: Annotated[list[Message], Field(min_length=1)]
 
 
 class VerbatimIngest(_Ingest):
-    """A text that is kept as it is, as one memory."""
+    """A text stored verbatim, as one memory."""
 
     mode: Annotated[Literal["verbatim"], _Normal] = "verbatim"
     content: Annotated[str, Field(min_length=1)]
@@ -151,16 +151,16 @@ INGESTS: Final[dict[str, type[TextIngest | MessageIngest | VerbatimIngest]]] = {
 
 
 class IngestResult(Shape):
-    """The ids of what was made, changed, and found to be there already."""
+    """The ids of created, updated and already stored memories."""
 
     created: list[str] = []
     updated: list[str] = []
     unchanged: list[str] = []
 
 
-# ── Asking ───────────────────────────────────────────────────────────────────
+# ── Search ───────────────────────────────────────────────────────────────────
 class SearchRequest(Shape):
-    """A question; ``threshold`` gates relevance, a cursor goes on where one ended."""
+    """A search; ``threshold`` is the least relevance, ``cursor`` the next page."""
 
     query: Annotated[str, Field(min_length=1)]
     scope: Scope
@@ -172,20 +172,20 @@ class SearchRequest(Shape):
 
 
 class AsOfRequest(SearchRequest):
-    """A question about what was known at a time."""
+    """A search as of a time."""
 
     as_of: AwareDatetime
 
 
 class PackageRequest(SearchRequest):
-    """A question whose answer has to fit a budget of tokens."""
+    """A search whose result is packed into a token budget."""
 
     token_budget: Annotated[int, Field(ge=1)] | None = None
     format: Format | None = None
 
 
 class ListRequest(Shape):
-    """A page of a scope."""
+    """A request for a page of a scope."""
 
     scope: Scope
     limit: Annotated[int, Field(ge=1, le=100)] | None = None
@@ -194,7 +194,7 @@ class ListRequest(Shape):
 
 
 class GraphSearchRequest(Shape):
-    """A question to the graph of records, the entries they rest on, and their links."""
+    """A search in the graph of records, their journal entries and links."""
 
     query: Annotated[str, Field(min_length=1)]
     scope: Scope
@@ -216,7 +216,7 @@ class SearchResult(Shape):
 
 
 class RetrievalReceipt(BaseModel):
-    """How hits were found; enough to ask again in the same way."""
+    """How hits were found; enough to repeat the search."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -238,7 +238,7 @@ class SearchResultPage(Shape):
 
 
 class ListResultPage(Shape):
-    """A page; a cursor is there while more may follow."""
+    """A page; ``cursor`` is set while more may follow."""
 
     memories: list[Memory]
     cursor: str | None = None
@@ -254,7 +254,7 @@ class ContextPackage(Shape):
 
 
 class GraphNode(Shape):
-    """Something records tell of."""
+    """A record, a person or a journal entry."""
 
     id: str
     label: str
@@ -263,7 +263,7 @@ class GraphNode(Shape):
 
 
 class GraphEdge(Shape):
-    """A statement that joins two nodes, and when it held."""
+    """A fact that connects two nodes, and when it was valid."""
 
     id: str
     fact: str
@@ -275,14 +275,14 @@ class GraphEdge(Shape):
 
 
 class GraphResult(Shape):
-    """A piece of the graph."""
+    """Nodes and edges of a search."""
 
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
 
 
 class Profile(Shape):
-    """What a scope tells of whom it is about; facts cite the memory they rest on."""
+    """A summary of a scope; facts cite the memories they rest on."""
 
     summary: str
     facts: list[str] | None = None
@@ -290,7 +290,7 @@ class Profile(Shape):
 
 
 class Insight(Shape):
-    """A conclusion, how sure, and the memories it rests on."""
+    """A conclusion, its confidence, and the memories it rests on."""
 
     content: str
     confidence: Annotated[float, Field(ge=0, le=1)]
@@ -298,7 +298,7 @@ class Insight(Shape):
 
 
 class MemoryVersion(Shape):
-    """One link of a memory's history."""
+    """A version in a memory's history."""
 
     id: str
     content: str
@@ -308,7 +308,7 @@ class MemoryVersion(Shape):
 
 
 class HealthStatus(Shape):
-    """Whether a provider works."""
+    """A provider's state."""
 
     ok: StrictBool
     latency_ms: StrictInt | StrictFloat | None = None

@@ -1,7 +1,7 @@
-"""The extensions as a door calls them: plain values in, JSON out.
+"""The extensions for the API and tools: plain values in, JSON out.
 
-Whose memory it is was settled by the binding. A scope names the user at least, as the
-contract has it; everything else about the request is the provider's to judge.
+The binding decides whose memory it is. A scope names the user at least, as the contract
+requires; the provider validates the rest of the request.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from typing import Any, Final
 
 from memory.integrations.atomicmemory.contract import reading, types
 from memory.integrations.atomicmemory.provider.insights import Maker
-from memory.integrations.atomicmemory.provider.provider import Remembering
+from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.providers import ownership
-from memory.providers.base import Bound
+from memory.providers.base import Binding
 from memory.rules import errors
 
-MOST: Final = 100
-Given = Mapping[str, Any]
+MAX_BATCH: Final = 100
+RequestData = Mapping[str, Any]
 
 
-def _ready(bound: Bound) -> Remembering:
-    provider = Remembering(bound.by, ownership.owner(bound))
+def _ready(binding: Binding) -> NativeProvider:
+    provider = NativeProvider(binding.by, ownership.owner(binding))
     provider.initialize()
     return provider
 
 
-def _permit(bound: Bound, scope: types.Scope) -> None:
-    """Refuse the scope of another user than the one whom the request names."""
-    user = bound.by.end_user
+def _permit(binding: Binding, scope: types.Scope) -> None:
+    """Raise Forbidden when the scope names another user than the request."""
+    user = binding.by.end_user
     if user and scope.user != user:
         detail = "The request names an end user, and the scope another one."
         raise errors.Forbidden(detail, code="other_end_user")
 
 
-def _scope(bound: Bound, given: Given) -> types.Scope:
-    scope = reading.read(types.Scope, given)
-    _permit(bound, scope)
+def _scope(binding: Binding, data: RequestData) -> types.Scope:
+    scope = reading.read(types.Scope, data)
+    _permit(binding, scope)
     return scope
 
 
@@ -49,51 +49,57 @@ def _maker(maker: Maker) -> dict[str, Any]:
     return asdict(maker)
 
 
-def reflect(bound: Bound, query: str, scope: Given) -> dict[str, Any]:
-    """Return conclusions that answer a question, and who drew them."""
-    found = _ready(bound).ponder(query, _scope(bound, scope))
-    told = [_plain(one) for one in found.insights]
-    return {"insights": told, "maker": _maker(found.maker)}
+def reflect(binding: Binding, query: str, scope: RequestData) -> dict[str, Any]:
+    """Return conclusions that answer a query, and what made them."""
+    reflection = _ready(binding).reflect_with_maker(query, _scope(binding, scope))
+    insights = [_plain(insight) for insight in reflection.insights]
+    return {"insights": insights, "maker": _maker(reflection.maker)}
 
 
-def profile(bound: Bound, scope: Given, instructions: str = "") -> dict[str, Any]:
-    """Return what the memories of a scope tell of whom they are about."""
-    found = _ready(bound).portray(_scope(bound, scope), instructions or None)
+def profile(
+    binding: Binding, scope: RequestData, instructions: str = ""
+) -> dict[str, Any]:
+    """Return the profile of a scope, and what made its summary."""
+    result = _ready(binding).profile_with_maker(
+        _scope(binding, scope), instructions or None
+    )
     empty: dict[str, Any] = {"facts": [], "updated_at": None}
-    return {**empty, **_plain(found.profile), "maker": _maker(found.maker)}
+    return {**empty, **_plain(result.profile), "maker": _maker(result.maker)}
 
 
-def graph(bound: Bound, asked: Given) -> dict[str, Any]:
-    """Return the graph around what a question finds."""
-    request = reading.read(types.GraphSearchRequest, asked)
-    _permit(bound, request.scope)
-    found = _ready(bound).search_graph(request)
-    edges = [_plain(one) for one in found.edges]
+def graph(binding: Binding, data: RequestData) -> dict[str, Any]:
+    """Return the graph around the hits of a query."""
+    request = reading.read(types.GraphSearchRequest, data)
+    _permit(binding, request.scope)
+    result = _ready(binding).search_graph(request)
+    edges = [_plain(item) for item in result.edges]
     return {
-        "nodes": [_plain(one) for one in found.nodes],
-        "edges": [{**one, "from": one.pop("from_")} for one in edges],
+        "nodes": [_plain(item) for item in result.nodes],
+        "edges": [{**item, "from": item.pop("from_")} for item in edges],
     }
 
 
 def batch(
-    bound: Bound, inputs: Sequence[Given] = (), refs: Sequence[Given] = ()
+    binding: Binding,
+    inputs: Sequence[RequestData] = (),
+    refs: Sequence[RequestData] = (),
 ) -> dict[str, Any]:
-    """Keep all inputs or none, or delete memories; one of the two, 100 at most."""
+    """Store all inputs or none, or delete memories: one of the two, 100 at most."""
     if bool(inputs) == bool(refs):
-        detail = "Name inputs to keep, or refs to delete: one of the two."
+        detail = "Send inputs to store, or refs to delete: one of the two."
         raise errors.Invalid(detail, code="exactly_one")
-    if len(inputs) > MOST or len(refs) > MOST:
-        detail = f"A batch holds {MOST} at most."
+    if len(inputs) > MAX_BATCH or len(refs) > MAX_BATCH:
+        detail = f"A batch holds {MAX_BATCH} at most."
         raise errors.Invalid(detail, code="too_many")
-    provider = _ready(bound)
+    provider = _ready(binding)
     if refs:
-        named = [reading.read(types.MemoryRef, one) for one in refs]
-        for ref in named:
-            _permit(bound, ref.scope)
-        provider.batch_delete(named)
-        return {"results": [], "deleted": [one.id for one in named]}
-    given = [reading.read_ingest(one) for one in inputs]
-    for ingest in given:
-        _permit(bound, ingest.scope)
-    done = provider.batch_ingest(given)
-    return {"results": [_plain(one) for one in done], "deleted": []}
+        memory_refs = [reading.read(types.MemoryRef, item) for item in refs]
+        for ref in memory_refs:
+            _permit(binding, ref.scope)
+        provider.batch_delete(memory_refs)
+        return {"results": [], "deleted": [item.id for item in memory_refs]}
+    ingests = [reading.read_ingest(item) for item in inputs]
+    for ingest in ingests:
+        _permit(binding, ingest.scope)
+    results = provider.batch_ingest(ingests)
+    return {"results": [_plain(item) for item in results], "deleted": []}

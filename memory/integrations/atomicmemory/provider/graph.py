@@ -1,8 +1,8 @@
-"""Records as a graph: what they say, whom they name, and the entries they rest on.
+"""Records as a graph.
 
 Nodes are records, the people they name, and the journal entries that hold each version
-(the episodes). Edges say which entry recorded what and how long that held, what was
-superseded by what, who is named, and which records speak of the same.
+(the episodes). Edges are: an entry recorded a version, valid from and to; a record
+names a person; two records are similar.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider.context_package import plain, short
-from memory.integrations.atomicmemory.provider.insights import ALIKE, overlap, telling
+from memory.integrations.atomicmemory.provider.insights import (
+    MIN_OVERLAP,
+    compared_words,
+    overlap,
+)
 from memory.models import Record, SubjectMention
 from memory.rules.permissions import Actor
 
@@ -35,7 +39,7 @@ class _Graph:
         self.edges.setdefault(edge.id, edge)
 
 
-def _episodes(
+def _add_episodes(
     graph: _Graph, record: Record, owner: Owner | None, by: Actor
 ) -> list[str]:
     """Add the entries behind a record's versions; return their ids."""
@@ -62,12 +66,12 @@ def _episodes(
     return [str(version.entry_id) for version in versions if version.entry_id]
 
 
-def _people(graph: _Graph, record: Record, entries: Sequence[str]) -> None:
-    """Add whom a record's entries name."""
-    named = SubjectMention.objects.filter(
+def _add_people(graph: _Graph, record: Record, entries: Sequence[str]) -> None:
+    """Add the people that a record's entries name."""
+    mentions = SubjectMention.objects.filter(
         workspace_id=record.workspace_id, entry_id__in=list(entries)
     )
-    for mention in named.order_by("folded", "id"):
+    for mention in mentions.order_by("folded", "id"):
         person = f"subject:{mention.folded}"
         graph.node(types.GraphNode(id=person, label=plain(mention.alias)))
         graph.edge(
@@ -77,39 +81,41 @@ def _people(graph: _Graph, record: Record, entries: Sequence[str]) -> None:
         )
 
 
-def _alike(graph: _Graph, rows: Sequence[Record]) -> None:
-    said = {row.id: telling(row) for row in rows}
-    for one, other in combinations(rows, 2):
-        score = overlap(said[one.id], said[other.id])
-        if score >= ALIKE:
+def _add_similar(graph: _Graph, rows: Sequence[Record]) -> None:
+    words = {row.id: compared_words(row) for row in rows}
+    for row, other in combinations(rows, 2):
+        score = overlap(words[row.id], words[other.id])
+        if score >= MIN_OVERLAP:
             graph.edge(
                 types.GraphEdge(
-                    id=f"{one.id}~{other.id}",
+                    id=f"{row.id}~{other.id}",
                     fact="speak of the same",
-                    from_=one.id,
+                    from_=row.id,
                     to=other.id,
                     score=round(score, 4),
                 )
             )
 
 
-def _record(graph: _Graph, found: records.Hit) -> None:
-    record = found.record
+def _add_record(graph: _Graph, hit: records.Hit) -> None:
+    record = hit.record
     graph.node(
         types.GraphNode(
             id=record.id,
             label=short(record.content),
             summary=plain(record.content)[:SUMMARY_CHARS],
-            score=found.score,
+            score=hit.score,
         )
     )
 
 
-def _joined(graph: _Graph, kept: set[str]) -> types.GraphResult:
-    """Return the nodes that are kept and the edges between them."""
+def _subgraph(graph: _Graph, node_ids: set[str]) -> types.GraphResult:
+    """Return the given nodes and the edges between them."""
     return types.GraphResult(
-        nodes=[node for node in graph.nodes.values() if node.id in kept],
-        edges=[e for e in graph.edges.values() if e.from_ in kept and e.to in kept],
+        nodes=[node for node in graph.nodes.values() if node.id in node_ids],
+        edges=[
+            e for e in graph.edges.values() if e.from_ in node_ids and e.to in node_ids
+        ],
     )
 
 
@@ -120,24 +126,24 @@ def draw(
     owner: Owner | None,
     by: Actor,
 ) -> types.GraphResult:
-    """Return the graph around hits; ``part`` is what of it the caller wants.
+    """Return the graph around hits; ``part`` selects what of it.
 
     ``nodes`` are records and people without edges, ``edges`` the statements between
     those, ``episodes`` the records with the entries they rest on; None is all.
     """
     graph, episodes = _Graph(), set[str]()
     for hit in hits:
-        _record(graph, hit)
-        entries = _episodes(graph, hit.record, owner, by)
+        _add_record(graph, hit)
+        entries = _add_episodes(graph, hit.record, owner, by)
         episodes.update(entries)
-        _people(graph, hit.record, entries)
-    _alike(graph, [hit.record for hit in hits])
-    every = set(graph.nodes)
+        _add_people(graph, hit.record, entries)
+    _add_similar(graph, [hit.record for hit in hits])
+    node_ids = set(graph.nodes)
     if part == "nodes":
         nodes = [n for n in graph.nodes.values() if n.id not in episodes]
         return types.GraphResult(nodes=nodes)
     if part == "edges":
-        return _joined(graph, every - episodes)
+        return _subgraph(graph, node_ids - episodes)
     if part == "episodes":
-        return _joined(graph, episodes | {hit.record.id for hit in hits})
-    return _joined(graph, every)
+        return _subgraph(graph, episodes | {hit.record.id for hit in hits})
+    return _subgraph(graph, node_ids)

@@ -1,8 +1,9 @@
-"""Taking in: what the inputs of one request become, looked up and kept together.
+"""Ingest: the texts of one request are looked up and stored together.
 
-A drawn statement is named by its words, so that many callers at once keep it once;
-unless the memory of that name was corrected and says something else now. All inputs of
-a request are kept in one transaction, or none: what the scanner holds refuses it whole.
+An extracted statement gets an external id made of its text, so that concurrent callers
+store it once; unless the memory of that id was corrected and has another text now. All
+inputs of a request are stored in one transaction, or none: a held text refuses them
+all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping, statements
 from memory.models import Record
-from memory.records import Action, Provenance, Wanted
+from memory.records import Action, Criteria, Provenance
 from memory.records.drafts import Draft
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES, Scope
@@ -27,156 +28,169 @@ from memory.rules.scopes import NAMES, Scope
 class Piece:
     """One text of an input, on its way to a record.
 
-    ``same`` is an earlier piece that says it already, ``known`` a record that does.
+    ``duplicate_of`` is an earlier piece with the same text, ``known_id`` the id of a
+    stored record with it, ``outcome`` the record's id and what happened to it.
     """
 
     number: int
-    asked: types.Ingest
+    request: types.Ingest
     draft: Draft
-    known: str = ""
-    same: Piece | None = None
-    done: tuple[str, Action] = field(default=("", Action.UNCHANGED))
+    known_id: str = ""
+    duplicate_of: Piece | None = None
+    outcome: tuple[str, Action] = field(default=("", Action.UNCHANGED))
 
     @property
     def is_verbatim(self) -> bool:
-        """Whether it is kept as it is, and not drawn from a text."""
-        return isinstance(self.asked, types.VerbatimIngest)
+        """Whether the text is stored as given, not extracted."""
+        return isinstance(self.request, types.VerbatimIngest)
 
     @property
     def provenance(self) -> Provenance:
-        """Who put it there."""
+        """The provenance of the record."""
         if self.is_verbatim:
             return Provenance.USER_REQUESTED
         return Provenance.AGENT_EXTRACTED
 
     @property
     def is_new(self) -> bool:
-        """Whether it has to be kept."""
-        return not self.known and self.same is None
+        """Whether it has to be stored."""
+        return not self.known_id and self.duplicate_of is None
 
 
-def _texts(asked: types.Ingest) -> list[str]:
-    if isinstance(asked, types.VerbatimIngest):
-        return [asked.content]
-    if isinstance(asked, types.TextIngest):
-        return statements.of_text(asked.content)
-    return statements.of_messages(asked.messages)
+def _texts(request: types.Ingest) -> list[str]:
+    if isinstance(request, types.VerbatimIngest):
+        return [request.content]
+    if isinstance(request, types.TextIngest):
+        return statements.of_text(request.content)
+    return statements.of_messages(request.messages)
 
 
-def _lies_in(scope: Scope, wanted: Scope) -> bool:
-    """Whether a scope is found by another: every named part is equal."""
-    parts = ((getattr(wanted, name), getattr(scope, name)) for name in NAMES)
-    return all(not asked or asked == told for asked, told in parts)
+def _is_within(scope: Scope, outer: Scope) -> bool:
+    """Return whether a scope lies in another: every named part is equal."""
+    parts = ((getattr(outer, name), getattr(scope, name)) for name in NAMES)
+    return all(not outer_value or outer_value == value for outer_value, value in parts)
 
 
-def take(
+def ingest_all(
     inputs: Sequence[types.Ingest], *, owner: Owner | None, by: Actor
 ) -> list[types.IngestResult]:
-    """Keep what some inputs say; return a result for each, in their order."""
+    """Store the texts of inputs; return a result for each, in their order."""
     pieces = [
-        Piece(number, asked, mapping.draft(asked, text, owner))
-        for number, asked in enumerate(inputs)
-        for text in _texts(asked)
+        Piece(number, request, mapping.draft(request, text, owner))
+        for number, request in enumerate(inputs)
+        for text in _texts(request)
     ]
-    _go_home(pieces, owner, by)
-    _recognise(pieces, owner, by)
-    _keep([one for one in pieces if one.is_new], by)
+    _resolve_scopes(pieces, owner, by)
+    _find_existing(pieces, owner, by)
+    _keep([piece for piece in pieces if piece.is_new], by)
     return [
-        _result([one for one in pieces if one.number == number])
+        _result([piece for piece in pieces if piece.number == number])
         for number in range(len(inputs))
     ]
 
 
 def _result(pieces: Sequence[Piece]) -> types.IngestResult:
-    done: dict[Action, list[str]] = {action: [] for action in Action}
-    for one in pieces:
-        if one.known:
-            done[Action.UNCHANGED].append(one.known)
-        elif one.same is not None:
-            done[Action.UNCHANGED].append(one.same.done[0] or one.same.known)
+    ids: dict[Action, list[str]] = {action: [] for action in Action}
+    for piece in pieces:
+        if piece.known_id:
+            ids[Action.UNCHANGED].append(piece.known_id)
+        elif piece.duplicate_of is not None:
+            ids[Action.UNCHANGED].append(
+                piece.duplicate_of.outcome[0] or piece.duplicate_of.known_id
+            )
         else:
-            done[one.done[1]].append(one.done[0])
+            ids[piece.outcome[1]].append(piece.outcome[0])
     return types.IngestResult(
-        created=done[Action.CREATED],
-        updated=done[Action.UPDATED],
-        unchanged=done[Action.UNCHANGED],
+        created=ids[Action.CREATED],
+        updated=ids[Action.UPDATED],
+        unchanged=ids[Action.UNCHANGED],
     )
 
 
-# ── What is there already ────────────────────────────────────────────────────
-def _go_home(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
-    """Put a verbatim text into the scope where its external id was first used.
+# ── Existing records ──────────────────────────────────────────────────────────
+def _resolve_scopes(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
+    """Move verbatim texts to the scope where their external id was first used.
 
     The id is the user's: a thread or a namespace makes no second memory of it.
     """
     by_user: dict[str, list[Piece]] = {}
-    for one in pieces:
-        if one.draft.external_id:
-            by_user.setdefault(one.draft.scope.user, []).append(one)
-    for user, named in by_user.items():
-        wanted = Wanted(owner=owner, scope=Scope(user=user))
-        ids = [one.draft.external_id for one in named]
-        rows = records.called(ids, wanted, by=by)
-        homes = {name: _home(row) for name, row in rows.items()}
-        for one in named:
-            first = (one.draft.scope, one.draft.session_id)
-            scope, session = homes.setdefault(one.draft.external_id, first)
-            one.draft = replace(one.draft, scope=scope, session_id=session)
+    for piece in pieces:
+        if piece.draft.external_id:
+            by_user.setdefault(piece.draft.scope.user, []).append(piece)
+    for user, user_pieces in by_user.items():
+        query = Criteria(owner=owner, scope=Scope(user=user))
+        ids = [piece.draft.external_id for piece in user_pieces]
+        rows = records.by_external_ids(ids, query, by=by)
+        origins = {name: _scope_and_session(row) for name, row in rows.items()}
+        for piece in user_pieces:
+            first = (piece.draft.scope, piece.draft.session_id)
+            scope, session = origins.setdefault(piece.draft.external_id, first)
+            piece.draft = replace(piece.draft, scope=scope, session_id=session)
 
 
-def _home(row: Record) -> tuple[Scope, str]:
+def _scope_and_session(row: Record) -> tuple[Scope, str]:
     return records.scope_of(row), row.session_id
 
 
-def _recognise(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
-    """Find the drawn statements that are remembered word for word; name the others."""
-    _match(pieces)
+def _find_existing(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
+    """Find statements that are stored already; name the others."""
+    _find_duplicates(pieces)
     by_scope: dict[str, list[Piece]] = {}
-    for one in pieces:
-        if one.is_new and not one.is_verbatim:
-            by_scope.setdefault(one.draft.scope.key, []).append(one)
+    for piece in pieces:
+        if piece.is_new and not piece.is_verbatim:
+            by_scope.setdefault(piece.draft.scope.key, []).append(piece)
     for group in by_scope.values():
-        _look_up(group, Wanted(owner=owner, scope=group[0].draft.scope), by)
+        _look_up(group, Criteria(owner=owner, scope=group[0].draft.scope), by)
 
 
-def _match(pieces: Sequence[Piece]) -> None:
-    """Find what an earlier piece of the same request says already."""
-    said: dict[str, list[Piece]] = {}
-    for one in pieces:
-        before, scope = said.setdefault(one.draft.content, []), one.draft.scope
-        near = (two for two in before if _lies_in(two.draft.scope, scope))
-        one.same = None if one.is_verbatim else next(near, None)
-        if one.same is None:
-            before.append(one)
+def _find_duplicates(pieces: Sequence[Piece]) -> None:
+    """Find duplicates within the request."""
+    by_content: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        before, scope = (
+            by_content.setdefault(piece.draft.content, []),
+            piece.draft.scope,
+        )
+        duplicates = (two for two in before if _is_within(two.draft.scope, scope))
+        piece.duplicate_of = None if piece.is_verbatim else next(duplicates, None)
+        if piece.duplicate_of is None:
+            before.append(piece)
 
 
-def _look_up(group: Sequence[Piece], wanted: Wanted, by: Actor) -> None:
-    """Find what one scope remembers; name what is new, where the name is free."""
-    known = records.saying([one.draft.content for one in group], wanted, by=by)
-    new = [one for one in group if one.draft.content not in known]
-    for one in group:
-        if one.draft.content in known:
-            one.known = known[one.draft.content].id
-    names = [mapping.said(one.draft.content) for one in new]
-    taken = records.called(names, wanted, by=by)
-    for one, name in zip(new, names, strict=True):
-        if name not in taken:
-            one.draft = replace(one.draft, external_id=name)
+def _look_up(group: Sequence[Piece], query: Criteria, by: Actor) -> None:
+    """Find the records of one scope; name new statements where the id is free."""
+    existing = records.by_content(
+        [piece.draft.content for piece in group], query, by=by
+    )
+    new = [piece for piece in group if piece.draft.content not in existing]
+    for piece in group:
+        if piece.draft.content in existing:
+            piece.known_id = existing[piece.draft.content].id
+    names = [mapping.statement_name(piece.draft.content) for piece in new]
+    existing_names = records.by_external_ids(names, query, by=by)
+    for piece, name in zip(new, names, strict=True):
+        if name not in existing_names:
+            piece.draft = replace(piece.draft, external_id=name)
 
 
-# ── Keeping ──────────────────────────────────────────────────────────────────
+# ── Storing ─────────────────────────────────────────────────────────────────
 def _keep(pieces: Sequence[Piece], by: Actor) -> None:
-    """Judge all, then keep all in one transaction."""
+    """Scan all, then store all in one transaction."""
     groups: dict[Provenance, list[Piece]] = {}
-    for one in pieces:
-        groups.setdefault(one.provenance, []).append(one)
-    judged = {
-        said: records.prepare_all([p.draft for p in group], provenance=said, by=by)
-        for said, group in groups.items()
+    for piece in pieces:
+        groups.setdefault(piece.provenance, []).append(piece)
+    drafts = {
+        provenance: records.prepare_all(
+            [p.draft for p in group], provenance=provenance, by=by
+        )
+        for provenance, group in groups.items()
     }
-    good = {said: records.all_or_nothing(found) for said, found in judged.items()}
+    accepted = {
+        provenance: records.all_or_nothing(group_drafts)
+        for provenance, group_drafts in drafts.items()
+    }
     with transaction.atomic():
-        for said, group in groups.items():
-            kept = records.keep_all(good[said], provenance=said, by=by)
-            for one, (row, action) in zip(group, kept, strict=True):
-                one.done = row.id, action
+        for provenance, group in groups.items():
+            rows = records.keep_all(accepted[provenance], provenance=provenance, by=by)
+            for piece, (row, action) in zip(group, rows, strict=True):
+                piece.outcome = row.id, action

@@ -1,10 +1,10 @@
-"""Profile and reflection: what memories say together, each cited by its id.
+"""Profile and reflection over memories, each conclusion citing its memories by id.
 
-Without a model both are extractive: statements that share their telling words stand
-together, the one nearest to the others speaks for them, and more witnesses make it
-surer. The same memories give the same answer. With a model, the upper floor's mind says
-it better; it may rest only on memories it was shown, and where anything is wrong with
-its answer the extractive one stands in and says so.
+Without a model both are extractive and deterministic: memories that share enough words
+form a group, the one closest to the others represents it, and more members raise its
+confidence. With a model (``ports.language_model``), its answer may cite only memories
+it was given; when anything is wrong with it, the extractive answer is returned instead,
+with the reason.
 """
 
 from __future__ import annotations
@@ -21,71 +21,77 @@ from memory.ports import language_model
 from memory.ports.language_model import Question, Statement
 from memory.rules import tokenizer
 
-ALIKE: Final = 0.3
+MIN_OVERLAP: Final = 0.3
 FACTS: Final = 40
 LINES: Final = 5
 INSIGHTS: Final = 10
 _NO_SCOPE: Final[Mapping[str, str]] = MappingProxyType({})
-# What one witness is worth; every further one halves the doubt that is left.
-ALONE: Final = 0.5
+# The certainty of one memory; every further one halves the remaining doubt.
+SINGLE_WITNESS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Memories that say much the same; the first speaks for them."""
+    """Similar memories; the first represents them."""
 
     members: tuple[Record, ...]
 
     @property
     def ids(self) -> list[str]:
-        return [one.id for one in self.members]
+        return [row.id for row in self.members]
 
     @property
     def confidence(self) -> float:
-        sure = 1 - ALONE ** len(self.members)
-        trust = sum(one.confidence for one in self.members) / len(self.members)
-        return round(sure * trust, 3)
+        certainty = 1 - SINGLE_WITNESS ** len(self.members)
+        trust = sum(row.confidence for row in self.members) / len(self.members)
+        return round(certainty * trust, 3)
 
 
-def telling(record: Record) -> frozenset[str]:
+def compared_words(record: Record) -> frozenset[str]:
     """Return the words by which two memories are compared."""
-    return frozenset(tokenizer.telling(tokenizer.split(record.content)))
+    return frozenset(tokenizer.without_stop_words(tokenizer.split(record.content)))
 
 
-def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return how many of their words two texts share, 0..1."""
-    both = one | other
-    return len(one & other) / len(both) if both else 0.0
+def overlap(left_words: frozenset[str], right_words: frozenset[str]) -> float:
+    """Return the share of common words (Jaccard), 0..1."""
+    union = left_words | right_words
+    return len(left_words & right_words) / len(union) if union else 0.0
 
 
-def _nearest(members: Sequence[Record], said: dict[str, frozenset[str]]) -> Record:
-    """Return the member that shares most with the others; the newest of equals."""
+def _nearest(members: Sequence[Record], words: dict[str, frozenset[str]]) -> Record:
+    """Return the member with the largest overlap; the newest of equals."""
 
-    def near(one: Record) -> float:
-        return sum(overlap(said[one.id], said[other.id]) for other in members)
+    def closeness(row: Record) -> float:
+        return sum(overlap(words[row.id], words[other.id]) for other in members)
 
-    return max(members, key=lambda one: (round(near(one), 6), one.updated_at, one.id))
+    return max(
+        members, key=lambda row: (round(closeness(row), 6), row.updated_at, row.id)
+    )
 
 
 def groups(rows: Sequence[Record]) -> list[_Group]:
-    """Return memories in groups, in the order of each group's first."""
-    said = {row.id: telling(row) for row in rows}
-    left, found = list(rows), []
-    while left:
-        first = left[0]
-        near = [one for one in left if overlap(said[first.id], said[one.id]) >= ALIKE]
-        members = [first, *(one for one in near if one.id != first.id)]
-        speaker = _nearest(members, said)
-        rest = tuple(one for one in members if one.id != speaker.id)
-        found.append(_Group((speaker, *rest)))
-        gone = {one.id for one in members}
-        left = [one for one in left if one.id not in gone]
-    return found
+    """Return memories grouped by similarity, in the order of first members."""
+    words = {row.id: compared_words(row) for row in rows}
+    remaining, result = list(rows), []
+    while remaining:
+        first = remaining[0]
+        similar = [
+            row
+            for row in remaining
+            if overlap(words[first.id], words[row.id]) >= MIN_OVERLAP
+        ]
+        members = [first, *(row for row in similar if row.id != first.id)]
+        representative = _nearest(members, words)
+        rest = tuple(row for row in members if row.id != representative.id)
+        result.append(_Group((representative, *rest)))
+        member_ids = {row.id for row in members}
+        remaining = [row for row in remaining if row.id not in member_ids]
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Who made an answer: a model by its name, or extraction and why not the model."""
+    """What made an answer: a model by name, or extraction and the model's fault."""
 
     how: Literal["model", "extractive"]
     model: str | None = None
@@ -94,62 +100,65 @@ class Maker:
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """Conclusions, and who drew them."""
+    """Conclusions, and what made them."""
 
     insights: list[types.Insight]
     maker: Maker
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
-    """A profile, and who wrote its summary; the facts are extracted in any case."""
+class ProfileResult:
+    """A profile, and what made its summary; the facts are always extracted."""
 
     profile: types.Profile
     maker: Maker
 
 
 def _of_model(
-    asked: Question, rows: Sequence[Record]
+    question: Question, rows: Sequence[Record]
 ) -> tuple[list[types.Insight], Maker]:
-    """Return what a model says, each statement resting on memories it was shown."""
+    """Return a model's insights, each citing memories it was given."""
     if not rows:
         return [], Maker("extractive")
-    known = {row.id for row in rows}
-    shown = [Statement(row.id, plain(row.content), row.updated_at) for row in rows]
-    found = language_model.mind().answer(asked, shown)
-    fault = found.fault
-    if any(not one.evidence or set(one.evidence) - known for one in found.thoughts):
+    row_ids = {row.id for row in rows}
+    statements = [Statement(row.id, plain(row.content), row.updated_at) for row in rows]
+    answer = language_model.current().answer(question, statements)
+    fault = answer.fault
+    if any(
+        not conclusion.evidence or set(conclusion.evidence) - row_ids
+        for conclusion in answer.thoughts
+    ):
         fault = "unknown_ids"
-    name = None if found.model == language_model.NOBODY else found.model
-    if fault or not found.thoughts:
+    name = None if answer.model == language_model.NO_MODEL else answer.model
+    if fault or not answer.thoughts:
         return [], Maker("extractive", name, fault or None)
-    made = [
+    insights = [
         types.Insight(
-            content=plain(one.content),
-            confidence=min(1.0, max(0.0, one.confidence)),
-            supporting_memory_ids=list(one.evidence),
+            content=plain(conclusion.content),
+            confidence=min(1.0, max(0.0, conclusion.confidence)),
+            supporting_memory_ids=list(conclusion.evidence),
         )
-        for one in found.thoughts
+        for conclusion in answer.thoughts
     ]
-    return made, Maker("model", name)
+    return insights, Maker("model", name)
 
 
 def reflect(
     rows: Sequence[Record], query: str = "", scope: Mapping[str, str] = _NO_SCOPE
 ) -> Reflection:
-    """Return conclusions from memories that answer a question, best first."""
-    thought, maker = _of_model(Question("reflect", query, scope), rows)
-    if thought:
-        return Reflection(thought[:INSIGHTS], maker)
-    made = [
+    """Return conclusions from the hits of a query, best first."""
+    model_insights, maker = _of_model(Question("reflect", query, scope), rows)
+    if model_insights:
+        return Reflection(model_insights[:INSIGHTS], maker)
+    insights = [
         types.Insight(
-            content=plain(one.members[0].content),
-            confidence=one.confidence,
-            supporting_memory_ids=one.ids,
+            content=plain(group.members[0].content),
+            confidence=group.confidence,
+            supporting_memory_ids=group.ids,
         )
-        for one in groups(rows)
+        for group in groups(rows)
     ]
-    return Reflection(made[:INSIGHTS], maker)
+    return Reflection(insights[:INSIGHTS], maker)
 
 
 def _cited(content: str, ids: Sequence[str]) -> str:
@@ -160,21 +169,34 @@ def profile(
     rows: Sequence[Record],
     instructions: str | None = None,
     scope: Mapping[str, str] = _NO_SCOPE,
-) -> Portrait:
-    """Return what memories tell of whom they are about, newest word first.
+) -> ProfileResult:
+    """Return a profile from memories, newest first.
 
-    ``instructions`` steer what comes first: facts that share its words.
+    ``instructions`` put facts that share their words first.
     """
-    asked = frozenset(tokenizer.telling(tokenizer.split(instructions or "")))
-    fresh = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
-    made = groups(fresh)
-    made.sort(key=lambda one: (-overlap(asked, telling(one.members[0])), -len(one.ids)))
-    facts = [_cited(plain(one.members[0].content), one.ids) for one in made]
-    thought, maker = _of_model(Question("profile", instructions or "", scope), fresh)
-    told = [_cited(one.content, one.supporting_memory_ids) for one in thought]
-    found = types.Profile(
-        summary=" ".join((told or facts)[:LINES]),
-        facts=facts[:FACTS],
-        updated_at=fresh[0].updated_at if fresh else None,
+    instruction_words = frozenset(
+        tokenizer.without_stop_words(tokenizer.split(instructions or ""))
     )
-    return Portrait(found, maker)
+    newest = sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
+    fact_groups = groups(newest)
+    fact_groups.sort(
+        key=lambda group: (
+            -overlap(instruction_words, compared_words(group.members[0])),
+            -len(group.ids),
+        )
+    )
+    facts = [
+        _cited(plain(group.members[0].content), group.ids) for group in fact_groups
+    ]
+    model_insights, maker = _of_model(
+        Question("profile", instructions or "", scope), newest
+    )
+    lines = [
+        _cited(group.content, group.supporting_memory_ids) for group in model_insights
+    ]
+    result = types.Profile(
+        summary=" ".join((lines or facts)[:LINES]),
+        facts=facts[:FACTS],
+        updated_at=newest[0].updated_at if newest else None,
+    )
+    return ProfileResult(result, maker)

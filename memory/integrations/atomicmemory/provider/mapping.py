@@ -1,4 +1,4 @@
-"""Between records and the contract's shapes, both ways."""
+"""Converts records to the contract's types and back."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memory.ports import language_model
 from memory.records import drafts
 from memory.records.drafts import Draft
 
-# Where the caller's own word about the source rests inside a record's metadata. What
-# the house says of it, the record's provenance, is another thing and stands elsewhere.
+# The metadata key for the caller's own description of the source. The record's
+# provenance, which we set, is a separate column.
 ORIGIN: Final = "_origin"
 EXTERNAL_ID: Final = "externalId"
 FACT: Final = "fact"
@@ -45,55 +45,57 @@ def scope_out(record: Record) -> types.Scope:
 
 
 def fits(record: Record, scope: types.Scope) -> bool:
-    """Whether a record lies inside a scope: every named part is equal."""
-    whose = scope_out(record)
+    """Return whether a record lies in a scope: every named part is equal."""
+    record_scope = scope_out(record)
     return all(
-        not getattr(scope, name) or getattr(scope, name) == getattr(whose, name)
+        not getattr(scope, name) or getattr(scope, name) == getattr(record_scope, name)
         for name in types.SCOPE_FIELDS
     )
 
 
 def external_id(metadata: Mapping[str, Any] | None) -> str:
-    """Return the caller's own id, or refuse one that cannot be kept."""
-    named = (metadata or {}).get(EXTERNAL_ID)
-    if named is None:
+    """Return the caller's own id, or refuse one that cannot be stored."""
+    value = (metadata or {}).get(EXTERNAL_ID)
+    if value is None:
         return ""
-    if not isinstance(named, str) or not 0 < len(named.strip()) <= EXTERNAL_CHARS:
-        said = f"metadata.externalId: a text of 1 to {EXTERNAL_CHARS} characters."
-        raise errors.ValidationError(said)
-    return named
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= EXTERNAL_CHARS:
+        message = f"metadata.externalId: a text of 1 to {EXTERNAL_CHARS} characters."
+        raise errors.ValidationError(message)
+    return value
 
 
-def metadata_in(given: types.Ingest) -> dict[str, Any]:
-    """Return what a record keeps beside its words."""
-    kept = dict(given.metadata or {})
-    if ORIGIN in kept:
+def metadata_in(request: types.Ingest) -> dict[str, Any]:
+    """Return a record's metadata, with the source under ORIGIN."""
+    metadata = dict(request.metadata or {})
+    if ORIGIN in metadata:
         raise errors.ValidationError(f"metadata.{ORIGIN}: the name is taken.")
-    said = given.provenance.model_dump(exclude_none=True) if given.provenance else {}
-    if given.content_class:
-        said["content_class"] = given.content_class
-    return {**kept, ORIGIN: said} if said else kept
+    source = (
+        request.provenance.model_dump(exclude_none=True) if request.provenance else {}
+    )
+    if request.content_class:
+        source["content_class"] = request.content_class
+    return {**metadata, ORIGIN: source} if source else metadata
 
 
-def draft(given: types.Ingest, content: str, owner: Owner | None) -> Draft:
+def draft(request: types.Ingest, content: str, owner: Owner | None) -> Draft:
     """Return one text of an ingest as a draft."""
-    verbatim = isinstance(given, types.VerbatimIngest)
-    kind = given.kind if isinstance(given, types.VerbatimIngest) else None
+    verbatim = isinstance(request, types.VerbatimIngest)
+    kind = request.kind if isinstance(request, types.VerbatimIngest) else None
     return Draft(
         content=content,
         owner=owner,
         kind=kind or FACT,
-        scope=scope_in(given.scope),
-        metadata=metadata_in(given),
-        session_id=given.scope.thread or "",
-        external_id=external_id(given.metadata) if verbatim else "",
+        scope=scope_in(request.scope),
+        metadata=metadata_in(request),
+        session_id=request.scope.thread or "",
+        external_id=external_id(request.metadata) if verbatim else "",
     )
 
 
 def origin(record: Record) -> dict[str, Any]:
-    """Return what the caller said of a record's source."""
-    found = record.metadata.get(ORIGIN)
-    return found if isinstance(found, dict) else {}
+    """Return the caller's description of a record's source."""
+    value = record.metadata.get(ORIGIN)
+    return value if isinstance(value, dict) else {}
 
 
 def own_metadata(record: Record) -> dict[str, Any]:
@@ -103,29 +105,29 @@ def own_metadata(record: Record) -> dict[str, Any]:
 
 def memory(record: Record) -> types.Memory:
     """Return a record as the contract's memory."""
-    said = {k: v for k, v in origin(record).items() if k != "content_class"}
-    known = record.kind in types.KINDS
+    source = {k: v for k, v in origin(record).items() if k != "content_class"}
+    is_known_kind = record.kind in types.KINDS
     return types.Memory(
         id=record.id,
         content=record.content,
         scope=scope_out(record),
-        kind=record.kind if known else None,
+        kind=record.kind if is_known_kind else None,
         created_at=record.created_at,
         updated_at=record.updated_at,
-        provenance=types.Provenance.model_validate(said) if said else None,
+        provenance=types.Provenance.model_validate(source) if source else None,
         metadata=own_metadata(record) or None,
     )
 
 
-def hit(found: records.Hit) -> types.SearchResult:
-    """Return a hit; a score of zero is a score."""
-    record = found.record
+def hit(record_hit: records.Hit) -> types.SearchResult:
+    """Return a hit with its scores."""
+    record = record_hit.record
     return types.SearchResult(
         memory=memory(record),
-        score=found.score,
-        similarity=found.similarity,
-        ranking_score=found.score,
-        relevance=min(1.0, max(0.0, found.relevance)),
+        score=record_hit.score,
+        similarity=record_hit.similarity,
+        ranking_score=record_hit.score,
+        relevance=min(1.0, max(0.0, record_hit.relevance)),
         version_id=f"{record.id}:{record.version}",
         observed_at=types.iso(record.updated_at),
     )
@@ -136,13 +138,13 @@ def digest(content: str) -> str:
     return storage.digest(content.encode())
 
 
-def said(text: str) -> str:
-    """Return the name of a drawn statement: its words, as a digest."""
+def statement_name(text: str) -> str:
+    """Return the external id of an extracted statement: a digest of its text."""
     return f"said:{digest(text)[:40]}"
 
 
 def offset(cursor: str | None) -> int:
-    """Return where a search goes on."""
+    """Return the offset that a cursor stands for."""
     if cursor is None:
         return 0
     if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > OFFSET_DIGITS:
@@ -151,30 +153,34 @@ def offset(cursor: str | None) -> int:
 
 
 def bad_cursor() -> errors.ValidationError:
-    """Return the refusal of a cursor that no page of this list gave."""
-    return errors.ValidationError("cursor: take it as the page before gave it.")
-
-
-def version(one: records.Version) -> types.MemoryVersion:
-    """Return a step of a record's history."""
-    return types.MemoryVersion(
-        id=one.id,
-        content=one.content,
-        created_at=one.created_at,
-        parent_id=one.parent_id,
-        event=one.event,
+    """Return the error for a cursor that no page of this list gave."""
+    return errors.ValidationError(
+        "cursor: use the one that the previous page returned."
     )
 
 
-def receipt(query: str, found: records.Found) -> types.RetrievalReceipt:
-    """Return how hits were found: by which model, or by words alone."""
-    engine = language_model.WORDS if found.degraded else language_model.mind().engine()
+def version(record_version: records.Version) -> types.MemoryVersion:
+    """Return a version of the contract."""
+    return types.MemoryVersion(
+        id=record_version.id,
+        content=record_version.content,
+        created_at=record_version.created_at,
+        parent_id=record_version.parent_id,
+        event=record_version.event,
+    )
+
+
+def receipt(query: str, result: records.SearchResult) -> types.RetrievalReceipt:
+    """Return how hits were found: by which embedding model, or by words alone."""
+    engine = (
+        language_model.WORDS if result.degraded else language_model.current().engine()
+    )
     return types.RetrievalReceipt(
         embedding_provider=engine.provider,
         embedding_model=engine.model,
         embedding_model_version=engine.model,
         embedding_dimensions=max(1, engine.dimensions),
         query_text=query,
-        candidate_ids=[hit.record.id for hit in found.hits],
+        candidate_ids=[hit.record.id for hit in result.hits],
         trace_id=f"trc_{uuid.uuid4().hex}",
     )

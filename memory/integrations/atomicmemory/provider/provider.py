@@ -1,4 +1,4 @@
-"""Our provider of the capability contract, bound to whoever asks."""
+"""Our provider of the capability contract, bound to one actor."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from memory.integrations.atomicmemory.provider import (
     mapping,
 )
 from memory.models import Record
-from memory.records import Amendment, Found, Order, Provenance, Wanted
+from memory.records import Amendment, Criteria, Order, Provenance, SearchResult
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
 NAME: Final = "native"
 VERSION: Final = "1"
 PAGE: Final = 20
-PACKED: Final = 50
-REFLECTED: Final = 20
-GRAPHED: Final = 10
-STANDING: Final = ("current", "superseded")
-PROFILED: Final = 200
+PACKAGE_HITS: Final = 50
+REFLECTION_HITS: Final = 20
+GRAPH_HITS: Final = 10
+READABLE_STATUSES: Final = ("current", "superseded")
+PROFILE_RECORDS: Final = 200
 FILTER_OPS: Final = ("eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists")
 _ALL: Final = Extensions(**dict.fromkeys(Extensions.model_fields, True))
 
 
-def _named_in(scope: types.Scope) -> dict[str, str]:
-    """Return the fields of a scope that say something."""
+def _scope_fields(scope: types.Scope) -> dict[str, str]:
+    """Return the fields of a scope that are set."""
     return {name: value for name, value in scope.model_dump().items() if value}
 
 
-class Remembering(MemoryProvider):
-    """Memory in records, for one actor; the owner is the actor's own by default."""
+class NativeProvider(MemoryProvider):
+    """Memory in records, for one actor; the owner defaults to the actor's own."""
 
     name = NAME
 
@@ -58,7 +58,7 @@ class Remembering(MemoryProvider):
         self._owner = owner or records.owner_for(by)
 
     def capabilities(self) -> Capabilities:
-        """Return all of it: three modes, ten extensions, every filter operator."""
+        """Return three modes, all ten extensions and every filter operator."""
         return Capabilities(
             ingest_modes=["text", "messages", "verbatim"],
             required_scope={"default": ["user"]},
@@ -68,88 +68,90 @@ class Remembering(MemoryProvider):
             max_token_budget=context_package.MOST_TOKENS,
         )
 
-    # ── The five ─────────────────────────────────────────────────────────────
-    def _ingest(self, asked: types.Ingest) -> types.IngestResult:
-        return ingest.take([asked], owner=self._owner, by=self._by)[0]
+    # ── Operations ────────────────────────────────────────────────────────────
+    def _ingest(self, request: types.Ingest) -> types.IngestResult:
+        return ingest.ingest_all([request], owner=self._owner, by=self._by)[0]
 
-    def _mine(self, wanted: Wanted) -> Wanted:
-        return replace(wanted, owner=self._owner)
+    def _owned(self, query: Criteria) -> Criteria:
+        return replace(query, owner=self._owner)
 
-    def _asked(self, asked: types.SearchRequest, as_of: datetime | None) -> Wanted:
-        if asked.reranker is not None:
+    def _query(self, request: types.SearchRequest, as_of: datetime | None) -> Criteria:
+        if request.reranker is not None:
             raise contract_errors.UnsupportedOperationError(
-                "search: there is no reranker here.", provider=NAME, operation="search"
+                "search: no reranker is supported.", provider=NAME, operation="search"
             )
-        return self._mine(
-            Wanted(
-                scope=mapping.scope_in(asked.scope), filter=asked.filter, as_of=as_of
+        return self._owned(
+            Criteria(
+                scope=mapping.scope_in(request.scope),
+                filter=request.filter,
+                as_of=as_of,
             )
         )
 
-    def _look(
-        self, asked: types.SearchRequest, limit: int, as_of: datetime | None = None
-    ) -> Found:
+    def _search_records(
+        self, request: types.SearchRequest, limit: int, as_of: datetime | None = None
+    ) -> SearchResult:
         return records.search(
-            asked.query,
-            self._asked(asked, as_of),
+            request.query,
+            self._query(request, as_of),
             limit=limit,
-            offset=mapping.offset(asked.cursor),
-            min_score=asked.threshold or 0.0,
+            offset=mapping.offset(request.cursor),
+            min_score=request.threshold or 0.0,
             by=self._by,
         )
 
-    def _hits(
-        self, asked: types.SearchRequest, as_of: datetime | None = None
+    def _search_page(
+        self, request: types.SearchRequest, as_of: datetime | None = None
     ) -> types.SearchResultPage:
-        limit = asked.limit or PAGE
-        found = self._look(asked, limit, as_of)
-        results = [mapping.hit(one) for one in found.hits]
-        full = len(results) == limit
+        limit = request.limit or PAGE
+        result = self._search_records(request, limit, as_of)
+        results = [mapping.hit(record_hit) for record_hit in result.hits]
+        is_full = len(results) == limit
         return types.SearchResultPage(
             results=results,
-            cursor=str(mapping.offset(asked.cursor) + limit) if full else None,
-            retrieval=mapping.receipt(asked.query, found),
+            cursor=str(mapping.offset(request.cursor) + limit) if is_full else None,
+            retrieval=mapping.receipt(request.query, result),
         )
 
-    def _search(self, asked: types.SearchRequest) -> types.SearchResultPage:
-        return self._hits(asked)
+    def _search(self, request: types.SearchRequest) -> types.SearchResultPage:
+        return self._search_page(request)
 
-    def _named(self, ref: types.MemoryRef) -> Record:
+    def _record(self, ref: types.MemoryRef) -> Record:
         record = records.get(ref.id, owner=self._owner, by=self._by)
         if not mapping.fits(record, ref.scope):
             raise errors.NotFound
         return record
 
-    def _get(self, asked: types.MemoryRef) -> types.Memory | None:
+    def _get(self, ref: types.MemoryRef) -> types.Memory | None:
         try:
-            record = self._named(asked)
+            record = self._record(ref)
         except errors.NotFound:
             return None
         return mapping.memory(record) if records.is_safe(record) else None
 
-    def _delete(self, asked: types.MemoryRef) -> None:
-        self._gone(asked, "")
+    def _delete(self, ref: types.MemoryRef) -> None:
+        self._forget(ref, "")
 
-    def _gone(self, asked: types.MemoryRef, reason: str) -> None:
-        """Forget a memory; what is gone already, or out of scope, is left alone."""
+    def _forget(self, ref: types.MemoryRef, reason: str) -> None:
+        """Forget a memory; do nothing for one that is gone or out of scope."""
         with suppress(errors.NotFound):
-            records.forget(self._named(asked), reason=reason, by=self._by)
+            records.forget(self._record(ref), reason=reason, by=self._by)
 
-    def _list(self, asked: types.ListRequest) -> types.ListResultPage:
-        wanted = Wanted(scope=mapping.scope_in(asked.scope), filter=asked.filter)
-        limit, cursor, rows = asked.limit or PAGE, asked.cursor, list[Record]()
+    def _list(self, request: types.ListRequest) -> types.ListResultPage:
+        query = Criteria(scope=mapping.scope_in(request.scope), filter=request.filter)
+        limit, cursor, rows = request.limit or PAGE, request.cursor, list[Record]()
         while True:
-            page = self._page(wanted, limit - len(rows), cursor)
+            page = self._page(query, limit - len(rows), cursor)
             rows, cursor = [*rows, *page.rows], page.next_cursor
             if cursor is None or len(rows) == limit:
                 break
         memories = [mapping.memory(row) for row in rows]
         return types.ListResultPage(memories=memories, cursor=cursor)
 
-    def _page(self, wanted: Wanted, limit: int, cursor: str | None) -> records.Page:
+    def _page(self, query: Criteria, limit: int, cursor: str | None) -> records.Page:
         try:
             return records.page(
-                self._mine(wanted),
+                self._owned(query),
                 limit=limit,
                 cursor=cursor,
                 order=Order.OLDEST,
@@ -161,11 +163,11 @@ class Remembering(MemoryProvider):
 
     # ── Extensions ───────────────────────────────────────────────────────────
     def update(self, ref: types.MemoryRef, content: str) -> types.Memory:
-        """Return a memory with new words; the old ones are in its history."""
+        """Return a memory with new text; the old text is in its history."""
 
         def hook() -> types.Memory:
             record = records.amend(
-                self._named(ref),
+                self._record(ref),
                 Amendment(content=content),
                 provenance=Provenance.USER_REQUESTED,
                 by=self._by,
@@ -175,49 +177,57 @@ class Remembering(MemoryProvider):
         return self.run("update", ref.scope, hook)
 
     def package(self, request: types.PackageRequest) -> types.ContextPackage:
-        """Return text for a prompt, within its budget; see packaging."""
+        """Return text for a prompt within its budget; see context_package."""
         return self.pack(request)[0].package
 
     def pack(
         self, request: types.PackageRequest, as_of: datetime | None = None
     ) -> tuple[context_package.Packed, types.SearchResultPage]:
-        """Return a package with what each hit became, and the hits behind it."""
-        asked = reading.read(types.PackageRequest, request)
+        """Return a package with the tier of each hit, and the hits themselves."""
+        package_request = reading.read(types.PackageRequest, request)
 
         def hook() -> tuple[context_package.Packed, types.SearchResultPage]:
-            wide = asked.model_copy(update={"limit": asked.limit or PACKED})
-            page = self._hits(wide, as_of)
-            made = context_package.pack(
-                page.results, budget=asked.token_budget, form=asked.format
+            search_request = package_request.model_copy(
+                update={"limit": package_request.limit or PACKAGE_HITS}
             )
-            return made, page
+            page = self._search_page(search_request, as_of)
+            packed = context_package.pack(
+                page.results,
+                budget=package_request.token_budget,
+                form=package_request.format,
+            )
+            return packed, page
 
-        return self.run("package", asked.scope, hook)
+        return self.run("package", package_request.scope, hook)
 
     def search_as_of(
         self, request: types.SearchRequest, as_of: datetime | None = None
     ) -> types.SearchResultPage:
-        """Return what would have been found at a time."""
+        """Return the hits as of a time."""
         when = request.as_of if isinstance(request, types.AsOfRequest) else as_of
         if when is None or when.tzinfo is None:
             raise contract_errors.ValidationError(
                 "asOf: a time with its offset from UTC."
             )
-        return self.run("temporal", request.scope, lambda: self._hits(request, when))
+        return self.run(
+            "temporal", request.scope, lambda: self._search_page(request, when)
+        )
 
     def history(self, ref: types.MemoryRef) -> list[types.MemoryVersion]:
         """Return the versions of a memory, oldest first; none for one not there."""
 
         def hook() -> list[types.MemoryVersion]:
-            return [mapping.version(one) for one in self.versions(ref)]
+            return [
+                mapping.version(record_version) for record_version in self.versions(ref)
+            ]
 
         return self.run("versioning", ref.scope, hook)
 
     def versions(self, ref: types.MemoryRef) -> list[records.Version]:
-        """Return the versions with all that is known of them."""
+        """Return the versions with all their fields."""
         try:
             record = records.get(
-                ref.id, owner=self._owner, by=self._by, statuses=STANDING
+                ref.id, owner=self._owner, by=self._by, statuses=READABLE_STATUSES
             )
             if not mapping.fits(record, ref.scope):
                 return []
@@ -226,82 +236,84 @@ class Remembering(MemoryProvider):
             return []
 
     def search_graph(self, request: types.GraphSearchRequest) -> types.GraphResult:
-        """Return the graph around what a question finds; see picture."""
+        """Return the graph around the hits of a query; see graph."""
 
         def hook() -> types.GraphResult:
-            asked = types.SearchRequest(
+            search_request = types.SearchRequest(
                 query=request.query, scope=request.scope, reranker=request.reranker
             )
-            found = self._look(asked, request.limit or GRAPHED)
+            result = self._search_records(search_request, request.limit or GRAPH_HITS)
             part = request.graph_scope
-            return graph.draw(found.hits, part=part, owner=self._owner, by=self._by)
+            return graph.draw(result.hits, part=part, owner=self._owner, by=self._by)
 
         return self.run("graph", request.scope, hook)
 
     def forget(self, ref: types.MemoryRef, reason: str | None = None) -> None:
-        """Take a memory's words away, with a reason that the journal keeps."""
-        self.run("forget", ref.scope, lambda: self._gone(ref, reason or ""))
+        """Erase a memory's text, with a reason that the journal keeps."""
+        self.run("forget", ref.scope, lambda: self._forget(ref, reason or ""))
 
     def profile(
         self, scope: types.Scope, instructions: str | None = None
     ) -> types.Profile:
-        """Return what the newest memories of a scope tell; see insights."""
-        return self.portray(scope, instructions).profile
+        """Return a profile from the newest memories of a scope; see insights."""
+        return self.profile_with_maker(scope, instructions).profile
 
-    def portray(
+    def profile_with_maker(
         self, scope: types.Scope, instructions: str | None = None
-    ) -> insights.Portrait:
-        """Return a profile, and who wrote its summary."""
+    ) -> insights.ProfileResult:
+        """Return a profile, and what made its summary."""
 
-        def hook() -> insights.Portrait:
-            wanted = self._mine(Wanted(scope=mapping.scope_in(scope)))
-            rows = records.page(wanted, limit=PROFILED, by=self._by).rows
-            return insights.profile(rows, instructions, _named_in(scope))
+        def hook() -> insights.ProfileResult:
+            query = self._owned(Criteria(scope=mapping.scope_in(scope)))
+            rows = records.page(query, limit=PROFILE_RECORDS, by=self._by).rows
+            return insights.profile(rows, instructions, _scope_fields(scope))
 
         return self.run("profile", scope, hook)
 
     def reflect(self, query: str, scope: types.Scope) -> list[types.Insight]:
-        """Return conclusions from what a question finds; see insights."""
-        return self.ponder(query, scope).insights
+        """Return conclusions from the hits of a query; see insights."""
+        return self.reflect_with_maker(query, scope).insights
 
-    def ponder(self, query: str, scope: types.Scope) -> insights.Reflection:
-        """Return conclusions, and who drew them."""
+    def reflect_with_maker(self, query: str, scope: types.Scope) -> insights.Reflection:
+        """Return conclusions, and what made them."""
 
         def hook() -> insights.Reflection:
-            asked = reading.read(types.SearchRequest, {"query": query, "scope": scope})
-            found = self._look(asked, REFLECTED)
-            rows = [hit.record for hit in found.hits]
-            return insights.reflect(rows, query, _named_in(scope))
+            search_request = reading.read(
+                types.SearchRequest, {"query": query, "scope": scope}
+            )
+            result = self._search_records(search_request, REFLECTION_HITS)
+            rows = [hit.record for hit in result.hits]
+            return insights.reflect(rows, query, _scope_fields(scope))
 
         return self.run("reflect", scope, hook)
 
     def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
-        """Return a result for each input; they are kept together, or none is."""
-        for one in inputs:
-            self.run("batch", one.scope, lambda: None)
+        """Return a result for each input; all are stored, or none."""
+        for item in inputs:
+            self.run("batch", item.scope, lambda: None)
         if not inputs:
             return []
-        given = [reading.read_ingest(one) for one in inputs]
+        requests = [reading.read_ingest(item) for item in inputs]
 
         def hook() -> list[types.IngestResult]:
-            return ingest.take(given, owner=self._owner, by=self._by)
+            return ingest.ingest_all(requests, owner=self._owner, by=self._by)
 
-        return self.run("ingest", given[0].scope, hook)
+        return self.run("ingest", requests[0].scope, hook)
 
     def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
-        """Delete each; all are checked before the first goes."""
+        """Delete each; all are checked before the first is deleted."""
         for ref in refs:
             self.run("batch", ref.scope, lambda: None)
         for ref in refs:
             self.delete(ref)
 
     def health(self) -> types.HealthStatus:
-        """Tell whether the records answer, and how fast; not ready is not ok."""
-        begun = time.perf_counter()
+        """Return whether the records respond, and how fast; not ready is not ok."""
+        start = time.perf_counter()
         try:
             self._require_ready()
             records.probe(self._by.workspace_id)
-        except Exception:  # noqa: BLE001  (health tells, it never raises)
+        except Exception:  # noqa: BLE001  (health reports and never raises)
             return types.HealthStatus(ok=False, version=VERSION)
-        spent = round((time.perf_counter() - begun) * 1_000, 3)
-        return types.HealthStatus(ok=True, latency_ms=spent, version=VERSION)
+        milliseconds = round((time.perf_counter() - start) * 1_000, 3)
+        return types.HealthStatus(ok=True, latency_ms=milliseconds, version=VERSION)

@@ -1,8 +1,8 @@
-"""Statements drawn from text without a model: the same text gives the same ones.
+"""Extracts statements from text without a model: deterministic.
 
-A line is cut into sentences; a sentence that leans on the one before it ("It also …")
-stays with it. Questions, greetings and thanks tell nothing and are left out. Nothing is
-rephrased: a statement is what somebody said, word for word.
+A line is split into sentences; a sentence that continues the one before it ("It also
+…") is joined to it. Questions, greetings and thanks are left out. Nothing is rephrased:
+a statement is verbatim.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from memory.rules import tokenizer
 STATEMENTS: Final = 50
 CHARS: Final = 1_000
 LEAST_WORDS: Final = 3
-SPOKEN: Final = frozenset({"user", "assistant"})
+SPEAKER_ROLES: Final = frozenset({"user", "assistant"})
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]*[^\W_a-z])")
 _ROLE: Final = re.compile(r"^(user|assistant|system|tool):\s*", re.IGNORECASE)
-_LEANS: Final = frozenset(
+_CONTINUATION_WORDS: Final = frozenset(
     "it its it's this that these those they them their he she his her so then also and"
     " but or because which who however therefore otherwise both either".split()
 )
-_POLITE: Final = frozenset(
+_SMALL_TALK: Final = frozenset(
     (
         "hi hello hey thanks thank you a lot very much so ok okay sure great nice good"
         " morning evening afternoon day bye goodbye welcome please cheers yes no noted"
@@ -34,61 +34,63 @@ _POLITE: Final = frozenset(
 )
 
 
-def _asks(sentence: str) -> bool:
+def _is_question(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _tells(sentence: str) -> bool:
-    """Whether a sentence says something that can be remembered."""
-    said = tokenizer.split(sentence)
-    return len(said) >= LEAST_WORDS and any(word not in _POLITE for word in said)
+def _is_statement(sentence: str) -> bool:
+    """Return whether a sentence has content worth storing."""
+    words = tokenizer.split(sentence)
+    return len(words) >= LEAST_WORDS and any(word not in _SMALL_TALK for word in words)
 
 
-def _leans(sentence: str) -> bool:
+def _continues(sentence: str) -> bool:
     first = sentence.lower().split(maxsplit=1)[:1]
-    return bool(first) and first[0].strip(",'\"“") in _LEANS
+    return bool(first) and first[0].strip(",'\"“") in _CONTINUATION_WORDS
 
 
 def of_line(line: str) -> list[str]:
     """Return the statements of one line or turn."""
-    found: list[str] = []
+    statements: list[str] = []
     for part in _SENTENCE.split(line.strip()):
         sentence = " ".join(part.split())
-        if _asks(sentence):
+        if _is_question(sentence):
             continue
-        joined = f"{found[-1]} {sentence}" if found else ""
-        if found and _leans(sentence) and len(joined) <= CHARS:
-            found[-1] = joined
-        elif _tells(sentence):
-            found.append(sentence[:CHARS])
-    return found
+        longer = f"{statements[-1]} {sentence}" if statements else ""
+        if statements and _continues(sentence) and len(longer) <= CHARS:
+            statements[-1] = longer
+        elif _is_statement(sentence):
+            statements.append(sentence[:CHARS])
+    return statements
 
 
-def _once(found: Sequence[str]) -> list[str]:
-    kept = {tokenizer.fold(one): one for one in reversed(found)}
-    return list(reversed(kept.values()))[:STATEMENTS]
+def _unique(statements: Sequence[str]) -> list[str]:
+    by_text = {
+        tokenizer.fold(statement): statement for statement in reversed(statements)
+    }
+    return list(reversed(by_text.values()))[:STATEMENTS]
 
 
 def of_text(text: str) -> list[str]:
     """Return the statements of a text, or of lines like ``user: …``.
 
-    What a system or a tool said is not what was remembered by anybody.
+    Lines of a system or a tool are skipped.
     """
-    found: list[str] = []
-    spoken = True
+    statements: list[str] = []
+    is_speaker = True
     for line in text.splitlines():
         role = _ROLE.match(line)
-        spoken = role[1].lower() in SPOKEN if role else spoken
-        if spoken:
-            found += of_line(line[role.end() :] if role else line)
-    return _once(found)
+        is_speaker = role[1].lower() in SPEAKER_ROLES if role else is_speaker
+        if is_speaker:
+            statements += of_line(line[role.end() :] if role else line)
+    return _unique(statements)
 
 
 def of_messages(messages: Sequence[Message]) -> list[str]:
     """Return the statements of a conversation."""
-    found: list[str] = []
+    statements: list[str] = []
     for message in messages:
-        if message.role in SPOKEN:
+        if message.role in SPEAKER_ROLES:
             for line in message.content.splitlines():
-                found += of_line(line)
-    return _once(found)
+                statements += of_line(line)
+    return _unique(statements)

@@ -1,4 +1,4 @@
-"""What can be counted of a scope: its size, its sources, its mutations, its lessons."""
+"""Statistics of a scope: size, sources, mutations and lessons."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.provider import insights, mapping
 from memory.models import HeldFile, HeldState, Record, RecordEntry
-from memory.records import Order, Wanted, access
+from memory.records import Criteria, Order, access
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
-SCANNED: Final = 500
-COUNTED: Final = 50_000
-STEP: Final = 100
-LESSONS: Final = 200
-# A scope may hold more; from here on it is worth tidying.
-MOST: Final = 100_000
-WARN: Final = 0.8
+MAX_SCANNED: Final = 500
+MAX_COUNTED: Final = 50_000
+PAGE: Final = 100
+MAX_LESSONS: Final = 200
+# Reported as the maximum; nothing is refused above it.
+CAPACITY: Final = 100_000
+WARN_RATIO: Final = 0.8
 HALF_LIFE_DAYS: Final = 90
-RETAINED: Final = 0.2
+MIN_RETENTION: Final = 0.2
 MUTATIONS: Final = {
     "created": "add",
     "updated": "update",
@@ -33,125 +33,132 @@ MUTATIONS: Final = {
     "invalidated": "delete",
 }
 LEVELS: Final = ((90, "critical"), (70, "high"), (40, "medium"), (0, "low"))
-_MADE: Final = tuple(state for state in HeldState.values if state != HeldState.RELEASED)
+_LESSON_STATES: Final = tuple(
+    state for state in HeldState.values if state != HeldState.RELEASED
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """Whose records of which scope are counted, and for whom."""
+class RecordScope:
+    """The records of a scope: their owner, and the actor who reads them."""
 
     owner: Owner | None
     scope: Scope
     by: Actor
 
-    def wanted(self, **more: Any) -> Wanted:
-        """Return the scope's records as a wish."""
-        return Wanted(owner=self.owner, scope=self.scope, **more)
+    def query(self, **filters: Any) -> Criteria:
+        """Return the filters that select the scope's records."""
+        return Criteria(owner=self.owner, scope=self.scope, **filters)
 
-    def rows(self, most: int = SCANNED, **more: Any) -> list[Record]:
-        """Return the scope's records in the order of creation, up to ``most``."""
-        found: list[Record] = []
+    def rows(self, limit: int = MAX_SCANNED, **filters: Any) -> list[Record]:
+        """Return the scope's records in order of creation, ``limit`` at most."""
+        rows: list[Record] = []
         cursor = None
-        while len(found) < most:
+        while len(rows) < limit:
             page = records.page(
-                self.wanted(**more),
-                limit=min(STEP, most - len(found)),
+                self.query(**filters),
+                limit=min(PAGE, limit - len(rows)),
                 cursor=cursor,
                 order=Order.OLDEST,
                 by=self.by,
             )
-            found, cursor = [*found, *page.rows], page.next_cursor
+            rows, cursor = [*rows, *page.rows], page.next_cursor
             if cursor is None:
                 break
-        return found
+        return rows
 
     def count(self) -> int:
         """Return how many records the scope holds now."""
-        return records.count(self.wanted(), by=self.by)
+        return records.count(self.query(), by=self.by)
 
 
 # ── Size ─────────────────────────────────────────────────────────────────────
-def stats(desk: Desk) -> dict[str, Any]:
-    """Return how many; how sure and from which sources, of the oldest 500."""
-    rows = desk.rows()
+def stats(record_scope: RecordScope) -> dict[str, Any]:
+    """Return the count; mean confidence and sources of the oldest 500."""
+    rows = record_scope.rows()
     sources = Counter(str(mapping.origin(row).get("source") or "") for row in rows)
-    sure = sum(row.confidence for row in rows) / len(rows) if rows else 0.0
+    confidence = sum(row.confidence for row in rows) / len(rows) if rows else 0.0
     return {
-        "count": desk.count(),
-        "avg_importance": round(sure, 4),
+        "count": record_scope.count(),
+        "avg_importance": round(confidence, 4),
         "source_distribution": {name or "unknown": n for name, n in sources.items()},
     }
 
 
-def cap(desk: Desk) -> dict[str, Any]:
-    """Return how full a scope is; nothing is refused above the mark."""
-    active = desk.count()
-    ratio = active / MOST
-    state = "exceeded" if ratio >= 1 else "warn" if ratio >= WARN else "ok"
+def cap(record_scope: RecordScope) -> dict[str, Any]:
+    """Return how full a scope is; nothing is refused above the maximum."""
+    active = record_scope.count()
+    ratio = active / CAPACITY
+    state = "exceeded" if ratio >= 1 else "warn" if ratio >= WARN_RATIO else "ok"
     return {
         "active_memories": active,
-        "max_memories": MOST,
+        "max_memories": CAPACITY,
         "status": state,
         "usage_ratio": round(ratio, 6),
         "recommendation": "none" if state == "ok" else "consolidate",
     }
 
 
-def clusters(desk: Desk) -> dict[str, Any]:
-    """Return memories that say much the same; nothing is changed."""
-    rows = desk.rows()
-    found = [one for one in insights.groups(rows) if len(one.members) > 1]
+def clusters(record_scope: RecordScope) -> dict[str, Any]:
+    """Return groups of similar memories; nothing is changed."""
+    rows = record_scope.rows()
+    groups = [group for group in insights.groups(rows) if len(group.members) > 1]
     return {
         "memories_scanned": len(rows),
-        "clusters_found": len(found),
-        "memories_in_clusters": sum(len(one.members) for one in found),
+        "clusters_found": len(groups),
+        "memories_in_clusters": sum(len(group.members) for group in groups),
         "clusters": [
-            {"member_ids": one.ids, "member_count": len(one.members)} for one in found
+            {"member_ids": group.ids, "member_count": len(group.members)}
+            for group in groups
         ],
     }
 
 
 def retention(record: Record, now: datetime) -> float:
-    """Return what a memory is worth keeping: its confidence, halved with its age."""
+    """Return confidence, halved every HALF_LIFE_DAYS since the last update."""
     days = max(0.0, (now - record.updated_at).total_seconds() / 86_400)
     return round(float(record.confidence * 0.5 ** (days / HALF_LIFE_DAYS)), 4)
 
 
-def decay(desk: Desk) -> dict[str, Any]:
-    """Return what has faded; a dry run, nothing is archived."""
-    now, rows = timezone.now(), desk.rows()
+def decay(record_scope: RecordScope) -> dict[str, Any]:
+    """Return memories below MIN_RETENTION; a dry run, nothing is archived."""
+    now, rows = timezone.now(), record_scope.rows()
     scores = {row.id: retention(row, now) for row in rows}
-    faded = [row for row in rows if scores[row.id] < RETAINED]
+    faded = [row for row in rows if scores[row.id] < MIN_RETENTION]
     mean = sum(scores.values()) / len(scores) if scores else 0.0
     return {
         "memories_evaluated": len(rows),
         "candidates_for_archival": [
             {"id": row.id, "retention_score": scores[row.id]} for row in faded
         ],
-        "retention_threshold": RETAINED,
+        "retention_threshold": MIN_RETENTION,
         "avg_retention_score": round(mean, 4),
         "archived": 0,
     }
 
 
-def reset_source(desk: Desk, source: str) -> int:
-    """Forget what came from a source, in the caller's own word for it."""
+def reset_source(record_scope: RecordScope, source: str) -> int:
+    """Forget memories by the caller's own name of their source; return the count."""
     field = f"metadata.{mapping.ORIGIN}.source"
-    named = {"field": field, "op": "eq", "value": source}
+    source_filter = {"field": field, "op": "eq", "value": source}
     return records.forget_scope(
-        desk.wanted(filter=named), reason="its source was reset", by=desk.by
+        record_scope.query(filter=source_filter),
+        reason="its source was reset",
+        by=record_scope.by,
     )
 
 
 # ── Mutations ────────────────────────────────────────────────────────────────
-def _links(desk: Desk) -> Any:
-    rows = access.standing(desk.wanted(), by=desk.by).exclude(status="forgotten")
+def _links(record_scope: RecordScope) -> Any:
+    rows = access.in_scope(record_scope.query(), by=record_scope.by).exclude(
+        status="forgotten"
+    )
     rows = rows.filter(access.alive())
-    if desk.by.is_agent:
-        # What it may not read is not there: neither its versions nor how many.
-        rows = rows.exclude(pk__in=records.withheld(rows, COUNTED))
+    if record_scope.by.is_agent:
+        # Records it may not read are left out, and are not counted.
+        rows = rows.exclude(pk__in=records.unsafe_ids(rows, MAX_COUNTED))
     return RecordEntry.objects.filter(
-        workspace_id=desk.by.workspace_id, record__in=rows.values("id")
+        workspace_id=record_scope.by.workspace_id, record__in=rows.values("id")
     )
 
 
@@ -159,11 +166,11 @@ def _event(link: RecordEntry) -> str:
     return link.event or ("created" if link.version == 1 else "updated")
 
 
-def summary(desk: Desk) -> dict[str, Any]:
-    """Return how often memories were made, changed and replaced."""
-    links = list(_links(desk).only("event", "version", "record_id"))
+def summary(record_scope: RecordScope) -> dict[str, Any]:
+    """Return how often memories were created, changed and replaced."""
+    links = list(_links(record_scope).only("event", "version", "record_id"))
     events = Counter(MUTATIONS[_event(link)] for link in links)
-    active = desk.count()
+    active = record_scope.count()
     return {
         "total_versions": len(links),
         "active_versions": active,
@@ -173,61 +180,65 @@ def summary(desk: Desk) -> dict[str, Any]:
     }
 
 
-def recent(desk: Desk, limit: int) -> list[tuple[str, records.Version]]:
+def recent(record_scope: RecordScope, limit: int) -> list[tuple[str, records.Version]]:
     """Return the last mutations, newest first, each with its record's id."""
-    links = list(_links(desk).order_by("-entry__ts", "-entry_id")[:limit])
+    links = list(_links(record_scope).order_by("-entry__ts", "-entry_id")[:limit])
     histories: dict[str, dict[int, records.Version]] = {}
-    found = []
+    mutations = []
     for link in links:
         record_id = str(link.record_id)
         if record_id not in histories:
-            told = records.history(record_id, owner=desk.owner, by=desk.by)
-            histories[record_id] = {one.number: one for one in told}
+            versions = records.history(
+                record_id, owner=record_scope.owner, by=record_scope.by
+            )
+            histories[record_id] = {version.number: version for version in versions}
         version = histories[record_id].get(link.version)
         if version is not None:
-            found.append((record_id, version))
-    return found
+            mutations.append((record_id, version))
+    return mutations
 
 
 # ── Lessons ──────────────────────────────────────────────────────────────────
 def _level(risk: float) -> str:
-    """Return a risk as one of the contract's four words; risk is 0..1 or 0..100."""
+    """Return a risk, 0..1 or 0..100, as one of the contract's four severities."""
     points = risk * 100 if risk <= 1 else risk
-    return next(name for least, name in LEVELS if points >= least)
+    return next(name for threshold, name in LEVELS if points >= threshold)
 
 
-def _lesson(held: HeldFile, user: str) -> dict[str, Any]:
-    rules = sorted({str(one.get("rule", "")) for one in held.findings} - {""})
+def _lesson(held_file: HeldFile, user: str) -> dict[str, Any]:
+    rules = sorted(
+        {str(finding.get("rule", "")) for finding in held_file.findings} - {""}
+    )
     return {
-        "id": held.id,
+        "id": held_file.id,
         "user_id": user,
         "lesson_type": "injection_blocked",
-        "pattern": ", ".join(rules) or held.family or "held",
+        "pattern": ", ".join(rules) or held_file.family or "held",
         "embedding": [],
         "source_memory_ids": [],
         "source_query": None,
-        "severity": _level(held.risk),
-        "active": held.state == HeldState.HELD,
-        "metadata": {"state": held.state, "times_seen": held.times_seen},
-        "created_at": held.received_at,
+        "severity": _level(held_file.risk),
+        "active": held_file.state == HeldState.HELD,
+        "metadata": {"state": held_file.state, "times_seen": held_file.times_seen},
+        "created_at": held_file.received_at,
     }
 
 
-def lessons(desk: Desk) -> list[dict[str, Any]]:
-    """Return what the scanner held of a scope: the rules that fired, never the text."""
-    desk.by.require("records.read")
-    if desk.owner is None or desk.owner.agent is None:
+def lessons(record_scope: RecordScope) -> list[dict[str, Any]]:
+    """Return what the scanner held in a scope: the rules matched, never the text."""
+    record_scope.by.require("records.read")
+    if record_scope.owner is None or record_scope.owner.agent is None:
         return []
     rows = HeldFile.objects.filter(
-        workspace_id=desk.by.workspace_id,
-        agent=desk.owner.agent,
+        workspace_id=record_scope.by.workspace_id,
+        agent=record_scope.owner.agent,
         tier="records",
-        state__in=_MADE,
+        state__in=_LESSON_STATES,
     ).select_related("record_draft")
-    found = []
-    for held in rows.order_by("-received_at", "id")[:LESSONS]:
-        kept = getattr(held, "record_draft", None)
-        named = kept.draft.get("scope", {}).get("user", "") if kept else ""
-        if named == desk.scope.user:
-            found.append(_lesson(held, named))
-    return found
+    lesson_rows = []
+    for held_file in rows.order_by("-received_at", "id")[:MAX_LESSONS]:
+        draft = getattr(held_file, "record_draft", None)
+        user = draft.draft.get("scope", {}).get("user", "") if draft else ""
+        if user == record_scope.scope.user:
+            lesson_rows.append(_lesson(held_file, user))
+    return lesson_rows

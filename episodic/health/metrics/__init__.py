@@ -1,0 +1,1 @@
+"""The metrics of memory health: one module each, listed in ``table``."""

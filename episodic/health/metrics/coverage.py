@@ -1,0 +1,126 @@
+"""Coverage: 100 · indexed / embeddable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+from django.db.models import F, QuerySet
+from django.urls import reverse
+
+from episodic.health.metrics.base import (
+    Action,
+    Details,
+    Explanation,
+    Finding,
+    Measurement,
+    Metric,
+    Scope,
+    percent,
+    plural,
+)
+from episodic.index import engine
+from episodic.index.snapshot import CHUNK
+from episodic.models import Embedding, State
+from memory.journal.visibility import USABLE
+from memory.models import JournalEntry
+
+GROUPS_LISTED: Final = 12
+
+
+def value(indexed: int, embeddable: int) -> float | None:
+    """Return how much of what deserves a vector has one."""
+    return percent(indexed / embeddable) if embeddable else None
+
+
+def _measure(scope: Scope) -> Measurement:
+    entries = JournalEntry.objects.filter(
+        USABLE,
+        workspace_id=scope.workspace_id,
+        embeddable=True,
+        erased_at__isnull=True,
+    )
+    rows = Embedding.objects.filter(
+        workspace_id=scope.workspace_id,
+        entry__embeddable=True,
+        entry__erased_at__isnull=True,
+    ).exclude(state=State.WITHHELD)
+    if scope.crew_id:
+        entries = entries.filter(crew_id=scope.crew_id)
+        rows = rows.filter(crew_id=scope.crew_id)
+    if scope.as_of:
+        entries = entries.filter(ts__lte=scope.at)
+        rows = rows.filter(entry__ts__lte=scope.at)
+    model = engine.embedder().model
+    embeddable = entries.count()
+    indexed = rows.filter(state=State.INDEXED, model=model).count()
+    details = {
+        "indexed": indexed,
+        "embeddable": embeddable,
+        "unread": max(0, embeddable - rows.count()),
+        "missing": _without_vector(rows.exclude(state=State.INDEXED, model=model)),
+    }
+    return Measurement(value(indexed, embeddable), details)
+
+
+def _without_vector(rows: QuerySet[Embedding]) -> list[dict[str, Any]]:
+    """Return what has no vector, by type, state and the embedder's reason."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    groups = rows.annotate(kind=F("entry__entry_type")).order_by()
+    values = groups.values_list("kind", "state", "last_error")
+    for kind, state, error in values.iterator(chunk_size=CHUNK):
+        counts[kind, state, error.partition(":")[0]] += 1
+    return [
+        {"entry_type": kind, "state": state, "reason": reason, "count": count}
+        for (kind, state, reason), count in counts.most_common(GROUPS_LISTED)
+    ]
+
+
+def _explain(case: Explanation, details: Details) -> list[Finding]:
+    total = max(1, details["embeddable"] - details["indexed"])
+    groups = [*details["missing"]]
+    if details["unread"]:
+        groups.append({"state": "", "reason": "", "count": details["unread"]})
+    if not case.snapshot.details.get("model"):
+        title = "No embedder is configured"
+        text = plural(total, "entry", "entries")
+        text += " cannot be recalled by meaning, only by words."
+        action = Action("open", "Open the index", reverse("episodic:index"))
+        return [Finding(1.0, title, text, action)]
+    text = f"{details['indexed']:,} of {details['embeddable']:,} have a vector. "
+    text += "The others are found by words alone."
+    action = case.fix("index", "Index now")
+    findings = []
+    for group in groups:
+        count, kind = group["count"], group.get("entry_type")
+        noun = kind or ("entry" if count == 1 else "entries")
+        title = f"{count:,} {noun} {_reason(group['state'], group['reason'], count)}"
+        findings.append(Finding(count / total, title, text, action))
+    return findings
+
+
+def _reason(state: str, reason: str, count: int) -> str:
+    if state == State.INDEXED:
+        verb = "has" if count == 1 else "have"
+        return f"{verb} a vector of another model, which recall does not mix in"
+    if reason:
+        verb, words = "is" if count == 1 else "are", reason.replace("_", " ")
+        return f"{verb} not indexed because the embedder failed ({words})"
+    return f"{'waits' if count == 1 else 'wait'} for the sweep"
+
+
+def _embedder_failed(details: Details) -> bool:
+    return any(group.get("reason") for group in details.get("missing", []))
+
+
+METRIC: Final = Metric(
+    name="coverage",
+    title="Coverage",
+    explanation="How much of what can be embedded has a vector of the model in use.",
+    weight=0.25,
+    inputs="{indexed:,} of {embeddable:,} embeddable",
+    measure=_measure,
+    explain=_explain,
+    fixes=("index",),
+    embedder_failed=_embedder_failed,
+)

@@ -1,0 +1,96 @@
+"""Two answers to one question, side by side: what entered, left or moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from episodic.recall.search import Answer, Mode, Request
+from memory.journal import append as journal
+from memory.models import JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry and its rank in both answers; ``change`` is the second's."""
+
+    entry: JournalEntry
+    first: int | None
+    second: int | None
+
+    @property
+    def change(self) -> str:
+        """What the second answer does to it: entered, left, up, down or same."""
+        if self.first is None:
+            return "entered"
+        if self.second is None:
+            return "left"
+        if self.first == self.second:
+            return "same"
+        return "up" if self.second < self.first else "down"
+
+    @property
+    def places(self) -> int:
+        """How many places it moved."""
+        return abs((self.first or 0) - (self.second or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Both answers as one table, in the order of the first, then of the second."""
+
+    first: str
+    second: str
+    rows: list[Row]
+    degraded: str | None
+
+    def _count(self, *changes: str) -> int:
+        return sum(row.change in changes for row in self.rows)
+
+    @property
+    def entered_count(self) -> int:
+        """How many the second answer has and the first has not."""
+        return self._count("entered")
+
+    @property
+    def dropped_count(self) -> int:
+        """How many the first answer has and the second has not."""
+        return self._count("left")
+
+    @property
+    def moved_count(self) -> int:
+        """How many have another rank."""
+        return self._count("up", "down")
+
+
+def _name(request: Request) -> str:
+    """Return how a question was asked, in words."""
+    name = request.mode.value
+    if request.mode is Mode.HYBRID:
+        name = f"{name}, {request.fused_by.value}"
+    if request.as_of is not None:
+        name = f"{name}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
+    return name
+
+
+def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
+    """Return rank and entry by id; neighbours of hits have no rank and are left out."""
+    hits = [hit for hit in answer.hits if ":" not in hit.via]
+    return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
+
+
+def compare(first: Answer, second: Answer) -> Comparison:
+    """Return two answers as one table."""
+    first_ranks, second_ranks = _ranked(first), _ranked(second)
+    rows = []
+    for entry_id, (_, entry) in {**second_ranks, **first_ranks}.items():
+        ranks = (by_id[entry_id][0] if entry_id in by_id else None
+                 for by_id in (first_ranks, second_ranks))  # fmt: skip
+        rows.append(Row(entry, *ranks))
+    far = len(rows) + 1
+    rows.sort(key=lambda row: (row.first or far, row.second or far))
+    return Comparison(
+        first=_name(first.request),
+        second=_name(second.request),
+        rows=rows,
+        degraded=first.legs.degraded or second.legs.degraded,
+    )

@@ -1,0 +1,267 @@
+"""The recall explorer's form: the fields of POST /episodic/recall, in an address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from django import forms
+from django.http import QueryDict
+
+from episodic.recall import prompt_block
+from episodic.recall.request import default_fusion
+from episodic.recall.search import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
+from episodic.scopes import Scope
+from memory import workspace_tree
+from memory.journal import timeline
+from memory.models import Agent, Crew
+from memory.rules import entries, errors
+from memory.rules.permissions import Actor
+from memory.web.journal_forms import MomentField
+
+FIELD_OF: Final = {
+    "scope_needs_agent": "scope",
+    "not_in_crew": "crew_id",
+    "bad_range": "until",
+    "empty_query": "query",
+}
+# What a question may be compared with: the same one, asked in another way.
+AGAINST: Final[dict[str, dict[str, Any]]] = {
+    "hybrid-rrf": {"mode": Mode.HYBRID, "fusion": Fusion.RRF},
+    "hybrid-convex": {"mode": Mode.HYBRID, "fusion": Fusion.CONVEX},
+    "dense": {"mode": Mode.DENSE},
+    "sparse": {"mode": Mode.SPARSE},
+}
+TIME: Final = "time"
+CHARS_MOST: Final = 100_000
+UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
+Choices = list[tuple[str, Any]]
+
+
+def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=label, required=False, choices=choices or [], error_messages=UNKNOWN
+    )
+
+
+class RecallForm(forms.Form):
+    """One question and how to ask it; all of the page's state is in the address."""
+
+    query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
+    agent_id = _choice("Agent")
+    scope = _choice("Scope", [("", "by role"), *((s.value, s.value) for s in Scope)])
+    mode = _choice("Mode", [(m.value, m.value) for m in Mode])
+    fusion = _choice("Fusion")
+    k = forms.IntegerField(
+        label=f"K, 1 to {K_MAX}", required=False, min_value=1, max_value=K_MAX
+    )
+    crew_id = _choice("Crew, without an agent")
+    since = MomentField(label="Since")
+    until = MomentField(label="Until", upper=True)
+    as_of = MomentField(label="As of, recorded by then", upper=True)
+    min_score = forms.FloatField(
+        label="Least cosine", required=False, min_value=-1, max_value=1
+    )
+    walk_depth = _choice(
+        "Neighbours", [("", "as the agent"), ("0", "none"), ("1", "one step")]
+    )
+    entry_types = forms.MultipleChoiceField(
+        label="Entry types, any when none is ticked",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "The journal has no such entry type."},
+    )
+    entry_id = forms.CharField(
+        label="Entry id", required=False, max_length=entries.ID_CHARS
+    )
+    max_chars = forms.IntegerField(
+        label="Budget, characters", required=False, min_value=0, max_value=CHARS_MOST
+    )
+    against = _choice(
+        "Compare with",
+        [
+            ("", "nothing"),
+            *((name, name.replace("-", ", ")) for name in AGAINST),
+            (TIME, "another time"),
+        ],
+    )
+    against_as_of = MomentField(label="As of, now when empty", upper=True)
+    legs = forms.ChoiceField(
+        required=False,
+        choices=[("", "short"), ("all", "all")],
+        widget=forms.HiddenInput,
+    )
+
+    MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
+    CONDITIONS: Final = (
+        "crew_id",
+        "since",
+        "until",
+        "as_of",
+        "min_score",
+        "walk_depth",
+    )
+
+    def __init__(self, data: QueryDict, *, by: Actor) -> None:
+        self.given = data
+        full = data.copy()
+        for name, value in self._defaults().items():
+            if not full.get(name):
+                full[name] = value
+        super().__init__(full, auto_id="r-%s")
+        self.agents: list[Agent] = workspace_tree.agents(by)
+        self.crews: list[Crew] = workspace_tree.crews(by)
+        default = default_fusion(by.workspace_id)
+        names = [(f.value, f.value) for f in Fusion]
+        self._offer("fusion", [("", f"{default.value}, default"), *names])
+        self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
+        self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
+        self._offer("entry_types", [(t, t) for t in timeline.entry_types(by)])
+        for name in ("k", "min_score", "max_chars"):
+            # A number field would swallow what is not a number; a fault names it.
+            self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})
+        for name in ("since", "until", "as_of", "against_as_of"):
+            day = len(str(data.get(name) or "")) in (0, len("2026-11-14"))
+            self.fields[name].widget.input_type = "date" if day else "text"
+
+    @staticmethod
+    def _defaults() -> dict[str, str]:
+        return {"mode": Mode.HYBRID, "k": str(K_DEFAULT)}
+
+    def _by_crew(self) -> Choices:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for agent in self.agents:
+            groups.setdefault(agent.crew.slug, []).append((agent.id, agent.slug))
+        return list(groups.items())
+
+    def _offer(self, name: str, choices: Choices) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+        field.choices = choices
+
+    def clean_query(self) -> str:
+        """Return the question; once the form was sent, there must be one."""
+        text = str(self.cleaned_data["query"])
+        if "query" in self.given and not text.strip():
+            raise forms.ValidationError("Write a question.", code="empty_query")
+        return text
+
+    @property
+    def has_question(self) -> bool:
+        """Whether there is a question to answer."""
+        return bool(str(self.given.get("query") or "").strip())
+
+    @property
+    def entry_asked(self) -> str:
+        """The entry whose place in the answer is asked about."""
+        return str(self.cleaned_data.get("entry_id") or "") if self.is_valid() else ""
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent whose recall is asked for."""
+        agent_id = self.data.get("agent_id")
+        return next((agent for agent in self.agents if agent.id == agent_id), None)
+
+    @property
+    def crew(self) -> Crew | None:
+        """The crew whose recall is asked for, when no agent is named."""
+        crew_id = self.data.get("crew_id")
+        return next((crew for crew in self.crews if crew.id == crew_id), None)
+
+    def request(self) -> Request | None:
+        """Return the explained, unmarked request; None when invalid."""
+        if not self.is_valid() or not self.has_question:
+            return None
+        values = self.cleaned_data
+        depth = values["walk_depth"]
+        return Request(
+            query=values["query"],
+            scope=values["scope"] or None,
+            crew_id=values["crew_id"] or None,
+            agent_id=values["agent_id"] or None,
+            k=values["k"] or K_DEFAULT,
+            mode=Mode(values["mode"]),
+            fusion=Fusion(values["fusion"]) if values["fusion"] else None,
+            entry_types=tuple(values["entry_types"]),
+            since=values["since"],
+            until=values["until"],
+            as_of=values["as_of"],
+            min_score=values["min_score"],
+            walk_depth=int(depth) if depth else None,
+            explain=True,
+            mark=False,
+        )
+
+    def other(self, request: Request) -> Request | None:
+        """Return the question that this one is compared with, None for none."""
+        against = self.cleaned_data["against"]
+        if against == TIME:
+            return replace(request, as_of=self.cleaned_data["against_as_of"])
+        return replace(request, **AGAINST[against]) if against else None
+
+    @property
+    def budget(self) -> int:
+        """The characters that the prompt block may fill."""
+        limit = self.cleaned_data.get("max_chars") if self.is_valid() else None
+        return prompt_block.BUDGET if limit is None else int(limit)
+
+    def attach_error(self, error: errors.Invalid) -> None:
+        """Attach a service's error to the field it is about."""
+        self.add_error(FIELD_OF.get(error.problem_code), error.detail)
+
+    # ── For the template ─────────────────────────────────────────────────────
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always in view."""
+        return [self[name] for name in self.MAIN]
+
+    @property
+    def conditions(self) -> list[forms.BoundField]:
+        """The fields under "More conditions"."""
+        return [self[name] for name in self.CONDITIONS]
+
+    @property
+    def shows_conditions(self) -> bool:
+        """Whether a field under "More conditions" is set."""
+        return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
+
+    @property
+    def shows_legs(self) -> bool:
+        """Whether the rankings are shown in full."""
+        return self.data.get("legs") == "all"
+
+    def address(self, **changes: str) -> str:
+        """Return the state as a query string, with changes; "" drops a field."""
+        params = QueryDict(mutable=True)
+        for name in self.fields:
+            values = [value for value in self.given.getlist(name) if value]
+            if name in changes:
+                values = [changes[name]] if changes[name] else []
+            if values:
+                params.setlist(name, values)
+        return params.urlencode()
+
+    def _but(self, *names: str) -> list[tuple[str, str]]:
+        """Return all fields except some, for another form of the page."""
+        pairs = QueryDict(self.address(**dict.fromkeys(names, ""))).lists()
+        return [(name, value) for name, values in pairs for value in values]
+
+    @property
+    def kept_by_entry(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form that asks why."""
+        return self._but("entry_id")
+
+    @property
+    def kept_by_budget(self) -> list[tuple[str, str]]:
+        """The hidden fields of the budget's form."""
+        return self._but("max_chars")
+
+    @property
+    def kept_by_against(self) -> list[tuple[str, str]]:
+        """The hidden fields of the comparison's form."""
+        return self._but("against", "against_as_of")
+
+    @property
+    def question_only(self) -> list[tuple[str, str]]:
+        """The question's own fields, without those of the other forms."""
+        return self._but("entry_id", "legs", "max_chars", "against", "against_as_of")

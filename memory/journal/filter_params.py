@@ -1,0 +1,42 @@
+"""The filters of the journal as an address carries them, for the API and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory.journal.queries import JournalFilter
+from memory.rules import errors
+from memory.rules.entries import Priority, Severity
+
+
+def parse(params: Mapping[str, Any]) -> JournalFilter:
+    """Return the filter; lists are comma-separated. Invalid for unknown values.
+
+    The paging parameters ``limit`` and ``cursor`` are ignored.
+    """
+    fields = {k: v for k, v in params.items() if k not in ("limit", "cursor")}
+    choices = {
+        "entry_type": None,
+        "exclude_entry_type": None,
+        "severity": {s.value for s in Severity},
+        "priority": {p.value for p in Priority},
+    }
+    for name, allowed in choices.items():
+        fields[name] = _comma_separated(name, fields.get(name), allowed)
+    return JournalFilter(**fields)
+
+
+def _comma_separated(
+    name: str, value: str | None, allowed: set[str] | None
+) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
+    unknown = [part for part in parts if allowed is not None and part not in allowed]
+    if unknown:
+        message = f"{name} is one of {', '.join(sorted(allowed or ()))}."
+        raise errors.Invalid(
+            message,
+            code=f"unknown_{name}",
+            errors=[{"field": name, "code": "enum", "message": message}],
+        )
+    return parts

@@ -1,0 +1,165 @@
+"""The forms of the workspace pages; the services validate the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time
+from typing import Any, Final
+
+from django import forms
+from django.utils import timezone
+
+from memory.models import Agent, Crew, Membership
+from memory.models.tenancy import SLUG
+from memory.rules import end_users
+from memory.rules.permissions import PERSON_ROLES, AgentRole, KeyScope, Role
+
+SLUG_HINT: Final = "Lower-case letters, digits and dashes."
+AGENT_ROLES: Final = (
+    (AgentRole.AGENT.value, "Agent"),
+    (AgentRole.LEAD.value, "Lead, recalls for the crew"),
+)
+NEIGHBOUR_CHOICES: Final = (
+    ("0", "Off"),
+    ("1", "Also entries related to a hit"),
+)
+SCOPES: Final = ((KeyScope.READ.value, "Read"), (KeyScope.WRITE.value, "Write"))
+ROLES: Final = tuple((role.value, role.value.capitalize()) for role in PERSON_ROLES)
+
+
+class CrewForm(forms.Form):
+    """A new crew."""
+
+    slug = forms.CharField(
+        label="Crew", max_length=64, validators=[SLUG], help_text=SLUG_HINT
+    )
+    name = forms.CharField(
+        label="Name", max_length=120, required=False, help_text="For people. Optional."
+    )
+
+
+class AgentForm(forms.Form):
+    """A new agent in one of the workspace's crews."""
+
+    crew = forms.ChoiceField(label="Crew")
+    slug = forms.CharField(
+        label="Agent", max_length=64, validators=[SLUG], help_text=SLUG_HINT
+    )
+    role = forms.ChoiceField(label="Role", choices=AGENT_ROLES)
+    walk_depth = forms.TypedChoiceField(
+        label="Neighbours", choices=NEIGHBOUR_CHOICES, coerce=int
+    )
+
+    def __init__(self, *args: Any, crews: Sequence[Crew], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "crew", [(crew.id, crew.slug) for crew in crews])
+
+
+class AgentChange(forms.Form):
+    """Another role or depth of neighbours for an agent."""
+
+    role = forms.ChoiceField(choices=AGENT_ROLES)
+    walk_depth = forms.TypedChoiceField(choices=NEIGHBOUR_CHOICES, coerce=int)
+
+
+class KeyForm(forms.Form):
+    """The fields of both kinds of key: name, scopes, expiry."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=120,
+        required=False,
+        help_text="Where the key is used. Optional.",
+    )
+    scopes = forms.MultipleChoiceField(
+        label="May",
+        choices=SCOPES,
+        initial=[KeyScope.READ.value, KeyScope.WRITE.value],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Within what the role allows.",
+    )
+    expires_on = forms.DateField(
+        label="Expires on",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Works until the end of that day, UTC. Empty: until revoked.",
+    )
+
+    def clean_expires_on(self) -> datetime | None:
+        """Return the last second of the day, in UTC."""
+        day = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        moment = datetime.combine(day, time(23, 59, 59), tzinfo=UTC)
+        if moment <= timezone.now():
+            raise forms.ValidationError("That day is over.")
+        return moment
+
+    @property
+    def chosen_scopes(self) -> tuple[KeyScope, ...]:
+        """Return the scopes for the service; all of them selected means no limit."""
+        scopes = tuple(KeyScope(value) for value in self.cleaned_data["scopes"])
+        return () if len(scopes) == len(SCOPES) else scopes
+
+
+class AgentKeyForm(KeyForm):
+    """A key for one agent."""
+
+    agent = forms.ChoiceField(label="Agent")
+    end_user = forms.CharField(
+        label="For one end user",
+        max_length=end_users.CHARS,
+        required=False,
+        help_text="Their id at the agent. Such a key opens the memory tools for that "
+        "user and nothing else. Empty: the whole agent.",
+    )
+    field_order = ("agent", "end_user", "name", "scopes", "expires_on")
+
+    def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
+        offer(self, "agent", choices)
+
+
+class OperatorKeyForm(KeyForm):
+    """A key for a program that acts as a person."""
+
+    member = forms.ChoiceField(label="Person")
+    role = forms.ChoiceField(
+        label="Role",
+        choices=ROLES,
+        initial=Role.OPERATOR.value,
+        help_text="Never more than the person has on the day it is used.",
+    )
+    field_order = ("member", "role", "name", "scopes", "expires_on")
+
+    def __init__(
+        self, *args: Any, members: Sequence[Membership], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        choices = [(member.id, member.user.email) for member in members]
+        offer(self, "member", choices)
+
+
+class InviteForm(forms.Form):
+    """An invitation to the workspace."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(label="Role", choices=ROLES, initial=Role.VIEWER.value)
+
+
+class RoleForm(forms.Form):
+    """Another role for a member."""
+
+    role = forms.ChoiceField(choices=ROLES)
+
+
+def offer(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+    """Set the choices of a field, which depend on the workspace."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
+    field.choices = choices
