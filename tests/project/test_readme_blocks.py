@@ -85,7 +85,7 @@ class Installation:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        waiting.until(self._is_ready, every=0.05)
+        waiting.until(self._is_ready)
 
     def _is_ready(self) -> bool:
         assert self._server.poll() is None, self._log.read_text()
@@ -162,7 +162,7 @@ def test_an_agent_appends_and_recalls(installation: Installation) -> None:
         hits = json.loads(installation.block(ask))["hits"]
         return entry["id"] in [hit["entry_id"] for hit in hits]
 
-    waiting.until(is_recalled, every=0.05)
+    waiting.until(is_recalled)
 
 
 def test_what_waits_is_embedded(installation: Installation) -> None:
