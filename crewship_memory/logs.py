@@ -1,7 +1,7 @@
 """Logging: one structured line per event on standard error.
 
-No request body is ever handed to a logger here. What may still slip into a line, a
-path, a query, a bearer key, what an exception quotes, is taken out in ``redaction``.
+No request body is ever passed to a logger here. ``log_redaction`` removes what may
+still get into a line: a path, a query, a bearer key, the quotation of an exception.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def suppressed_pieces(
 
 
 def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
-    """Like ``spotted``, and find ordinary words in free text too."""
+    """Like ``suppressed_pieces``, and find ordinary words in free text too."""
     all_digests = [
         (digest, kind, count)
         for digest, kind, words in digests

@@ -107,7 +107,7 @@ def check_url(
 ) -> str:
     """Return a normalised user-supplied URL, or raise Invalid.
 
-    ``private`` allows private networks; ``who`` begins the sentence of a refusal.
+    ``private`` allows private networks; ``caller`` begins the sentence of a refusal.
     """
     try:
         url = httpx.URL(text.strip())

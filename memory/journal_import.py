@@ -245,7 +245,7 @@ def append(
     create: bool = False,
     watch: Watch = _unwatched,
 ) -> Report:
-    """Append every valid line; ``tell`` gets the number and fault of each refused one.
+    """Append every valid line; ``on_refusal`` gets the line and fault of each other.
 
     Batches commit one by one: what is counted as appended stays.
     """

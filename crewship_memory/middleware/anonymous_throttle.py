@@ -36,7 +36,7 @@ def _shows_a_credential(request: HttpRequest) -> bool:
     return (
         any(name in request.headers for name in CREDENTIALS)
         or settings.SESSION_COOKIE_NAME in request.COOKIES
-        # Whoever reads the credential from the body counts the request there.
+        # Counted where the body is read, if the key in it is missing or wrong.
         or registry.has_key_in_body(request.path)
     )
 

@@ -101,9 +101,9 @@ def of(
 ) -> Remainder:
     """Remove the passages that spans touch from a text and scan the rest.
 
-    ``known`` are all the findings, which say why a passage was removed. ``before`` is
-    the text the rest would be appended to: an attack across both is found as well.
-    Without a reviewer whole paragraphs are removed.
+    ``findings`` are all of the text's findings, which say why a passage was removed.
+    ``before`` is the text the rest would be appended to: an attack across both is found
+    as well. Without a reviewer whole paragraphs are removed.
     """
     excerpt = scanner.redact_units(
         text, spans, findings=findings, by_sentence=is_reviewed

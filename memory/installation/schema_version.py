@@ -59,7 +59,7 @@ def refusal(names: list[str]) -> Newer:
 
 
 class Guard:
-    """Checks every ten seconds: a newer version may migrate while this one runs."""
+    """Checks at most every ten seconds: a newer version may migrate meanwhile."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

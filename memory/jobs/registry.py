@@ -51,9 +51,9 @@ class Outcome:
 class Job:
     """One scheduled job.
 
-    ``act`` is given a workspace's id, or "" when the job is ``house_wide``. ``every``
-    makes the tick run it, ``night`` is its position in the nightly chain; a job with
-    neither is started elsewhere and only records its runs here (``note``).
+    ``act`` is given a workspace's id, or "" when the job is ``house_wide``. With an
+    ``interval`` the tick runs it, ``night`` is its position in the nightly chain; a job
+    with neither is started elsewhere and only records its runs here (``note``).
     """
 
     name: str

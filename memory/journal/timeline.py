@@ -34,7 +34,7 @@ Rows = QuerySet[JournalEntry]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A count up to a cap; with ``more`` the real number is larger."""
+    """A count up to a cap; with ``is_capped`` the real number is larger."""
 
     number: int
     is_capped: bool = False

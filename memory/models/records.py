@@ -155,7 +155,7 @@ class RecordEntry(models.Model):
 
 
 class HeldRecord(models.Model):
-    """The full content of a held record, for the person who releases it."""
+    """The fields of a held record beside its text, which is in the held case."""
 
     held = models.OneToOneField(
         HeldFile, models.CASCADE, primary_key=True, related_name="record_draft"

@@ -76,7 +76,7 @@ class LanguageModel(Protocol):
         ...
 
     def thinker(self) -> str:
-        """Return the name of the language model, ``NOBODY`` without one."""
+        """Return the name of the language model, ``NO_MODEL`` without one."""
         ...
 
     def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:

@@ -106,7 +106,7 @@ class Ranker(Protocol):
     ) -> dict[str, float] | None:
         """Return the entries of a scope that are nearest to a question, best first.
 
-        None when no embedder is available; ``least`` is the smallest cosine.
+        None when no embedder is available; ``min_similarity`` is the lowest cosine.
         """
         ...
 

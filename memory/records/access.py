@@ -61,8 +61,8 @@ def owner_for(
 ) -> Owner | None:
     """Return the owner of the given ids; NotFound for one the caller may not name.
 
-    An agent means itself, with ``shared`` its crew. A person names an agent or a crew;
-    with neither it is the workspace (None).
+    An agent means itself, with ``is_shared`` its crew. A person names an agent or a
+    crew; with neither it is the workspace (None).
     """
     if by.is_agent:
         if agent_id not in (None, by.id) or crew_id not in (None, by.crew_id):

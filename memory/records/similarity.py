@@ -23,7 +23,7 @@ NEIGHBOURS: Final = 500
 MAX_SIMILAR: Final = 5
 _ENDINGS: Final = ("ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
 _SATURATION, _LENGTH = 1.2, 0.75
-# Separates texts that are searched as one; no text contains it.
+# Separates texts that are searched as one; no text contains it, and it is no space.
 GAP: Final = "\x00"
 
 

@@ -74,9 +74,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text with the same findings; ``hidden`` names an invisible one.
+    """A part of a text with the same findings.
 
-    ``opens`` are the numbers of findings that begin here, ``closes`` of those that end.
+    ``hidden`` names an invisible character. ``opens`` are the numbers of the findings
+    that begin here, ``closes`` of those that end here.
     """
 
     text: str

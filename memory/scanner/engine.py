@@ -29,8 +29,8 @@ def scan(
     """Judge one text.
 
     `source` must be what the caller established, never a field of the payload. `modes`
-    switches single rules for a workspace. `known` holds signatures of confirmed
-    attacks.
+    switches single rules for a workspace. `known_signatures` are those of
+    confirmed attacks.
     """
     off = frozenset(rule for rule, mode in modes.items() if mode == Mode.OFF)
     hits = [*_collect(text, off), *_known_attacks(text, known_signatures)]

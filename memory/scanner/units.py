@@ -60,7 +60,7 @@ class Unit(NamedTuple):
 class Redaction:
     """What a redaction leaves, and the parts of the original that it removed.
 
-    ``beside`` are the parts that stay next to a removed one: a person has to tell
+    ``neighbours`` are the parts that stay next to a removed one: a person has to tell
     whether they belong to the same order.
     """
 
@@ -334,7 +334,7 @@ def redact_units(
 ) -> Redaction:
     """Remove every part that a span touches; each run of parts leaves one mark.
 
-    A mark names the families of the ``known`` findings there, or else of the spans.
+    A mark names the families of the ``findings`` there, without any those of the spans.
     Whole paragraphs are removed where no person reviews the rest.
     """
     parts = units(text, by_sentence=by_sentence)

@@ -1,7 +1,7 @@
 """What every page view shares: the typed request, its actor, the requested fragment.
 
 A page and its fragment are one URL, one view and one template. A view names the
-fragment that htmx swaps and appends ``part(request, name)`` to its template's name.
+fragment that htmx swaps and appends ``fragment(request, name)`` to its template's name.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from django import forms
 from memory import http_out, webhooks
 
 NAMES: Final = {
-    "memory.health_band_changed": "Memory health changed its band, red to green"
+    "memory.health_band_changed": "Memory health changed its band: red, yellow or green"
 }
 EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
 

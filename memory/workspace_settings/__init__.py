@@ -1,8 +1,8 @@
 """The settings of a workspace: declared once, validated, stored, journaled.
 
-To add one, declare it: ``NAME = declare(Setting(...))`` in ``table`` here, or in the
-package that owns it, and read it with ``value(workspace_id, NAME)``. The API, the page
-and the journal follow from the declaration.
+To add one, declare it: ``NAME = declare(Setting(...))`` in ``declarations`` here, or in
+the package that owns it, and read it with ``value(workspace_id, NAME)``. The API, the
+page and the journal follow from the declaration.
 """
 
 from memory.rules.settings import BadValue, Change, Kind, Setting

@@ -24,7 +24,7 @@ VISIBLE_VARIABLES: Final = (
     (
         "CREWSHIP_RAW_CONTENT",
         "RAW_CONTENT",
-        "Raw text in answers to AtomicMemory's clients.",
+        "Raw text that AtomicMemory's clients send.",
     ),
     ("CREWSHIP_WEBHOOK_PRIVATE", "WEBHOOK_PRIVATE", "Webhooks to private addresses."),
     (

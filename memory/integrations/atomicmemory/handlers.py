@@ -170,7 +170,7 @@ def lesson_stats(call: Call) -> dict[str, Any]:
     }
 
 
-# ── Not offered──────────────────────────────────────────────────────────────────────
+# ── Not offered ──────────────────────────────────────────────────────────────
 def _not_offered(reason: str) -> Handler:
     def handler(call: Call) -> Any:
         agent_only(call.by, "records.read")

@@ -86,7 +86,7 @@ class Added:
     held: int
 
 
-# ── Scopes and sessions────────────────────────────────────────────────────────
+# ── Scopes and sessions ──────────────────────────────────────────────────────
 def _owner(guest: GatewayUser) -> Owner:
     return Owner(guest.key.agent.crew, guest.key.agent)
 

@@ -59,7 +59,7 @@ def tools_listed(client: Client) -> None:
         expect(is_complete, f"{name} is not described in full")
 
 
-@SELFTEST.promise("What is remembered by a tool comes back as text and as data")
+@SELFTEST.promise("What a tool remembers comes back as text and as data")
 def round_trip(client: Client) -> None:
     memory = {"content": "The kiln stands in Porto"}
     _request(client, "tools/call", name="memory__remember", arguments=memory)

@@ -58,7 +58,7 @@ def deletion(client: Client) -> None:
     expect("detail" in client.call("GET", path, status=404), "there is no detail")
 
 
-@SELFTEST.promise("Deleting all needs an entity and leaves those of others")
+@SELFTEST.promise("Deleting all needs an entity, and leaves the memories of others")
 def delete_all(client: Client) -> None:
     _add(client, "Hers")
     _add(client, "His", "omar")
