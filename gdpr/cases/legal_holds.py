@@ -119,7 +119,7 @@ def list_holds(
 
 
 def page(
-    actor: Actor, ask: PageQuery, *, subject_id: str = "", state: str = ""
+    actor: Actor, page_query: PageQuery, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
     """Return a page: active holds by review date, then released ones, newest first."""
     actor.require("gdpr.read")
@@ -132,7 +132,7 @@ def page(
     parts = {"standing": [active], "released": [released]}
     question = ["holds", subject_id, state]
     return pagination.page_of_lists(
-        parts.get(state, [active, released]), ask, question, actor.workspace_id
+        parts.get(state, [active, released]), page_query, question, actor.workspace_id
     )
 
 

@@ -31,10 +31,10 @@ class Fate(StrEnum):
 class Person:
     """The person to search for: their matcher, and one for everybody else.
 
-    ``others`` matches the other people of the workspace, to tell a row about several
-    people from a row about one. ``links`` is place → row ids that a writer linked,
-    ``matched`` those that an earlier search found; their present text decides.
-    ``spared`` and ``confirmed`` are rows decided by hand: kept, or theirs.
+    ``others_matcher`` matches the other people of the workspace, to tell a row about
+    several people from a row about one. ``links`` is place → row ids that a writer
+    linked, ``matched`` those that an earlier search found; their present text decides.
+    ``spared_rows`` and ``confirmed`` are rows decided by hand: kept, or theirs.
     """
 
     workspace_id: str

@@ -79,7 +79,7 @@ def _kind(text: str) -> AliasKind:
 def person(text: str, *, by: Actor, must_be_named: bool) -> Subject:
     """Return the subject of an id or alias; an unknown alias becomes a new subject.
 
-    With ``named`` only if a writer named it: reading creates no arbitrary subjects.
+    With ``must_be_named`` only if a writer named it: reading creates no arbitrary ones.
     """
     try:
         return subjects.find(text, by=by)

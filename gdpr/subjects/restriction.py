@@ -63,7 +63,7 @@ def restrict(
     """Take all entries about a person out of use; return how many are restricted now.
 
     The flag is set first, so that entries written meanwhile are marked on writing.
-    ``judged`` are decisions on single entries. Safe to repeat, also after a crash.
+    ``decisions`` are those on single entries. Safe to repeat, also after a crash.
     """
     by.require("gdpr.manage", subject.workspace_id)
     with transaction.atomic():
