@@ -164,7 +164,7 @@ def _check(new: NewHold, places: frozenset[str]) -> None:
         detail = "review_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_review_at")
     if new.review_at <= timezone.now():
-        detail = "review_at has to be in the future."
+        detail = "The review of a hold (review_at) has to be in the future."
         raise errors.Invalid(detail, code="review_in_past")
     if new.scope != ALL and new.scope not in places:
         detail = "scope is all, or the name of a place where data is stored."

@@ -152,8 +152,8 @@ def _warn(plan: CasePlan) -> list[str]:
     doubtful_count = cases.undecided_count(plan)
     if doubtful_count:
         warnings.append(
-            f"{doubtful_count} rows may be about others. Nothing was erased: the case"
-            " waits with its plan until a person decides on them."
+            f"{doubtful_count} rows may be about somebody else. Nothing was erased: the"
+            " case waits with its plan until a person decides on them."
         )
     addresses = len(plan.body.get("beside", ()))
     if addresses:
