@@ -162,10 +162,10 @@ def _word_runs(
 
 def word_counts_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
     """Return kind → the numbers of words of its digests."""
-    sizes: dict[str, set[int]] = {}
+    word_counts: dict[str, set[int]] = {}
     for _digest, kind, words in digests:
-        sizes.setdefault(kind, set()).add(words)
-    return sizes
+        word_counts.setdefault(kind, set()).add(words)
+    return word_counts
 
 
 def suppressed_pieces(
@@ -180,14 +180,14 @@ def suppressed_pieces(
     ]
     marked = {digest for digest, _, words in digests if words == MARKED}
     if marked:
-        handles = (f"@{digest}" for digest in _words_behind_at(text))
+        handles = (f"@{word}" for word in _words_behind_at(text))
         hits += [
-            digest for digest in handles if _hash(key, "handle", digest[1:]) in marked
+            handle for handle in handles if _hash(key, "handle", handle[1:]) in marked
         ]
     # The whole value of a field that holds a person counts, an ordinary word too.
     all_digests = {digest for digest, _, _ in digests}
     names = name_fields.people(text) if all_digests else ()
-    hits += [digest for digest in names if is_named(workspace_id, digest, all_digests)]
+    hits += [name for name in names if is_named(workspace_id, name, all_digests)]
     return list(dict.fromkeys(hits))
 
 

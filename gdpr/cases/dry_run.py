@@ -74,14 +74,14 @@ class HolderResult:
 
 
 def _doubt(
-    share: HolderResult, row: RowMatch, verdicts: Mapping[tuple[str, str], RowVerdict]
+    result: HolderResult, row: RowMatch, verdicts: Mapping[tuple[str, str], RowVerdict]
 ) -> dict[str, Any]:
     """Return a doubtful or decided row for the plan's body, with its decision."""
-    verdict = verdicts.get((share.name, row.row_id))
+    verdict = verdicts.get((result.name, row.row_id))
     reason = f"{AMBIGUOUS} {row.why}" if row.doubtful and verdict is None else row.why
     return {
-        "place": share.name,
-        "title": share.title,
+        "place": result.name,
+        "title": result.title,
         "why": reason,
         **_sample(row),
         "verdict": verdict.verdict if verdict else None,
@@ -119,7 +119,7 @@ def _sample(row: RowMatch) -> dict[str, Any]:
 class DryRun:
     """What every holder found, and its hash."""
 
-    shares: list[HolderResult]
+    results: list[HolderResult]
     plan_hash: str
     verdicts: Mapping[tuple[str, str], RowVerdict] = field(default_factory=dict)
 
@@ -127,21 +127,21 @@ class DryRun:
     def rows(self) -> dict[str, list[list[str]]]:
         """Return place → [[row id, fate], …] of the places that a run works on."""
         return {
-            share.name: [[row.row_id, row.fate.value] for row in share.rows]
-            for share in self.shares
-            if share.rows and not share.derived
+            result.name: [[row.row_id, row.fate.value] for row in result.rows]
+            for result in self.results
+            if result.rows and not result.derived
         }
 
     def _reviewed_rows(self) -> Iterator[tuple[HolderResult, RowMatch]]:
         """Yield the rows that need a decision or have one."""
-        for share in self.shares:
-            for row in share.rows if not share.derived else ():
-                if row.doubtful or (share.name, row.row_id) in self.verdicts:
-                    yield share, row
+        for result in self.results:
+            for row in result.rows if not result.derived else ():
+                if row.doubtful or (result.name, row.row_id) in self.verdicts:
+                    yield result, row
 
     def body(self, phrase: str) -> dict[str, Any]:
         """Return the plan's body: counts, samples, doubtful rows; not all ids."""
-        holders = [share.as_json() for share in self.shares if share.rows]
+        holders = [result.as_json() for result in self.results if result.rows]
         own = [item for item in holders if not item["derived"]]
         total = {fate.value: sum(item[fate.value] for item in own) for fate in Fate}
         doubt_lines = [
@@ -198,17 +198,17 @@ def _as_kept(row: RowMatch) -> RowMatch:
 def look(case: Case, person: Person | None = None) -> DryRun:
     """Search every holder; nothing is changed or stored."""
     target = person or person_of(case)
-    shares = []
+    results = []
     for holder, matches in find_in_holders(case, target):
-        share = HolderResult(holder.name, holder.title, holder.derived)
+        result = HolderResult(holder.name, holder.title, holder.derived)
         rows = (_with_decision(target, holder, row) for row in matches)
-        share.rows = sorted(set(rows), key=lambda row: row.row_id)
-        shares.append(share)
+        result.rows = sorted(set(rows), key=lambda row: row.row_id)
+        results.append(result)
     verdicts = {
         (decision.place, decision.row_id): decision
         for decision in decided_rows.of(case)
     }
-    return DryRun(shares, _hash(case, target, shares), verdicts)
+    return DryRun(results, _hash(case, target, results), verdicts)
 
 
 def _with_decision(person: Person, holder: Holder, row: RowMatch) -> RowMatch:
@@ -227,7 +227,7 @@ def _verdict(person: Person, place: str, row: RowMatch) -> str:
     return "theirs" if person.is_confirmed(place, row.row_id) else "?"
 
 
-def _hash(case: Case, person: Person, shares: Iterable[HolderResult]) -> str:
+def _hash(case: Case, person: Person, results: Iterable[HolderResult]) -> str:
     key = journal.key()
     names = {
         hashing.keyed_digest(key, f"{name.kind}:{fold(name.value)}")
@@ -240,16 +240,16 @@ def _hash(case: Case, person: Person, shares: Iterable[HolderResult]) -> str:
         "names": sorted(names),
         "correction": case.correction,
         "rows": {
-            share.name: sorted([row.row_id, row.fate.value] for row in share.rows)
-            for share in shares
-            if share.rows and not share.derived and share.name not in VOLATILE
+            result.name: sorted([row.row_id, row.fate.value] for row in result.rows)
+            for result in results
+            if result.rows and not result.derived and result.name not in VOLATILE
         },
         "decided": sorted(
-            [share.name, row.row_id, verdict]
-            for share in shares
-            if not share.derived and share.name not in VOLATILE
-            for row in share.rows
-            if (verdict := _verdict(person, share.name, row))
+            [result.name, row.row_id, verdict]
+            for result in results
+            if not result.derived and result.name not in VOLATILE
+            for row in result.rows
+            if (verdict := _verdict(person, result.name, row))
         ),
     }
     return hashlib.sha256(entries.canonical(covered).encode()).hexdigest()
@@ -260,22 +260,24 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
     """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
     target = person or person_of(case)
-    result = look(case, target)
-    body = result.body(cases.phrase(case, result.plan_hash))
+    dry_run = look(case, target)
+    body = dry_run.body(cases.phrase(case, dry_run.plan_hash))
     if case.kind == CaseKind.ERASURE:
         # Show addresses found near the person that are nobody's alias: they would stay.
         ids = {
-            share.name: [
+            result.name: [
                 row.row_id
-                for row in share.rows
-                if target.is_about(share.name, row.row_id, doubtful=row.doubtful)
+                for row in result.rows
+                if target.is_about(result.name, row.row_id, doubtful=row.doubtful)
             ]
-            for share in result.shares
+            for result in dry_run.results
         }
         body["beside"] = suggested_aliases.plan_lines(
             suggested_aliases.neighbours_of(target, ids)
         )
-    return cases.keep_plan(case, PlanDraft(result.plan_hash, body, result.rows), by=by)
+    return cases.keep_plan(
+        case, PlanDraft(dry_run.plan_hash, body, dry_run.rows), by=by
+    )
 
 
 class StalePlan(errors.Conflict):

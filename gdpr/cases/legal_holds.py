@@ -119,7 +119,7 @@ def list_holds(
 
 
 def page(
-    actor: Actor, ask: PageQuery, *, subject_id: str = "", state: str = ""
+    actor: Actor, page_query: PageQuery, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
     """Return a page: active holds by review date, then released ones, newest first."""
     actor.require("gdpr.read")
@@ -132,7 +132,7 @@ def page(
     parts = {"standing": [active], "released": [released]}
     question = ["holds", subject_id, state]
     return pagination.page_of_lists(
-        parts.get(state, [active, released]), ask, question, actor.workspace_id
+        parts.get(state, [active, released]), page_query, question, actor.workspace_id
     )
 
 
@@ -164,7 +164,7 @@ def _check(new: NewHold, places: frozenset[str]) -> None:
         detail = "review_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_review_at")
     if new.review_at <= timezone.now():
-        detail = "review_at has to be in the future."
+        detail = "The review of a hold (review_at) has to be in the future."
         raise errors.Invalid(detail, code="review_in_past")
     if new.scope != ALL and new.scope not in places:
         detail = "scope is all, or the name of a place where data is stored."

@@ -255,11 +255,11 @@ def get(actor: Actor, certificate_id: str) -> Certificate:
     return certificate
 
 
-def page(actor: Actor, ask: PageQuery) -> Page[Certificate]:
+def page(actor: Actor, page_query: PageQuery) -> Page[Certificate]:
     """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
     return pagination.newest(
-        _in_workspace(actor), "issued_at", ask, "certificates", home
+        _in_workspace(actor), "issued_at", page_query, "certificates", home
     )
 
 

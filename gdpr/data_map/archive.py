@@ -102,7 +102,7 @@ class Archive:
                 yield from row_text.rare(_text(row))
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Destroy the words of archived entries."""
+        """Erase the text of archived entries."""
         return archive_erasure.empty_archived(person.workspace_id, row_ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:

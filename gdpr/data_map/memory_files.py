@@ -1,4 +1,4 @@
-"""Memory files with every version, blob and chunk, and files without a row.
+"""Memory files with every version, blob and chunk.
 
 A card about the person is deleted as a whole. Elsewhere the unit is the line: a line
 that names only the person is erased, one that names others too is masked.
@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
-
-from django.conf import settings
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Person, RowMatch, Trace
@@ -40,7 +36,7 @@ def editor(
     With ``with_doubts``, lines that may be about somebody else are erased too.
     """
     threshold = Sign.UNSURE if with_doubts else Sign.SURE
-    closer = person.matcher.for_redaction()
+    redaction_matcher = person.matcher.for_redaction()
 
     def sign(line: str) -> Sign:
         if line.strip() in named_lines:
@@ -51,7 +47,7 @@ def editor(
         if sign(line) < threshold:
             return line
         return (
-            closer.mask(line, row_text.ERASED)
+            redaction_matcher.mask(line, row_text.ERASED)
             if person.others_matcher.names(line)
             else ""
         )
@@ -70,13 +66,13 @@ def editor(
     return edit
 
 
-def pen(
+def redactor(
     person: Person,
     named_lines: frozenset[str] = frozenset(),
     *,
     with_doubts: bool = True,
 ) -> Redactor:
-    """Return how a person is masked in files and held texts."""
+    """Return what removes a person from files and held texts."""
 
     def mask(value: Any) -> Any:
         return row_text.masked(person.matcher.for_redaction(), value)
@@ -231,7 +227,7 @@ class MemoryFiles:
         """Yield the long words of lines about to be erased, and the names of blobs."""
         for file in self._files(person).filter(pk__in=_file_ids(row_ids)):
             card = self._card(file, person) is Sign.SURE
-            edit = self._pen(file, person).edit
+            edit = self._redactor(file, person).edit
             for version, text in erasure.texts(file):
                 remaining = set() if card else set(edit(text).splitlines())
                 lines = [line for line in text.splitlines() if line not in remaining]
@@ -239,10 +235,12 @@ class MemoryFiles:
                 if version.sha256 and lines:
                     yield version.sha256.encode()
 
-    def _pen(
+    def _redactor(
         self, file: MemoryFile, person: Person, *, with_doubts: bool = True
     ) -> Redactor:
-        return pen(person, self._named_lines(file, person), with_doubts=with_doubts)
+        return redactor(
+            person, self._named_lines(file, person), with_doubts=with_doubts
+        )
 
     def _named_lines(self, file: MemoryFile, person: Person) -> frozenset[str]:
         """Return the lines of versions whose writer named the person as subject."""
@@ -266,7 +264,7 @@ class MemoryFiles:
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
             with_doubts = f"{file.id}{LINES_MARK}" in doubtful_ids
-            erasure.rewrite(file, self._pen(file, person, with_doubts=with_doubts))
+            erasure.rewrite(file, self._redactor(file, person, with_doubts=with_doubts))
         return len(rows)
 
     # ── Verifying ────────────────────────────────────────────────────────────
@@ -293,71 +291,6 @@ class MemoryFiles:
             sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())
-
-
-class OrphanFiles:
-    """Files without a row: torn temporary files, orphaned blobs, odd names.
-
-    The application does not read them, but a search of the disk would find them. The
-    row id is a hash of the path, because a path can contain a name.
-    """
-
-    name, title, derived = "strays", "Files that nothing points to", False
-    tables: tuple[str, ...] = ()
-    files = ("files", "blobs")
-
-    def _rows(self, person: Person) -> Iterator[tuple[str, Path, str]]:
-        workspace_id = person.workspace_id
-        for path in erasure.strays(workspace_id, slug(workspace_id)):
-            place = path.relative_to(Path(settings.DATA_DIR)).as_posix()
-            try:
-                text = row_text.plain(path.read_bytes())
-            except OSError:
-                text = ""
-            yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
-
-    def find(self, person: Person) -> Iterator[RowMatch]:
-        """Return strays that name the person in their path or bytes."""
-        for row_id, _, text in self._rows(person):
-            if (sign := person.matcher.sign(text)) is not Sign.NONE:
-                reason = "Nothing points to this file: it is deleted."
-                sample = row_text.sample(person, text)
-                is_doubtful = sign < Sign.SURE
-                yield RowMatch(
-                    row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful
-                )
-
-    def export(
-        self, person: Person, rows: Iterable[RowMatch]
-    ) -> Iterator[dict[str, Any]]:
-        """Return the text of strays; other people are masked."""
-        ids = {match.row_id for match in rows}
-        for row_id, _, text in self._rows(person):
-            if row_id in ids:
-                masked = person.others_matcher.mask(text, row_text.OTHERS_MARK)
-                yield {"place": self.name, "id": row_id, "text": masked}
-
-    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        for row_id, _, text in self._rows(person):
-            if row_id in row_ids:
-                yield from row_text.rare(text)
-
-    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        rows = list(self._rows(person))
-        return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
-
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete strays: they cannot be edited without a row."""
-        return self.erase(person, row_ids)
-
-    def verify(self, person: Person) -> Iterator[Trace]:
-        """Search every stray again."""
-        for match in self.find(person):
-            yield Trace(self.name, match.row_id, "file")
 
     def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield nothing: nothing is kept."""

@@ -37,7 +37,7 @@ class _WithoutRows:
         person: Person,  # noqa: ARG002
         rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
-        """Yield that it was there."""
+        """Yield that there was something, without its text."""
         for match in rows:
             yield {"place": self.name, "id": match.row_id}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gdpr.data_map.base import Person
-from gdpr.data_map.memory_files import pen
+from gdpr.data_map.memory_files import redactor
 from gdpr.data_map.table_holder import Table, TableHolder
 from memory.files import erasure
 from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
@@ -37,7 +37,7 @@ class Quarantine(TableHolder):
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
         """Mask the person in held texts, and scan the result again."""
         held_ids, rest = _split(row_ids)
-        count = erasure.mask_held(person.workspace_id, held_ids, pen(person))
+        count = erasure.mask_held(person.workspace_id, held_ids, redactor(person))
         return count + (super().redact(person, rest) if rest else 0)
 
 

@@ -15,7 +15,8 @@ from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
 from gdpr.data_map.index import Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
-from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles, OrphanFiles
+from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles
+from gdpr.data_map.orphan_files import OrphanFiles
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import Quarantine
 from gdpr.matching import patterns

@@ -79,8 +79,7 @@ def _kind(text: str) -> AliasKind:
 def person(text: str, *, by: Actor, must_be_named: bool) -> Subject:
     """Return the subject of an id or alias; an unknown alias becomes a new subject.
 
-    With ``must_be_named`` only if a writer named it: reading creates no arbitrary
-    subjects.
+    With ``must_be_named`` only if a writer named it: reading creates no arbitrary ones.
     """
     try:
         return subjects.find(text, by=by)
@@ -153,8 +152,8 @@ def _warn(plan: CasePlan) -> list[str]:
     doubtful_count = cases.undecided_count(plan)
     if doubtful_count:
         warnings.append(
-            f"{doubtful_count} rows may be about others. Nothing was erased: the case"
-            " waits with its plan until a person decides on them."
+            f"{doubtful_count} rows may be about somebody else. Nothing was erased: the"
+            " case waits with its plan until a person decides on them."
         )
     addresses = len(plan.body.get("beside", ()))
     if addresses:

@@ -64,7 +64,7 @@ class Listener:
         )
 
     def start(self) -> None:
-        """Start the thread. Earlier orders do not concern a new process."""
+        """Start the thread; it carries out the stored orders first."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -288,10 +288,10 @@ def exports(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
     return rows.filter(subject_ref=subject_ref) if subject_ref else rows
 
 
-def page(by: Actor, ask: PageQuery, *, subject_ref: str = "") -> Page[Export]:
+def page(by: Actor, page_query: PageQuery, *, subject_ref: str = "") -> Page[Export]:
     """Return a page of exports, newest first."""
     rows, question = exports(by, subject_ref=subject_ref), ["exports", subject_ref]
-    return pagination.newest(rows, "made_at", ask, question, by.workspace_id)
+    return pagination.newest(rows, "made_at", page_query, question, by.workspace_id)
 
 
 def get(export_id: str, *, by: Actor) -> Export:

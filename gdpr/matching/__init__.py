@@ -1,1 +1,1 @@
-"""The rules of personal data: pure functions, no framework."""
+"""Finding and masking names in texts and JSON: pure functions, no framework."""

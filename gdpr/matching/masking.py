@@ -117,10 +117,10 @@ class Masker(ABC):
         """Return the keys of fields that name somebody only together."""
         return {
             key
-            for first, two in name_fields.pairs(value)
-            if self.is_split(value[first], value[two])
-            or self.is_split(value[two], value[first])
-            for key in (first, two)
+            for first, second in name_fields.pairs(value)
+            if self.is_split(value[first], value[second])
+            or self.is_split(value[second], value[first])
+            for key in (first, second)
         }
 
     def is_split(self, first: str, second: str) -> bool:

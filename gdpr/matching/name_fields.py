@@ -112,9 +112,9 @@ def pairs(value: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
 def lines(value: Any) -> Iterator[str]:
     """Return the texts of the pairs in a JSON value, each in both orders."""
     if isinstance(value, Mapping):
-        for key, two in pairs(value):
-            yield f"{value[key]} {value[two]}"
-            yield f"{value[two]} {value[key]}"
+        for first, second in pairs(value):
+            yield f"{value[first]} {value[second]}"
+            yield f"{value[second]} {value[first]}"
         for item in value.values():
             yield from lines(item)
     elif isinstance(value, (list, tuple)):
@@ -212,7 +212,7 @@ def people(text: str) -> list[str]:
     data = person_json(text)
     if data is None:
         return []
-    names = (text for key, text in values(data) if key is Key.PERSON)
+    names = (name for key, name in values(data) if key is Key.PERSON)
     return list(dict.fromkeys(names))
 
 

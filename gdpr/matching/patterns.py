@@ -69,11 +69,11 @@ def _edges(text: str, before: str, after: str) -> tuple[str, str]:
     """Return the lookarounds of a literal; a script without spaces needs none."""
     is_single = len(text) == 1
     left_edge = "" if normalize.unspaced(text[0]) and not is_single else before
-    right = "" if normalize.unspaced(text[-1]) and not is_single else after
+    right_edge = "" if normalize.unspaced(text[-1]) and not is_single else after
     if is_single and normalize.unspaced(text):
         neighbour = f"[{normalize.UNSPACED}]"
-        return f"{left_edge}(?<!{neighbour})", f"{right}(?!{neighbour})"
-    return left_edge, right
+        return f"{left_edge}(?<!{neighbour})", f"{right_edge}(?!{neighbour})"
+    return left_edge, right_edge
 
 
 def _anchored(tokens: list[str], pattern: str) -> Shape | None:
@@ -91,9 +91,9 @@ def _name(value: str) -> Shape | None:
     words_of_name = value.split()
     if not words_of_name:
         return None
-    left_edge, right = _edges("".join(words_of_name), LETTER_BEFORE, LETTER_AFTER)
+    left_edge, right_edge = _edges("".join(words_of_name), LETTER_BEFORE, LETTER_AFTER)
     parts = [re.escape(word) for word in words_of_name]
-    pattern = left_edge + _joined_words(words_of_name, parts) + right
+    pattern = left_edge + _joined_words(words_of_name, parts) + right_edge
     if len(parts) > 1:
         inverted = rf"{LETTER_BEFORE}{parts[-1]}\s{{0,4}},\s{{0,4}}"
         inverted += _joined_words(words_of_name[:-1], parts[:-1]) + LETTER_AFTER
@@ -129,17 +129,17 @@ def _addressed(value: str) -> Shape | None:
 
 
 def _handle(value: str) -> Shape | None:
-    left_edge, right = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
+    left_edge, right_edge = _edges(value, _ID_BEFORE, f"{_ID_AFTER}(?!-{LETTER})")
     escaped = re.escape(value)
     # Followed by an @ it is the local part of an address, unless an @ precedes it.
-    pattern = f"{left_edge}@{escaped}{right}|{left_edge}{escaped}{right}(?!@)"
+    pattern = f"{left_edge}@{escaped}{right_edge}|{left_edge}{escaped}{right_edge}(?!@)"
     return _anchored(normalize.WORD.findall(value), pattern)
 
 
 def _literal(value: str) -> Shape | None:
-    left_edge, right = _edges(value, _ID_BEFORE, _ID_AFTER) if value else ("", "")
+    left_edge, right_edge = _edges(value, _ID_BEFORE, _ID_AFTER) if value else ("", "")
     return _anchored(
-        normalize.WORD.findall(value), left_edge + re.escape(value) + right
+        normalize.WORD.findall(value), left_edge + re.escape(value) + right_edge
     )
 
 
@@ -155,8 +155,8 @@ def _pattern(value: str) -> Shape | None:
     inner = run.join(
         r"\s{1,4}".join(map(re.escape, re.split(r"\s", piece))) for piece in pieces
     )
-    left_edge, right = _edges("aa", _ID_BEFORE, _ID_AFTER)
-    pattern = re.compile(left_edge + inner + right)
+    left_edge, right_edge = _edges("aa", _ID_BEFORE, _ID_AFTER)
+    pattern = re.compile(left_edge + inner + right_edge)
     return Shape(max(tokens, key=len), is_word=False, pattern=pattern)
 
 

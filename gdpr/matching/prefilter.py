@@ -31,9 +31,9 @@ def among(
     ``read_fields`` returns a text as it is searched, made of its words and no others,
     or None when that is unknown; such a text is returned.
     """
-    folded = _Row(_folded(texts))
+    folded = _JoinedTexts(_folded(texts))
     candidates = {folded.text_index(place) for place in hints(folded.body)}
-    candidates |= _Row(texts).containing(_ESCAPES)
+    candidates |= _JoinedTexts(texts).containing(_ESCAPES)
     return sorted(at for at in candidates if _names(read_fields(texts[at]), hits))
 
 
@@ -51,7 +51,7 @@ def _folded(texts: Sequence[str]) -> Sequence[str]:
     return folded
 
 
-class _Row:
+class _JoinedTexts:
     """Texts joined by a separator."""
 
     def __init__(self, texts: Sequence[str]) -> None:

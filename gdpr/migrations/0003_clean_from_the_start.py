@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from django.db.backends.base.schema import BaseDatabaseSchemaEditor
     from django.db.migrations.state import StateApps
 
-# gdpr.verification.sqlite.ADOPTED when this was written.
+# The value of gdpr.verification.sqlite.CLEAN_VERSION when this was written.
 ADOPTED = 5_201
 
 

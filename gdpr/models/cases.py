@@ -1,4 +1,4 @@
-"""The tables of requests: a case, its plans, steps and events, holds and settings."""
+"""The tables of requests: a case, its plans, steps and events, and legal holds."""
 
 from __future__ import annotations
 

@@ -143,12 +143,12 @@ class Corrector(Matcher):
         """Return an object with wrong words that span two fields replaced."""
         right = dict(value)
         for pair in name_fields.pairs(value):
-            for first, two in (pair, pair[::-1]):
-                text = f"{right[first]} {right[two]}"
+            for first, second in (pair, pair[::-1]):
+                text = f"{right[first]} {right[second]}"
                 edge = len(right[first])
                 hits = self._wrong.finditer(text)
                 if any(hit.start() < edge < hit.end() for hit in hits):
-                    right[first], right[two] = self._parted(text, right[two])
+                    right[first], right[second] = self._parted(text, right[second])
         return right
 
     def _parted(self, text: str, second: str) -> tuple[str, str]:

@@ -60,32 +60,32 @@ class Tokens:
     """Rare strings of erased rows, limited in number, in memory only."""
 
     def __init__(self) -> None:
-        self._shares: dict[str, _PlaceTokens] = {}
+        self._tokens_by_place: dict[str, _PlaceTokens] = {}
 
     def wants(self, place: str, rows: int) -> bool:
         """Whether a batch of rows should be read for strings."""
-        share = self._shares.setdefault(place, _PlaceTokens())
-        share.rows += rows
-        share.batches += 1
-        return share.rows <= MAX_ROWS or share.batches % SAMPLE_EVERY == 0
+        place_tokens = self._tokens_by_place.setdefault(place, _PlaceTokens())
+        place_tokens.rows += rows
+        place_tokens.batches += 1
+        return place_tokens.rows <= MAX_ROWS or place_tokens.batches % SAMPLE_EVERY == 0
 
     def add(self, place: str, tokens: Iterable[bytes]) -> None:
         """Add strings; when there are too many, the longest are kept."""
-        share = self._shares.setdefault(place, _PlaceTokens())
+        place_tokens = self._tokens_by_place.setdefault(place, _PlaceTokens())
         for token in tokens:
             if byte_search.as_word(token) is not None:
-                share.words.add(token)
-            elif len(share.vectors) < MAX_VECTORS:
-                share.vectors.add(token)
-        if len(share.words) > 10 * MAX_WORDS:
-            share.trim()
+                place_tokens.words.add(token)
+            elif len(place_tokens.vectors) < MAX_VECTORS:
+                place_tokens.vectors.add(token)
+        if len(place_tokens.words) > 10 * MAX_WORDS:
+            place_tokens.trim()
 
     def __call__(self) -> set[bytes]:
         """Return the strings to search for."""
         tokens: set[bytes] = set()
-        for share in self._shares.values():
-            share.trim()
-            tokens |= share.words | share.vectors
+        for place_tokens in self._tokens_by_place.values():
+            place_tokens.trim()
+            tokens |= place_tokens.words | place_tokens.vectors
         return tokens
 
 

@@ -67,7 +67,7 @@ ADVICE: Final = {
 class Place:
     """A line of the plan; ``after`` is colour and text of the search after the run."""
 
-    counts: dict[str, Any]
+    line: dict[str, Any]
     after: tuple[str, str] | None
 
 

@@ -57,17 +57,17 @@ def todo(dossier: CaseDetail) -> str:
     return "plan"
 
 
-def _stamps(_days_by_verb: CaseDetail) -> dict[str, str]:
+def _days_by_verb(dossier: CaseDetail) -> dict[str, str]:
     """Return verb → the day on which it was last done."""
     days: dict[str, str] = {}
-    for event in _days_by_verb.events:
+    for event in dossier.events:
         verb = str(event.data.get("verb", ""))
         days.setdefault(verb, f"{event.at:%-d %b}")
     return days
 
 
 def _notes(dossier: CaseDetail) -> dict[str, str]:
-    case, days = dossier.case, _stamps(dossier)
+    case, days = dossier.case, _days_by_verb(dossier)
     plan = f", plan {dossier.plan.number}" if dossier.plan else ""
     return {
         "received": f"{case.received_at:%-d %b}",
@@ -98,7 +98,7 @@ def _steps(dossier: CaseDetail) -> list[str]:
 def _steps_not_reached(dossier: CaseDetail) -> set[str]:
     """Return the steps that a refused case never reached: they must not look done."""
     verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
-    days = _stamps(dossier)
+    days = _days_by_verb(dossier)
     return {key for key, verb in verbs.items() if verb not in days}
 
 

@@ -1,0 +1,81 @@
+"""Files without a row: torn temporary files, orphaned blobs, odd names.
+
+The application does not read them, but a search of the disk would find them. The row id
+is a hash of the path, because a path can contain a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from gdpr.data_map import row_text
+from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.memory_files import slug
+from gdpr.matching.matcher import Sign
+from memory.files import erasure
+
+
+class OrphanFiles:
+    """Files below ``files`` and ``blobs`` that no row refers to."""
+
+    name, title, derived = "strays", "Files that nothing points to", False
+    tables: tuple[str, ...] = ()
+    files = ("files", "blobs")
+
+    def _rows(self, person: Person) -> Iterator[tuple[str, Path, str]]:
+        workspace_id = person.workspace_id
+        for path in erasure.strays(workspace_id, slug(workspace_id)):
+            place = path.relative_to(Path(settings.DATA_DIR)).as_posix()
+            try:
+                text = row_text.plain(path.read_bytes())
+            except OSError:
+                text = ""
+            yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
+
+    def find(self, person: Person) -> Iterator[RowMatch]:
+        """Yield orphan files that name the person in their path or bytes."""
+        for row_id, _, text in self._rows(person):
+            if (sign := person.matcher.sign(text)) is not Sign.NONE:
+                reason = "Nothing points to this file: it is deleted."
+                sample = row_text.sample(person, text)
+                is_doubtful = sign < Sign.SURE
+                yield RowMatch(
+                    row_id, Fate.DELETE, reason, sample, doubtful=is_doubtful
+                )
+
+    def export(
+        self, person: Person, rows: Iterable[RowMatch]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the text of orphan files; other people are masked."""
+        ids = {match.row_id for match in rows}
+        for row_id, _, text in self._rows(person):
+            if row_id in ids:
+                masked = person.others_matcher.mask(text, row_text.OTHERS_MARK)
+                yield {"place": self.name, "id": row_id, "text": masked}
+
+    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        for row_id, _, text in self._rows(person):
+            if row_id in row_ids:
+                yield from row_text.rare(text)
+
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+        rows = list(self._rows(person))
+        return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
+
+    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
+        """Delete them as well: without a row nobody can say whose they are."""
+        return self.erase(person, row_ids)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Search every orphan file again."""
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, "file")
+
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept."""
+        return iter(())
