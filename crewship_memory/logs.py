@@ -1,7 +1,7 @@
 """Logging: one structured line per event on standard error.
 
 No request body is ever handed to a logger here. What may still slip into a line, a
-path, a query, a bearer key, what an exception quotes, is taken out in ``redaction``.
+path, a query, a bearer key, what an exception quotes, ``log_redaction`` takes out.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"house": _formatter(log_format)},
+        "formatters": {"redacted": _formatter(log_format)},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "house"}
+            "stderr": {"class": "logging.StreamHandler", "formatter": "redacted"}
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {

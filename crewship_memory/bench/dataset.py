@@ -72,7 +72,7 @@ class Writer:
         return self._words[min(rank, len(self._words)) - 1]
 
     def sentence(self, words: int) -> str:
-        """Return a sentence of ``count`` words."""
+        """Return a sentence of so many words."""
         return " ".join(self.word() for _ in range(words))
 
     def entries(self, count: int) -> Iterator[NewEntry]:

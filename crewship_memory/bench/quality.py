@@ -3,9 +3,9 @@
 Every entry whose payload.text has more than TEXT_LEAST characters is one question: its
 summary asks, and its payload.text alone was indexed. The one right answer is the same
 line. The summary says what the text says in other words only in part, so that the set
-favours the word leg; paraphrases without a common word are not in it.
+favours the ranking by words; paraphrases without a common word are not in it.
 
-The legs are asked as production asks them for K = 10 (LEG entries each). A control
+Both rankings are computed as in production for K = 10 (MIN_RANKING entries each). A control
 picks ten entries at random.
 """
 
@@ -117,8 +117,8 @@ def fill(shop: BenchWorkspace, path: Path) -> list[Item]:
 def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
     """Return reciprocal rank fusion with another k than the product's."""
     scores: dict[str, float] = {}
-    for leg in (dense, words):
-        for rank, entry_id in enumerate(leg, 1):
+    for ranking in (dense, words):
+        for rank, entry_id in enumerate(ranking, 1):
             scores[entry_id] = scores.get(entry_id, 0.0) + 1.0 / (k + rank)
     return scores
 
@@ -225,7 +225,7 @@ def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | Non
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """Fill a workspace from a file, ask, and report."""
+    """Fill a workspace from a file, ask every question, and return the report."""
     shop = dataset.open_shop("bench-quality")
     start = time.perf_counter()
     items = fill(shop, path)
