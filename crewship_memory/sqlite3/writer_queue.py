@@ -38,8 +38,8 @@ class WriterQueue:
             return
         with self._lock:
             if self._first is not ticket:
-                # Another ticket that timed out at the same moment may have taken the turn
-                # that this one had just been given.
+                # Another ticket that timed out at the same moment may have taken the
+                # turn that this one had just been given.
                 if place in self._behind:
                     self._behind.remove(place)
                 self._first = ticket
