@@ -2,8 +2,8 @@
 
 Celery without a broker: messages pass through memory, a worker with two threads takes
 them within a twentieth of a second, and beat ticks beside it. A message that is lost
-with the process costs nothing: every task is a sweep over the database, and the next
-process's clock starts it again.
+with the process costs nothing: every task is a sweep over the database, and the
+scheduler of the next process starts it again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ def _worker() -> Any:
 
 
 class BackgroundThreads:
-    """The two threads; celery's Django fix-up closes their database connections."""
+    """Worker, scheduler, file watcher and case runner, each in a thread of its own.
+
+    Celery's Django fix-up closes the database connections of the first two.
+    """
 
     def __init__(self) -> None:
         self._worker = _worker()
@@ -93,7 +96,7 @@ class BackgroundThreads:
         self._clock.start(embedded_process=False)
 
     def start(self) -> None:
-        """Start the threads and load the embedder."""
+        """Start the threads and load the embedder in one more."""
         threading.excepthook = logs.thread_failed
         app.conf.crewship_delivers = True
         task_prerun.connect(lower_priority)
@@ -106,7 +109,7 @@ class BackgroundThreads:
         threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
-        """Stop both; False when a task was still running after ``seconds``.
+        """Stop all threads; False when a task was still running after ``seconds``.
 
         Such a task may be cut off anywhere: its rows are leased, not lost.
         """

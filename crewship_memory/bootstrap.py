@@ -42,8 +42,8 @@ def checked_email(value: str) -> str:
 def person(email: str, password: str | None = None) -> tuple[User, bool]:
     """Return the user of an address, made if missing; the first is a superuser.
 
-    Owning means that the raw rows under /admin/ are open as well. Whoever runs the
-    installation vouches for the addresses of accounts that are made here.
+    A superuser can also open the raw rows under /admin/. The address of an account made
+    here counts as proven, because the operator of the installation entered it.
     """
     user, is_new = workspaces.ensure_user(checked_email(email), password)
     if is_new:
@@ -57,7 +57,7 @@ def person(email: str, password: str | None = None) -> tuple[User, bool]:
 def bootstrap(slug: str, email: str, password: str | None = None) -> Bootstrapped:
     """Return a workspace with an admin, made where missing.
 
-    So does the password of somebody who is already known.
+    What exists stays as it is, the password of an existing user too.
     """
     with transaction.atomic():
         workspace, made_workspace = workspaces.ensure_workspace(slug)

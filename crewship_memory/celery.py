@@ -1,6 +1,6 @@
 """The Celery application and its schedule.
 
-Embedded: no broker, the worker and the clock are threads of the web process. Scaled
+Embedded: no broker, the worker and the scheduler are threads of the web process. Scaled
 out: Redis, any number of `celery -A crewship_memory worker`, and one `… beat`.
 """
 
@@ -40,7 +40,7 @@ app.conf.beat_schedule = {
     "files sweep": {"task": "memory.files_sweep", "schedule": 30.0},
     "index sweep": {"task": "episodic.sweep", "schedule": 5.0},
     "cases": {"task": "gdpr.sweep", "schedule": 5.0},
-    # Jobs by interval: the tick asks, the database decides who does the work.
+    # Jobs by interval: every process ticks, a claim in the database decides which runs.
     "jobs": {"task": "memory.tick", "schedule": 60.0},
     # 03:00 UTC: compaction, decay, health, retention, in this order. The other hours
     # make up for a night that was missed, and cost a look at the claims.

@@ -1,7 +1,7 @@
 """Watch the memory files on disk and scan changes within a second.
 
-A comfort, not a promise: the sweep finds whatever this thread misses, and where it does
-not run (scaled out, or a file system that tells nothing) the sweep is all there is.
+Best effort: the sweep finds whatever this thread misses. Where it does not run (scaled
+out, or on a file system without change events) only the sweep finds changes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
     """Return the changed paths below the root; a new folder counts with its content.
 
-    A folder that was moved in tells of itself and not of what it holds.
+    For a folder that was moved in there is one event, and none for its content.
     """
     labels: set[tuple[str, ...]] = set()
     for name in paths:

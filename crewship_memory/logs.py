@@ -69,9 +69,9 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"house": _formatter(log_format)},
+        "formatters": {"redacted": _formatter(log_format)},
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "house"}
+            "stderr": {"class": "logging.StreamHandler", "formatter": "redacted"}
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {

@@ -29,7 +29,7 @@ body that stops coming (it hangs up), and problem+json for what it refuses itsel
 (400, 413, 431). On SIGTERM an answer larger than the system's buffer for its connection
 is cut off.
 
-There is no master that forks: worker and clock live beside the request threads, one
+There is no master that forks: worker and scheduler run beside the request threads, one
 process id is all there is to stop, and a supervisor (systemd, a container) restarts it.
 """
 
@@ -238,7 +238,7 @@ def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
     except OSError as error:
         raise PortTaken(_explanation(address, error)) from error
     sys.setswitchinterval(TURN_SECONDS)
-    # What start-up made stays; the collector need not walk through it ever again.
+    # Objects made at start-up live as long as the process: no collection visits them.
     gc.freeze()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)

@@ -1,8 +1,8 @@
 """Check the SQLite file for damaged pages in the background.
 
-A check reads the whole file. It takes its time from a thread of its own, one part in
-two hundred; what a request finds damaged meanwhile is noted as well. PostgreSQL watches
-over its own pages and says so in its errors.
+A check reads the whole file, in a thread of its own and for at most one two-hundredth
+of the time; damage that a request meets meanwhile is noted as well. PostgreSQL checks
+its own pages and reports damage as an error.
 """
 
 from __future__ import annotations

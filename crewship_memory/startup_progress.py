@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 Progress = Callable[[str], None]
-# How often a server that does not answer yet is asked.
+# Seconds between two requests to a server that does not answer yet.
 AGAIN_SECONDS = 0.1
 
 

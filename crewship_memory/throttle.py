@@ -74,7 +74,7 @@ class KeyThrottle(BaseThrottle):
 class AddressThrottle:
     """Counts requests per client network, in fixed windows.
 
-    Kept is a digest under a key that ends with the process, and that for one window.
+    It keeps keyed digests, for one window; the key is random and never leaves memory.
     """
 
     def __init__(self, rate: str) -> None:
@@ -109,7 +109,7 @@ class AddressThrottle:
         return len(self._counts)
 
 
-strangers = AddressThrottle(settings.ANONYMOUS_RATE_LIMIT)
+anonymous = AddressThrottle(settings.ANONYMOUS_RATE_LIMIT)
 
 
 def charge(request: HttpRequest) -> None:
@@ -117,6 +117,6 @@ def charge(request: HttpRequest) -> None:
     if getattr(request, "is_charged", False):
         return
     request.is_charged = True  # type: ignore[attr-defined]
-    wait = strangers.charge(client_address(request))
+    wait = anonymous.charge(client_address(request))
     if wait:
         raise errors.TooMany(retry_after=wait)

@@ -1,7 +1,7 @@
 """Recall's tools for models: recall, and the block for a prompt.
 
 What they answer goes straight to a model. Summaries pass the scanner on their way out,
-and the answer says that they are hints: a stranger's words stay data.
+and the answer says that they are hints: text that others wrote is data, not orders.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _recall(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     answer = recall.search(_request(arguments), by=by)
     return {
         "notice": prompt_block.PREAMBLE,
-        "degraded": answer.legs.degraded,
+        "degraded": answer.rankings.degraded,
         "hits": [_hit(hit) for hit in answer.hits],
     }
 
@@ -90,7 +90,7 @@ def _context(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
         "entry_ids": list(context.block.entry_ids),
         "skipped": context.block.skipped,
         "nudges": [asdict(nudge) for nudge in context.nudges],
-        "degraded": context.answer.legs.degraded,
+        "degraded": context.answer.rankings.degraded,
     }
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from episodic import agent_tools, llm_port, tasks
 from episodic.consolidation import extractor
 from episodic.embedders.base import EmbedderError
-from episodic.embedders.base import State as Beating
+from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.models import Embedding, State
 from episodic.recall import checks, nudges
@@ -71,32 +71,32 @@ class Hybrid:
 
         A statement (not a question) is not embedded while the embedder is failing.
         """
-        failing = engine.status().state is Beating.FAILING
+        failing = engine.status().state is EmbedderState.FAILING
         if not entry_ids or (failing and not as_question):
             return {} if not entry_ids else None
-        ask = engine.embedder()
+        embedder = engine.embedder()
         try:
             if as_question:
-                vector = ask.embed_query(text)
+                vector = embedder.embed_query(text)
             else:
-                vector = ask.embed_documents([text])[0]
+                vector = embedder.embed_documents([text])[0]
         except EmbedderError:
             return None
-        scope = VectorScope(workspace_id=workspace_id, model=ask.model)
+        scope = VectorScope(workspace_id=workspace_id, model=embedder.model)
         return engine.vectors().cosines(vector, scope, list(entry_ids))
 
     def nearest(
         self, query: str, scope: WordScope, *, limit: int, min_similarity: float
     ) -> dict[str, float] | None:
         """Return a scope's nearest entries; None while the embedder does not answer."""
-        ask = engine.embedder()
+        embedder = engine.embedder()
         try:
-            vector = ask.embed_query(query)
+            vector = embedder.embed_query(query)
         except EmbedderError:
             return None
         vector_scope = VectorScope(
             workspace_id=scope.workspace_id,
-            model=ask.model,
+            model=embedder.model,
             crew_id=scope.crew_id,
             agent_id=scope.agent_id,
             rules_crew_id=scope.rules_crew_id,

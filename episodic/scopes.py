@@ -2,8 +2,8 @@
 
 An agent reaches its own entries (``own``) or its crew's and its own (``crew_shared``);
 a lead starts with the crew. The rules that people approved for its crew belong to every
-agent of the crew, so ``own`` holds them too. A person may name an agent and sees what
-it would, may name a crew, or names nobody and reaches the workspace. Ids in a body are
+agent of the crew, so ``own`` includes them. A person may name an agent and sees what it
+would, may name a crew, or names nobody and reaches the workspace. Ids in a body are
 checked here.
 """
 
@@ -90,7 +90,7 @@ def _agent_reach(
 def _as_agent(
     scope: str | None, crew_id: str | None, agent_id: str, by: Actor
 ) -> Reach:
-    """Return what a named agent would reach, for a person who asks."""
+    """Return what a named agent would reach, for a person."""
     by.require("recall.ask_as_agent")
     agent = workspace_tree.agent(by, agent_id)
     if crew_id is not None and workspace_tree.crew(by, crew_id).id != agent.crew_id:

@@ -53,7 +53,7 @@ def _health(home: str) -> Outcome:
 
 
 def _consolidate(home: str) -> Outcome:
-    report = consolidation.of_clock(home)
+    report = consolidation.on_schedule(home)
     counts = {
         "entries": sum(crew.considered for crew in report),
         "proposed": sum(len(crew.proposed) for crew in report),

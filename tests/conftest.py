@@ -148,7 +148,7 @@ def _forget() -> None:
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()
-    throttle.strangers.clear()
+    throttle.anonymous.clear()
     shared_cache.link.answered()
     dispatch.broker.reset()
     outages.damage.clear()

@@ -15,7 +15,7 @@ from typing import Final
 
 import django
 
-# Appends that took longer are told one by one, with the time of day.
+# Appends that took longer are listed in the report, with the time of day.
 SLOW_MS: Final = 300
 
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from django.db import connection
 
 
-def _cosine(a: Sequence[float], right: Sequence[float]) -> float:
-    dot = sum(x * y for x, y in zip(a, right, strict=True))
-    norms = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in right))
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    dot = sum(x * y for x, y in zip(a, b, strict=True))
+    norms = math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b))
     return dot / norms if norms else 0.0
 
 

@@ -3,10 +3,10 @@
 Every entry whose payload.text has more than TEXT_LEAST characters is one question: its
 summary asks, and its payload.text alone was indexed. The one right answer is the same
 line. The summary says what the text says in other words only in part, so that the set
-favours the word leg; paraphrases without a common word are not in it.
+favours the ranking by words; paraphrases without a common word are not in it.
 
-The legs are asked as production asks them for K = 10 (LEG entries each). A control
-picks ten entries at random.
+Both rankings are computed as in production for K = 10 (MIN_RANKING entries each). A
+control picks ten entries at random.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ def document(entry: Mapping[str, Any]) -> NewEntry:
     )
 
 
-def fill(shop: BenchWorkspace, path: Path) -> list[Item]:
+def fill(workspace: BenchWorkspace, path: Path) -> list[Item]:
     """Append and embed the documents; return the questions."""
-    actor = api_keys.authenticate(shop.token)
+    actor = api_keys.authenticate(workspace.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     entry_rows = [e for e in lines(path) if entries.is_type(e["entry_type"])]
     items: list[Item] = []
@@ -117,8 +117,8 @@ def fill(shop: BenchWorkspace, path: Path) -> list[Item]:
 def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
     """Return reciprocal rank fusion with another k than the product's."""
     scores: dict[str, float] = {}
-    for leg in (dense, words):
-        for rank, entry_id in enumerate(leg, 1):
+    for ranking in (dense, words):
+        for rank, entry_id in enumerate(ranking, 1):
             scores[entry_id] = scores.get(entry_id, 0.0) + 1.0 / (k + rank)
     return scores
 
@@ -155,37 +155,37 @@ class Cosines:
         return {self.ids[i]: float(values[i]) for i in best}
 
 
-def _mixed(legs: Rankings, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
+def _mixed(rankings: Rankings, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
     """Return the convex fusion of the word ranking with unweighted cosines."""
     dense = cosines.scores(values, recall.MIN_RANKING)
-    words = {hit.entry_id: hit.score for hit in legs.words}
+    words = {hit.entry_id: hit.score for hit in rankings.words}
     return fusion.convex(
         dense, words, lowest=float(values.min()), highest=float(values.max())
     )
 
 
-def modes(request: Request, legs: Rankings, cosines: Cosines) -> dict[str, Scores]:
+def modes(request: Request, rankings: Rankings, cosines: Cosines) -> dict[str, Scores]:
     """Return mode → (id → score) for one question."""
-    assert legs.vector is not None  # noqa: S101  (checked before measuring)
-    plain, centred = cosines.plain(legs.vector), cosines.centred(legs.vector)
+    assert rankings.vector is not None  # noqa: S101  (checked before measuring)
+    plain, centred = cosines.plain(rankings.vector), cosines.centred(rankings.vector)
     dense = replace(request, mode=Mode.DENSE)
     convex = replace(request, fusion=Fusion.CONVEX)
     pure = cosines.scores(plain, recall.MIN_RANKING)
     return {
         "dense, pure cosine": pure,
-        "dense, cosine × importance": recall.fuse(dense, legs),
+        "dense, cosine × importance": recall.fuse(dense, rankings),
         "dense, centred cosine": cosines.scores(centred, recall.MIN_RANKING),
-        "sparse": fusion.rrf([legs.word_ids]),
-        DEFAULT: recall.fuse(request, legs),
+        "sparse": fusion.rrf([rankings.word_ids]),
+        DEFAULT: recall.fuse(request, rankings),
         **{
-            f"hybrid rrf k={k}": small_rrf(legs.dense_ids, legs.word_ids, k)
+            f"hybrid rrf k={k}": small_rrf(rankings.dense_ids, rankings.word_ids, k)
             for k in SMALL
         },
-        "hybrid rrf k=60, pure cosine": fusion.rrf([list(pure), legs.word_ids]),
-        "hybrid rrf k=10, pure cosine": small_rrf(list(pure), legs.word_ids, 10),
-        CONVEX: recall.fuse(convex, legs),
-        "hybrid convex 0.5, pure cosine": _mixed(legs, cosines, plain),
-        "hybrid convex 0.5, centred cosine": _mixed(legs, cosines, centred),
+        "hybrid rrf k=60, pure cosine": fusion.rrf([list(pure), rankings.word_ids]),
+        "hybrid rrf k=10, pure cosine": small_rrf(list(pure), rankings.word_ids, 10),
+        CONVEX: recall.fuse(convex, rankings),
+        "hybrid convex 0.5, pure cosine": _mixed(rankings, cosines, plain),
+        "hybrid convex 0.5, centred cosine": _mixed(rankings, cosines, centred),
     }
 
 
@@ -204,20 +204,22 @@ def _random_pairing(items: Sequence[Item], rng: random.Random) -> list[int | Non
     return [rank if rank <= K else None for rank in pairing]
 
 
-def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | None]]:
+def ask(
+    workspace: BenchWorkspace, items: Sequence[Item]
+) -> dict[str, list[int | None]]:
     """Ask every question in every mode; return the ranks of the right answers."""
-    cosines = Cosines(shop.workspace_id)
-    reach = Reach(shop.workspace_id, "workspace")
-    rows = JournalEntry.objects.filter(workspace_id=shop.workspace_id)
+    cosines = Cosines(workspace.workspace_id)
+    reach = Reach(workspace.workspace_id, "workspace")
+    rows = JournalEntry.objects.filter(workspace_id=workspace.workspace_id)
     seq = dict(rows.values_list("id", "seq"))
     ranks: dict[str, list[int | None]] = {}
     for item in items:
         request = Request(query=item.question, k=K, fusion=Fusion.RRF, mark=False)
-        legs = recall.rank(request, reach, Timings())
-        if legs.vector is None:
-            message = f"The embedder gave no vector: {legs.degraded}"
+        rankings = recall.rank(request, reach, Timings())
+        if rankings.vector is None:
+            message = f"The embedder gave no vector: {rankings.degraded}"
             raise RuntimeError(message)
-        for mode, scores in modes(request, legs, cosines).items():
+        for mode, scores in modes(request, rankings, cosines).items():
             ranks.setdefault(mode, []).append(rank(scores, item.entry_id, seq))
     rng = random.Random(scoring.SEED)  # noqa: S311  (not for secrets)
     ranks["control: random"] = _random_pairing(items, rng)
@@ -225,12 +227,12 @@ def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | Non
 
 
 def measure(path: Path) -> dict[str, Any]:
-    """Fill a workspace from a file, ask, and report."""
-    shop = dataset.open_shop("bench-quality")
+    """Fill a workspace from a file, ask every question, and return the report."""
+    workspace = dataset.open_workspace("bench-quality")
     start = time.perf_counter()
-    items = fill(shop, path)
+    items = fill(workspace, path)
     filled = time.perf_counter()
-    ranks = ask(shop, items)
+    ranks = ask(workspace, items)
     rivals = [f"hybrid rrf k={k}" for k in SMALL] + [CONVEX]
     return {
         "set": {

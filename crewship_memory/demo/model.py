@@ -78,5 +78,5 @@ class DemoEntry:
 
 
 def severity_of(entry_type: str) -> str:
-    """Return how loud an entry type is in the story."""
+    """Return the severity that entries of a type have in the story."""
     return SEVERITIES.get(entry_type, "info")

@@ -103,7 +103,7 @@ def _evening(
 def nights(
     crew: str, time: clock.Clock, rng: random.Random
 ) -> Iterator[model.DemoEntry]:
-    """A lesson or two every third night, a clock of metrics and notes every day."""
+    """A lesson every third night, metrics and notes every day."""
     rules = source.texts(source.document("routine.toml")[f"rules_{crew}"])
     rng.shuffle(rules)
     for day in range(FIRST_DAY, 1):

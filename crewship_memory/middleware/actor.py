@@ -23,7 +23,7 @@ from memory.rules import errors
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
 
-# Dialects whose prefix is elsewhere are asked of the registry.
+# Integrations mounted elsewhere are found through their registry.
 API_PREFIXES = ("/api/", "/compat/", "/mcp")
 
 
@@ -37,7 +37,7 @@ class RequestLogMiddleware(RequestMiddleware):
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
-        """Return method and route; empty before a view is resolved."""
+        """Return method and route, ``(no route)`` before a view is resolved."""
         return f"{request.method} {log_redaction.route(request)}"
 
 
@@ -74,7 +74,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if not isinstance(user, User):
         return {"actor": None}
-    # Which version runs is shown to who is signed in, in the foot of a page.
+    # The footer shows the version, and only to people who are signed in.
     personal = {
         "product_version": VERSION,
         "invited": len(invitations.of_person(user)),

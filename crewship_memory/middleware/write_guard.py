@@ -1,8 +1,8 @@
 """Refuse writes while keys or data folder belong to another installation.
 
 Reading goes on: what is refused is every method that may change something, but for
-signing in and for questions that are asked with POST. The services refuse as well,
-wherever a call comes from; this says it before a body is read, in one shape.
+signing in and for queries that are sent with POST. The services refuse as well,
+wherever a call comes from; this answers before a body is read, in one format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUESTIONS: Final = frozenset({"recall", "search", "context", "why"})
 SIGNING_IN: Final = frozenset(
     {"account_login", "account_logout", "mfa_authenticate", "login_link"}
 )
-# The protocol's own door looks into the message: most tools only read.
+# The MCP view checks the message itself: most tools only read.
 MCP: Final = "mcp"
 
 
@@ -37,7 +37,7 @@ def refusal(request: HttpRequest) -> HttpResponse | None:
     return problem_details.page(request, error)
 
 
-def _only_asks(path: str) -> bool:
+def _only_reads(path: str) -> bool:
     last = path.rstrip("/").rpartition("/")[2]
     if last in QUESTIONS or path.strip("/") == MCP:
         return True
@@ -68,6 +68,6 @@ class WriteGuard:
         match = request.resolver_match
         if match is not None and not from_program and match.url_name in SIGNING_IN:
             return None
-        if from_program and _only_asks(request.path):
+        if from_program and _only_reads(request.path):
             return None
         return refusal(request)

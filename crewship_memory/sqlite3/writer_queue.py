@@ -9,10 +9,10 @@ from collections import deque
 class WriterQueue:
     """Lets one write at a time, first come first served.
 
-    SQLite allows one writer and lets the others sleep, ever longer, until one of them
-    happens to wake when nobody writes. Among the threads of one process that is a lot
-    of idle time and bad luck; here whoever leaves wakes whoever is next. Between
-    processes SQLite's own lock still decides.
+    SQLite allows one writer; the others retry after ever longer pauses, until a retry
+    happens to fall between two writes. Among the threads of one process that is slow
+    and unfair; here the writer that ends wakes the next one. Between processes SQLite's
+    own lock still decides.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,8 @@ class WriterQueue:
     def join(self, ticket: object, seconds: float) -> None:
         """Wait for the ticket's turn, at most ``seconds``.
 
-        Then whoever was first counts as gone: SQLite has the last word anyway.
+        After that it replaces the first ticket, which may be stuck: SQLite's own lock
+        still keeps two from writing.
         """
         with self._lock:
             if self._first is None or self._first is ticket:
@@ -37,7 +38,8 @@ class WriterQueue:
             return
         with self._lock:
             if self._first is not ticket:
-                # Whoever lost patience at the same moment may have taken our turn.
+                # Another ticket that timed out at the same moment may have taken the
+                # turn that this one had just been given.
                 if place in self._behind:
                     self._behind.remove(place)
                 self._first = ticket

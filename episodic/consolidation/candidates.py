@@ -142,7 +142,7 @@ def material(window: Window) -> list[Material]:
     items = []
     for row in window.entries:
         payload = row.payload
-        tells = row.entry_type != "summary.generated" or row.severity in LOUD
+        has_lesson = row.entry_type != "summary.generated" or row.severity in LOUD
         text = policy.text("", payload)[:TEXT_CHARS]
         items.append(
             Material(
@@ -153,7 +153,7 @@ def material(window: Window) -> list[Material]:
                 text=text,
                 outcome=outcome_of(payload),
                 ts=row.ts,
-                tells=tells or row.id in marked,
+                has_lesson=has_lesson or row.id in marked,
                 vector=vectors.get(row.id),
             )
         )

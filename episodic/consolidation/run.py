@@ -2,7 +2,7 @@
 
 The watermark is the number of the last entry considered, so that downtime loses
 nothing; too few entries leave it unmoved. Proposals, their journal entry and the
-watermark are written in one transaction: a run that dies before that is repeated. No
+watermark are written in one transaction: a run that ends before that is repeated. No
 rule is written to a file here.
 """
 
@@ -128,7 +128,7 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
         _count_repeats(repeated)
         # The strongest last: lists show the newest first.
         rows = [propose(crew, rule, model.name) for rule in reversed(new_rules)]
-        _tell(crew, rows, window, model.name, by)
+        _record(crew, rows, window, model.name, by)
     report.considered += len(window.entries)
     report.proposed += [row.id for row in rows]
     return window.has_more
@@ -225,7 +225,7 @@ def _move_watermark(
         raise errors.Conflict(detail, code="already_running")
 
 
-def _tell(
+def _record(
     crew: Crew,
     rows: Sequence[ConsolidationProposal],
     window: Window,
@@ -269,22 +269,22 @@ def _run_or_report(crew: Crew, by: Actor) -> CrewReport:
         return CrewReport(crew.slug, error=error.detail)
 
 
-def _as_clock(workspace_id: str) -> Actor:
+def _scheduler(workspace_id: str) -> Actor:
     return permissions.system(workspace_id, "consolidation")
 
 
-def of_clock(workspace_id: str) -> list[CrewReport]:
+def on_schedule(workspace_id: str) -> list[CrewReport]:
     """Consolidate a workspace on schedule, once its entries have their vectors."""
     if candidates.is_index_behind(workspace_id):
         return []
-    return of_workspace(by=_as_clock(workspace_id))
+    return of_workspace(by=_scheduler(workspace_id))
 
 
 def begin() -> list[CrewReport]:
     """Consolidate crews for the first time, once their entries have vectors."""
     new = Crew.objects.filter(consolidation__isnull=True).select_related("workspace")
     return [
-        _run_or_report(crew, _as_clock(crew.workspace_id))
+        _run_or_report(crew, _scheduler(crew.workspace_id))
         for crew in new.order_by("id")
         if not candidates.is_index_behind(crew.workspace_id)
     ]

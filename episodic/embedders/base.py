@@ -164,7 +164,7 @@ class Observed:
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._pulse = Status()
+        self._status = Status()
         self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
 
     @property
@@ -192,7 +192,7 @@ class Observed:
     def status(self) -> Status:
         """Return the present status, as an immutable value."""
         with self._lock:
-            return self._pulse
+            return self._status
 
     def _watch(self, call: Callable[[], T]) -> T:
         started = time.perf_counter()
@@ -211,10 +211,10 @@ class Observed:
         duration_ms = (time.perf_counter() - started) * 1000
         state = State.FAILING if reason else State.ANSWERING
         with self._lock:
-            beat = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
-            self._recent.append(beat)
-            self._pulse = Status(
-                state, reason, duration_ms, beat.at, tuple(self._recent)
+            call = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
+            self._recent.append(call)
+            self._status = Status(
+                state, reason, duration_ms, call.at, tuple(self._recent)
             )
 
 
@@ -228,7 +228,7 @@ class CacheCounts:
 
 
 class CachedQueries:
-    """An embedder that keeps the vectors of the questions asked most recently.
+    """An embedder that keeps the vectors of the most recent questions.
 
     The cache stores the questions themselves, so it is a place of personal data:
     ``count`` finds, ``forget`` and ``clear`` erase. Wrap it around Observed, so that an

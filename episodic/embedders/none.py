@@ -1,4 +1,4 @@
-"""The embedder that is not there: recall runs on words alone, and says so."""
+"""The embedder for installations without one: recall is by words alone."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class PerProcess(Generic[T]):
-    """Makes a value when this process first asks for it, and then keeps it.
+    """Makes a value at the first ``get`` in a process, and keeps it there.
 
     What the parent made stays in the child's table on purpose: tearing it down there
     would touch what the parent still uses. An error while making is raised and not

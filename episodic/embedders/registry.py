@@ -63,7 +63,7 @@ def from_folder(folder: Path, threads: int) -> onnx.OnnxEmbedder:
     """Return a model from a folder; its name carries the digest of its files.
 
     So the vectors count as another model's as soon as one of the files changes. The
-    folder's name tells the family, and with it the prefixes.
+    folder's name gives the family, and with it the prefixes.
     """
     digests = [onnx.digest(folder / name) for name in (onnx.MODEL, onnx.TOKENIZER)]
     prefixes = families.prefixes(folder.name)

@@ -127,7 +127,7 @@ class WordPiece:
         self._prefix: str = model["continuing_subword_prefix"]
         self._longest: int = model["max_input_chars_per_word"]
         self._frame = frame(parts["post_processor"])
-        self._room = limit - len(self._frame.before) - len(self._frame.after)
+        self._capacity = limit - len(self._frame.before) - len(self._frame.after)
         self._special = {t["content"]: [t["id"]] for t in parts["added_tokens"]}
         choice = "|".join(re.escape(token) for token in self._special)
         self._marks = re.compile(f"({choice})") if choice else re.compile("(?!)")
@@ -149,7 +149,7 @@ class WordPiece:
     def encode(self, text: str) -> list[int]:
         """Return the ids; what does not fit is cut off at the end."""
         pieces = chain.from_iterable(map(self._part, self._marks.split(text)))
-        inner = islice(chain.from_iterable(pieces), self._room)
+        inner = islice(chain.from_iterable(pieces), self._capacity)
         return [*self._frame.before, *inner, *self._frame.after]
 
     def _part(self, part: str) -> Iterator[list[int]]:

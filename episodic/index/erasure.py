@@ -1,4 +1,4 @@
-"""What the index does when words leave the journal, or leave use.
+"""What the index does when words are erased, redacted, withheld or freed.
 
 Listens to ``memory.journal.erasure.entries_left``, inside its transaction: a vector
 never outlives the words it was made from, and what may not be used is in no matrix. The
@@ -46,7 +46,7 @@ def _edges(workspace_id: str, entry_ids: Sequence[str]) -> Any:
 def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:
     """Forget the vector of what was redacted; the sweep embeds what is left.
 
-    Its clock and its reference count stay: the statement is as old and as useful.
+    ``indexed_at`` and the reference count stay: the statement is as old and as useful.
     """
     rows = erasure.of(Embedding.objects.filter(pk__in=entry_ids), workspace_id)
     empty = {"vector": b"", "dim": 0, "attempts": 0, "last_error": ""}

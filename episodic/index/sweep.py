@@ -103,9 +103,9 @@ def _make_pending(rows: Sequence[JournalEntry]) -> int:
 
 def _pending(row: JournalEntry) -> Embedding:
     weight = importance.base(row.entry_type, row.severity, row.priority)
-    rests = row.retired_at is not None or row.restricted_at is not None
+    is_withheld = row.retired_at is not None or row.restricted_at is not None
     return Embedding(
-        state=State.WITHHELD if rests else State.PENDING,
+        state=State.WITHHELD if is_withheld else State.PENDING,
         entry_id=row.id,
         workspace_id=row.workspace_id,
         seq=row.seq,
@@ -309,10 +309,10 @@ def _trim() -> None:
     upto = last - KEEP_CHANGES
     with transaction.atomic():
         old = EmbeddingChange.objects.filter(id__lte=upto)
-        shops = list(old.order_by().values_list("workspace_id", flat=True).distinct())
+        ids = list(old.order_by().values_list("workspace_id", flat=True).distinct())
         EmbeddingChange.objects.bulk_create(
-            EmbeddingChange(workspace_id=shop, entry_id=str(upto), kind="trim")
-            for shop in shops
+            EmbeddingChange(workspace_id=pk, entry_id=str(upto), kind="trim")
+            for pk in ids
         )
         old.delete()
 

@@ -1,6 +1,6 @@
 """Recall checks: questions with the entries that their answers have to hold.
 
-A check is saved from the explorer, run by hand by an operator, run every night, and run
+A check is saved from the explorer, run by an operator on demand, run every night, and
 once more when the model in use changed and the index is complete again. A failure is
 reported per missing entry, with the finding of "why", and once per change in the
 journal.
@@ -183,7 +183,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
         for entry_id in missing_ids
     ]
     # An answer without its dense ranking cannot decide the check.
-    out = answer.legs.degraded if missing_ids else None
+    out = answer.rankings.degraded if missing_ids else None
     result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
     return RecallCheckRun(
         result=result,
@@ -193,7 +193,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
     )
 
 
-def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
+def _answer(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         request = replace(to_request(check.question), explain=True)
         return _judge(check, recall.search(request, by=by), by)
@@ -202,7 +202,7 @@ def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
 
 
-def _tell(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
+def _record(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
     count, total = len(run.missing), len(check.expected)
     journal.write(
         [
@@ -234,11 +234,11 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _ask(check, by)
+    run = _answer(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):
-            _tell(check, run, by)
+            _record(check, run, by)
         run.save()
         check.result, check.last_run_at, check.model = run.result, run.ran_at, run.model
         check.save(update_fields=["result", "last_run_at", "model"])

@@ -30,7 +30,7 @@ class Weight:
 
     @property
     def is_held_up(self) -> bool:
-        """Whether the floor of a permanent entry decides."""
+        """Whether the minimum of a permanent entry decides."""
         parts = self.parts
         return parts is not None and parts.value <= parts.floor
 

@@ -10,7 +10,7 @@ Dollars and tokens come from the payloads of llm.call and cost.incurred, under t
 of the keys below that holds a number. A run may report both its calls and their sum, so
 per trace the larger of the two kinds counts, never both.
 
-Without a session id nobody can know what was said before: every answer nudges.
+Without a session id it is not known what was given before: every answer nudges.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@
     [j_90fe3a7715c8d2b4] summary.generated · 4 days ago · 0.0323 · Week 46: 31 refunds
     </recalled-memory>
 
-One line per hit; the entry id is there to be cited. Every word of a summary is a
-stranger's: what the scanner would hold is replaced by a notice, and the rest cannot
+One line per hit; the entry id is there to be cited. Summaries are
+untrusted text: what the scanner would hold is replaced by a notice, and the rest cannot
 end the block, open another one or start a line. The block is well-formed XML. Its
-boundary is random, so that no text can name the block it will stand in.
+boundary is random, so that no text can name the block it will be in.
 
 Order is by score, but among near-equals the newer entry comes first: hits whose score
 lies within NEAR of the best of their group are near-equals. The budget counts

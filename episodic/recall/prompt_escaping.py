@@ -1,8 +1,8 @@
-"""A stranger's text made fit for one line of a prompt block.
+"""Untrusted text, escaped for one line of a prompt block.
 
-What comes out holds no line break, no control, direction or invisible character, no
+The result has no line break, no control, direction or invisible character, no
 angle bracket of any alphabet, and nowhere the name of the block's own tag, however it
-was spelled: in full width, in look-alike letters, or split by what nobody sees.
+was spelled: in full width, in look-alike letters, or split by invisible characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memory.rules import prompt_fence
 NAME: Final = "recalledmemory"
 REPLACEMENT: Final = "[tag]"
 BREAK: Final = " ⏎ "
-# Marks on one letter beyond this many only smear over the lines around it.
+# More combining marks than this on one letter cover the lines around it.
 MOST_MARKS: Final = 3
 _SPACES: Final = "\t\u2800"
 _FILLERS: Final = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"

@@ -24,7 +24,7 @@ from memory.rules.entries import RULE_TYPE
 
 IDS_AT_ONCE: Final = 500
 MATRICES: Final = 64
-# Plain SQL: every question asks twice, and building it costs more than running it.
+# Plain SQL: each query runs it twice, and building it costs more than running it.
 _CHANGES: Final = (
     "SELECT id, entry_id, kind FROM embedding_changes"
     " WHERE workspace_id = %s AND id > %s ORDER BY id"
@@ -65,8 +65,8 @@ class _CachedMatrix:
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
-        room = rows.count(self.workspace_id, self.model)
-        matrix = Matrix(dim, room + room // 8)
+        count = rows.count(self.workspace_id, self.model)
+        matrix = Matrix(dim, count + count // 8)
         for batch, vectors in rows.read_all(self.workspace_id, self.model, dim):
             matrix.put(batch, vectors)
         self.matrix = matrix
@@ -106,27 +106,27 @@ class ScanIndex:
     name = "scan"
 
     def __init__(self) -> None:
-        self._shelves: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
+        self._caches: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
     def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         # The database is part of the name, so that a test database gets its own.
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            shelf = self._shelves.setdefault(
+            cache = self._caches.setdefault(
                 name, _CachedMatrix(scope.workspace_id, scope.model)
             )
-            self._shelves.move_to_end(name)
-            while len(self._shelves) > MATRICES:
-                self._shelves.popitem(last=False)
-        return shelf.fresh(dim)
+            self._caches.move_to_end(name)
+            while len(self._caches) > MATRICES:
+                self._caches.popitem(last=False)
+        return cache.fresh(dim)
 
     def holds(self, scope: VectorScope) -> bool:
-        """Whether this process has loaded a workspace's matrix; asking loads none."""
+        """Whether this process has loaded a workspace's matrix; this loads none."""
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            shelf = self._shelves.get(name)
-        return shelf is not None and shelf.matrix is not None
+            cache = self._caches.get(name)
+        return cache is not None and cache.matrix is not None
 
     def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         """Return a workspace's whole matrix, fresh, for measuring it; read only."""
@@ -135,22 +135,20 @@ class ScanIndex:
     def catch_up(self, workspace_id: str) -> int:
         """Wipe what went from a workspace's matrices now; return how many there are.
 
-        A query does it by itself; this is for whoever may not be asked for long.
+        A query does it by itself; this is for processes that may get none for long.
         """
         with self._lock:
             caches = [
-                shelf
-                for name, shelf in self._shelves.items()
-                if name[1] == workspace_id
+                cache for name, cache in self._caches.items() if name[1] == workspace_id
             ]
-        for shelf in caches:
-            shelf.catch_up()
+        for cache in caches:
+            cache.catch_up()
         return len(caches)
 
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
         with self._lock:
-            self._shelves.clear()
+            self._caches.clear()
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int

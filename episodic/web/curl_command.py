@@ -1,4 +1,4 @@
-"""The explorer's question as a command for a shell, asked of the JSON API."""
+"""The explorer's question as a curl command for the JSON API."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
 
 
 class RecallForm(forms.Form):
-    """One question and how to ask it; all of the page's state is in the address."""
+    """One question with its conditions; all of the page's state is in the address."""
 
     query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
     agent_id = _choice("Agent")

@@ -18,8 +18,8 @@ VERIFY = "/api/v1/gdpr/certificates/verify"
 @pytest.fixture(autouse=True)
 def _two(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an address ask twice in an hour."""
-    monkeypatch.setattr(throttle.strangers, "limit", 2)
-    monkeypatch.setattr(throttle.strangers, "window", 3_600)
+    monkeypatch.setattr(throttle.anonymous, "limit", 2)
+    monkeypatch.setattr(throttle.anonymous, "window", 3_600)
 
 
 def statuses(path: str, times: int = 3, client: Client | None = None) -> list[int]:

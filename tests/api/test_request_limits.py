@@ -232,7 +232,7 @@ def test_a_key_inside_of_a_text_is_no_key(issued: users.IssuedUser) -> None:
 def test_guessing_keys_is_counted_by_address_and_hinders_no_working_key(
     issued: users.IssuedUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throttle.strangers, "limit", 2)
+    monkeypatch.setattr(throttle.anonymous, "limit", 2)
     guesses = [search("uk_" + "x" * 43, size=9).status_code for _ in range(3)]
     assert guesses == [401, 401, 429]
     assert search(issued.token, size=9).status_code == 200

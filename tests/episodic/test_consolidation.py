@@ -143,7 +143,7 @@ def test_a_permanent_entry_opens_the_gate_and_is_shown(world: World) -> None:
     pin(world, old, Priority.PERMANENT)
     run(world, fixed := Fixed())
     assert [item.id for item in fixed.seen[0]] == [old.id]
-    assert fixed.seen[0][0].tells
+    assert fixed.seen[0][0].has_lesson
 
 
 def test_what_is_pinned_later_is_seen_later(world: World) -> None:
@@ -250,7 +250,7 @@ def test_a_run_that_dies_is_repeated_without_doubling(
         raise DatabaseError
 
     with monkeypatch.context() as broken:
-        broken.setattr(consolidation, "_tell", fail)
+        broken.setattr(consolidation, "_record", fail)
         with pytest.raises(DatabaseError):
             run(world, Fixed(RULE))
     assert mark(world).seq == 0
@@ -302,7 +302,7 @@ def test_stored_vectors_are_used(world: World) -> None:
 
 def test_the_clock_waits_for_vectors(world: World) -> None:
     events(world)
-    assert consolidation.of_clock(world.acme.id) == []
+    assert consolidation.on_schedule(world.acme.id) == []
     assert [d for d in consolidation.begin() if d.considered] == []
     world.indexed("Refund refused, case 11")
     assert max(crew_report.considered for crew_report in consolidation.begin()) == 11

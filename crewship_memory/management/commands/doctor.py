@@ -17,7 +17,7 @@ class Command(BaseCommand):
     """Check the installation; change nothing."""
 
     help = "Examine configuration, database, embedder and chain. Exit 1 on a fault."
-    # Ours runs them itself and tells of them like of everything else.
+    # One of the checks below runs them and reports them among its findings.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,11 +35,11 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(report))
         else:
             for finding in findings:
-                self._tell(finding)
+                self._print(finding)
         if faults:
             raise CommandError(f"{faults} faults.")
 
-    def _tell(self, finding: Finding) -> None:
+    def _print(self, finding: Finding) -> None:
         style = {
             Level.OK: self.style.SUCCESS,
             Level.WARN: self.style.WARNING,

@@ -1,4 +1,4 @@
-"""``manage.py consolidate``: draw rules from what happened, now."""
+"""``manage.py consolidate``: propose rules from what happened, now."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Command(BaseCommand):
     help = "Propose rules from each crew's new entries. Exit 1 when a crew failed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare for whom."""
         parser.add_argument("--workspace", metavar="SLUG", help="default: all of them")
         parser.add_argument("--crew", metavar="SLUG", help="default: all of them")
         parser.add_argument("--json", action="store_true", dest="as_json")
@@ -41,8 +40,8 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Run, sum up per workspace and crew."""
         report = {
-            shop.slug: self._of(shop, options["crew"])
-            for shop in self._workspaces(options["workspace"])
+            workspace.slug: self._of(workspace, options["crew"])
+            for workspace in self._workspaces(options["workspace"])
         }
         rows = [row for crews in report.values() for row in crews]
         if options["crew"] and not rows:
@@ -66,9 +65,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no workspace {slug!r}.")
         return rows
 
-    def _of(self, shop: Workspace, crew_slug: str | None) -> list[CrewReport]:
-        by = system(shop.id, "consolidate")
+    def _of(self, workspace: Workspace, crew_slug: str | None) -> list[CrewReport]:
+        by = system(workspace.id, "consolidate")
         if crew_slug is None:
             return consolidation.of_workspace(by=by)
-        crew = Crew.objects.filter(workspace=shop, slug=crew_slug).first()
+        crew = Crew.objects.filter(workspace=workspace, slug=crew_slug).first()
         return consolidation.of_workspace(by=by, crew_id=crew.id) if crew else []

@@ -37,7 +37,6 @@ class Command(BaseCommand):
     help = "Measure memory health now and keep today's snapshots."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose health, and the output."""
         parser.add_argument("--workspace", metavar="SLUG", help="default: all of them")
         parser.add_argument("--crew", metavar="SLUG", help="default: all of them")
         parser.add_argument("--json", action="store_true", dest="as_json")

@@ -60,23 +60,22 @@ class Command(RichCommand):
     help = "Embed every entry that waits. Exit 1 when some could not be embedded."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare how much, and where."""
         parser.add_argument("--workspace", metavar="SLUG", help="default: all of them")
         parser.add_argument("--limit", type=int, metavar="N", help="embed N at most")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
         """Embed, show progress on a terminal, sum up."""
-        shops = self._workspaces(options["workspace"])
-        total = sum(_pending(shop) for shop in shops)
+        workspaces = self._workspaces(options["workspace"])
+        total = sum(_pending(workspace) for workspace in workspaces)
         show = self.console.is_terminal and not as_json
         with self._bar(min(total, limit or total), show=show) as watch:
             if options["workspace"]:
-                report = of_workspace(shops[0], limit, watch)
+                report = of_workspace(workspaces[0], limit, watch)
             else:
                 report = index_all(limit, watch)
-        pending = sum(_pending(shop) for shop in shops)
-        self._tell(report, pending, as_json=as_json)
+        pending = sum(_pending(workspace) for workspace in workspaces)
+        self._print(report, pending, as_json=as_json)
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
 
@@ -97,7 +96,7 @@ class Command(RichCommand):
             bar = progress.add_task("embedding", total=total)
             yield lambda count: progress.advance(bar, count)
 
-    def _tell(self, report: Report, pending: int, *, as_json: bool) -> None:
+    def _print(self, report: Report, pending: int, *, as_json: bool) -> None:
         answer = {
             "indexed": report.indexed,
             "skipped": report.skipped,
