@@ -44,7 +44,6 @@ class FirstSteps:
 
     @property
     def completed(self) -> int:
-        """The number of completed steps."""
         return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
 

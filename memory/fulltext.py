@@ -70,7 +70,6 @@ class WordQuery:
 
 
 def is_sqlite() -> bool:
-    """Whether the database is SQLite."""
     return connection.vendor == "sqlite"
 
 

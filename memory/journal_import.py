@@ -46,8 +46,6 @@ class Line:
 
 @dataclass(slots=True)
 class Report:
-    """The result of an import."""
-
     appended: int = 0
     refused: int = 0
 

@@ -16,7 +16,6 @@ LEG_SHOWN = 20
 
 
 def hit(row_hit: Hit) -> dict[str, Any]:
-    """Return one hit."""
     row = row_hit.entry
     return {
         "entry_id": row.id,
@@ -87,7 +86,6 @@ def explain(answer: Answer) -> dict[str, Any]:
 
 
 def answer(result: Answer) -> dict[str, Any]:
-    """Return an answer."""
     request = result.request
     return {
         "query": request.query,
@@ -102,7 +100,6 @@ def answer(result: Answer) -> dict[str, Any]:
 
 
 def explanation(result: Explanation) -> dict[str, Any]:
-    """Return an explanation."""
     return {
         "entry_id": result.entry.id,
         "returned": result.returned,

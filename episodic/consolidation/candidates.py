@@ -51,7 +51,6 @@ class Window:
 
 
 def is_denial(payload: Mapping[str, Any]) -> bool:
-    """Whether a decision was a denial."""
     values = (payload.get(key) for key in ("decision", "outcome", "result"))
     words = {value.casefold() for value in values if isinstance(value, str)}
     return bool(words & _DENIALS) or payload.get("allowed") is False

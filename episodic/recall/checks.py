@@ -54,7 +54,6 @@ class Line:
 
     @property
     def query(self) -> str:
-        """The query of the question."""
         return str(self.check.question.get("query", ""))
 
 
@@ -285,7 +284,6 @@ def _after_a_change(home: str) -> Outcome:
 
 
 def install() -> None:
-    """Schedule the checks."""
     jobs.register(
         Job(
             name="recall_checks",

@@ -64,7 +64,6 @@ class Request:
 
     @property
     def fused_by(self) -> Fusion:
-        """The fusion of a settled request."""
         if self.fusion is None:
             message = "The request names no fusion: settle it for its workspace first."
             raise ValueError(message)

@@ -158,7 +158,6 @@ class RecallForm(forms.Form):
 
     @property
     def agent(self) -> Agent | None:
-        """The agent whose recall is asked for."""
         agent_id = self.data.get("agent_id")
         return next((agent for agent in self.agents if agent.id == agent_id), None)
 

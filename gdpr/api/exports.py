@@ -59,7 +59,6 @@ class AccessExportsOut(Schema):
 
 
 def export_line(row: Export) -> Answer:
-    """Return an export as JSON."""
     return {
         "id": row.id,
         "subject_id": row.subject_ref,

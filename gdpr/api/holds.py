@@ -26,7 +26,6 @@ OF_SUBJECT = "/subjects/{subject_id}/holds"
 
 
 def hold_line(row: Hold) -> Answer:
-    """Return a hold as JSON."""
     return {
         "id": row.pk,
         "subject_id": row.subject_id,

@@ -224,7 +224,6 @@ TIMES: Final = (
 
 
 def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
-    """Return a case as JSON, as in the list."""
     due = deadline(case, rules)
     return (
         {name: getattr(case, name) for name in PLAIN}
@@ -255,7 +254,6 @@ def _step(step: CaseStep) -> dict[str, Any]:
 
 
 def event_json(event: CaseEvent) -> dict[str, Any]:
-    """Return an event of the timeline as JSON."""
     plain = ("id", "kind", "state", "text", "data", "by")
     return {name: getattr(event, name) for name in plain} | {
         "at": journal.stamp(event.at)

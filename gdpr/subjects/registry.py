@@ -41,8 +41,6 @@ _MIN_CHARS: Final = {"pattern": 3, "name": 2, "handle": 2}
 
 @dataclass(frozen=True, slots=True)
 class NewAlias:
-    """An alias to add."""
-
     kind: str
     value: str
 
@@ -60,7 +58,6 @@ def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
 
 # ── Validation ───────────────────────────────────────────────────────────────
 def field_error(message: str, code: str, field: str) -> errors.Invalid:
-    """Return an Invalid error for one field."""
     field_errors = [{"field": field, "code": code, "message": message}]
     return errors.Invalid(message, code=code, errors=field_errors)
 

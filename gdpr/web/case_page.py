@@ -120,7 +120,6 @@ class CasePage:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the case is closed."""
         return self.case.closed_at is not None
 
     @property
@@ -136,7 +135,6 @@ class CasePage:
 
     @property
     def total(self) -> dict[str, Any]:
-        """The totals of the plan."""
         return self.dossier.plan.body.get("total", {}) if self.dossier.plan else {}
 
     @property
@@ -270,7 +268,6 @@ def _undecided_addresses(dossier: CaseDetail) -> int:
 
 
 def of(actor: Actor, case: Case) -> CasePage:
-    """Return everything on the page of a case."""
     dossier = queries.dossier(actor, case)
     makers = {case.opened_by_id, dossier.plan.made_by_id if dossier.plan else ""}
     subject_id = case.subject_id or "-"

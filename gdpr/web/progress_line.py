@@ -110,7 +110,6 @@ def _current_step(dossier: CaseDetail) -> str:
 
 
 def steps_of(dossier: CaseDetail) -> list[ProgressStep]:
-    """Return the steps of the progress line."""
     case, keys, notes, current = (
         dossier.case,
         _steps(dossier),

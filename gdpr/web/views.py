@@ -159,7 +159,6 @@ def ledger_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
-    """List the export bundles."""
     page = export.page(pages.actor(request), _page_query(request))
     context = {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/exports.html", context)
@@ -209,7 +208,6 @@ def suppressions_page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
-    """Lift a suppression, with a reason."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     reason = request.POST.get("reason", "")

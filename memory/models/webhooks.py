@@ -24,7 +24,6 @@ def delivery_id() -> str:
 
 
 def default_events() -> list[str]:
-    """Return the default event types of a webhook."""
     return [HEALTH_BAND_CHANGED]
 
 

@@ -110,7 +110,6 @@ def title(notes: list[Note]) -> str:
 
 
 def line(case: HeldFile) -> Line:
-    """Return a case as the list shows it."""
     notes = highlight.notes(case.findings)
     word, badge = level(case.risk)
     excerpt = highlight.excerpt(review_preview.text_of(case), notes)

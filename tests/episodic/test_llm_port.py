@@ -30,7 +30,6 @@ Reply = Callable[[httpx.Request], httpx.Response]
 
 
 def statement(**fields: Any) -> dict[str, Any]:
-    """Return one statement of the model."""
     good = {"content": "Lena travels by rail.", "confidence": 0.9}
     return {**good, "memory_ids": ["rec_0", "rec_2"], **fields}
 

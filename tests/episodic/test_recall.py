@@ -31,7 +31,6 @@ from tests.world import World
 def ask(
     world: World, query: str = "refund", *, person: str = "ada", **fields: Any
 ) -> Answer:
-    """Ask as somebody."""
     return recall.search(Request(query=query, **fields), by=world.actor(person))
 
 

@@ -218,7 +218,6 @@ def test_a_scope_with_nothing_in_it(world: World) -> None:
 
 # ── The matrix ───────────────────────────────────────────────────────────────
 def rows(ids: list[str]) -> Iterator[Row]:
-    """Return rows for ids."""
     return (Row(e, None, None, "t", 0, 1.0) for e in ids)
 
 

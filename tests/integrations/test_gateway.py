@@ -57,7 +57,6 @@ class Guest:
         return reply.json()
 
     def add(self, text: str, chat: str = "chat:c1", **fields: Any) -> Any:
-        """Add one message."""
         message = {
             "sender_id": "mia",
             "role": "user",
@@ -67,14 +66,12 @@ class Guest:
         return self.call("add", session_id=chat, messages=[{**message, **fields}])
 
     def search(self, query: str, scope: list[str], **fields: Any) -> list[Any]:
-        """Return the results."""
         body = {"query": query, "scope": scope, "conversation_id": "c1", **fields}
         results = self.call("search", **body)["results"]
         assert isinstance(results, list)
         return results
 
     def texts(self, query: str, scope: list[str], **fields: Any) -> set[str]:
-        """Return the texts found."""
         return {hit["text"] for hit in self.search(query, scope, **fields)}
 
 

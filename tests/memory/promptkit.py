@@ -34,9 +34,7 @@ class Answer(dict[str, Any]):
 class Runner(Protocol):
     """Calls a tool and returns its result, or ``{"error": sentence}``."""
 
-    def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call."""
-        ...
+    def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]: ...
 
 
 def actor_and_token(world: World) -> tuple[Actor, str]:
@@ -158,7 +156,6 @@ class Matcher:
         return None
 
     def fits(self, expected: Any, actual: Any) -> bool:
-        """Return whether a result matches the expected one."""
         if isinstance(expected, dict):
             special = self._special(expected, actual)
             if special is not None:

@@ -16,7 +16,6 @@ def sources() -> list[Path]:
 
 
 def tests() -> list[Path]:
-    """Return every test file."""
     return sorted((ROOT / "tests").rglob("*.py"))
 
 

@@ -32,7 +32,6 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def certificate(world: World) -> Certificate:
-    """Return the certificate of an erasure."""
     case = make.running(world)
     make.searched(case, make.house(world))
     issued = certificates.issue(case, make.facts())

@@ -20,7 +20,6 @@ class Command(RichCommand):
     help = "Recompute the importance of every embedding, in one workspace or in all."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare whose."""
         parser.add_argument("--workspace", metavar="SLUG")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
