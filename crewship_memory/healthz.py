@@ -151,13 +151,13 @@ CHECKS: Final[dict[str, Callable[[], None]]] = {
 
 def embedder_state() -> dict[str, Any]:
     """Return the result of the last call to the embedder; never a reason to fail."""
-    embedder, pulse = engine.embedder(), engine.status()
+    embedder, status = engine.embedder(), engine.status()
     return {
         "name": embedder.name,
         "model": embedder.model or None,
-        "state": pulse.state.value,
-        "reason": pulse.reason.value if pulse.reason else None,
-        "last_ms": round(pulse.last_ms, 1) if pulse.last_ms is not None else None,
+        "state": status.state.value,
+        "reason": status.reason.value if status.reason else None,
+        "last_ms": round(status.last_ms, 1) if status.last_ms is not None else None,
     }
 
 

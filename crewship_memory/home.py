@@ -53,7 +53,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.fragment(request, "pulse")
+    part = pages.fragment(request, "recall_status")
     context: dict[str, Any] = {
         "recall": recall_overview.card(actor),
         "live": bool(part),

@@ -21,7 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from crewship_memory import auth, client_address, problem_details
-from episodic.embedders.base import State as Answering
+from episodic.embedders.base import State as EmbedderState
 from episodic.index import engine
 from episodic.models import Embedding, State
 from memory.accounts import api_keys
@@ -68,10 +68,10 @@ def _index() -> Iterator[Metric]:
 
 
 def _embedder() -> Iterator[Metric]:
-    pulse, counts = engine.status(), engine.embedder().counts()
-    up = pulse.state is Answering.ANSWERING
+    status, counts = engine.status(), engine.embedder().counts()
+    up = status.state is EmbedderState.ANSWERING
     yield _gauge("embedder_up", "Whether the last call was answered.", float(up))
-    yield _gauge("embedder_last_ms", "The last call's length.", pulse.last_ms or 0.0)
+    yield _gauge("embedder_last_ms", "The last call's length.", status.last_ms or 0.0)
     yield CounterMetricFamily(
         "crewship_query_cache_hits", "Questions already embedded.", value=counts.hits
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from episodic import agent_tools, llm_port, tasks
 from episodic.consolidation import extractor
 from episodic.embedders.base import EmbedderError
-from episodic.embedders.base import State as Beating
+from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.models import Embedding, State
 from episodic.recall import checks, nudges
@@ -71,7 +71,7 @@ class Hybrid:
 
         A statement (not a question) is not embedded while the embedder is failing.
         """
-        failing = engine.status().state is Beating.FAILING
+        failing = engine.status().state is EmbedderState.FAILING
         if not entry_ids or (failing and not as_question):
             return {} if not entry_ids else None
         ask = engine.embedder()

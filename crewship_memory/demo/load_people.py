@@ -35,7 +35,7 @@ def load(workspace: Workspace, by: Actor) -> int:
         return 0
     rows = tomllib.loads(STORY.read_text())["person"]
     for row in rows:
-        _ask(row, by)
+        _open_case(row, by)
     return len(rows)
 
 
@@ -48,7 +48,7 @@ def received(due: date) -> date:
     )
 
 
-def _ask(row: dict[str, Any], by: Actor) -> None:
+def _open_case(row: dict[str, Any], by: Actor) -> None:
     names = [NewAlias("name", row["name"]), NewAlias("email", row["email"])]
     subject = subjects.create(row["name"], names, by=by)
     now = timezone.now()

@@ -14,44 +14,44 @@ from django.db.backends.sqlite3 import base
 from crewship_memory.sqlite3.writer_queue import WriterQueue
 
 SECONDS: Final = 20.0
-_lines: dict[str, WriterQueue] = {}
+_queues: dict[str, WriterQueue] = {}
 # A child starts with nobody in line: the threads that stood there stayed behind.
-os.register_at_fork(after_in_child=_lines.clear)
+os.register_at_fork(after_in_child=_queues.clear)
 
 
 def writer_queue(name: str) -> WriterQueue:
     """Return the writer queue of a database file."""
-    return _lines.setdefault(name, WriterQueue())
+    return _queues.setdefault(name, WriterQueue())
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's wrapper; a transaction waits in the writer queue before it begins."""
 
     def _start_transaction_under_autocommit(self) -> None:
-        self._line().join(self, SECONDS)
+        self._queue().join(self, SECONDS)
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
-            self._line().leave(self)
+            self._queue().leave(self)
             raise
 
     def _commit(self) -> None:
         try:
             super()._commit()  # type: ignore[misc]
         finally:
-            self._line().leave(self)
+            self._queue().leave(self)
 
     def _rollback(self) -> None:
         try:
             super()._rollback()  # type: ignore[misc]
         finally:
-            self._line().leave(self)
+            self._queue().leave(self)
 
     def _close(self) -> None:
         try:
             super()._close()  # type: ignore[misc]
         finally:
-            self._line().leave(self)
+            self._queue().leave(self)
 
-    def _line(self) -> WriterQueue:
+    def _queue(self) -> WriterQueue:
         return writer_queue(str(self.settings_dict["NAME"]))

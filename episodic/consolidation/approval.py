@@ -56,7 +56,7 @@ def approve(
         with transaction.atomic():
             _set_state(proposal, version, ProposalState.APPROVED, by)
             rows = _evidence(proposal)
-            _link(proposal, _tell(proposal, final, rows, place, by), rows)
+            _link(proposal, _record(proposal, final, rows, place, by), rows)
             writing = True
             result = writer.write(request, by=by)
             ConsolidationProposal.objects.filter(pk=proposal.pk).update(
@@ -146,7 +146,7 @@ def _evidence(proposal: ConsolidationProposal) -> list[JournalEntry]:
     return rows
 
 
-def _tell(
+def _record(
     proposal: ConsolidationProposal,
     final: str,
     rows: Sequence[JournalEntry],

@@ -128,7 +128,7 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
         _count_repeats(repeated)
         # The strongest last: lists show the newest first.
         rows = [propose(crew, rule, model.name) for rule in reversed(new_rules)]
-        _tell(crew, rows, window, model.name, by)
+        _record(crew, rows, window, model.name, by)
     report.considered += len(window.entries)
     report.proposed += [row.id for row in rows]
     return window.has_more
@@ -224,7 +224,7 @@ def _move_watermark(
         raise errors.Conflict(detail, code="already_running")
 
 
-def _tell(
+def _record(
     crew: Crew,
     rows: Sequence[ConsolidationProposal],
     window: Window,

@@ -164,7 +164,7 @@ class Observed:
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._pulse = Status()
+        self._status = Status()
         self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
 
     @property
@@ -192,7 +192,7 @@ class Observed:
     def status(self) -> Status:
         """Return the present status, as an immutable value."""
         with self._lock:
-            return self._pulse
+            return self._status
 
     def _watch(self, call: Callable[[], T]) -> T:
         started = time.perf_counter()
@@ -213,7 +213,7 @@ class Observed:
         with self._lock:
             beat = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
             self._recent.append(beat)
-            self._pulse = Status(
+            self._status = Status(
                 state, reason, duration_ms, beat.at, tuple(self._recent)
             )
 

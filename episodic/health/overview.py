@@ -60,18 +60,24 @@ class Card:
 def card(actor: Actor) -> Card:
     """Return the state of recall by meaning in the actor's workspace."""
     status = index_status.status(actor.workspace_id, by=actor)
-    pulse = engine.status()
+    embedder_status = engine.status()
     name = engine.embedder().name
-    stopped = name == NONE or pulse.state is State.FAILING
+    stopped = name == NONE or embedder_status.state is State.FAILING
     colour, word = _index_state(status, stopped=stopped)
-    return Card(finding(status, pulse, name), _embedder(pulse), status, colour, word)
+    return Card(
+        finding(status, embedder_status, name),
+        _embedder(embedder_status),
+        status,
+        colour,
+        word,
+    )
 
 
-def finding(status: index_status.Status, pulse: Status, name: str) -> str:
+def finding(status: index_status.Status, embedder_status: Status, name: str) -> str:
     """Return what is true now in one sentence, the worst first."""
     if name == NONE:
         return "Recall is by words alone: no embedder is configured"
-    if pulse.state is State.FAILING:
+    if embedder_status.state is State.FAILING:
         return "The embedder does not answer: recall is by words alone"
     if status.failed:
         return f"{_entries(status.failed)} cannot be recalled by meaning"
@@ -109,9 +115,9 @@ def _index_state(status: index_status.Status, *, stopped: bool) -> tuple[str, st
     return ("green", "Complete") if status.embeddable else ("", "Nothing to index")
 
 
-def _embedder(pulse: Status) -> EmbedderCard:
+def _embedder(embedder_status: Status) -> EmbedderCard:
     embedder = engine.embedder()
-    colour, word, note = _state(pulse, embedder.name)
+    colour, word, note = _state(embedder_status, embedder.name)
     return EmbedderCard(
         name=embedder.name,
         model=embedder.model,
@@ -119,19 +125,19 @@ def _embedder(pulse: Status) -> EmbedderCard:
         colour=colour,
         word=word,
         note=note,
-        last_ms=pulse.last_ms,
-        checked_at=pulse.checked_at,
-        recent=tuple(beat.ms for beat in pulse.recent),
+        last_ms=embedder_status.last_ms,
+        checked_at=embedder_status.checked_at,
+        recent=tuple(beat.ms for beat in embedder_status.recent),
     )
 
 
-def _state(pulse: Status, name: str) -> tuple[str, str, str]:
+def _state(embedder_status: Status, name: str) -> tuple[str, str, str]:
     if name == NONE:
         return "", "Not configured", "set CREWSHIP_EMBEDDER to have one"
-    if pulse.state is State.FAILING:
-        reason = pulse.reason or Reason.UNEXPECTED
+    if embedder_status.state is State.FAILING:
+        reason = embedder_status.reason or Reason.UNEXPECTED
         return "red", "No answer", REASONS[reason]
-    if pulse.state is State.NOT_CALLED:
+    if embedder_status.state is State.NOT_CALLED:
         return "", "Not asked yet", "no call since this process started"
     if name == HASHING:
         return "yellow", "Answering", "a stand-in that knows words, not meaning"

@@ -192,7 +192,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
     )
 
 
-def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
+def _recall_and_judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         request = replace(to_request(check.question), explain=True)
         return _judge(check, recall.search(request, by=by), by)
@@ -201,7 +201,7 @@ def _ask(check: RecallCheck, by: Actor) -> RecallCheckRun:
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
 
 
-def _tell(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
+def _record(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
     count, total = len(run.missing), len(check.expected)
     journal.write(
         [
@@ -233,11 +233,11 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _ask(check, by)
+    run = _recall_and_judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):
-            _tell(check, run, by)
+            _record(check, run, by)
         run.save()
         check.result, check.last_run_at, check.model = run.result, run.ran_at, run.model
         check.save(update_fields=["result", "last_run_at", "model"])

@@ -69,7 +69,7 @@ class Request:
             raise ValueError(message)
         return self.fusion
 
-    def wants(self, entry: JournalEntry) -> bool:
+    def matches(self, entry: JournalEntry) -> bool:
         """Whether no filter leaves an entry out."""
         if self.entry_types and entry.entry_type not in self.entry_types:
             return False

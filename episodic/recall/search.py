@@ -15,8 +15,7 @@ from episodic import scopes
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
 from episodic.index.reference_counts import reference_counts
-from episodic.recall import fusion
-from episodic.recall import results as hits_of
+from episodic.recall import fusion, results
 from episodic.recall.request import (
     K_DEFAULT,
     K_MAX,
@@ -113,7 +112,7 @@ def _recorded_by(
         wide *= 4
 
 
-def _ask_dense(
+def _rank_dense(
     request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     try:
@@ -133,7 +132,7 @@ def _ask_dense(
             legs.dense = replace(result, hits=hits)
 
 
-def _ask_words(
+def _rank_words(
     request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
 ) -> None:
     with t.stage("sparse"):
@@ -149,9 +148,9 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
     legs = Rankings()
     size = max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
-        _ask_dense(request, reach, size, legs, timings)
+        _rank_dense(request, reach, size, legs, timings)
     if request.mode is not Mode.DENSE or legs.degraded:
-        _ask_words(request, reach, size, legs, timings)
+        _rank_words(request, reach, size, legs, timings)
     return legs
 
 
@@ -174,7 +173,7 @@ def hits(
     request: Request, reach: Reach, legs: Rankings, scores: dict[str, float], take: int
 ) -> list[Hit]:
     """Return the best ``take`` entries, and those that tie with the last."""
-    return hits_of.HitBuilder(request, reach, legs).of(scores, take)
+    return results.HitBuilder(request, reach, legs).of(scores, take)
 
 
 def _depth(request: Request, reach: Reach) -> int:
@@ -199,11 +198,11 @@ def search(request: Request, *, by: Actor) -> Answer:
             scores = fuse(request, legs)
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
-            maker = hits_of.HitBuilder(request, reach, legs)
-            ranking = maker.of(scores, take)
+            builder = results.HitBuilder(request, reach, legs)
+            ranking = builder.of(scores, take)
             returned, below = ranking[: request.k], ranking[request.k : take]
             if _depth(request, reach):
-                returned += maker.neighbours(returned, request.k)
+                returned += builder.neighbours(returned, request.k)
                 returned_ids = {hit.entry.id for hit in returned}
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:

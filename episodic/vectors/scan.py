@@ -106,27 +106,27 @@ class ScanIndex:
     name = "scan"
 
     def __init__(self) -> None:
-        self._shelves: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
+        self._matrices: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
     def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         # The database is part of the name, so that a test database gets its own.
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            shelf = self._shelves.setdefault(
+            matrix = self._matrices.setdefault(
                 name, _CachedMatrix(scope.workspace_id, scope.model)
             )
-            self._shelves.move_to_end(name)
-            while len(self._shelves) > MATRICES:
-                self._shelves.popitem(last=False)
-        return shelf.fresh(dim)
+            self._matrices.move_to_end(name)
+            while len(self._matrices) > MATRICES:
+                self._matrices.popitem(last=False)
+        return matrix.fresh(dim)
 
     def holds(self, scope: VectorScope) -> bool:
         """Whether this process has loaded a workspace's matrix; asking loads none."""
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            shelf = self._shelves.get(name)
-        return shelf is not None and shelf.matrix is not None
+            cached = self._matrices.get(name)
+        return cached is not None and cached.matrix is not None
 
     def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         """Return a workspace's whole matrix, fresh, for measuring it; read only."""
@@ -139,18 +139,18 @@ class ScanIndex:
         """
         with self._lock:
             caches = [
-                shelf
-                for name, shelf in self._shelves.items()
+                matrix
+                for name, matrix in self._matrices.items()
                 if name[1] == workspace_id
             ]
-        for shelf in caches:
-            shelf.catch_up()
+        for matrix in caches:
+            matrix.catch_up()
         return len(caches)
 
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
         with self._lock:
-            self._shelves.clear()
+            self._matrices.clear()
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int

@@ -246,7 +246,7 @@ def explore(answer: Answer, *, full: bool = False) -> Explored:
     )
 
 
-def _ask(
+def _answer(
     actor: Actor, form: RecallForm, request: Request
 ) -> tuple[Answer | None, Explanation | None]:
     """Return the answer, and the explanation when an entry is asked about."""
@@ -289,7 +289,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     request = form.request()
     answer, explanation, entry = None, None, None
     if request is not None:
-        answer, explanation = _ask(actor, form, request)
+        answer, explanation = _answer(actor, form, request)
     else:
         entry = _entry(actor, form)
     return RecallPage(

@@ -26,8 +26,7 @@ from gdpr.models import (
 from memory import pagination
 from memory.journal import append as journal
 from memory.models import SubjectMention
-from memory.rules import entries, errors
-from memory.rules import tokenizer as plain
+from memory.rules import entries, errors, tokenizer
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
@@ -157,7 +156,7 @@ def list_subjects(
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, merged_into=None)
     if q.strip():
-        folded = plain.fold(q)
+        folded = tokenizer.fold(q)
         matches = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
         rows = rows.filter(matches | Q(pk=q.strip())).distinct()
     digest = pagination.digest({"subjects": q})
@@ -234,7 +233,7 @@ def _unknown_names(workspace_id: str, value: str) -> QuerySet[UnknownName]:
 
 
 def _mentions(workspace_id: str, value: str) -> QuerySet[SubjectMention]:
-    folded = {plain.fold(value), plain.fold(f"@{value}")}
+    folded = {tokenizer.fold(value), tokenizer.fold(f"@{value}")}
     return SubjectMention.objects.filter(workspace_id=workspace_id, folded__in=folded)
 
 

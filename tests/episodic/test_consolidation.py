@@ -250,7 +250,7 @@ def test_a_run_that_dies_is_repeated_without_doubling(
         raise DatabaseError
 
     with monkeypatch.context() as broken:
-        broken.setattr(consolidation, "_tell", fail)
+        broken.setattr(consolidation, "_record", fail)
         with pytest.raises(DatabaseError):
             run(world, Fixed(RULE))
     assert mark(world).seq == 0

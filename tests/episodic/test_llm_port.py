@@ -78,7 +78,7 @@ def test_without_an_embedder_it_is_words() -> None:
 
 
 def test_without_a_chat_model_nobody_answers() -> None:
-    assert OllamaLanguageModel().thinker() == language_model.NO_MODEL
+    assert OllamaLanguageModel().model_name() == language_model.NO_MODEL
     assert OllamaLanguageModel().answer(REFLECT, STATEMENTS) == Answer()
 
 
@@ -194,8 +194,8 @@ def test_a_fence_of_code_around_an_answer_is_read(server: Server) -> None:
     server.says(
         f"```json\n{json.dumps({'statements': [statement(confidence=7)]})}\n```"
     )
-    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
-    assert thought.confidence == 1.0
+    [conclusion] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
+    assert conclusion.confidence == 1.0
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_a_confidence_out_of_every_range_is_brought_into_it(
 ) -> None:
     text = json.dumps({"statements": [statement(confidence="?")]})
     server.says(text.replace('"?"', confidence))
-    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
-    assert thought.confidence == level
+    [conclusion] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
+    assert conclusion.confidence == level
 
 
 def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
@@ -222,7 +222,7 @@ def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
     assert len(server.requests) == llm_port.AT_ONCE
     assert inner[0].fault == "busy"
     server.says({"statements": [statement()]})
-    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
+    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
 
 
 def test_nobody_waits_longer_than_a_caller_does(server: Server) -> None:

@@ -149,9 +149,9 @@ def test_only_so_many_matrices_are_kept(
     for workspace in (world.acme, world.other, world.acme):
         scope = VectorScope(workspace_id=workspace.id, model=MODEL)
         assert len(vectors.search(query, scope, 9).hits) == 1
-    assert len(vectors._shelves) == 1
+    assert len(vectors._matrices) == 1
     vectors.clear()
-    assert len(vectors._shelves) == 0
+    assert len(vectors._matrices) == 0
 
 
 def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None:

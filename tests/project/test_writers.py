@@ -37,7 +37,7 @@ COVERED = {
 DEMO = {site for site in writers.SITES if site[0] == "crewship_memory/demo/load.py"}
 SELFTEST_SITE = ("memory/integrations/selftest_runs.py", "_keep")
 # A run of an erasure commits and rewrites tables by itself.
-COMMITTED = {("gdpr/erasure/finish.py", "_tell"), ("gdpr/erasure/replay.py", "_note")}
+COMMITTED = {("gdpr/erasure/finish.py", "_record"), ("gdpr/erasure/replay.py", "_note")}
 
 
 def check() -> None:

@@ -57,7 +57,7 @@ FAILS = base.Status(base.State.FAILING, base.Reason.TIMEOUT)
 
 
 @pytest.mark.parametrize(
-    ("counts", "pulse", "name", "finding"),
+    ("counts", "embedder_status", "name", "finding"),
     [
         ({}, ANSWERS, "none",
          "Recall is by words alone: no embedder is configured"),
@@ -79,9 +79,9 @@ FAILS = base.Status(base.State.FAILING, base.Reason.TIMEOUT)
     ],
 )  # fmt: skip
 def test_the_worst_is_said_first(
-    counts: dict[str, float], pulse: base.Status, name: str, finding: str
+    counts: dict[str, float], embedder_status: base.Status, name: str, finding: str
 ) -> None:
-    assert overview.finding(_status(**counts), pulse, name) == finding
+    assert overview.finding(_status(**counts), embedder_status, name) == finding
 
 
 def test_a_broken_embedder_is_the_headline_with_its_reason(world: World) -> None:
@@ -144,7 +144,7 @@ def test_the_live_part_comes_alone_and_brings_the_headline(world: World) -> None
     response = world.page("viewer").get("/", headers=HTMX)
     page = _text(response)
     assert page.lstrip().startswith('<h1 id="finding" hx-swap-oob="true">')
-    assert 'id="pulse"' in page
+    assert 'id="recall_status"' in page
     assert "<html" not in page
     assert "HX-Request" in response.headers["Vary"]
 

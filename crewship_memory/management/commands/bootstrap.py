@@ -45,7 +45,7 @@ class Command(BaseCommand):
         if options["as_json"]:
             self.stdout.write(json.dumps(answer))
         else:
-            self._tell(answer)
+            self._print(answer)
 
     def _password(self, name: str | None) -> str | None:
         if name is None:
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError(f"The environment variable {name} is empty or not set.")
         return password
 
-    def _tell(self, answer: dict[str, Any]) -> None:
+    def _print(self, answer: dict[str, Any]) -> None:
         self.stdout.write(f"Workspace {answer['workspace']} ({answer['workspace_id']})")
         self.stdout.write(f"Admin     {answer['email']} ({answer['user_id']})")
         if answer["login_link"]:

@@ -35,11 +35,11 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(report))
         else:
             for finding in findings:
-                self._tell(finding)
+                self._print(finding)
         if faults:
             raise CommandError(f"{faults} faults.")
 
-    def _tell(self, finding: Finding) -> None:
+    def _print(self, finding: Finding) -> None:
         style = {
             Level.OK: self.style.SUCCESS,
             Level.WARN: self.style.WARNING,

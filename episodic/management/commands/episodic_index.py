@@ -76,7 +76,7 @@ class Command(RichCommand):
             else:
                 report = index_all(limit, watch)
         pending = sum(_pending(shop) for shop in shops)
-        self._tell(report, pending, as_json=as_json)
+        self._print(report, pending, as_json=as_json)
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
 
@@ -97,7 +97,7 @@ class Command(RichCommand):
             bar = progress.add_task("embedding", total=total)
             yield lambda count: progress.advance(bar, count)
 
-    def _tell(self, report: Report, pending: int, *, as_json: bool) -> None:
+    def _print(self, report: Report, pending: int, *, as_json: bool) -> None:
         answer = {
             "indexed": report.indexed,
             "skipped": report.skipped,

@@ -1,4 +1,4 @@
-"""The seam: unit vectors, the pulse of an embedder, the cache that can forget."""
+"""The seam: unit vectors, the status of an embedder, the cache that can forget."""
 
 from __future__ import annotations
 
@@ -81,21 +81,21 @@ def test_every_error_has_its_own_reason() -> None:
 
 
 def test_nothing_is_known_before_the_first_call() -> None:
-    pulse = base.Observed(Scripted()).status()
-    assert pulse == base.Status()
-    assert pulse.state == "untried"
+    status = base.Observed(Scripted()).status()
+    assert status == base.Status()
+    assert status.state == "untried"
 
 
 def test_an_answer_shows_and_passes_through() -> None:
     observed = base.Observed(Scripted())
     assert np.array_equal(observed.embed_query("x"), hashing.hashed("x"))
     assert observed.embed_documents(["x", "y"]).shape == (2, hashing.DIM)
-    pulse = observed.status()
-    assert (pulse.state, pulse.reason) == (base.State.ANSWERING, None)
-    assert [beat.ok for beat in pulse.recent] == [True, True]
-    assert pulse.last_ms == pulse.recent[-1].ms
-    assert pulse.checked_at is not None
-    assert pulse.checked_at.tzinfo is UTC
+    status = observed.status()
+    assert (status.state, status.reason) == (base.State.ANSWERING, None)
+    assert [beat.ok for beat in status.recent] == [True, True]
+    assert status.last_ms == status.recent[-1].ms
+    assert status.checked_at is not None
+    assert status.checked_at.tzinfo is UTC
 
 
 def test_the_wrappers_show_who_they_wrap() -> None:
@@ -104,7 +104,7 @@ def test_the_wrappers_show_who_they_wrap() -> None:
         assert identity == ("hashing", "hashing-512-v1", 512)
 
 
-def test_the_pulse_is_the_last_outcome_and_no_latch() -> None:
+def test_the_status_is_the_last_outcome_and_no_latch() -> None:
     inner = failing(base.Unreachable("Away."))
     observed = base.Observed(inner)
     ask(observed, base.Unreachable)
@@ -146,7 +146,7 @@ def test_only_the_last_sixty_calls_are_kept() -> None:
     assert len(observed.status().recent) == base.RECENT_CALLS == 60
 
 
-def test_the_pulse_survives_many_threads() -> None:
+def test_the_status_survives_many_threads() -> None:
     observed = base.Observed(Scripted())
 
     def work() -> None:
