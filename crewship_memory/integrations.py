@@ -119,7 +119,7 @@ def _serve(
 
 
 def _error_of(error: Exception) -> errors.AppError:
-    """Return an exception as a HouseError; a bug is only logged."""
+    """Return an exception as an AppError; a bug is only logged."""
     kinds = (errors.AppError, RequestDataTooBig, UnreadablePostError, Exception)
     kind = next(kind for kind in kinds if isinstance(error, kind))
     return problem_details.MEANINGS[kind](error)

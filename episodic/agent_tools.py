@@ -72,7 +72,7 @@ def _recall(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
     answer = recall.search(_request(arguments), by=by)
     return {
         "notice": prompt_block.PREAMBLE,
-        "degraded": answer.legs.degraded,
+        "degraded": answer.rankings.degraded,
         "hits": [_hit(hit) for hit in answer.hits],
     }
 
@@ -90,7 +90,7 @@ def _context(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
         "entry_ids": list(context.block.entry_ids),
         "skipped": context.block.skipped,
         "nudges": [asdict(nudge) for nudge in context.nudges],
-        "degraded": context.answer.legs.degraded,
+        "degraded": context.answer.rankings.degraded,
     }
 
 

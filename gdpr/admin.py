@@ -127,7 +127,7 @@ class HoldRows(rows.ReadOnly):
 
 @admin.register(GdprAction)
 class ActionRows(rows.ReadOnly):
-    """The ledger."""
+    """The audit log."""
 
     list_display = (
         "id", "action", "status", "subject_ref", "case_ref", "actor_label",

@@ -42,7 +42,7 @@ class RequestLogMiddleware(RequestMiddleware):
 
 
 class ActorMiddleware:
-    """Sets ``request.actor`` on pages and renders a HouseError as a page."""
+    """Sets ``request.actor`` on pages and renders an AppError as a page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

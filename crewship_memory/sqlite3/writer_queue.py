@@ -11,7 +11,7 @@ class WriterQueue:
 
     SQLite allows one writer and lets the others sleep, ever longer, until one of them
     happens to wake when nobody writes. Among the threads of one process that is a lot
-    of idle time and bad luck; here whoever leaves wakes whoever is next. Between
+    of idle time and luck; here the thread that leaves wakes the next one. Between
     processes SQLite's own lock still decides.
     """
 
@@ -23,7 +23,7 @@ class WriterQueue:
     def join(self, ticket: object, seconds: float) -> None:
         """Wait for the ticket's turn, at most ``seconds``.
 
-        Then whoever was first counts as gone: SQLite has the last word anyway.
+        After that this ticket goes first; SQLite's own lock still excludes two writers.
         """
         with self._lock:
             if self._first is None or self._first is ticket:
@@ -37,7 +37,7 @@ class WriterQueue:
             return
         with self._lock:
             if self._first is not ticket:
-                # Whoever lost patience at the same moment may have taken our turn.
+                # Not in the queue: the turn was passed on to it, then taken by another.
                 if place in self._behind:
                     self._behind.remove(place)
                 self._first = ticket

@@ -98,7 +98,7 @@ def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
         "chars": context.block.chars,
         "skipped": context.block.skipped,
         "nudges": [asdict(nudge) for nudge in context.nudges],
-        "degraded": context.answer.legs.degraded,
+        "degraded": context.answer.rankings.degraded,
     }
 
 

@@ -12,7 +12,7 @@ from memory import fulltext
 from memory.journal import append as journal
 from memory.models import JournalEntry
 
-LEG_SHOWN = 20
+RANKING_SHOWN = 20
 
 
 def hit(row_hit: Hit) -> dict[str, Any]:
@@ -36,15 +36,17 @@ def hit(row_hit: Hit) -> dict[str, Any]:
     }
 
 
-def legs(answer: Answer, limit: int = LEG_SHOWN) -> dict[str, list[dict[str, Any]]]:
+def rankings(
+    answer: Answer, limit: int = RANKING_SHOWN
+) -> dict[str, list[dict[str, Any]]]:
     """Return the head of each ranking, with words that hit, never with word scores."""
-    dense = answer.legs.dense.hits[:limit]
-    word_ids = answer.legs.word_ids[:limit]
+    dense = answer.rankings.dense.hits[:limit]
+    word_ids = answer.rankings.word_ids[:limit]
     ids = {dense_hit.entry_id for dense_hit in dense} | set(word_ids)
     rows = answer.reach.load(list(ids))
     words = fulltext.matching_terms(
         answer.reach.workspace_id,
-        answer.legs.word_query.terms,
+        answer.rankings.word_query.terms,
         {e: rows[e].docid for e in word_ids if e in rows},
     )
     return {
@@ -77,11 +79,11 @@ def explain(answer: Answer) -> dict[str, Any]:
     """Return how an answer came about."""
     return {
         "scope": answer.reach.scope,
-        "considered": answer.legs.dense.considered,
-        "terms": list(answer.legs.word_query.terms),
-        "dropped": list(answer.legs.word_query.dropped),
+        "considered": answer.rankings.dense.considered,
+        "terms": list(answer.rankings.word_query.terms),
+        "dropped": list(answer.rankings.word_query.dropped),
         "below": [hit(below_hit) for below_hit in answer.below],
-        **legs(answer),
+        **rankings(answer),
     }
 
 
@@ -91,7 +93,7 @@ def answer(result: Answer) -> dict[str, Any]:
         "query": request.query,
         "mode": request.mode.value,
         "fusion": request.fused_by.value,
-        "degraded": result.legs.degraded,
+        "degraded": result.rankings.degraded,
         "hits": [hit(returned_hit) for returned_hit in result.hits],
         "timings_ms": asdict(result.timings),
         "model": result.model,
@@ -107,7 +109,7 @@ def explanation(result: Explanation) -> dict[str, Any]:
         "finding": result.finding,
         "would_need_k": result.would_need_k,
         "checks": [asdict(check) for check in result.checks],
-        "degraded": result.answer.legs.degraded,
+        "degraded": result.answer.rankings.degraded,
     }
 
 

@@ -182,7 +182,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
         for entry_id in missing_ids
     ]
     # An answer without its dense ranking cannot decide the check.
-    out = answer.legs.degraded if missing_ids else None
+    out = answer.rankings.degraded if missing_ids else None
     result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
     return RecallCheckRun(
         result=result,

@@ -92,9 +92,9 @@ def _filters(entry: JournalEntry, request: Request) -> Check:
 
 
 def _dense(entry: JournalEntry, answer: Answer) -> Check:
-    vector = answer.legs.vector
+    vector = answer.rankings.vector
     if vector is None:
-        text = answer.legs.degraded or "the mode does not ask the dense ranking"
+        text = answer.rankings.degraded or "the mode does not ask the dense ranking"
         return Check("dense", "none", text)
     scope = recall.vector_scope(answer.request, answer.reach)
     rank = engine.vectors().rank(vector, scope, entry.id)
@@ -104,13 +104,13 @@ def _dense(entry: JournalEntry, answer: Answer) -> Check:
     numbers = (
         f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}" if hit else ""
     )
-    inside = entry.id in answer.legs.dense_ids
-    deep = "" if inside else f"; the ranking ends at {len(answer.legs.dense.hits)}"
+    inside = entry.id in answer.rankings.dense_ids
+    deep = "" if inside else f"; the ranking ends at {len(answer.rankings.dense.hits)}"
     return Check("dense", _verdict(inside), f"rank {rank}{numbers}{deep}")
 
 
 def _words(entry: JournalEntry, answer: Answer) -> Check:
-    word_query = answer.legs.word_query
+    word_query = answer.rankings.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
     words = fulltext.matching_terms(
@@ -118,7 +118,7 @@ def _words(entry: JournalEntry, answer: Answer) -> Check:
     )[entry.id]
     if not words:
         return Check("words", "none", "no word of the question is in it")
-    ids = answer.legs.word_ids
+    ids = answer.rankings.word_ids
     text = ", ".join(words)
     if entry.id in ids:
         return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
@@ -156,9 +156,9 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
     answer = recall.search(replace(request, explain=True, mark=False), by=by)
-    legs: Rankings = answer.legs
-    scores = recall.fuse(answer.request, legs)
-    hits = recall.hits(answer.request, answer.reach, legs, scores, len(scores))
+    rankings: Rankings = answer.rankings
+    scores = recall.fuse(answer.request, rankings)
+    hits = recall.hits(answer.request, answer.reach, rankings, scores, len(scores))
     hit = next((h for h in hits if h.entry.id == entry.id), None)
     rank = hits.index(hit) + 1 if hit else None
     checks = [

@@ -20,11 +20,11 @@ def reciprocal(rank: int) -> float:
     return 1.0 / (K + rank)
 
 
-def rrf(legs: Sequence[Sequence[str]]) -> dict[str, float]:
+def rrf(rankings: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return the fused score of every id; each ranking lists ids best first."""
     scores: dict[str, float] = {}
-    for leg in legs:
-        for rank, entry_id in enumerate(leg, start=1):
+    for ranking in rankings:
+        for rank, entry_id in enumerate(ranking, start=1):
             scores[entry_id] = scores.get(entry_id, 0.0) + reciprocal(rank)
     return scores
 

@@ -38,15 +38,15 @@ def _via(dense: int | None, sparse: int | None) -> str:
 
 
 def _load(
-    request: Request, reach: Reach, legs: Rankings, ids: Sequence[str]
+    request: Request, reach: Reach, rankings: Rankings, ids: Sequence[str]
 ) -> tuple[dict[str, JournalEntry], dict[str, VectorHit], dict[str, float]]:
     """Return rows, cosines and stored importance of entries."""
     rows = reach.load(ids)
-    vectors = {hit.entry_id: hit for hit in legs.dense.hits if hit.entry_id in rows}
+    vectors = {hit.entry_id: hit for hit in rankings.dense.hits if hit.entry_id in rows}
     without_vector = [entry_id for entry_id in rows if entry_id not in vectors]
-    if legs.vector is not None and without_vector:
+    if rankings.vector is not None and without_vector:
         scope = vector_scope(request, reach)
-        vectors |= engine.vectors().of(legs.vector, scope, without_vector)
+        vectors |= engine.vectors().of(rankings.vector, scope, without_vector)
     weights = Embedding.objects.filter(pk__in=without_vector)
     return rows, vectors, dict(weights.values_list("entry_id", "importance_score"))
 
@@ -68,15 +68,15 @@ def _ranks(ids: Sequence[str]) -> dict[str, int]:
 class HitBuilder:
     """Builds hits from rows, with ranks, cosine and importance."""
 
-    def __init__(self, request: Request, reach: Reach, legs: Rankings) -> None:
-        self._request, self._seen, self._legs = request, reach, legs
-        self._dense, self._words = _ranks(legs.dense_ids), _ranks(legs.word_ids)
+    def __init__(self, request: Request, reach: Reach, rankings: Rankings) -> None:
+        self._request, self._seen, self._rankings = request, reach, rankings
+        self._dense, self._words = _ranks(rankings.dense_ids), _ranks(rankings.word_ids)
         self._now = timezone.now()
 
     def of(self, scores: dict[str, float], take: int) -> list[Hit]:
         """Return the best entries: by score, then newer first, then by id."""
         ids = _leading(scores, take)
-        rows, vectors, weights = _load(self._request, self._seen, self._legs, ids)
+        rows, vectors, weights = _load(self._request, self._seen, self._rankings, ids)
         hits = [
             self._hit(row, scores[row.id], vectors.get(row.id), weights.get(row.id))
             for row in rows.values()
@@ -114,7 +114,7 @@ class HitBuilder:
         scores = {hit.entry.id: hit.score for hit in hits}
         steps = relations.neighbours(scores, self._seen, limit, self._request.matches)
         ids = [step.entry.id for step in steps]
-        _, vectors, weights = _load(self._request, self._seen, self._legs, ids)
+        _, vectors, weights = _load(self._request, self._seen, self._rankings, ids)
         return [
             replace(
                 self._hit(

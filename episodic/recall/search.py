@@ -68,7 +68,7 @@ class Answer:
     reach: Reach
     hits: list[Hit]
     below: list[Hit]
-    legs: Rankings
+    rankings: Rankings
     timings: Timings
     model: str | None
 
@@ -113,67 +113,71 @@ def _recorded_by(
 
 
 def _rank_dense(
-    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
+    request: Request, reach: Reach, size: int, rankings: Rankings, t: Timings
 ) -> None:
     try:
         with t.stage("embed"):
-            legs.vector = engine.embedder().embed_query(request.query)
+            rankings.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
-        legs.degraded = f"dense ranking unavailable ({error.reason}): words only"
+        rankings.degraded = f"dense ranking unavailable ({error.reason}): words only"
         return
     with t.stage("dense"):
         scope = vector_scope(request, reach)
-        legs.dense = result = engine.vectors().search(legs.vector, scope, size)
+        rankings.dense = result = engine.vectors().search(rankings.vector, scope, size)
         if request.as_of is not None:
-            vector, vectors = legs.vector, engine.vectors()
+            vector, vectors = rankings.vector, engine.vectors()
             hits = _recorded_by(
                 request.as_of, size, lambda n: vectors.search(vector, scope, n).hits
             )
-            legs.dense = replace(result, hits=hits)
+            rankings.dense = replace(result, hits=hits)
 
 
 def _rank_words(
-    request: Request, reach: Reach, size: int, legs: Rankings, t: Timings
+    request: Request, reach: Reach, size: int, rankings: Rankings, t: Timings
 ) -> None:
     with t.stage("sparse"):
-        legs.word_query = fulltext.word_query(reach.workspace_id, request.query)
+        rankings.word_query = fulltext.word_query(reach.workspace_id, request.query)
         scope = word_scope(request, reach)
-        legs.words = _recorded_by(
-            request.as_of, size, lambda n: fulltext.rank(legs.word_query, scope, n)
+        rankings.words = _recorded_by(
+            request.as_of, size, lambda n: fulltext.rank(rankings.word_query, scope, n)
         )
 
 
 def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
     """Return the rankings of the mode; words replace a dense ranking that failed."""
-    legs = Rankings()
+    rankings = Rankings()
     size = max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
-        _rank_dense(request, reach, size, legs, timings)
-    if request.mode is not Mode.DENSE or legs.degraded:
-        _rank_words(request, reach, size, legs, timings)
-    return legs
+        _rank_dense(request, reach, size, rankings, timings)
+    if request.mode is not Mode.DENSE or rankings.degraded:
+        _rank_words(request, reach, size, rankings, timings)
+    return rankings
 
 
-def fuse(request: Request, legs: Rankings) -> dict[str, float]:
+def fuse(request: Request, rankings: Rankings) -> dict[str, float]:
     """Return the score of every entry that a ranking found, for a settled request."""
     fused_by = request.fused_by
-    if request.mode is Mode.DENSE and not legs.degraded:
-        return {hit.entry_id: hit.score for hit in legs.dense.hits}
+    if request.mode is Mode.DENSE and not rankings.degraded:
+        return {hit.entry_id: hit.score for hit in rankings.dense.hits}
     if fused_by is Fusion.CONVEX and request.mode is Mode.HYBRID:
         return fusion.convex(
-            {hit.entry_id: hit.score for hit in legs.dense.hits},
-            {hit.entry_id: hit.score for hit in legs.words},
-            lowest=legs.dense.lowest,
-            highest=legs.dense.highest,
+            {hit.entry_id: hit.score for hit in rankings.dense.hits},
+            {hit.entry_id: hit.score for hit in rankings.words},
+            lowest=rankings.dense.lowest,
+            highest=rankings.dense.highest,
         )
-    return fusion.rrf([legs.dense_ids, legs.word_ids])
+    return fusion.rrf([rankings.dense_ids, rankings.word_ids])
 
 
 def hits(
-    request: Request, reach: Reach, legs: Rankings, scores: dict[str, float], take: int
+    request: Request,
+    reach: Reach,
+    rankings: Rankings,
+    scores: dict[str, float],
+    take: int,
 ) -> list[Hit]:
     """Return the best ``take`` entries, and those that tie with the last."""
-    return results.HitBuilder(request, reach, legs).of(scores, take)
+    return results.HitBuilder(request, reach, rankings).of(scores, take)
 
 
 def _depth(request: Request, reach: Reach) -> int:
@@ -193,12 +197,12 @@ def search(request: Request, *, by: Actor) -> Answer:
     reach = scopes.reach(request.scope, request.crew_id, request.agent_id, by=by)
     timings = Timings()
     with timings.stage("total"):
-        legs = rank(request, reach, timings)
+        rankings = rank(request, reach, timings)
         with timings.stage("fuse"):
-            scores = fuse(request, legs)
+            scores = fuse(request, rankings)
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
-            builder = results.HitBuilder(request, reach, legs)
+            builder = results.HitBuilder(request, reach, rankings)
             ranking = builder.of(scores, take)
             returned, below = ranking[: request.k], ranking[request.k : take]
             if _depth(request, reach):
@@ -208,4 +212,4 @@ def search(request: Request, *, by: Actor) -> Answer:
     if request.mark and returned:
         reference_counts.add(hit.entry.id for hit in returned)
     model = engine.embedder().model or None
-    return Answer(request, reach, returned, below, legs, timings, model)
+    return Answer(request, reach, returned, below, rankings, timings, model)

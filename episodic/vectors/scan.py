@@ -55,7 +55,7 @@ class _CachedMatrix:
             return self.matrix, self.matrix.snapshot()
 
     def catch_up(self) -> None:
-        """Bring what is held in line; nothing is loaded for that."""
+        """Update a loaded matrix from the log of changes; none is loaded for that."""
         with self.lock:
             if self.matrix is not None:
                 self._catch_up()
@@ -133,9 +133,9 @@ class ScanIndex:
         return self._fresh(scope, dim)
 
     def catch_up(self, workspace_id: str) -> int:
-        """Wipe what went from a workspace's matrices now; return how many there are.
+        """Delete removed rows from a workspace's matrices now; return their number.
 
-        A query does it by itself; this is for whoever may not be asked for long.
+        A query does it too; this is for workspaces without one for a long time.
         """
         with self._lock:
             caches = [

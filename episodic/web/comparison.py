@@ -92,5 +92,5 @@ def compare(first: Answer, second: Answer) -> Comparison:
         first=_name(first.request),
         second=_name(second.request),
         rows=rows,
-        degraded=first.legs.degraded or second.legs.degraded,
+        degraded=first.rankings.degraded or second.rankings.degraded,
     )

@@ -31,8 +31,8 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-LEG_SHOWN: Final = 8
-LEG_MOST: Final = 3 * K_MAX
+RANKING_SHOWN: Final = 8
+RANKING_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
 # The most one ranking can add: first place in reciprocal rank fusion, half in convex.
 MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
@@ -65,7 +65,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class LegRow:
+class RankingRow:
     """One entry of one ranking."""
 
     entry_id: str
@@ -83,8 +83,8 @@ class Explored:
     """An answer and its parts; ``rule`` is how the rankings were fused."""
 
     answer: Answer
-    dense: list[LegRow]
-    words: list[LegRow]
+    dense: list[RankingRow]
+    words: list[RankingRow]
     hits: list[Line]
     below: list[Line]
     rule: str
@@ -100,7 +100,7 @@ class Explored:
     def asks_words(self) -> bool:
         """Whether words were used, by the mode or instead of the dense ranking."""
         mode = self.answer.request.mode
-        return mode is not Mode.DENSE or self.answer.legs.degraded is not None
+        return mode is not Mode.DENSE or self.answer.rankings.degraded is not None
 
     @property
     def height(self) -> int:
@@ -141,7 +141,7 @@ class RecallPage:
     @property
     def longer(self) -> str:
         """The address that shows the rankings to their ends, "" when it does."""
-        return "" if self.form.shows_legs else _address(self.form, legs="all")
+        return "" if self.form.shows_whole_rankings else _address(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
@@ -157,10 +157,12 @@ def _address(form: RecallForm, **changes: str) -> str:
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
     """Return what the dense and the word ranking add to a fused score."""
     if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
-        scores = {n.entry_id: n.score for n in answer.legs.dense.hits}
+        scores = {n.entry_id: n.score for n in answer.rankings.dense.hits}
         own = {k: v for k, v in scores.items() if k == hit.entry.id}
-        legs = answer.legs.dense
-        dense_share = fusion.convex(own, {}, lowest=legs.lowest, highest=legs.highest)
+        bounds = answer.rankings.dense
+        dense_share = fusion.convex(
+            own, {}, lowest=bounds.lowest, highest=bounds.highest
+        )
         dense = dense_share.get(hit.entry.id, 0.0)
         return dense, max(0.0, hit.score - dense)
     ranks = (hit.dense_rank, hit.sparse_rank)
@@ -170,7 +172,7 @@ def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
 
 def _rule(answer: Answer) -> str:
     """Return rrf, convex, or product when the dense ranking alone decides."""
-    if answer.request.mode is Mode.DENSE and not answer.legs.degraded:
+    if answer.request.mode is Mode.DENSE and not answer.rankings.degraded:
         return "product"
     hybrid = answer.request.mode is Mode.HYBRID
     return answer.request.fused_by.value if hybrid else Fusion.RRF.value
@@ -210,9 +212,9 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     return lines[:count], below
 
 
-def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
+def _ranking_rows(rows: list[dict[str, Any]], returned: set[str]) -> list[RankingRow]:
     return [
-        LegRow(
+        RankingRow(
             entry_id=row["entry_id"],
             rank=row["rank"],
             summary=row["summary"],
@@ -228,16 +230,16 @@ def _leg(rows: list[dict[str, Any]], returned: set[str]) -> list[LegRow]:
 
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
-    legs = serializers.legs(answer, LEG_MOST if full else LEG_SHOWN)
+    rankings = serializers.rankings(answer, RANKING_MOST if full else RANKING_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
-    word_ids = set(answer.legs.word_ids)
-    dense = _leg(legs["dense"], returned)
+    word_ids = set(answer.rankings.word_ids)
+    dense = _ranking_rows(rankings["dense"], returned)
     return Explored(
         answer=answer,
         dense=dense,
-        words=_leg(legs["sparse"], returned),
+        words=_ranking_rows(rankings["sparse"], returned),
         hits=hits,
         below=below,
         rule=rule,
@@ -296,7 +298,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
         compared=_compared(actor, form, answer) if answer else None,
         form=form,
-        explored=explore(answer, full=form.shows_legs) if answer else None,
+        explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,
         entry=explanation.entry if explanation else entry,
         examples=[] if answer else examples.of(actor),

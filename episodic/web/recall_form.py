@@ -225,7 +225,7 @@ class RecallForm(forms.Form):
         return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
 
     @property
-    def shows_legs(self) -> bool:
+    def shows_whole_rankings(self) -> bool:
         """Whether the rankings are shown in full."""
         return self.data.get("legs") == "all"
 

@@ -33,7 +33,7 @@ def new_secret() -> str:
 
 
 class DeliveryStatus(models.TextChoices):
-    """The state of a delivery; a failed one is retried only by hand."""
+    """The state of a delivery; a failed one is retried on request only."""
 
     PENDING = "pending"
     SENT = "sent"

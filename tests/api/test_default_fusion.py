@@ -145,9 +145,9 @@ def fusions(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
     used: list[Fusion] = []
     of_entries, of_records = recall.fuse, fusion.fuse
 
-    def entries(request: Request, legs: recall.Rankings) -> dict[str, float]:
+    def entries(request: Request, rankings: recall.Rankings) -> dict[str, float]:
         used.append(request.fused_by)
-        return of_entries(request, legs)
+        return of_entries(request, rankings)
 
     def rows(words: Any, vectors: Any, fusion: Fusion) -> dict[int, float]:
         used.append(fusion)

@@ -89,7 +89,7 @@ def test_as_of_looks_further_until_enough_is_old_enough(
     answer = recall.search(request, by=world.actor("ada"))
     assert len(answer.hits) == 1
     assert {h.entry.id for h in answer.hits} <= {r.id for r in old}
-    ids = {*answer.legs.dense_ids, *answer.legs.word_ids}
+    ids = {*answer.rankings.dense_ids, *answer.rankings.word_ids}
     assert ids <= {r.id for r in old}
 
 

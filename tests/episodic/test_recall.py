@@ -92,7 +92,7 @@ def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
 
 # ── Filters ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("mode", list(Mode))
-def test_filters_hold_in_every_leg(world: World, mode: Mode) -> None:
+def test_filters_hold_in_every_ranking(world: World, mode: Mode) -> None:
     old = world.entry("old refund", ts=factories.ago(10))
     new = world.entry("new refund", entry_type="summary.generated")
     index.sweep()
@@ -228,7 +228,7 @@ def test_a_question_without_a_word_is_answered_by_meaning_alone(world: World) ->
     world.indexed("refund 🚀")
     answer = ask(world, "🚀 ***")
     assert [hit.via for hit in answer.hits] == ["dense"]
-    assert answer.legs.word_query.is_empty
+    assert answer.rankings.word_query.is_empty
 
 
 @settings(
@@ -245,7 +245,7 @@ def test_any_question_can_be_asked(world: World, query: str) -> None:
 
 def test_an_empty_memory_answers_nothing(world: World) -> None:
     answer = ask(world)
-    assert (answer.hits, answer.legs.degraded) == ([], None)
+    assert (answer.hits, answer.rankings.degraded) == ([], None)
 
 
 # ── Degraded ─────────────────────────────────────────────────────────────────
@@ -262,7 +262,7 @@ def test_without_an_embedder_words_answer_and_say_so(
     engine.use(doubles.Down(error))
     answer = ask(world, mode=mode)
     assert [hit.via for hit in answer.hits] == ["words"]
-    assert answer.legs.degraded == (
+    assert answer.rankings.degraded == (
         f"dense ranking unavailable ({error.reason}): words only"
     )
 
@@ -273,16 +273,16 @@ def test_none_configured_is_words_alone(world: World) -> None:
     answer = ask(world)
     assert [hit.entry.summary for hit in answer.hits] == ["refund"]
     assert answer.model is None
-    assert answer.legs.degraded is not None
-    assert ask(world, mode=Mode.SPARSE).legs.degraded is None
+    assert answer.rankings.degraded is not None
+    assert ask(world, mode=Mode.SPARSE).rankings.degraded is None
 
 
 def test_it_recovers_by_itself(world: World) -> None:
     world.indexed("refund")
     engine.use(doubles.Down())
-    assert ask(world).legs.degraded
+    assert ask(world).rankings.degraded
     engine.use(None)
-    assert ask(world).legs.degraded is None
+    assert ask(world).rankings.degraded is None
 
 
 # ── Another model ────────────────────────────────────────────────────────────

@@ -17,7 +17,7 @@ class Command(BaseCommand):
     """Check the installation; change nothing."""
 
     help = "Examine configuration, database, embedder and chain. Exit 1 on a fault."
-    # Ours runs them itself and tells of them like of everything else.
+    # This command runs them itself and reports them like other findings.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
