@@ -183,7 +183,7 @@ class CaseDetail:
     verbs: list[str]
 
 
-def dossier(actor: Actor, case: Case) -> CaseDetail:
+def detail(actor: Actor, case: Case) -> CaseDetail:
     """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
@@ -292,7 +292,7 @@ def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
     }
 
 
-def case_detail(detail: CaseDetail) -> dict[str, Any]:
+def case_detail_json(detail: CaseDetail) -> dict[str, Any]:
     """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
     return case_json(detail.case, detail.rules) | {

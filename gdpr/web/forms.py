@@ -268,7 +268,7 @@ class AttachForm(forms.Form):
         return data
 
 
-# ── Holds, the ledger, settings ──────────────────────────────────────────────
+# ── Holds, the audit log, settings ──────────────────────────────────────────────
 class HoldForm(forms.Form):
     """A legal hold on a person's data."""
 
@@ -288,7 +288,7 @@ class HoldForm(forms.Form):
         return datetime.combine(self.cleaned_data["review_on"], time(9), where)
 
 
-class LedgerForm(forms.Form):
+class AuditLogForm(forms.Form):
     subject_id = _text("Subject", 32)
     case_id = _text("Case", 32)
     action = forms.ChoiceField(

@@ -138,7 +138,7 @@ def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
 @never_cache
 @require_POST
 def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show the names and samples; the ledger records it."""
+    """Show the names and samples; the audit log records it."""
     access_log.record_names_view(subject_id, by=pages.actor(request))
     return _subject_page(request, subject_id, revealed=True)
 

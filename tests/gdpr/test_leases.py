@@ -138,7 +138,7 @@ def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     assert leases.erase_texts_of(world.acme.id, person.id) == 2
     assert leases.erase_texts_of(world.acme.id, person.id) == 2
     for row in Case.objects.all():
-        detail = queries.case_detail(queries.dossier(by, row))
+        detail = queries.case_detail_json(queries.detail(by, row))
         assert "Maria" not in str(detail).replace("Maria Keller", "")
         assert "maria" not in str(detail)
     plan = CasePlan.objects.get(case=case)
@@ -146,7 +146,7 @@ def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     assert plan.body["total"] == BODY["total"]
     assert plan.body["holders"][0]["samples"] == []
     assert cases.phrase(case, HASH) in str(
-        queries.case_detail(queries.dossier(by, case))
+        queries.case_detail_json(queries.detail(by, case))
     )
 
 

@@ -107,10 +107,12 @@ def _mem0(world: World) -> Callable[[int, int], Any]:
 
 def _gateway(world: World) -> Callable[[int, int], Any]:
     issued = users.issue(world.agents["ada"], "mia", by=world.actor("owner"))
-    guest = GatewayUser(world.actor("ada"), issued.key)
+    gateway_user = GatewayUser(world.actor("ada"), issued.key)
 
     def act(number: int, first: int) -> Any:
-        return gateway_server.add(guest, PLACE, "chat:c1", messages(number, first))
+        return gateway_server.add(
+            gateway_user, PLACE, "chat:c1", messages(number, first)
+        )
 
     return act
 
