@@ -141,7 +141,7 @@ def material(window: Window) -> list[Material]:
     items = []
     for row in window.entries:
         payload = row.payload
-        tells = row.entry_type != "summary.generated" or row.severity in LOUD
+        is_informative = row.entry_type != "summary.generated" or row.severity in LOUD
         text = policy.text("", payload)[:TEXT_CHARS]
         items.append(
             Material(
@@ -152,7 +152,7 @@ def material(window: Window) -> list[Material]:
                 text=text,
                 outcome=outcome_of(payload),
                 ts=row.ts,
-                tells=tells or row.id in marked,
+                is_informative=is_informative or row.id in marked,
                 vector=vectors.get(row.id),
             )
         )

@@ -1,6 +1,6 @@
 """Recall checks: questions with the entries that their answers have to hold.
 
-A check is saved from the explorer, run by hand by an operator, run every night, and run
+A check is saved from the explorer; it runs on an operator's request, every night, and
 once more when the model in use changed and the index is complete again. A failure is
 reported per missing entry, with the finding of "why", and once per change in the
 journal.

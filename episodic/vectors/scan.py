@@ -65,8 +65,8 @@ class _CachedMatrix:
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
-        room = rows.count(self.workspace_id, self.model)
-        matrix = Matrix(dim, room + room // 8)
+        row_count = rows.count(self.workspace_id, self.model)
+        matrix = Matrix(dim, row_count + row_count // 8)
         for batch, vectors in rows.read_all(self.workspace_id, self.model, dim):
             matrix.put(batch, vectors)
         self.matrix = matrix

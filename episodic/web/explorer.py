@@ -93,7 +93,7 @@ class Explored:
 
     @property
     def asks_dense(self) -> bool:
-        """Whether the mode asks the dense ranking."""
+        """Whether the mode uses the dense ranking."""
         return self.answer.request.mode is not Mode.SPARSE
 
     @property

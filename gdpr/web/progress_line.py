@@ -96,7 +96,7 @@ def _steps(detail: CaseDetail) -> list[str]:
 
 
 def _steps_not_reached(detail: CaseDetail) -> set[str]:
-    """Return the steps that a refused case never reached: they must not look done."""
+    """Return the steps that a refused case never reached: not shown as done."""
     verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
     days = _stamps(detail)
     return {key for key, verb in verbs.items() if verb not in days}

@@ -1,4 +1,4 @@
-"""What the ground floor's provider learns of the embedder and the chat model."""
+"""The language-model port as the AtomicMemory provider uses it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from episodic.consolidation import run as consolidation
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine
 from episodic.llm_port import OllamaLanguageModel
-from episodic.summarisers import answers
-from episodic.summarisers import ollama as consolidating
+from episodic.summarisers import answers, ollama
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
 from memory.ports.language_model import Answer, Conclusion, Question, Statement
@@ -97,7 +96,7 @@ def test_each_has_a_prompt_of_its_own(
     assert request.url.path == "/api/chat"
     first, second = body["messages"]
     assert (first["role"], first["content"]) == ("system", system)
-    assert system != consolidating.PROMPT
+    assert system != ollama.PROMPT
     assert "rules" not in json.dumps(body["format"])
     text = second["content"]
     assert f"<question>\n{question.text}\n</question>" in text

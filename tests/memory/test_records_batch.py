@@ -23,8 +23,7 @@ from memory.integrations.gateway.users import GatewayUser
 from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
 from memory.ports import subject_linker
-from memory.records import Action, Criteria, Order, Provenance, rows
-from memory.records import chain as links
+from memory.records import Action, Criteria, Order, Provenance, chain, rows
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -270,7 +269,7 @@ def test_a_crash_leaves_nothing_half_written(
     def crash(*_: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(links, "link", crash)
+    monkeypatch.setattr(chain, "link", crash)
     with pytest.raises(RuntimeError):
         records.keep_all(drafts(ada, facts(4)), provenance=PROVENANCE, by=ada)
     assert (JournalEntry.objects.count(), Record.objects.count()) == (before, 0)

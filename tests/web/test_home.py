@@ -15,7 +15,7 @@ from episodic.health import overview
 from episodic.index import engine
 from episodic.index import status as index_status
 from episodic.index import sweep as index
-from memory import overview as ground
+from memory import overview as workspace_overview
 from memory.accounts import workspaces
 from memory.models import JournalEntry
 from memory.rules.entries import Severity
@@ -194,7 +194,7 @@ def test_home_asks_the_same_number_of_questions_for_many_crews(
 
 def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
     def week() -> tuple[int, ...]:
-        crews = ground.activity(world.actor("owner")).crews
+        crews = workspace_overview.activity(world.actor("owner")).crews
         assert [crew.slug for crew in crews] == ["billing", "support", "no crew"]
         return crews[1].week
 
