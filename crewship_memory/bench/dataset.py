@@ -89,7 +89,7 @@ class Writer:
             )
 
 
-def open_shop(slug: str) -> BenchWorkspace:
+def open_workspace(slug: str) -> BenchWorkspace:
     """Make a workspace with one crew, one lead and a key."""
     workspace, _ = workspaces.ensure_workspace(slug)
     by = system(workspace.id, "bench")
@@ -99,10 +99,10 @@ def open_shop(slug: str) -> BenchWorkspace:
     return BenchWorkspace(workspace.id, agent, issued.token)
 
 
-def fill(shop: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
+def fill(workspace: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
     """Append entries until the workspace holds ``upto``, each with a vector."""
-    head = ChainHead.objects.get(pk=shop.workspace_id).seq
-    actor = api_keys.authenticate(shop.token)
+    head = ChainHead.objects.get(pk=workspace.workspace_id).seq
+    actor = api_keys.authenticate(workspace.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     writer = Writer(seed + head)
     chunk: list[NewEntry] = []
@@ -112,8 +112,8 @@ def fill(shop: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
             journal.write(chunk, by=actor)
             chunk = []
     journal.write(chunk, by=actor)
-    index.discover(shop.workspace_id)
-    vectors(shop.workspace_id, seed)
+    index.discover(workspace.workspace_id)
+    vectors(workspace.workspace_id, seed)
 
 
 def vectors(workspace_id: str, seed: int) -> None:

@@ -33,11 +33,13 @@ CHUNK: Final = 1_000
 PIECE: Final = 4 * 1024 * 1024
 
 
-def _person(shop: BenchWorkspace, rows: int) -> tuple[Subject, str]:
+def _person(workspace: BenchWorkspace, rows: int) -> tuple[Subject, str]:
     mail = f"canary-{rows}-quagmire@bench.example"
-    subject = Subject.objects.create(workspace_id=shop.workspace_id, created_by="bench")
+    subject = Subject.objects.create(
+        workspace_id=workspace.workspace_id, created_by="bench"
+    )
     Alias.objects.create(
-        workspace_id=shop.workspace_id,
+        workspace_id=workspace.workspace_id,
         subject=subject,
         kind="email",
         value=mail,
@@ -47,9 +49,9 @@ def _person(shop: BenchWorkspace, rows: int) -> tuple[Subject, str]:
     return subject, mail
 
 
-def _mention(shop: BenchWorkspace, mail: str, rows: int) -> None:
+def _mention(workspace: BenchWorkspace, mail: str, rows: int) -> None:
     """Append entries that name the person, each with different words."""
-    actor = api_keys.authenticate(shop.token)
+    actor = api_keys.authenticate(workspace.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     writer = Writer(rows)
     for start in range(0, rows, CHUNK):
@@ -65,11 +67,11 @@ def _mention(shop: BenchWorkspace, mail: str, rows: int) -> None:
 
 
 @contextmanager
-def _appending(shop: BenchWorkspace) -> Iterator[dict[str, Any]]:
+def _appending(workspace: BenchWorkspace) -> Iterator[dict[str, Any]]:
     """Run the appender in another process while the block runs."""
     report: dict[str, Any] = {}
     child = subprocess.Popen(  # noqa: S603  (ourselves)
-        [sys.executable, "-m", "crewship_memory.bench.appender", shop.token],
+        [sys.executable, "-m", "crewship_memory.bench.appender", workspace.token],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
@@ -83,7 +85,7 @@ def _appending(shop: BenchWorkspace) -> Iterator[dict[str, Any]]:
 
 
 def _run(
-    shop: BenchWorkspace, subject: Subject, by: Actor
+    workspace: BenchWorkspace, subject: Subject, by: Actor
 ) -> tuple[Case, dict[str, float]]:
     reason = "Measured"
     new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
@@ -98,7 +100,7 @@ def _run(
     erasure.start(case, plan.plan_hash, phrase, by=by)
     times["plan_again_and_start"] = time.perf_counter() - start
     start = time.perf_counter()
-    erasure.run(shop.workspace_id, case.pk)
+    erasure.run(workspace.workspace_id, case.pk)
     times["run"] = time.perf_counter() - start
     return Case.objects.get(pk=case.pk), times
 
@@ -127,16 +129,16 @@ def _in_files(mail: str) -> int:
 
 def measure(rows: int, entries: int) -> dict[str, Any]:
     """Erase a person with ``rows`` of ``entries`` rows while another appends."""
-    shop = dataset.open_shop(f"bench-erasure-{rows}")
-    subject, mail = _person(shop, rows)
-    dataset.fill(shop, entries - rows)
-    _mention(shop, mail, rows)
-    dataset.fill(shop, entries)
+    workspace = dataset.open_workspace(f"bench-erasure-{rows}")
+    subject, mail = _person(workspace, rows)
+    dataset.fill(workspace, entries - rows)
+    _mention(workspace, mail, rows)
+    dataset.fill(workspace, entries)
     connection.close()
-    by = system(shop.workspace_id, "bench")
+    by = system(workspace.workspace_id, "bench")
     before = _in_files(mail)
-    with _appending(shop) as appender:
-        case, times = _run(shop, subject, by)
+    with _appending(workspace) as appender:
+        case, times = _run(workspace, subject, by)
     residue = case.result.get("residue", {})
     return {
         "rows": rows,

@@ -24,9 +24,9 @@ def spread(milliseconds: Sequence[float]) -> dict[str, float]:
     return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0)}
 
 
-def client(url: str, shop: BenchWorkspace) -> httpx.Client:
+def client(url: str, workspace: BenchWorkspace) -> httpx.Client:
     """Return a client with one kept-alive connection and the workspace's key."""
-    headers = {"Authorization": f"Bearer {shop.token}"}
+    headers = {"Authorization": f"Bearer {workspace.token}"}
     return httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=60)
 
 
@@ -125,21 +125,21 @@ def recall(http: httpx.Client, questions: int, rounds: int) -> dict[str, Any]:
     }
 
 
-def naive_recall(shop: BenchWorkspace, runs: int) -> dict[str, Any]:
+def naive_recall(workspace: BenchWorkspace, runs: int) -> dict[str, Any]:
     """Measure the peer's recall in this process."""
     query = engine.embedder().embed_query(Writer(99).sentence(6)).tolist()
     return {
         "runs": runs,
-        "ms": spread(baseline.milliseconds(shop.workspace_id, query, runs)),
+        "ms": spread(baseline.milliseconds(workspace.workspace_id, query, runs)),
     }
 
 
-def compare(url: str, shop: BenchWorkspace) -> dict[str, Any]:
+def compare(url: str, workspace: BenchWorkspace) -> dict[str, Any]:
     """Measure recall at one size: the product over HTTP, the peer in this process."""
-    with client(url, shop) as http:
+    with client(url, workspace) as http:
         own_run = recall(http, questions=60, rounds=5)
-    entries = dataset.count(shop.workspace_id)
-    peer_run = naive_recall(shop, 3 if entries > 10_000 else 10)
+    entries = dataset.count(workspace.workspace_id)
+    peer_run = naive_recall(workspace, 3 if entries > 10_000 else 10)
     faster = peer_run["ms"]["p50"] / own_run["end_to_end_ms"]["p50"]
     return {
         "entries": entries,

@@ -94,9 +94,9 @@ def document(entry: Mapping[str, Any]) -> NewEntry:
     )
 
 
-def fill(shop: BenchWorkspace, path: Path) -> list[Item]:
+def fill(workspace: BenchWorkspace, path: Path) -> list[Item]:
     """Append and embed the documents; return the questions."""
-    actor = api_keys.authenticate(shop.token)
+    actor = api_keys.authenticate(workspace.token)
     assert actor is not None  # noqa: S101  (the key was made a moment ago)
     entry_rows = [e for e in lines(path) if entries.is_type(e["entry_type"])]
     items: list[Item] = []
@@ -204,11 +204,13 @@ def _random_pairing(items: Sequence[Item], rng: random.Random) -> list[int | Non
     return [rank if rank <= K else None for rank in pairing]
 
 
-def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | None]]:
+def ask(
+    workspace: BenchWorkspace, items: Sequence[Item]
+) -> dict[str, list[int | None]]:
     """Ask every question in every mode; return the ranks of the right answers."""
-    cosines = Cosines(shop.workspace_id)
-    reach = Reach(shop.workspace_id, "workspace")
-    rows = JournalEntry.objects.filter(workspace_id=shop.workspace_id)
+    cosines = Cosines(workspace.workspace_id)
+    reach = Reach(workspace.workspace_id, "workspace")
+    rows = JournalEntry.objects.filter(workspace_id=workspace.workspace_id)
     seq = dict(rows.values_list("id", "seq"))
     ranks: dict[str, list[int | None]] = {}
     for item in items:
@@ -226,11 +228,11 @@ def ask(shop: BenchWorkspace, items: Sequence[Item]) -> dict[str, list[int | Non
 
 def measure(path: Path) -> dict[str, Any]:
     """Fill a workspace from a file, ask, and report."""
-    shop = dataset.open_shop("bench-quality")
+    workspace = dataset.open_workspace("bench-quality")
     start = time.perf_counter()
-    items = fill(shop, path)
+    items = fill(workspace, path)
     filled = time.perf_counter()
-    ranks = ask(shop, items)
+    ranks = ask(workspace, items)
     rivals = [f"hybrid rrf k={k}" for k in SMALL] + [CONVEX]
     return {
         "set": {

@@ -19,7 +19,7 @@ QUESTIONS: Final = 60
 BATCH: Final = 500
 
 
-def _fill(shop: BenchWorkspace, by: Actor, size: int) -> None:
+def _fill(workspace: BenchWorkspace, by: Actor, size: int) -> None:
     """Save records of three users, each with a random unit vector."""
     writer, owner = Writer(size), records.owner_for(by)
     for start in range(0, size, BATCH):
@@ -30,16 +30,16 @@ def _fill(shop: BenchWorkspace, by: Actor, size: int) -> None:
             for n in range(start, min(size, start + BATCH))
         ]
         records.keep_all(drafts, provenance=Provenance.AGENT_EXTRACTED, by=by)
-    index.discover(shop.workspace_id)
-    dataset.vectors(shop.workspace_id, size)
+    index.discover(workspace.workspace_id)
+    dataset.vectors(workspace.workspace_id, size)
 
 
 def measure(size: int) -> dict[str, Any]:
     """Return the latencies in milliseconds of searches among ``size`` records."""
-    shop = dataset.open_shop(f"bench-records-{size}")
-    by = api_keys.authenticate(shop.token)
+    workspace = dataset.open_workspace(f"bench-records-{size}")
+    by = api_keys.authenticate(workspace.token)
     assert by is not None  # noqa: S101  (the key was made a moment ago)
-    _fill(shop, by, size)
+    _fill(workspace, by, size)
     writer, latencies = Writer(size + 1), []
     filters = Criteria(owner=records.owner_for(by))
     records.search("warm", filters, by=by)

@@ -93,7 +93,7 @@ def journal(folder: Path) -> Path:
 def test_the_set_asks_by_summary_for_the_text_alone(
     world: World, tmp_path: Path
 ) -> None:
-    shop = dataset.open_shop("quality")
+    shop = dataset.open_workspace("quality")
     items = quality.fill(shop, journal(tmp_path))
     assert len(items) == 8
     assert items[0].question == "About the anchor"

@@ -104,15 +104,15 @@ class Command(BaseCommand):
     def _recall(self, folder: Path, size: int) -> dict[str, Any]:
         """Fill while no server runs, which would embed the random vectors."""
         self.stderr.write(f"recall at {size} entries …")
-        shop = dataset.open_shop("bench-recall")
-        dataset.fill(shop, size)
+        workspace = dataset.open_workspace("bench-recall")
+        dataset.fill(workspace, size)
         connections.close_all()
         with server.running(folder) as url:
-            return measure.compare(url, shop)
+            return measure.compare(url, workspace)
 
     def _writing(self, url: str, parts: set[str], appends: int) -> dict[str, Any]:
-        shop, results = dataset.open_shop("bench-append"), {}
-        with measure.client(url, shop) as http:
+        workspace, results = dataset.open_workspace("bench-append"), {}
+        with measure.client(url, workspace) as http:
             if "freshness" in parts:
                 self.stderr.write("append to recallable …")
                 results["append_to_dense_recallable"] = measure.recallable(http, 30)

@@ -41,8 +41,8 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Run, sum up per workspace and crew."""
         report = {
-            shop.slug: self._of(shop, options["crew"])
-            for shop in self._workspaces(options["workspace"])
+            workspace.slug: self._of(workspace, options["crew"])
+            for workspace in self._workspaces(options["workspace"])
         }
         rows = [row for crews in report.values() for row in crews]
         if options["crew"] and not rows:
@@ -66,9 +66,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no workspace {slug!r}.")
         return rows
 
-    def _of(self, shop: Workspace, crew_slug: str | None) -> list[CrewReport]:
-        by = system(shop.id, "consolidate")
+    def _of(self, workspace: Workspace, crew_slug: str | None) -> list[CrewReport]:
+        by = system(workspace.id, "consolidate")
         if crew_slug is None:
             return consolidation.of_workspace(by=by)
-        crew = Crew.objects.filter(workspace=shop, slug=crew_slug).first()
+        crew = Crew.objects.filter(workspace=workspace, slug=crew_slug).first()
         return consolidation.of_workspace(by=by, crew_id=crew.id) if crew else []

@@ -25,14 +25,18 @@ class Command(RichCommand):
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Recompute and report."""
-        shops = list(Workspace.objects.order_by("slug"))
+        workspaces = list(Workspace.objects.order_by("slug"))
         if options["workspace"]:
-            shops = [shop for shop in shops if shop.slug == options["workspace"]]
-            if not shops:
+            workspaces = [
+                workspace
+                for workspace in workspaces
+                if workspace.slug == options["workspace"]
+            ]
+            if not workspaces:
                 raise CommandError(f"There is no workspace {options['workspace']!r}.")
         started, total = time.monotonic(), decay.Report()
-        for shop in shops:
-            report = decay.run(shop.id)
+        for workspace in workspaces:
+            report = decay.run(workspace.id)
             total.rows += report.rows
             total.updated += report.updated
         seconds = round(time.monotonic() - started, 3)

@@ -67,15 +67,15 @@ class Command(RichCommand):
 
     def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
         """Embed, show progress on a terminal, sum up."""
-        shops = self._workspaces(options["workspace"])
-        total = sum(_pending(shop) for shop in shops)
+        workspaces = self._workspaces(options["workspace"])
+        total = sum(_pending(workspace) for workspace in workspaces)
         show = self.console.is_terminal and not as_json
         with self._bar(min(total, limit or total), show=show) as watch:
             if options["workspace"]:
-                report = of_workspace(shops[0], limit, watch)
+                report = of_workspace(workspaces[0], limit, watch)
             else:
                 report = index_all(limit, watch)
-        pending = sum(_pending(shop) for shop in shops)
+        pending = sum(_pending(workspace) for workspace in workspaces)
         self._print(report, pending, as_json=as_json)
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
