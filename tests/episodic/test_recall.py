@@ -83,8 +83,10 @@ def test_a_person_recalls_as_an_agent_or_a_crew(crews: World) -> None:
 
 
 def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
-    house = world.system()
-    [row] = journal.write([factories.new(summary="refund by the house")], by=house)
+    system_actor = world.system()
+    [row] = journal.write(
+        [factories.new(summary="refund by the system")], by=system_actor
+    )
     index.sweep()
     assert ids(world, person="viewer") == [row.summary]
     assert ids(world, person="lena") == []

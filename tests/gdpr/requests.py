@@ -71,7 +71,7 @@ def fresh(case: Case) -> Case:
     return Case.objects.get(pk=case.pk)
 
 
-def house(world: World) -> Actor:
+def system_actor(world: World) -> Actor:
     return permissions.system(world.acme.id, "gdpr")
 
 

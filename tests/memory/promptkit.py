@@ -39,11 +39,11 @@ class Runner(Protocol):
 
 def actor_and_token(world: World) -> tuple[Actor, str]:
     """Return a new agent, and its key."""
-    house = permissions.system(world.acme.id)
+    system_actor = permissions.system(world.acme.id)
     crew = world.crews["support"]
     slug = f"v{next(_numbers)}"
-    agent, _ = workspaces.ensure_agent(slug, crew, by=house)
-    token = api_keys.issue_agent_key(agent, by=house).token
+    agent, _ = workspaces.ensure_agent(slug, crew, by=system_actor)
+    token = api_keys.issue_agent_key(agent, by=system_actor).token
     actor = api_keys.authenticate(token)
     assert actor is not None
     return actor, token

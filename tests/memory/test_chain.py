@@ -40,7 +40,7 @@ def tamper(row: JournalEntry, **fields: Any) -> None:
 
 
 def erase(row: JournalEntry) -> None:
-    """Destroy content and salt, with the seal of the house."""
+    """Destroy content and salt, with a seal of the installation."""
     erasure.erase(row.workspace_id, [row.id])
 
 

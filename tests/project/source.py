@@ -1,4 +1,4 @@
-"""The source files of the house, for tests that read instead of run."""
+"""The source files of the project, for tests that read instead of run."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture
 def certificate(world: World) -> Certificate:
     case = make.running(world)
-    make.searched(case, make.house(world))
+    make.searched(case, make.system_actor(world))
     issued = certificates.issue(case, make.facts())
-    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
+    leases.close(case, RUNNER, "complete", {}, by=make.system_actor(world))
     return issued
 
 

@@ -151,9 +151,9 @@ def test_the_live_part_comes_alone_and_brings_the_headline(world: World) -> None
 
 def test_an_empty_workspace_says_how_to_begin(world: World) -> None:
     empty, _ = workspaces.ensure_workspace("empty")
-    house = system(empty.id)
+    system_actor = system(empty.id)
     user, _ = workspaces.ensure_user("first@empty.example")
-    workspaces.set_member(user, Role.ADMIN, by=house)
+    workspaces.set_member(user, Role.ADMIN, by=system_actor)
     world.people["first"] = user
     page = _text(world.page("first").get("/"))
     assert "No crew yet, so no agent can write." in page
