@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from episodic.recall import importance_detail
-from episodic.web import neighbor_graph
+from episodic.web import neighbour_graph
 from memory.web import pages
 
 
@@ -15,8 +15,8 @@ from memory.web import pages
 def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Show the part alone to htmx, else a page of its own."""
     detail = importance_detail.of(pages.actor(request), entry_id)
-    neighbours = neighbor_graph.layout(detail.edges)
-    height = neighbor_graph.height(len(neighbours))
+    neighbours = neighbour_graph.layout(detail.edges)
+    height = neighbour_graph.height(len(neighbours))
     is_part = pages.fragment(request, "weight") != ""
     context = {
         "weight": detail,

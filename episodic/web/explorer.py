@@ -22,7 +22,7 @@ from episodic.recall.search import (
     Mode,
     Request,
 )
-from episodic.web import comparison, curl_command, neighbor_graph
+from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
 from episodic.web.recall_form import RecallForm
 from memory import workspace_tree
@@ -89,7 +89,7 @@ class Explored:
     below: list[Line]
     rule: str
     silent: int
-    neighbours: list[neighbor_graph.Neighbour]
+    neighbours: list[neighbour_graph.Neighbour]
 
     @property
     def asks_dense(self) -> bool:
@@ -105,7 +105,7 @@ class Explored:
     @property
     def height(self) -> int:
         """The height of the drawing of the neighbours."""
-        return neighbor_graph.height(len(self.neighbours))
+        return neighbour_graph.height(len(self.neighbours))
 
     @property
     def middle(self) -> int:
@@ -244,7 +244,7 @@ def explore(answer: Answer, *, full: bool = False) -> Explored:
         below=below,
         rule=rule,
         silent=sum(row.entry_id not in word_ids for row in dense),
-        neighbours=neighbor_graph.neighbours(answer),
+        neighbours=neighbour_graph.neighbours(answer),
     )
 
 
