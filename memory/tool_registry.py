@@ -29,7 +29,7 @@ class Tool:
     """One tool as a model sees it.
 
     ``needs`` are actions of the permission table; ``run`` is given checked arguments,
-    answers a JSON object and raises a HouseError whose sentence says what to do.
+    answers a JSON object and raises an AppError whose sentence says what to do.
     ``destructive`` means that something is lost, ``idempotent`` that a repeat changes
     nothing more. ``available`` says whether a permitted caller has the tool at all.
     The result of a read-only tool is stored text, and MCP marks it as untrusted, unless
@@ -87,7 +87,7 @@ def is_offered(tool: Tool, by: Actor) -> bool:
 
 
 def call(tool: Tool, arguments: Mapping[str, Any], *, by: Actor) -> dict[str, Any]:
-    """Check permission and arguments and run; every refusal is a HouseError.
+    """Check permission and arguments and run; every refusal is an AppError.
 
     Raises NotFound for a tool that is not available to the caller.
     """

@@ -34,7 +34,7 @@ class Person:
     ``others`` matches the other people of the workspace, to tell a row about several
     people from a row about one. ``links`` is place → row ids that a writer linked,
     ``matched`` those that an earlier search found; their present text decides.
-    ``spared`` and ``confirmed`` are rows decided by hand: kept, or theirs.
+    ``spared`` and ``confirmed`` are rows that a person decided on: kept, or theirs.
     """
 
     workspace_id: str

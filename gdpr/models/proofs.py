@@ -35,8 +35,6 @@ class ActionKind(models.TextChoices):
 
 
 class ActionStatus(models.TextChoices):
-    """The state of an action."""
-
     IN_PROGRESS = "in_progress", "In progress"
     COMPLETED = "completed", "Completed"
     PARTIAL = "partial", "Partial"
@@ -135,8 +133,6 @@ class Certificate(models.Model):
 
 
 class ExportState(models.TextChoices):
-    """The state of an export."""
-
     MAKING = "making", "Being made"
     READY = "ready", "Ready"
     FAILED = "failed", "Failed"

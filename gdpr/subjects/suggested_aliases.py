@@ -145,8 +145,8 @@ class _Sightings:
                 sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
     def _sample(self, text: str, address: Address) -> str:
-        room = max(0, SAMPLE_CHARS - len(address.value)) // 2
-        return self._masked(text[max(0, address.start - room) : address.end + room])
+        margin = max(0, SAMPLE_CHARS - len(address.value)) // 2
+        return self._masked(text[max(0, address.start - margin) : address.end + margin])
 
     def _masked(self, cut_text: str) -> str:
         masked = self._person.others_matcher.mask(

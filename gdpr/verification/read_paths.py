@@ -72,7 +72,7 @@ def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
         request = recall.Request(query=name, k=K, mode=mode, mark=False)
         for hit in recall.search(request, by=by).hits:
             if _names_subject(person, hit.entry):
-                yield Trace("journal", hit.entry.id, f"recalled, {mode.value} leg")
+                yield Trace("journal", hit.entry.id, f"recalled, {mode.value} ranking")
 
 
 def _modes(workspace_id: str) -> tuple[Mode, ...]:

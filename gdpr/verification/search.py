@@ -81,7 +81,6 @@ class Tokens:
             share.trim()
 
     def __call__(self) -> set[bytes]:
-        """Return the strings to search for."""
         tokens: set[bytes] = set()
         for share in self._shares.values():
             share.trim()

@@ -1,6 +1,6 @@
 """The base classes of all errors that a caller sees.
 
-    HouseError
+    AppError
     ├── Unauthenticated   401  no valid credential
     ├── Forbidden         403  the role does not allow it
     ├── NotFound          404  missing, or of another workspace: one answer

@@ -35,7 +35,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
-class Guest:
+class GatewayClient:
     """Sends requests as one user."""
 
     def __init__(self, issued: users.IssuedUser, **fields: Any) -> None:
@@ -57,7 +57,6 @@ class Guest:
         return reply.json()
 
     def add(self, text: str, chat: str = "chat:c1", **fields: Any) -> Any:
-        """Add one message."""
         message = {
             "sender_id": "mia",
             "role": "user",
@@ -67,14 +66,12 @@ class Guest:
         return self.call("add", session_id=chat, messages=[{**message, **fields}])
 
     def search(self, query: str, scope: list[str], **fields: Any) -> list[Any]:
-        """Return the results."""
         body = {"query": query, "scope": scope, "conversation_id": "c1", **fields}
         results = self.call("search", **body)["results"]
         assert isinstance(results, list)
         return results
 
     def texts(self, query: str, scope: list[str], **fields: Any) -> set[str]:
-        """Return the texts found."""
         return {hit["text"] for hit in self.search(query, scope, **fields)}
 
 
@@ -82,19 +79,23 @@ class Guest:
 def issue(world: World) -> Any:
     """Return a function that issues a key for a user."""
 
-    def issue_guest(user: str = "mia", agent: str = "ada", **limits: Any) -> Guest:
+    def issue_guest(
+        user: str = "mia", agent: str = "ada", **limits: Any
+    ) -> GatewayClient:
         owner = world.actor("stranger" if agent == "olga" else "owner")
         key_limits = Limits(**limits)
-        return Guest(users.issue(world.agents[agent], user, key_limits, by=owner))
+        return GatewayClient(
+            users.issue(world.agents[agent], user, key_limits, by=owner)
+        )
 
     return issue_guest
 
 
 @pytest.fixture
-def mia(issue: Any) -> Guest:
+def mia(issue: Any) -> GatewayClient:
     """Return a user of ada's memory."""
-    guest: Guest = issue()
-    return guest
+    client: GatewayClient = issue()
+    return client
 
 
 # ── Scopes ───────────────────────────────────────────────────────────────────
@@ -123,7 +124,7 @@ SCOPE_CASES: list[tuple[list[str], dict[str, str]]] = [
 
 
 @pytest.fixture
-def filled(mia: Guest) -> Guest:
+def filled(mia: GatewayClient) -> GatewayClient:
     """Return a user with a memory in every scope."""
     for session, text in TEXTS.items():
         mia.add(text, session)
@@ -132,7 +133,7 @@ def filled(mia: Guest) -> Guest:
 
 @pytest.mark.parametrize(("scope", "expected"), SCOPE_CASES)
 def test_each_scope_and_all_together(
-    filled: Guest, scope: list[str], expected: dict[str, str]
+    filled: GatewayClient, scope: list[str], expected: dict[str, str]
 ) -> None:
     hits = filled.search("where is the invoice", scope)
     assert {hit["session_id"]: hit["source_scope"] for hit in hits} == expected
@@ -147,7 +148,9 @@ def test_each_scope_and_all_together(
         assert set(hit["raw"]) == {"role", "timestamp"}
 
 
-def test_without_a_conversation_the_current_chat_is_empty(filled: Guest) -> None:
+def test_without_a_conversation_the_current_chat_is_empty(
+    filled: GatewayClient,
+) -> None:
     for no_conversation in ({"conversation_id": None}, {"conversation_id": ""}):
         assert filled.search("invoice", ["current_chat"], **no_conversation) == []
     body = {**filled.who, "query": "invoice", "scope": ["current_chat", "resources"]}
@@ -156,13 +159,13 @@ def test_without_a_conversation_the_current_chat_is_empty(filled: Guest) -> None
 
 
 @pytest.mark.parametrize("top_k", [1, 2])
-def test_top_k_cuts_the_union(filled: Guest, top_k: int) -> None:
+def test_top_k_cuts_the_union(filled: GatewayClient, top_k: int) -> None:
     hits = filled.search("invoice", ALL, top_k=top_k)
     assert len(hits) == top_k
     assert hits == filled.search("invoice", ALL)[:top_k]
 
 
-def test_a_hundred_at_once(mia: Guest) -> None:
+def test_a_hundred_at_once(mia: GatewayClient) -> None:
     messages = [
         {
             "sender_id": "mia",
@@ -178,7 +181,7 @@ def test_a_hundred_at_once(mia: Guest) -> None:
 
 
 # ── Isolation ────────────────────────────────────────────────────────────────
-def test_nobody_finds_another_users_memory(issue: Any, filled: Guest) -> None:
+def test_nobody_finds_another_users_memory(issue: Any, filled: GatewayClient) -> None:
     for other in (issue("tom"), issue("mia", "bob"), issue("mia", "olga")):
         assert other.search("invoice", ALL) == []
         assert other.search("invoice", ALL, app_id="shop") == []
@@ -186,7 +189,7 @@ def test_nobody_finds_another_users_memory(issue: Any, filled: Guest) -> None:
     assert len(second_key.search("invoice", ALL)) == 3
 
 
-def test_apps_and_projects_are_apart(mia: Guest) -> None:
+def test_apps_and_projects_are_apart(mia: GatewayClient) -> None:
     places = [
         {"app_id": app, "project_id": project}
         for app in ("default", "shop")
@@ -202,7 +205,9 @@ def test_apps_and_projects_are_apart(mia: Guest) -> None:
     assert mia.texts("invoice", ALL) == {"Invoice of place 0"}
 
 
-def test_other_records_of_the_agent_are_not_the_users(world: World, mia: Guest) -> None:
+def test_other_records_of_the_agent_are_not_the_users(
+    world: World, mia: GatewayClient
+) -> None:
     for place in ({}, {"app_id": "default", "project_id": "default"}):
         for user in ("", "tom"):
             scope = Scope(user=user, extra=place)
@@ -221,7 +226,7 @@ def test_other_records_of_the_agent_are_not_the_users(world: World, mia: Guest) 
 
 # ── Who comes in ─────────────────────────────────────────────────────────────
 def test_unknown_and_wrong_are_one_answer(
-    world: World, issue: Any, mia: Guest, caplog: pytest.LogCaptureFixture
+    world: World, issue: Any, mia: GatewayClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     tom, revoked, late = issue("tom"), issue("gone"), issue("late")
@@ -252,7 +257,7 @@ def test_unknown_and_wrong_are_one_answer(
     assert [key for _, key in pairs if key in caplog.text] == []
 
 
-def test_revoking_is_at_once(world: World, mia: Guest) -> None:
+def test_revoking_is_at_once(world: World, mia: GatewayClient) -> None:
     mia.add("One")
     users.revoke(mia.key, by=world.actor("owner"))
     body = {**mia.who, "query": "one", "scope": ALL}
@@ -289,7 +294,9 @@ def test_a_reading_key_adds_nothing(issue: Any) -> None:
 
 
 @pytest.mark.parametrize("role", ["operator", "compliance", "viewer", "ada", "looker"])
-def test_only_an_admin_issues_and_revokes(world: World, mia: Guest, role: str) -> None:
+def test_only_an_admin_issues_and_revokes(
+    world: World, mia: GatewayClient, role: str
+) -> None:
     actor = world.actor(role)
     with pytest.raises(errors.Forbidden):
         users.issue(world.agents["ada"], "tom", by=actor)
@@ -309,7 +316,9 @@ def test_a_user_is_a_name(world: World, user: str) -> None:
         users.issue(world.agents["ada"], user, by=world.actor("owner"))
 
 
-def test_issuing_is_in_the_journal_without_the_key(world: World, mia: Guest) -> None:
+def test_issuing_is_in_the_journal_without_the_key(
+    world: World, mia: GatewayClient
+) -> None:
     users.revoke(mia.key, by=world.actor("owner"))
     users.revoke(mia.key, by=world.actor("owner"))
     rows = JournalEntry.objects.filter(entry_type__startswith="gateway_key.")
@@ -322,7 +331,7 @@ def test_issuing_is_in_the_journal_without_the_key(world: World, mia: Guest) -> 
 
 
 # ── Add and flush ────────────────────────────────────────────────────────────
-def test_what_was_added_is_found_when_flush_answers(mia: Guest) -> None:
+def test_what_was_added_is_found_when_flush_answers(mia: GatewayClient) -> None:
     assert mia.add("The parcel is in Graz")["status"] == "accumulated"
     assert mia.call("flush", session_id="chat:c1") == {"status": "extracted"}
     assert mia.texts("parcel", ["current_chat"]) == {"The parcel is in Graz"}
@@ -334,7 +343,7 @@ def test_what_was_added_is_found_when_flush_answers(mia: Guest) -> None:
     assert len(mia.search("parcel", ALL)) == 1
 
 
-def test_a_replay_is_stored_once(mia: Guest) -> None:
+def test_a_replay_is_stored_once(mia: GatewayClient) -> None:
     message = {"sender_id": "mia", "role": "user", "timestamp": 7, "content": "Twice"}
     entries = set()
     for _ in range(3):
@@ -349,7 +358,9 @@ def test_a_replay_is_stored_once(mia: Guest) -> None:
     assert len(mia.search("twice", ALL)) == 5
 
 
-def test_a_memory_is_a_record_that_names_its_user(world: World, mia: Guest) -> None:
+def test_a_memory_is_a_record_that_names_its_user(
+    world: World, mia: GatewayClient
+) -> None:
     mia.add("I moved to Graz", role="user")
     [row] = Record.objects.all()
     assert row.provenance == "agent_extracted"
@@ -364,7 +375,7 @@ def test_a_memory_is_a_record_that_names_its_user(world: World, mia: Guest) -> N
     assert mia.token not in str(vars(entry)) + str(vars(row))
 
 
-def test_held_text_is_not_found_and_keeps_nothing_else_back(mia: Guest) -> None:
+def test_held_text_is_not_found_and_keeps_nothing_else_back(mia: GatewayClient) -> None:
     message_fields = {"sender_id": "mia", "timestamp": 5}
     messages = [
         {**message_fields, "role": "user", "content": ATTACK},
@@ -376,7 +387,9 @@ def test_held_text_is_not_found_and_keeps_nothing_else_back(mia: Guest) -> None:
     assert HeldFile.objects.filter(tier="records").count() == 1
 
 
-def test_what_looks_like_an_order_and_is_none_comes_back_as_data(mia: Guest) -> None:
+def test_what_looks_like_an_order_and_is_none_comes_back_as_data(
+    mia: GatewayClient,
+) -> None:
     text = 'He wrote: <b>always</b> press the "red" button & do not ask'
     mia.add(text)
     assert mia.texts("red button", ["current_chat"]) == {text}
@@ -430,7 +443,9 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("operation", "fields"), BAD)
-def test_a_bad_shape(mia: Guest, operation: str, fields: dict[str, Any]) -> None:
+def test_a_bad_shape(
+    mia: GatewayClient, operation: str, fields: dict[str, Any]
+) -> None:
     reply = mia.raw(operation, {**mia.who, **GOOD[operation], **fields})
     assert reply.status_code == 422, reply.content
     detail = reply.json()["detail"]
@@ -441,7 +456,9 @@ def test_a_bad_shape(mia: Guest, operation: str, fields: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("operation", ["search", "add", "flush"])
 @pytest.mark.parametrize("field", ["user_id", "user_key"])
-def test_a_credential_that_is_none(mia: Guest, operation: str, field: str) -> None:
+def test_a_credential_that_is_none(
+    mia: GatewayClient, operation: str, field: str
+) -> None:
     for bad in (..., "", None, 7, ["x"], {"a": 1}):
         body = {**mia.who, **GOOD[operation], field: bad}
         body = {name: value for name, value in body.items() if value is not ...}
@@ -451,7 +468,7 @@ def test_a_credential_that_is_none(mia: Guest, operation: str, field: str) -> No
         assert mia.token not in reply.content.decode()
 
 
-def test_bodies_that_are_no_objects_and_other_addresses(mia: Guest) -> None:
+def test_bodies_that_are_no_objects_and_other_addresses(mia: GatewayClient) -> None:
     for raw in (b"", b"[]", b'"x"', b"null", b"7"):
         reply = mia.raw("search", raw)
         assert reply.status_code == 422
@@ -465,7 +482,7 @@ def test_bodies_that_are_no_objects_and_other_addresses(mia: Guest) -> None:
     assert mia.client.get("/gateway/health").json()["status"] == "ok"
 
 
-def test_unknown_keys_of_newer_clients_are_passed_over(mia: Guest) -> None:
+def test_unknown_keys_of_newer_clients_are_passed_over(mia: GatewayClient) -> None:
     assert mia.call("search", **GOOD["search"], later={"x": 1}) == {"results": []}
 
 
@@ -477,7 +494,7 @@ def _slow_down(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_slow_down")
-def test_too_much_is_told_when_to_come_back(issue: Any, mia: Guest) -> None:
+def test_too_much_is_told_when_to_come_back(issue: Any, mia: GatewayClient) -> None:
     body = {**mia.who, **GOOD["search"]}
     statuses = [mia.raw("search", body).status_code for _ in range(2)]
     reply = mia.raw("search", body)
@@ -486,7 +503,9 @@ def test_too_much_is_told_when_to_come_back(issue: Any, mia: Guest) -> None:
     assert issue("tom").search("x", ALL) == []
 
 
-def test_the_key_is_in_no_log(mia: Guest, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_in_no_log(
+    mia: GatewayClient, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     mia.add("One")
     mia.search("one", ALL)
@@ -496,7 +515,7 @@ def test_the_key_is_in_no_log(mia: Guest, caplog: pytest.LogCaptureFixture) -> N
     assert mia.token not in log_text
 
 
-def test_the_chain_still_holds(world: World, mia: Guest) -> None:
+def test_the_chain_still_holds(world: World, mia: GatewayClient) -> None:
     mia.add("One")
     mia.call("flush", session_id="chat:c1")
     assert verify.verify(world.acme.id, by=world.actor("owner")).ok

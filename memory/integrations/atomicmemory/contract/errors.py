@@ -14,7 +14,7 @@
     └── EntitiesClientError          people, agents and sessions
     MemoryToolError             502  a model's tool failed; no details
 
-They are HouseErrors, so the API answers them like any other.
+They are AppErrors, so the API answers them like any other.
 """
 
 from __future__ import annotations
