@@ -259,7 +259,7 @@ def backlog() -> list[Finding]:
 def broker() -> list[Finding]:
     """Connect to the broker, if one is configured."""
     if not settings.REDIS_URL:
-        return [_ok("broker", "None is needed: the worker lives in the web process.")]
+        return [_ok("broker", "None is needed: the worker runs in the web process.")]
     try:
         with current_app.connection_for_write() as link:
             link.ensure_connection(max_retries=1, timeout=3)
@@ -302,7 +302,7 @@ def erasures() -> list[Finding]:
         hint = "Bring back the folder erasures from where it is kept, untouched."
         return [_fail("erasures", state["fault"], hint)]
     if state["behind"]:
-        message = f"The database forgot {state['behind']} erasures: people are back."
+        message = f"The database lacks {state['behind']} erasures: the data is back."
         return [_fail("erasures", message, "Run manage.py gdpr_replay before serving.")]
     return [_ok("erasures", "The database knows every erasure.")]
 

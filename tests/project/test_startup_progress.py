@@ -28,7 +28,7 @@ STEPS = [
     "Demo: records",
     "Demo: personal data and cases",
     "Crewship Memory   http",
-    "Worker and clock: starting",
+    "Worker and scheduler: starting",
     "Web server: starting",
     "Ready: the web server answers",
 ]

@@ -97,7 +97,7 @@ def flush_and_exit() -> None:
 class Command(BaseCommand):
     """Start server, worker and scheduler; stop on SIGTERM or Ctrl-C."""
 
-    help = "Migrate, then serve pages and API, run tasks and keep time, in one process."
+    help = "Migrate, then serve pages and API and run scheduled tasks, in one process."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
@@ -165,7 +165,7 @@ class Command(BaseCommand):
     def _serve(self, address: server.Address, listener: Any) -> None:
         server.allow(address)
         connections.close_all()
-        self._step("Worker and clock: starting")
+        self._step("Worker and scheduler: starting")
         threads = BackgroundThreads()
         threads.start()
         self._step("Web server: starting")
