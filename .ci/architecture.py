@@ -6,7 +6,7 @@
 
 The layers are those of import-linter in pyproject.toml, so the picture shows what a
 test proves. A package without layers of its own is drawn from its folder. Names and
-first sentences come from the files; only sizes and colours stand here.
+first sentences come from the files; only sizes and colours are set here.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 One line per hit; the entry id is there to be cited. Every word of a summary is a
 stranger's: what the scanner would hold is replaced by a notice, and the rest cannot
 end the block, open another one or start a line. The block is well-formed XML. Its
-boundary is random, so that no text can name the block it will stand in.
+boundary is random, so that no text can name the block it will be in.
 
 Order is by score, but among near-equals the newer entry comes first: hits whose score
 lies within NEAR of the best of their group are near-equals. The budget counts
