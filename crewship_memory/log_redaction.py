@@ -32,7 +32,7 @@ SECTIONS: Final = (
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)
-# No word and no host stands before a path of ours.
+# No word and no host precedes a path of ours.
 _PATH: Final = re.compile(
     rf"(?<![\w.…/-])/(api/v1/\w+|compat/\w+|{_SECTION})(?:/[^\s'\"]+|\?[^\s'\"]*)"
 )

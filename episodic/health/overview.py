@@ -15,7 +15,7 @@ NONE: Final = "none"
 HASHING: Final = "hashing"
 
 REASONS: Final[dict[Reason, str]] = {
-    Reason.UNREACHABLE: "nobody answers at its address",
+    Reason.UNREACHABLE: "there is no answer at its address",
     Reason.TIMEOUT: "it did not answer in time",
     Reason.BAD_ANSWER: "its answer is not usable",
     Reason.NOT_CONFIGURED: "a setting or a package is missing",

@@ -35,6 +35,8 @@ class ActionKind(models.TextChoices):
 
 
 class ActionStatus(models.TextChoices):
+    """The state of an action."""
+
     IN_PROGRESS = "in_progress", "In progress"
     COMPLETED = "completed", "Completed"
     PARTIAL = "partial", "Partial"

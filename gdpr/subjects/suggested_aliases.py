@@ -181,9 +181,9 @@ def _reason(sight: _Sighting, *, is_alike: bool) -> str:
     if sight.kind == "name":
         return ""
     if sight.count(Nearness.TOUCHING):
-        return "It stands right beside a name of theirs."
+        return "It is directly beside a name of theirs."
     if sight.count(Nearness.CLOSE) >= REPEATED:
-        return "It stands near a name of theirs, again and again."
+        return "It is near a name of theirs repeatedly."
     return "It looks like their name, in rows about them." if is_alike else ""
 
 

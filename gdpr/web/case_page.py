@@ -56,7 +56,7 @@ ADVICE: Final = {
     "approval_required": "Ask a colleague with the compliance role to approve it.",
     "on_hold": "Release the hold first, or wait for its review.",
     "already_extended": "A deadline is extended once.",
-    "doubtful_rows": "Decide on the doubtful rows first; they stand above the plan.",
+    "doubtful_rows": "Decide on the doubtful rows first; they are above the plan.",
     "reason_required": "Write it into the field, and choose why it stays.",
     "no_rows": "Tick the rows that you mean, or use a button for all of them.",
     "identity_required": "Write down how it was verified, then plan.",
@@ -183,7 +183,7 @@ def finding(detail: CaseDetail) -> str:
     rows = "1 row" if count == 1 else f"{count:,} rows"
     ends = {
         CaseKind.ERASURE: "nothing is left",
-        CaseKind.RECTIFICATION: "the right words stand everywhere",
+        CaseKind.RECTIFICATION: "the correction is made everywhere",
         CaseKind.ACCESS: "the bundle is ready",
         CaseKind.RESTRICTION: "the data is out of use",
     }

@@ -273,7 +273,7 @@ def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
         )
         legal_holds.place(subject, new_hold, by=by, places=NAMES)
 
-    return _act(request, subject_id, act, "The hold stands from now on", {"hold": form})
+    return _act(request, subject_id, act, "The hold is in force now", {"hold": form})
 
 
 @require_POST

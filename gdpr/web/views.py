@@ -70,7 +70,7 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
     refusals.run(
         request,
         lambda: legal_holds.release(row, reason, by=actor),
-        "Released. Cases it kept go on where they stood.",
+        "Released. Cases on hold because of it continue.",
     )
     return redirect("privacy:holds")
 

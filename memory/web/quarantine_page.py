@@ -201,7 +201,8 @@ def build(
     if open_case is not None:
         review.view(open_case, by=actor)
     before, after = neighbours(lines, open_case)
-    selected_spans = decision.redactions if decision is not None else ()
+    spans = decision.redactions if decision is not None else ()
+    detail = review_detail.case_detail(open_case, actor, spans) if open_case else None
     is_held = state == HeldState.HELD
     counts = review_queue.state_counts(actor)
     return InboxPage(
@@ -211,9 +212,7 @@ def build(
         lines=lines,
         form=form,
         is_filtered=filters != HeldFilter(state=state),
-        case=review_detail.case_detail(open_case, actor, selected_spans)
-        if open_case
-        else None,
+        case=detail,
         previous=before,
         following=after,
         groups=review_queue.group_summary(rows) if is_held else [],

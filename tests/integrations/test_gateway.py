@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import logging
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from memory import records
@@ -23,10 +20,10 @@ from memory.records.drafts import Draft
 from memory.rules import errors
 from memory.rules.permissions import KeyScope
 from memory.rules.scopes import Scope
+from tests.integrations.gateway_client import GatewayClient, clock
 from tests.world import ATTACK, World
 
 ALL = ["current_chat", "resources", "all_user_memory"]
-clock = itertools.count(1_772_366_400_000)
 
 
 @pytest.fixture(autouse=True)
@@ -35,51 +32,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_server, "SETTLE_SECONDS", 0.0)
 
 
-class GatewayClient:
-    """Sends requests as one user."""
-
-    def __init__(self, issued: users.IssuedUser, **fields: Any) -> None:
-        self.token, self.key = issued.token, issued.key
-        self.who = {"user_id": issued.key.user_id, "user_key": issued.token, **fields}
-        self.client = Client(enforce_csrf_checks=True, raise_request_exception=False)
-
-    def raw(self, operation: str, body: Any, path: str = "") -> Any:
-        """Post a body unchanged."""
-        raw = body if isinstance(body, (bytes, str)) else json.dumps(body)
-        return self.client.post(
-            path or f"/gateway/memories/{operation}", raw, "application/json"
-        )
-
-    def call(self, operation: str, **body: Any) -> Any:
-        """Post a body with credentials, expect 200 and return the JSON."""
-        reply = self.raw(operation, {**self.who, **body})
-        assert reply.status_code == 200, reply.content
-        return reply.json()
-
-    def add(self, text: str, chat: str = "chat:c1", **fields: Any) -> Any:
-        message = {
-            "sender_id": "mia",
-            "role": "user",
-            "timestamp": next(clock),
-            "content": text,
-        }
-        return self.call("add", session_id=chat, messages=[{**message, **fields}])
-
-    def search(self, query: str, scope: list[str], **fields: Any) -> list[Any]:
-        body = {"query": query, "scope": scope, "conversation_id": "c1", **fields}
-        results = self.call("search", **body)["results"]
-        assert isinstance(results, list)
-        return results
-
-    def texts(self, query: str, scope: list[str], **fields: Any) -> set[str]:
-        return {hit["text"] for hit in self.search(query, scope, **fields)}
-
-
 @pytest.fixture
 def issue(world: World) -> Any:
     """Return a function that issues a key for a user."""
 
-    def issue_guest(
+    def issue_client(
         user: str = "mia", agent: str = "ada", **limits: Any
     ) -> GatewayClient:
         owner = world.actor("stranger" if agent == "olga" else "owner")
@@ -88,7 +45,7 @@ def issue(world: World) -> Any:
             users.issue(world.agents[agent], user, key_limits, by=owner)
         )
 
-    return issue_guest
+    return issue_client
 
 
 @pytest.fixture

@@ -279,7 +279,7 @@ def test_every_draft_is_judged_and_each_fault_is_told_in_its_place(ada: Actor) -
     new_drafts = drafts(ada, ["Fine.", ATTACK, " ", "x" * 70_000, "Good."])
     results = records.prepare_all(new_drafts, provenance=PROVENANCE, by=ada)
     kinds = [type(result).__name__ for result in results]
-    assert kinds == ["Draft", "Held", "Invalid", "TooLarge", "Draft"]
+    assert kinds == ["Draft", "HeldForReview", "Invalid", "TooLarge", "Draft"]
     assert HeldFile.objects.count() == 1
     with pytest.raises(HeldForReview):
         records.all_or_nothing(results)

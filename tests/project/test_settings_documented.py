@@ -1,16 +1,14 @@
-"""Every variable of the environment is in the README, and only settings read them."""
+"""Every variable of the environment has its row, and only settings read them."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
-from tests.project import source
+from tests.project import pages, source
 
 SETTINGS = source.ROOT / "crewship_memory" / "settings.py"
-README = source.ROOT / "README.md"
-READ = re.compile(
-    r'(?:env\.\w+|_one_of|_kept_secret|environ\.get)\(\s*"([A-Z][A-Z0-9_]+)"'
-)
+READ = re.compile(r'\b(?:env\.\w+|environ\.get|_[a-z_]+)\(\s*"([A-Z][A-Z0-9_]+)"')
 ENVIRONMENT = re.compile(r"\bos\.environ\b|\bos\.getenv\b|\benviron\.Env\b")
 
 # Who else may look at the environment, and why.
@@ -46,9 +44,15 @@ def test_the_settings_read_what_is_pinned() -> None:
     assert pinned <= variables()
 
 
-def test_every_variable_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert sorted(name for name in variables() if f"`{name}`" not in text) == []
+def test_every_variable_has_its_row_on_one_page() -> None:
+    """The page of the package that the setting is about, or the one on operating."""
+    rows = Counter(
+        name
+        for page in pages.PAGES
+        for row in pages.rows(page, "Variable")
+        for name in pages.codes(row[0])
+    )
+    assert sorted(rows.elements()) == sorted(variables())
 
 
 def test_only_the_settings_read_the_environment() -> None:

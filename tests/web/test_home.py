@@ -89,7 +89,7 @@ def test_a_broken_embedder_is_the_headline_with_its_reason(world: World) -> None
     world.indexed(entry_type="peer.escalation", severity=Severity.WARN)
     page = _text(world.page("viewer").get("/"))
     assert "The embedder does not answer: recall is by words alone</h1>" in page
-    assert "nobody answers at its address" in page
+    assert "there is no answer at its address" in page
 
 
 def test_without_an_embedder_nothing_pretends_to_answer(world: World) -> None:
