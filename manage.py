@@ -8,7 +8,7 @@ import sys
 
 
 def main() -> None:
-    """Hand the arguments to Django."""
+    """Run a Django command."""
     if sys.argv[1:2] in (["version"], ["--version"]):
         # Django would answer with its own; ours needs no settings and no data folder.
         from crewship_memory.version import VERSION  # noqa: PLC0415

@@ -42,7 +42,7 @@ class Binding:
 
 @dataclass
 class WordList:
-    """The words that do not stand alone, and the pinned names with their roles."""
+    """Words that are no names on their own, and the pinned names with their roles."""
 
     words: set[str]
     allowed: set[tuple[str, str]]
@@ -62,7 +62,7 @@ class WordList:
         return result
 
     def offends(self, binding: Binding) -> bool:
-        """Tell whether every part of a name is such a word, and it is not pinned."""
+        """Return whether every part of a name is such a word, and it is not pinned."""
         name = binding.name.strip("_").rstrip("0123456789")
         parts = {part.lower() for part in PARTS.findall(name)}
         pinned = (binding.role, name) in self.allowed

@@ -25,7 +25,7 @@ from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
 from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
-from gdpr.api.one_call import router as express_router
+from gdpr.api.one_call import router as one_call_router
 from gdpr.api.subjects import router as subjects_router
 from memory.api.files import router as files_router
 from memory.api.jobs import router as jobs_router
@@ -111,7 +111,7 @@ for prefix, router in (
     ("/gdpr", subjects_router),
     ("/gdpr", certificates_router),
     ("/gdpr", exports_router),
-    ("/admin", express_router),
+    ("/admin", one_call_router),
     ("/tools", tools_router),
     ("/turns", turns_router),
     ("/workspace", settings_router),

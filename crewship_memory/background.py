@@ -31,7 +31,7 @@ from gdpr.erasure import process_caches
 CONCURRENCY: Final = 2
 TICK_SECONDS: Final = 1
 STOP_SECONDS: Final = 4.0
-# How far tasks step back behind requests, in steps of the scheduler's niceness.
+# By how much tasks have a lower priority than requests, in niceness.
 NICENESS: Final = 10
 log = structlog.get_logger(__name__)
 
@@ -58,10 +58,10 @@ def lower_priority(**_: Any) -> None:
 def _worker() -> Any:
     """Return a Celery worker without gossip, mingle and remote control."""
     app.conf.worker_enable_remote_control = False
-    # Whoever started us has run the system checks; the worker would run them again.
+    # The web process has run the system checks; the worker would run them again.
     os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
     if not settings.REDIS_URL:
-        # A host that nobody calls; without one kombu warns at every start.
+        # A host that is never called; without one kombu warns at every start.
         app.conf.update(broker_url="memory://localhost")
     return WorkController(
         app=app,

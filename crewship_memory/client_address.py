@@ -181,7 +181,7 @@ def _warn_of_unknown_proxy() -> None:
     """Warn once per process that a proxy may be missing in the settings."""
     log.warning(
         "forwarded_by_unknown_proxy",
-        hint="If a proxy stands in front, name it in CREWSHIP_TRUSTED_PROXIES.",
+        hint="If a proxy is in front, name it in CREWSHIP_TRUSTED_PROXIES.",
     )
     with suppress(OSError):
         settings.UNKNOWN_PROXY_MARK.touch(mode=0o600)

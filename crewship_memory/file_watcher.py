@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 def _labels(root: Path, paths: Iterable[str]) -> set[tuple[str, ...]]:
     """Return the changed paths below the root; a new folder counts with its content.
 
-    For a folder that was moved in there is one event, and none for its content.
+    A folder that was moved in gives an event for itself, not for its files.
     """
     labels: set[tuple[str, ...]] = set()
     for name in paths:

@@ -44,7 +44,6 @@ class FirstSteps:
 
     @property
     def completed(self) -> int:
-        """The number of completed steps."""
         return sum(1 for count in (self.crews, self.agents, self.keys) if count)
 
 
@@ -54,7 +53,7 @@ def home(request: HttpRequest) -> HttpResponse:
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.fragment(request, "pulse")
+    part = pages.fragment(request, "recall_status")
     context: dict[str, Any] = {
         "recall": recall_overview.card(actor),
         "live": bool(part),

@@ -32,7 +32,7 @@ SECTIONS: Final = (
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)
-# No word and no host stands before a path of ours.
+# No word and no host precedes a path of ours.
 _PATH: Final = re.compile(
     rf"(?<![\w.…/-])/(api/v1/\w+|compat/\w+|{_SECTION})(?:/[^\s'\"]+|\?[^\s'\"]*)"
 )
@@ -172,7 +172,7 @@ class Formatter(structlog.stdlib.ProcessorFormatter):
 
 def redact(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Redact every text of a structlog event."""
-    # It says more about a person than about a fault.
+    # It is personal data and does not help to find a fault.
     event.pop("user_agent", None)
     for name, value in event.items():
         if isinstance(value, str):

@@ -69,10 +69,8 @@ def configured(log_format: str, level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"redacted": _formatter(log_format)},
-        "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "redacted"}
-        },
+        "formatters": {"line": _formatter(log_format)},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             **{name: {"level": at} for name in OWN_LOGGERS},

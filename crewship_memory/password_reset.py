@@ -33,8 +33,6 @@ _sender = ThreadPoolExecutor(1, thread_name_prefix="password-mail")
 
 
 class AddressForm(forms.Form):
-    """The address of the account."""
-
     email = forms.EmailField(
         label="E-mail",
         max_length=254,

@@ -62,7 +62,6 @@ TITLES: Final = {
 
 
 def body(error: errors.AppError) -> dict[str, Any]:
-    """Return an error as a problem document."""
     code = error.problem_code
     return {
         **error.fields,

@@ -238,7 +238,7 @@ def serve(address: Address, listener: socket.socket, application: Wsgi) -> None:
     except OSError as error:
         raise PortTaken(_explanation(address, error)) from error
     sys.setswitchinterval(TURN_SECONDS)
-    # Objects made at start-up live as long as the process: no collection visits them.
+    # Objects made at start-up stay; the collector need not visit them again.
     gc.freeze()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)

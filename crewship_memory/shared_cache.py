@@ -35,7 +35,7 @@ class RedisState:
         """Whether the last command failed."""
         return self._down
 
-    def may_ask(self) -> bool:
+    def may_shared_or_own(self) -> bool:
         """Whether to try Redis: not within five seconds of a failure."""
         return not self._down or time.monotonic() >= self._again
 
@@ -74,8 +74,8 @@ class SharedCache(BaseCache):
         own = {"OPTIONS": {"MAX_ENTRIES": OWN_ENTRIES}}
         self._own = LocMemCache("without-redis", own)
 
-    def _ask(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        if link.may_ask():
+    def _shared_or_own(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        if link.may_shared_or_own():
             try:
                 answer = getattr(self._shared, name)(*args, **kwargs)
             except (RedisError, OSError) as error:
@@ -88,32 +88,32 @@ class SharedCache(BaseCache):
     def add(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> bool:
-        return bool(self._ask("add", key, value, timeout, version=version))
+        return bool(self._shared_or_own("add", key, value, timeout, version=version))
 
     def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
-        return self._ask("get", key, default, version=version)
+        return self._shared_or_own("get", key, default, version=version)
 
     def set(
         self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> None:
-        self._ask("set", key, value, timeout, version=version)
+        self._shared_or_own("set", key, value, timeout, version=version)
 
     def touch(
         self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None
     ) -> bool:
-        return bool(self._ask("touch", key, timeout, version=version))
+        return bool(self._shared_or_own("touch", key, timeout, version=version))
 
     def delete(self, key: Any, version: Any = None) -> bool:
-        return bool(self._ask("delete", key, version=version))
+        return bool(self._shared_or_own("delete", key, version=version))
 
     def has_key(self, key: Any, version: Any = None) -> bool:
-        return bool(self._ask("has_key", key, version=version))
+        return bool(self._shared_or_own("has_key", key, version=version))
 
     def incr(self, key: Any, delta: int = 1, version: Any = None) -> int:
         """Increment; ValueError when the key is missing."""
-        return int(self._ask("incr", key, delta, version=version))
+        return int(self._shared_or_own("incr", key, delta, version=version))
 
     def clear(self) -> None:
         """Clear Redis and the process memory."""
-        self._ask("clear")
+        self._shared_or_own("clear")
         self._own.clear()

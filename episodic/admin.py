@@ -15,8 +15,6 @@ from memory.admin import rows
 
 @admin.register(Embedding)
 class EmbeddingRows(rows.ReadOnly):
-    """Embeddings by entry."""
-
     list_display = (
         "entry_link", "state", "shape", "model", "importance_score",
         "reference_count", "attempts", "indexed_at",

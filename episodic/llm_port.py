@@ -41,7 +41,7 @@ class OllamaLanguageModel:
         name = embedder.model or embedder.name
         return Engine("ollama" if far else "transformers", name, embedder.dim or 1)
 
-    def thinker(self) -> str:
+    def model_name(self) -> str:
         """Return the chat model's name, or that there is none."""
         summariser = consolidation.summariser()
         return (
@@ -58,7 +58,7 @@ class OllamaLanguageModel:
         if not _slots.acquire(blocking=False):
             return Answer(model=summariser.name, fault="busy")
         try:
-            return _ask(summariser, question, statements)
+            return _answer(summariser, question, statements)
         except SummariserError as error:
             log.warning("answer_without_model", kind=question.kind, reason=error.reason)
             return Answer(model=summariser.name, fault=error.reason)
@@ -66,12 +66,12 @@ class OllamaLanguageModel:
             _slots.release()
 
 
-def _ask(
+def _answer(
     model: OllamaSummariser, question: Question, statements: Sequence[Statement]
 ) -> Answer:
     memories = [(statement.id, statement.text) for statement in statements]
     replies = answers.ask(
         model.within(SECONDS), question.kind, question.text, question.scope, memories
     )
-    thoughts = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
-    return Answer(thoughts, model.name)
+    conclusions = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
+    return Answer(conclusions, model.name)

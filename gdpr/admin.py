@@ -74,7 +74,6 @@ class CaseRows(rows.ReadOnly):
 
     @admin.action(description="Take from whom they are assigned to")
     def leave(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
-        """Unassign cases."""
         count = _apply_to_rows(
             self, request, queryset,
             lambda row, by: case_actions.assign(row, "", by=by),
@@ -103,8 +102,6 @@ class PlanRows(rows.ReadOnly):
 
 @admin.register(CaseStep)
 class StepRows(rows.ReadOnly):
-    """Steps of runs."""
-
     list_display = ("case_id", "run", "position", "name", "state", "done", "total")
     list_filter = ("state", "workspace")
     search_fields = ("=case__id", "=name")
@@ -112,8 +109,6 @@ class StepRows(rows.ReadOnly):
 
 @admin.register(Hold)
 class HoldRows(rows.ReadOnly):
-    """Legal holds."""
-
     actions = ("release",)
     list_display = (
         "id", "subject_id", "scope", "owner", "review_at", "placed_at", "released_at",
@@ -132,7 +127,7 @@ class HoldRows(rows.ReadOnly):
 
 @admin.register(GdprAction)
 class ActionRows(rows.ReadOnly):
-    """The ledger."""
+    """The audit log."""
 
     list_display = (
         "id", "action", "status", "subject_ref", "case_ref", "actor_label",

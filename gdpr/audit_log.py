@@ -1,4 +1,4 @@
-"""The ledger of actions on personal data: a row before the action, its end after it.
+"""The audit log of actions on personal data: a row before the action, its end after it.
 
 Nothing is erased before its row is committed, and a finished row never changes. Rows
 hold ids, never names.
@@ -28,8 +28,8 @@ WAITS: Final = "waits_for_run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerQuery:
-    """Filters of the ledger; an empty one matches all."""
+class AuditLogQuery:
+    """Filters of the audit log; an empty one matches all."""
 
     subject_id: str = ""
     case_id: str = ""
@@ -131,9 +131,9 @@ def action(actor: Actor, action_id: str) -> GdprAction:
 
 
 def list_actions(
-    actor: Actor, query: LedgerQuery, *, limit: int = 50, cursor: str | None = None
+    actor: Actor, query: AuditLogQuery, *, limit: int = 50, cursor: str | None = None
 ) -> Page[GdprAction]:
-    """Return a page of the ledger, the newest first."""
+    """Return a page of the audit log, the newest first."""
     actor.require("gdpr.read")
     rows = GdprAction.objects.filter(workspace_id=actor.workspace_id)
     filters = {

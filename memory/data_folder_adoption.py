@@ -157,7 +157,7 @@ def adopt(reason: str) -> list[str]:
             follower.adopt(key_names)
         installation.forget()
         for workspace in Workspace.objects.order_by("number"):
-            _tell(workspace.pk, reason.strip(), lost_things)
+            _record(workspace.pk, reason.strip(), lost_things)
     _restore_files()
     return lost_things
 
@@ -214,7 +214,7 @@ def _new_segment(workspace_id: str) -> None:
     chain_head.move(head)
 
 
-def _tell(workspace_id: str, reason: str, sentences: list[str]) -> None:
+def _record(workspace_id: str, reason: str, sentences: list[str]) -> None:
     new = NewEntry(
         entry_type="installation.adopted",
         severity=Severity.WARN,

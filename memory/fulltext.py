@@ -70,7 +70,6 @@ class WordQuery:
 
 
 def is_sqlite() -> bool:
-    """Whether the database is SQLite."""
     return connection.vendor == "sqlite"
 
 
@@ -186,14 +185,14 @@ def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
 def word_query(workspace_id: str, text: str) -> WordQuery:
     """Return a question's significant words, its phrase, and the words left out."""
     all_words = tokenizer.split(text)
-    telling = tokenizer.without_stop_words(all_words)
-    terms, common = _prune(workspace_id, telling[:MAX_TERMS])
+    distinctive = tokenizer.without_stop_words(all_words)
+    terms, common = _prune(workspace_id, distinctive[:MAX_TERMS])
     phrase = tuple(all_words) if 2 <= len(all_words) <= MAX_PHRASE else ()
-    stop = [w for w in dict.fromkeys(all_words) if w not in set(telling)]
+    stop = [w for w in dict.fromkeys(all_words) if w not in set(distinctive)]
     if common:
         # The phrase contains the common words too and would cost as much.
         phrase = ()
-    ignored = (*stop, *common, *telling[MAX_TERMS:])
+    ignored = (*stop, *common, *distinctive[MAX_TERMS:])
     return WordQuery(tuple(terms), phrase, ignored)
 
 

@@ -46,14 +46,12 @@ class Line:
 
 @dataclass(slots=True)
 class Report:
-    """The result of an import."""
-
     appended: int = 0
     refused: int = 0
 
 
 Watch = Callable[[Iterable[Line]], Iterable[Line]]
-Tell = Callable[[int, str], None]
+ReportFault = Callable[[int, str], None]
 
 
 def _unwatched(lines: Iterable[Line]) -> Iterable[Line]:
@@ -223,7 +221,7 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
 
 # ── Appending ────────────────────────────────────────────────────────────────
 def _valid_entries(
-    lines: Iterable[Line], names: Names, tell: Tell, report: Report
+    lines: Iterable[Line], names: Names, report_fault: ReportFault, report: Report
 ) -> Iterator[tuple[Line, NewEntry]]:
     for line in lines:
         if line.raw is not None and not line.raw.strip():
@@ -232,7 +230,7 @@ def _valid_entries(
             new = _entry(line, names, timezone.now())
         except errors.AppError as error:
             report.refused += 1
-            tell(line.number, error.detail)
+            report_fault(line.number, error.detail)
         else:
             yield line, new
 
@@ -241,7 +239,7 @@ def append(
     lines: Iterable[Line],
     *,
     by: Actor,
-    on_refusal: Tell,
+    on_refusal: ReportFault,
     create: bool = False,
     watch: Watch = _unwatched,
 ) -> Report:

@@ -13,8 +13,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from django.conf import settings
-from django.db import DatabaseError, DataError, IntegrityError, InterfaceError
-from django.db import OperationalError as NoAnswer
+from django.db import (
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+)
 
 from memory.rules import errors
 
@@ -79,7 +84,9 @@ def _is_full(error: BaseException) -> bool:
         return True
     if code is not None and code & 0xFF == sqlite3.SQLITE_IOERR:
         return _no_room()
-    return getattr(error, "sqlstate", None) in _FULL_STATES or _says(error, _FULL_WORDS)
+    return getattr(error, "sqlstate", None) in _FULL_STATES or _has_message(
+        error, _FULL_WORDS
+    )
 
 
 def _is_damaged(error: BaseException) -> bool:
@@ -87,10 +94,10 @@ def _is_damaged(error: BaseException) -> bool:
     if code is not None and code & 0xFF in _DAMAGED_CODES:
         return True
     state = getattr(error, "sqlstate", None)
-    return state in _DAMAGED_STATES or _says(error, _DAMAGED_WORDS)
+    return state in _DAMAGED_STATES or _has_message(error, _DAMAGED_WORDS)
 
 
-def _says(error: BaseException, words: tuple[str, ...]) -> bool:
+def _has_message(error: BaseException, words: tuple[str, ...]) -> bool:
     text = str(error).lower() if isinstance(error, DatabaseError) else ""
     return any(word in text for word in words)
 
@@ -107,7 +114,7 @@ def _is_unavailable(error: BaseException) -> bool:
 
     SQLite reports a missing table as an operational error too: not an outage.
     """
-    if not isinstance(error, NoAnswer | InterfaceError):
+    if not isinstance(error, OperationalError | InterfaceError):
         return False
     codes = (getattr(part, "sqlite_errorcode", None) for part in _chain(error))
     if any(code is not None and code & 0xFF == sqlite3.SQLITE_ERROR for code in codes):

@@ -55,7 +55,6 @@ class Activity:
 
     @property
     def has_crews(self) -> bool:
-        """Whether there is a crew."""
         return any(crew.crew_id for crew in self.crews)
 
 

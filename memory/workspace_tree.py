@@ -23,7 +23,6 @@ from memory.rules.permissions import Actor
 
 
 def workspace(actor: Actor) -> Workspace:
-    """Return the actor's workspace."""
     row = Workspace.objects.filter(pk=actor.workspace_id).first()
     if row is None:
         raise errors.NotFound
@@ -66,14 +65,12 @@ def agent(actor: Actor, agent_id: str) -> Agent:
 
 
 def members(actor: Actor) -> list[Membership]:
-    """Return the people of the workspace."""
     actor.require("members.read")
     rows = Membership.objects.filter(workspace_id=actor.workspace_id)
     return list(rows.select_related("user").order_by("user__email"))
 
 
 def member(actor: Actor, member_id: str) -> Membership:
-    """Return a membership of the workspace."""
     actor.require("members.read")
     rows = Membership.objects.select_related("user")
     row = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()

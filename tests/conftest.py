@@ -248,11 +248,11 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.waiting import LIMIT_SECONDS
 
     hung_providers: list[base.Provider] = []
-    pulse = deadline.check_health
+    check_health = deadline.check_health
 
     def patient(provider: base.Provider, seconds: float) -> base.HealthStatus:
         is_hung = any(provider is hung for hung in hung_providers)
-        return pulse(provider, seconds if is_hung else LIMIT_SECONDS)
+        return check_health(provider, seconds if is_hung else LIMIT_SECONDS)
 
     def remembering(make: Callable[[Any], base.Provider]) -> Any:
         def build(harness: Any) -> base.Provider:

@@ -173,7 +173,7 @@ class World:
         return authenticated
 
     def system(self) -> Actor:
-        """Return the house itself, in acme."""
+        """Return the system actor of acme."""
         return permissions.system(self.acme.id)
 
     def api(self, person: str, **headers: str) -> ApiClient:
@@ -247,12 +247,12 @@ class World:
 
 
 def _people(world: World) -> None:
-    house = permissions.system(world.acme.id)
+    system_actor = permissions.system(world.acme.id)
     for person, role in PEOPLE.items():
         user, _ = workspaces.ensure_user(f"{person}@acme.example")
-        workspaces.set_member(user, role, by=house)
+        workspaces.set_member(user, role, by=system_actor)
         world.people[person] = user
-        issued = api_keys.issue_operator_key(user, role, by=house)
+        issued = api_keys.issue_operator_key(user, role, by=system_actor)
         world.tokens[person] = issued.token
     user, _ = workspaces.ensure_user("stranger@other.example")
     other_system = permissions.system(world.other.id)
@@ -271,33 +271,37 @@ AGENTS: Final = (
 
 
 def _agents(world: World) -> None:
-    for shop, crew_slug, slug, role in AGENTS:
-        house = permissions.system(getattr(world, shop).id)
-        crew, _ = workspaces.ensure_crew(crew_slug, by=house)
-        name = crew_slug if shop == "acme" else f"{shop}/{crew_slug}"
+    for workspace_name, crew_slug, slug, role in AGENTS:
+        system_actor = permissions.system(getattr(world, workspace_name).id)
+        crew, _ = workspaces.ensure_crew(crew_slug, by=system_actor)
+        name = (
+            crew_slug if workspace_name == "acme" else f"{workspace_name}/{crew_slug}"
+        )
         world.crews[name] = crew
-        agent, _ = workspaces.ensure_agent(slug, crew, by=house, role=role)
+        agent, _ = workspaces.ensure_agent(slug, crew, by=system_actor, role=role)
         world.agents[slug] = agent
-        world.tokens[slug] = api_keys.issue_agent_key(agent, by=house).token
+        world.tokens[slug] = api_keys.issue_agent_key(agent, by=system_actor).token
 
 
 def _odd_keys(world: World) -> None:
     """Keys of ada that no longer work, or work only in part."""
-    house = permissions.system(world.acme.id)
+    system_actor = permissions.system(world.acme.id)
     ada = world.agents["ada"]
     soon = timezone.now() + timedelta(days=1)
-    expired = api_keys.issue_agent_key(ada, by=house, name="expired", expires_at=soon)
+    expired = api_keys.issue_agent_key(
+        ada, by=system_actor, name="expired", expires_at=soon
+    )
     past = timezone.now() - timedelta(seconds=1)
     AgentKey.objects.filter(pk=expired.key.pk).update(expires_at=past)
     world.tokens["expired"] = expired.token
-    revoked = api_keys.issue_agent_key(ada, by=house, name="revoked")
-    api_keys.revoke(revoked.key, by=house)
+    revoked = api_keys.issue_agent_key(ada, by=system_actor, name="revoked")
+    api_keys.revoke(revoked.key, by=system_actor)
     world.tokens["revoked"] = revoked.token
-    reader = api_keys.issue_agent_key(ada, by=house, scopes=[KeyScope.READ])
+    reader = api_keys.issue_agent_key(ada, by=system_actor, scopes=[KeyScope.READ])
     world.tokens["reader"] = reader.token
     owner = world.people["owner"]
     looker = api_keys.issue_operator_key(
-        owner, Role.ADMIN, by=house, scopes=[KeyScope.READ]
+        owner, Role.ADMIN, by=system_actor, scopes=[KeyScope.READ]
     )
     world.tokens["looker"] = looker.token
 

@@ -28,8 +28,6 @@ SEVERITIES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DemoCrew:
-    """A crew of the demo shop."""
-
     slug: str
     name: str
     purpose: str
@@ -37,8 +35,6 @@ class DemoCrew:
 
 @dataclass(frozen=True, slots=True)
 class DemoAgent:
-    """An agent of the demo shop."""
-
     slug: str
     name: str
     role: str

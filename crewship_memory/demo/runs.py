@@ -82,7 +82,6 @@ class Scene:
 
 
 def opening(scene: Scene, kind: source.Table) -> list[model.DemoEntry]:
-    """Return the entries that begin a run."""
     story: list[model.DemoEntry] = []
     asks = source.texts(kind.get("asks"))
     if asks:

@@ -114,7 +114,6 @@ def _numbers(rng: random.Random, day: int) -> Slots:
 
 
 def filled(template: str, slots: Mapping[str, str | int | float]) -> str:
-    """Return a template with its slots filled."""
     return template.format_map(slots)
 
 

@@ -18,7 +18,7 @@ from crewship_memory import error_responses, throttle
 from memory.integrations import registry
 from memory.rules import errors
 
-# Monitoring reads the first three without a credential; static files cost little.
+# Monitoring calls these without a credential; static files cost next to nothing.
 EXEMPT: Final = ("/livez", "/readyz", "/metrics", settings.STATIC_URL)
 # Operations that look at no credential: a made-up one buys nothing.
 PUBLIC: Final = frozenset(
@@ -36,7 +36,7 @@ def _shows_a_credential(request: HttpRequest) -> bool:
     return (
         any(name in request.headers for name in CREDENTIALS)
         or settings.SESSION_COOKIE_NAME in request.COOKIES
-        # The reader of the body counts such a request when the credential is wrong.
+        # Routes that read the credential from the body count the request themselves.
         or registry.has_key_in_body(request.path)
     )
 

@@ -22,7 +22,7 @@ QUESTIONS: Final = frozenset({"recall", "search", "context", "why"})
 SIGNING_IN: Final = frozenset(
     {"account_login", "account_logout", "mfa_authenticate", "login_link"}
 )
-# The MCP view checks the message itself: most tools only read.
+# The MCP endpoint decides by the message: most tools only read.
 MCP: Final = "mcp"
 
 

@@ -15,7 +15,7 @@ from crewship_memory.sqlite3.writer_queue import WriterQueue
 
 SECONDS: Final = 20.0
 _queues: dict[str, WriterQueue] = {}
-# A forked child has none of the threads that wait: its queues start empty.
+# A forked child starts with empty queues: it has none of the parent's waiting threads.
 os.register_at_fork(after_in_child=_queues.clear)
 
 

@@ -23,8 +23,7 @@ class WriterQueue:
     def join(self, ticket: object, seconds: float) -> None:
         """Wait for the ticket's turn, at most ``seconds``.
 
-        After that it replaces the first ticket, which may be stuck: SQLite's own lock
-        still keeps two from writing.
+        After that this ticket goes first; SQLite's own lock still excludes two writers.
         """
         with self._lock:
             if self._first is None or self._first is ticket:
@@ -38,8 +37,7 @@ class WriterQueue:
             return
         with self._lock:
             if self._first is not ticket:
-                # Another ticket that timed out at the same moment may have taken the
-                # turn that this one had just been given.
+                # Not in the queue: the turn was passed on to it, then taken by another.
                 if place in self._behind:
                     self._behind.remove(place)
                 self._first = ticket

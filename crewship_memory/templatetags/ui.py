@@ -170,9 +170,9 @@ def _points(values: Sequence[float], width: int, height: int) -> list[str]:
     """Return values as SVG coordinates."""
     top = max(*values, 1e-9)
     step = width / (len(values) - 1)
-    usable = height - 4
+    plot_height = height - 4
     return [
-        f"{i * step:.1f} {height - 2 - value / top * usable:.1f}"
+        f"{i * step:.1f} {height - 2 - value / top * plot_height:.1f}"
         for i, value in enumerate(values)
     ]
 

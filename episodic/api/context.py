@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from episodic.api import schemas
-from episodic.recall import neighbors
+from episodic.recall import neighbours
 from episodic.recall import prompt_context as recall_prompt_context
 from memory.api.request import ApiRequest
 from memory.journal import append as journal
@@ -123,11 +123,11 @@ def _node(row: JournalEntry, depth: int) -> dict[str, Any]:
 def entry_relations(
     request: ApiRequest,
     entry_id: str,
-    depth: Annotated[int, Query(ge=0, le=neighbors.DEPTH_MOST)] = 1,
+    depth: Annotated[int, Query(ge=0, le=neighbours.DEPTH_MOST)] = 1,
 ) -> dict[str, Any]:
     """List what an entry is related to."""
-    neighborhood = neighbors.around(entry_id, depth, by=request.auth)
+    neighbourhood = neighbours.around(entry_id, depth, by=request.auth)
     return {
-        "nodes": [_node(row, steps) for row, steps in neighborhood.nodes],
-        "edges": [asdict(edge) for edge in neighborhood.edges],
+        "nodes": [_node(row, steps) for row, steps in neighbourhood.nodes],
+        "edges": [asdict(edge) for edge in neighbourhood.edges],
     }

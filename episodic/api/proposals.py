@@ -116,7 +116,7 @@ def get_proposal(request: ApiRequest, proposal_id: str) -> dict[str, Any]:
 def approve(
     request: ApiRequest, proposal_id: str, data: schemas.ApproveIn
 ) -> dict[str, Any]:
-    """Learn a rule, as proposed or edited; 409 says who was faster."""
+    """Learn a rule, as proposed or edited; 409 when somebody decided it before."""
     proposal = proposals.proposal(request.auth, proposal_id)
     return _line(
         approval.approve(

@@ -8,7 +8,7 @@ from typing import Any
 from ninja import Router
 
 from episodic.api import schemas, serializers
-from episodic.index import status as backlog
+from episodic.index import status
 from episodic.recall import explain
 from episodic.recall import search as recall
 from memory.api.request import ApiRequest
@@ -37,13 +37,13 @@ def why_entry(request: ApiRequest, data: schemas.WhyIn) -> dict[str, Any]:
 @router.get("/index", response=schemas.IndexOut, operation_id="index_status")
 def index_status(request: ApiRequest) -> dict[str, Any]:
     """Get how complete the index is."""
-    return asdict(backlog.status(request.auth.workspace_id, by=request.auth))
+    return asdict(status.status(request.auth.workspace_id, by=request.auth))
 
 
 @router.post("/index", response=schemas.IndexedOut, operation_id="index_now")
 def index_now(request: ApiRequest, data: schemas.IndexIn) -> dict[str, Any]:
     """Embed pending entries now, or the named ones."""
-    report = backlog.run(
+    report = status.run(
         request.auth.workspace_id,
         by=request.auth,
         entry_ids=data.entry_ids,

@@ -44,7 +44,6 @@ class RecallIn(Strict):
     mark: Annotated[bool, Field(strict=True)] = True
 
     def request(self) -> Request:
-        """Return the request of the service."""
         fields = {name: getattr(self, name) for name in RecallIn.model_fields}
         fields["scope"] = self.scope.value if self.scope else None
         fields["entry_types"] = tuple(self.entry_types)

@@ -12,11 +12,10 @@ from memory import fulltext
 from memory.journal import append as journal
 from memory.models import JournalEntry
 
-RANKS_SHOWN = 20
+RANKING_SHOWN = 20
 
 
 def hit(row_hit: Hit) -> dict[str, Any]:
-    """Return one hit."""
     row = row_hit.entry
     return {
         "entry_id": row.id,
@@ -38,7 +37,7 @@ def hit(row_hit: Hit) -> dict[str, Any]:
 
 
 def rankings(
-    answer: Answer, limit: int = RANKS_SHOWN
+    answer: Answer, limit: int = RANKING_SHOWN
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the head of each ranking, with words that hit, never with word scores."""
     dense = answer.rankings.dense.hits[:limit]
@@ -89,7 +88,6 @@ def explain(answer: Answer) -> dict[str, Any]:
 
 
 def answer(result: Answer) -> dict[str, Any]:
-    """Return an answer."""
     request = result.request
     return {
         "query": request.query,
@@ -104,7 +102,6 @@ def answer(result: Answer) -> dict[str, Any]:
 
 
 def explanation(result: Explanation) -> dict[str, Any]:
-    """Return an explanation."""
     return {
         "entry_id": result.entry.id,
         "returned": result.returned,

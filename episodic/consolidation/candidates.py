@@ -51,7 +51,6 @@ class Window:
 
 
 def is_denial(payload: Mapping[str, Any]) -> bool:
-    """Whether a decision was a denial."""
     values = (payload.get(key) for key in ("decision", "outcome", "result"))
     words = {value.casefold() for value in values if isinstance(value, str)}
     return bool(words & _DENIALS) or payload.get("allowed") is False
@@ -142,7 +141,7 @@ def material(window: Window) -> list[Material]:
     items = []
     for row in window.entries:
         payload = row.payload
-        has_lesson = row.entry_type != "summary.generated" or row.severity in LOUD
+        is_informative = row.entry_type != "summary.generated" or row.severity in LOUD
         text = policy.text("", payload)[:TEXT_CHARS]
         items.append(
             Material(
@@ -153,7 +152,7 @@ def material(window: Window) -> list[Material]:
                 text=text,
                 outcome=outcome_of(payload),
                 ts=row.ts,
-                has_lesson=has_lesson or row.id in marked,
+                is_informative=is_informative or row.id in marked,
                 vector=vectors.get(row.id),
             )
         )

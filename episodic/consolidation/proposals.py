@@ -63,7 +63,6 @@ class Facts:
 
 # ── The text of a rule ───────────────────────────────────────────────────────
 def digest(text: str) -> str:
-    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -187,7 +187,6 @@ def _count_repeats(rows: Sequence[ConsolidationProposal]) -> None:
 
 
 def propose(crew: Crew, rule: Rule, name: str) -> ConsolidationProposal:
-    """Store a rule as a proposal."""
     text = proposals.block(rule.pattern, rule.action, rule.confidence, rule.evidence)
     row = ConsolidationProposal(
         workspace_id=crew.workspace_id,

@@ -211,10 +211,10 @@ class Observed:
         duration_ms = (time.perf_counter() - started) * 1000
         state = State.FAILING if reason else State.ANSWERING
         with self._lock:
-            call = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
-            self._recent.append(call)
+            beat = Call(at=datetime.now(UTC), ms=duration_ms, ok=reason is None)
+            self._recent.append(beat)
             self._status = Status(
-                state, reason, duration_ms, call.at, tuple(self._recent)
+                state, reason, duration_ms, beat.at, tuple(self._recent)
             )
 
 

@@ -219,7 +219,7 @@ def matrix(rows: Rows) -> base.Vectors:
 
 
 def prepared(prefix: str, text: str) -> str:
-    """Cut a text, and put before it what the model's family wants to read.
+    """Cut a text, and prepend the prefix of the model's family.
 
     A blank text becomes a dash: some servers give it an empty vector, which would
     fail the whole batch it is in.

@@ -58,6 +58,6 @@ def row(name: Band) -> BandRow:
 
 
 def is_worse(band: Band, than: Band) -> bool:
-    """Return whether a band stands below another one; no data is not compared."""
+    """Return whether a band is worse than another one; no data is not compared."""
     order = list(_ROWS)
     return order.index(band) < order.index(than)

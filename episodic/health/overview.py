@@ -15,7 +15,7 @@ NONE: Final = "none"
 HASHING: Final = "hashing"
 
 REASONS: Final[dict[Reason, str]] = {
-    Reason.UNREACHABLE: "nobody answers at its address",
+    Reason.UNREACHABLE: "there is no answer at its address",
     Reason.TIMEOUT: "it did not answer in time",
     Reason.BAD_ANSWER: "its answer is not usable",
     Reason.NOT_CONFIGURED: "a setting or a package is missing",
@@ -64,8 +64,13 @@ def card(actor: Actor) -> Card:
     name = engine.embedder().name
     stopped = name == NONE or embedder_status.state is State.FAILING
     colour, word = _index_state(status, stopped=stopped)
-    sentence = finding(status, embedder_status, name)
-    return Card(sentence, _embedder(embedder_status), status, colour, word)
+    return Card(
+        finding(status, embedder_status, name),
+        _embedder(embedder_status),
+        status,
+        colour,
+        word,
+    )
 
 
 def finding(status: index_status.Status, embedder_status: Status, name: str) -> str:
@@ -110,9 +115,9 @@ def _index_state(status: index_status.Status, *, stopped: bool) -> tuple[str, st
     return ("green", "Complete") if status.embeddable else ("", "Nothing to index")
 
 
-def _embedder(status: Status) -> EmbedderCard:
+def _embedder(embedder_status: Status) -> EmbedderCard:
     embedder = engine.embedder()
-    colour, word, note = _state(status, embedder.name)
+    colour, word, note = _state(embedder_status, embedder.name)
     return EmbedderCard(
         name=embedder.name,
         model=embedder.model,
@@ -120,19 +125,19 @@ def _embedder(status: Status) -> EmbedderCard:
         colour=colour,
         word=word,
         note=note,
-        last_ms=status.last_ms,
-        checked_at=status.checked_at,
-        recent=tuple(call.ms for call in status.recent),
+        last_ms=embedder_status.last_ms,
+        checked_at=embedder_status.checked_at,
+        recent=tuple(beat.ms for beat in embedder_status.recent),
     )
 
 
-def _state(status: Status, name: str) -> tuple[str, str, str]:
+def _state(embedder_status: Status, name: str) -> tuple[str, str, str]:
     if name == NONE:
         return "", "Not configured", "set CREWSHIP_EMBEDDER to have one"
-    if status.state is State.FAILING:
-        reason = status.reason or Reason.UNEXPECTED
+    if embedder_status.state is State.FAILING:
+        reason = embedder_status.reason or Reason.UNEXPECTED
         return "red", "No answer", REASONS[reason]
-    if status.state is State.NOT_CALLED:
+    if embedder_status.state is State.NOT_CALLED:
         return "", "Not asked yet", "no call since this process started"
     if name == HASHING:
         return "yellow", "Answering", "a stand-in that knows words, not meaning"

@@ -42,7 +42,6 @@ class NoSnapshot(errors.NotFound):
 
 # ── Measuring ────────────────────────────────────────────────────────────────
 def crews(workspace_id: str) -> list[str]:
-    """Return the crews of a workspace, to measure each."""
     rows = Crew.objects.filter(workspace_id=workspace_id).order_by("slug")
     return list(rows.values_list("id", flat=True))
 

@@ -309,10 +309,12 @@ def _trim() -> None:
     upto = last - KEEP_CHANGES
     with transaction.atomic():
         old = EmbeddingChange.objects.filter(id__lte=upto)
-        ids = list(old.order_by().values_list("workspace_id", flat=True).distinct())
+        workspace_ids = list(
+            old.order_by().values_list("workspace_id", flat=True).distinct()
+        )
         EmbeddingChange.objects.bulk_create(
-            EmbeddingChange(workspace_id=pk, entry_id=str(upto), kind="trim")
-            for pk in ids
+            EmbeddingChange(workspace_id=workspace_id, entry_id=str(upto), kind="trim")
+            for workspace_id in workspace_ids
         )
         old.delete()
 

@@ -8,7 +8,6 @@ from memory.models import Workspace, ids
 
 
 def snapshot_id() -> str:
-    """Return a new snapshot id."""
     return ids.make("hs")
 
 

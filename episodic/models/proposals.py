@@ -10,7 +10,6 @@ from memory.models import Crew, MemoryVersion, Workspace, ids
 
 
 def proposal_id() -> str:
-    """Return a new proposal id."""
     return ids.make("mp")
 
 
@@ -108,5 +107,4 @@ class ConsolidationProposal(models.Model):
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is undecided."""
         return self.state == ProposalState.PENDING

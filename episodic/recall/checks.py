@@ -1,6 +1,6 @@
 """Recall checks: questions with the entries that their answers have to hold.
 
-A check is saved from the explorer, run by an operator on demand, run every night, and
+A check is saved from the explorer; it runs on an operator's request, every night, and
 once more when the model in use changed and the index is complete again. A failure is
 reported per missing entry, with the finding of "why", and once per change in the
 journal.
@@ -54,7 +54,6 @@ class Line:
 
     @property
     def query(self) -> str:
-        """The query of the question."""
         return str(self.check.question.get("query", ""))
 
 
@@ -193,7 +192,7 @@ def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
     )
 
 
-def _answer(check: RecallCheck, by: Actor) -> RecallCheckRun:
+def _recall_and_judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         request = replace(to_request(check.question), explain=True)
         return _judge(check, recall.search(request, by=by), by)
@@ -234,7 +233,7 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _answer(check, by)
+    run = _recall_and_judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):
@@ -285,7 +284,6 @@ def _after_a_change(home: str) -> Outcome:
 
 
 def install() -> None:
-    """Schedule the checks."""
     jobs.register(
         Job(
             name="recall_checks",

@@ -51,8 +51,8 @@ COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
         name="cost_limit_usd_per_day",
         group="Nudges",
         label="Dollars an agent may cost a day",
-        help="An agent that cost more in the last 24 hours is told so beside its "
-        "prompt block. 0 tells nobody. Nothing is stopped.",
+        help="An agent that cost more in the last 24 hours gets a nudge beside its "
+        "prompt block. 0 turns the nudge off. Nothing is stopped.",
         readers="The nudges of POST /api/v1/episodic/context and the context tool.",
         kind=Kind.NUMBER,
         default=1.0,

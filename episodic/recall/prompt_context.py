@@ -26,7 +26,6 @@ class Context:
 
 
 def block(hits: Sequence[Hit], max_chars: int) -> Block:
-    """Return the prompt block of some hits."""
     hints = [
         prompt_block.Hint(
             entry_id=hit.entry.id,

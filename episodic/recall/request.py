@@ -64,13 +64,12 @@ class Request:
 
     @property
     def fused_by(self) -> Fusion:
-        """The fusion of a settled request."""
         if self.fusion is None:
             message = "The request names no fusion: settle it for its workspace first."
             raise ValueError(message)
         return self.fusion
 
-    def wants(self, entry: JournalEntry) -> bool:
+    def matches(self, entry: JournalEntry) -> bool:
         """Whether no filter leaves an entry out."""
         if self.entry_types and entry.entry_type not in self.entry_types:
             return False

@@ -112,7 +112,7 @@ class HitBuilder:
     def neighbours(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
         """Return neighbours of the hits, one step along the relations."""
         scores = {hit.entry.id: hit.score for hit in hits}
-        steps = relations.neighbours(scores, self._seen, limit, self._request.wants)
+        steps = relations.neighbours(scores, self._seen, limit, self._request.matches)
         ids = [step.entry.id for step in steps]
         _, vectors, weights = _load(self._request, self._seen, self._rankings, ids)
         return [

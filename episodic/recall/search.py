@@ -15,8 +15,7 @@ from episodic import scopes
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
 from episodic.index.reference_counts import reference_counts
-from episodic.recall import fusion
-from episodic.recall import results as hits_of
+from episodic.recall import fusion, results
 from episodic.recall.request import (
     K_DEFAULT,
     K_MAX,
@@ -178,7 +177,7 @@ def hits(
     take: int,
 ) -> list[Hit]:
     """Return the best ``take`` entries, and those that tie with the last."""
-    return hits_of.HitBuilder(request, reach, rankings).of(scores, take)
+    return results.HitBuilder(request, reach, rankings).of(scores, take)
 
 
 def _depth(request: Request, reach: Reach) -> int:
@@ -203,11 +202,11 @@ def search(request: Request, *, by: Actor) -> Answer:
             scores = fuse(request, rankings)
         with timings.stage("load"):
             take = request.k + (10 if request.explain else 0)
-            maker = hits_of.HitBuilder(request, reach, rankings)
-            ranking = maker.of(scores, take)
+            builder = results.HitBuilder(request, reach, rankings)
+            ranking = builder.of(scores, take)
             returned, below = ranking[: request.k], ranking[request.k : take]
             if _depth(request, reach):
-                returned += maker.neighbours(returned, request.k)
+                returned += builder.neighbours(returned, request.k)
                 returned_ids = {hit.entry.id for hit in returned}
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:

@@ -40,7 +40,7 @@ class Material:
     outcome: str
     ts: datetime
     # A lesson can be learned from it: something failed, was refused, or was marked.
-    has_lesson: bool = True
+    is_informative: bool = True
     vector: NDArray[float32] | None = field(default=None, compare=False, repr=False)
 
 

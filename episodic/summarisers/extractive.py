@@ -222,7 +222,7 @@ class Extractive:
         rules = []
         for group in clusters(likeness, threshold):
             members = [entries[n] for n in group]
-            if not any(item.has_lesson for item in members):
+            if not any(item.is_informative for item in members):
                 continue
             action = _action(members)
             sure = _confidence(likeness, group) * (1.0 if action else WITHOUT_ACTION)

@@ -128,11 +128,11 @@ class OllamaSummariser:
         """See Summariser."""
         ids = {number: item.id for number, item in enumerate(material, start=1)}
         lines = [line(number, item) for number, item in enumerate(material, start=1)]
-        answer = self._ask("\n".join(["<entries>", *lines, "</entries>"]))
+        answer = self._summarise("\n".join(["<entries>", *lines, "</entries>"]))
         rules = [_rule(row, ids) for row in parsed(answer)[:MOST_RULES]]
         return [rule for rule in rules if rule is not None]
 
-    def _ask(self, entries: str) -> str:
+    def _summarise(self, entries: str) -> str:
         return self.chat(PROMPT, entries, SCHEMA)
 
     def chat(self, system: str, text: str, answer: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ def _decode(rows: Sequence[tuple[Any, ...]], dim: int) -> Batch:
 
 
 def count(workspace_id: str, model: str) -> int:
-    """Return how many vectors a workspace has, to allocate their memory at once."""
+    """Return how many vectors a workspace has, to allocate the matrix once."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM journal_embeddings"

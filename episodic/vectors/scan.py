@@ -55,7 +55,7 @@ class _CachedMatrix:
             return self.matrix, self.matrix.snapshot()
 
     def catch_up(self) -> None:
-        """Bring what is held in line; nothing is loaded for that."""
+        """Update a loaded matrix from the log of changes; none is loaded for that."""
         with self.lock:
             if self.matrix is not None:
                 self._catch_up()
@@ -65,8 +65,8 @@ class _CachedMatrix:
         # which does nothing, instead of not at all.
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
-        count = rows.count(self.workspace_id, self.model)
-        matrix = Matrix(dim, count + count // 8)
+        row_count = rows.count(self.workspace_id, self.model)
+        matrix = Matrix(dim, row_count + row_count // 8)
         for batch, vectors in rows.read_all(self.workspace_id, self.model, dim):
             matrix.put(batch, vectors)
         self.matrix = matrix
@@ -106,49 +106,51 @@ class ScanIndex:
     name = "scan"
 
     def __init__(self) -> None:
-        self._caches: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
+        self._matrices: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
     def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         # The database is part of the name, so that a test database gets its own.
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            cache = self._caches.setdefault(
+            matrix = self._matrices.setdefault(
                 name, _CachedMatrix(scope.workspace_id, scope.model)
             )
-            self._caches.move_to_end(name)
-            while len(self._caches) > MATRICES:
-                self._caches.popitem(last=False)
-        return cache.fresh(dim)
+            self._matrices.move_to_end(name)
+            while len(self._matrices) > MATRICES:
+                self._matrices.popitem(last=False)
+        return matrix.fresh(dim)
 
     def holds(self, scope: VectorScope) -> bool:
         """Whether this process has loaded a workspace's matrix; this loads none."""
         name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            cache = self._caches.get(name)
-        return cache is not None and cache.matrix is not None
+            cached = self._matrices.get(name)
+        return cached is not None and cached.matrix is not None
 
     def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
         """Return a workspace's whole matrix, fresh, for measuring it; read only."""
         return self._fresh(scope, dim)
 
     def catch_up(self, workspace_id: str) -> int:
-        """Wipe what went from a workspace's matrices now; return how many there are.
+        """Wipe removed rows from a workspace's matrices now; return how many matrices.
 
-        A query does it by itself; this is for processes that may get none for long.
+        A query does it too; this is for workspaces without one for a long time.
         """
         with self._lock:
             caches = [
-                cache for name, cache in self._caches.items() if name[1] == workspace_id
+                matrix
+                for name, matrix in self._matrices.items()
+                if name[1] == workspace_id
             ]
-        for cache in caches:
-            cache.catch_up()
+        for matrix in caches:
+            matrix.catch_up()
         return len(caches)
 
     def clear(self) -> None:
         """Forget every matrix; the next query loads again."""
         with self._lock:
-            self._caches.clear()
+            self._matrices.clear()
 
     def search(
         self, query: NDArray[np.float32], scope: VectorScope, limit: int

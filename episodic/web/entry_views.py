@@ -6,17 +6,17 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from episodic.recall import importance_detail as weights
-from episodic.web import neighbor_graph
+from episodic.recall import importance_detail
+from episodic.web import neighbour_graph
 from memory.web import pages
 
 
 @require_GET
 def weight(request: HttpRequest, entry_id: str) -> HttpResponse:
     """Show the part alone to htmx, else a page of its own."""
-    detail = weights.of(pages.actor(request), entry_id)
-    neighbours = neighbor_graph.layout(detail.edges)
-    height = neighbor_graph.height(len(neighbours))
+    detail = importance_detail.of(pages.actor(request), entry_id)
+    neighbours = neighbour_graph.layout(detail.edges)
+    height = neighbour_graph.height(len(neighbours))
     is_part = pages.fragment(request, "weight") != ""
     context = {
         "weight": detail,

@@ -22,7 +22,7 @@ from episodic.recall.search import (
     Mode,
     Request,
 )
-from episodic.web import comparison, curl_command, neighbor_graph
+from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
 from episodic.web.recall_form import RecallForm
 from memory import workspace_tree
@@ -31,8 +31,8 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-RANKS_SHOWN: Final = 8
-MAX_RANKS: Final = 3 * K_MAX
+RANKING_SHOWN: Final = 8
+RANKING_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
 # The most one ranking can add: first place in reciprocal rank fusion, half in convex.
 MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
@@ -89,7 +89,7 @@ class Explored:
     below: list[Line]
     rule: str
     silent: int
-    neighbours: list[neighbor_graph.Neighbour]
+    neighbours: list[neighbour_graph.Neighbour]
 
     @property
     def asks_dense(self) -> bool:
@@ -105,7 +105,7 @@ class Explored:
     @property
     def height(self) -> int:
         """The height of the drawing of the neighbours."""
-        return neighbor_graph.height(len(self.neighbours))
+        return neighbour_graph.height(len(self.neighbours))
 
     @property
     def middle(self) -> int:
@@ -141,7 +141,7 @@ class RecallPage:
     @property
     def longer(self) -> str:
         """The address that shows the rankings to their ends, "" when it does."""
-        return "" if self.form.shows_legs else _address(self.form, legs="all")
+        return "" if self.form.shows_whole_rankings else _address(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
@@ -159,9 +159,9 @@ def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
     if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
         scores = {n.entry_id: n.score for n in answer.rankings.dense.hits}
         own = {k: v for k, v in scores.items() if k == hit.entry.id}
-        dense_ranking = answer.rankings.dense
+        bounds = answer.rankings.dense
         dense_share = fusion.convex(
-            own, {}, lowest=dense_ranking.lowest, highest=dense_ranking.highest
+            own, {}, lowest=bounds.lowest, highest=bounds.highest
         )
         dense = dense_share.get(hit.entry.id, 0.0)
         return dense, max(0.0, hit.score - dense)
@@ -230,7 +230,7 @@ def _ranking_rows(rows: list[dict[str, Any]], returned: set[str]) -> list[Rankin
 
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
-    rankings = serializers.rankings(answer, MAX_RANKS if full else RANKS_SHOWN)
+    rankings = serializers.rankings(answer, RANKING_MOST if full else RANKING_SHOWN)
     returned = {hit.entry.id for hit in answer.hits}
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
@@ -244,11 +244,11 @@ def explore(answer: Answer, *, full: bool = False) -> Explored:
         below=below,
         rule=rule,
         silent=sum(row.entry_id not in word_ids for row in dense),
-        neighbours=neighbor_graph.neighbours(answer),
+        neighbours=neighbour_graph.neighbours(answer),
     )
 
 
-def _ask(
+def _answer(
     actor: Actor, form: RecallForm, request: Request
 ) -> tuple[Answer | None, Explanation | None]:
     """Return the answer, and the explanation when an entry is asked about."""
@@ -291,14 +291,14 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     request = form.request()
     answer, explanation, entry = None, None, None
     if request is not None:
-        answer, explanation = _ask(actor, form, request)
+        answer, explanation = _answer(actor, form, request)
     else:
         entry = _entry(actor, form)
     return RecallPage(
         context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
         compared=_compared(actor, form, answer) if answer else None,
         form=form,
-        explored=explore(answer, full=form.shows_legs) if answer else None,
+        explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,
         entry=explanation.entry if explanation else entry,
         examples=[] if answer else examples.of(actor),

@@ -199,7 +199,6 @@ def _line(
 
 
 def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
-    """Return the page of the workspace or of one crew."""
     rows = health.history(actor, days, crew_id)
     crew = workspace_tree.crew(actor, crew_id) if crew_id else None
     now = rows[-1] if rows else None

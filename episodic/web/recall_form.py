@@ -158,7 +158,6 @@ class RecallForm(forms.Form):
 
     @property
     def agent(self) -> Agent | None:
-        """The agent whose recall is asked for."""
         agent_id = self.data.get("agent_id")
         return next((agent for agent in self.agents if agent.id == agent_id), None)
 
@@ -226,7 +225,7 @@ class RecallForm(forms.Form):
         return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
 
     @property
-    def shows_legs(self) -> bool:
+    def shows_whole_rankings(self) -> bool:
         """Whether the rankings are shown in full."""
         return self.data.get("legs") == "all"
 

@@ -1,4 +1,4 @@
-"""Request and response shapes of cases, holds, the ledger and settings."""
+"""Request and response shapes of cases, holds, the audit log and settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CasesQuery(Schema):
 
 
 class ActionsQuery(Schema):
-    """Filters of the ledger; an omitted one matches all."""
+    """Filters of the audit log; an omitted one matches all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -295,7 +295,7 @@ class LegalHoldsOut(Schema):
 
 
 class LedgerActionOut(Schema):
-    """A row of the ledger."""
+    """A row of the audit log."""
 
     id: str
     subject_id: str
@@ -312,7 +312,7 @@ class LedgerActionOut(Schema):
 
 
 class ActionsOut(Schema):
-    """A page of the ledger, the newest first."""
+    """A page of the audit log, the newest first."""
 
     items: list[LedgerActionOut]
     next_cursor: str | None

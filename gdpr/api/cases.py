@@ -36,10 +36,10 @@ def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case
 
 
 def _present(request: ApiRequest, case: Case) -> Answer:
-    dossier = queries.dossier(request.auth, case)
-    if queries.has_samples(dossier.plan):
+    detail = queries.detail(request.auth, case)
+    if queries.has_samples(detail.plan):
         access_log.record_samples_read(case, by=request.auth)
-    return queries.case_detail(dossier)
+    return queries.case_detail_json(detail)
 
 
 @router.post("", response={201: schemas.CaseOut}, operation_id="open_case")

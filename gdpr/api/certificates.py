@@ -95,7 +95,6 @@ class PublicKeysOut(Schema):
 
 
 def verdict_line(verdict: Verdict) -> Answer:
-    """Return a verdict as JSON."""
     return {
         "valid": verdict.valid,
         "intact": verdict.intact,
@@ -138,7 +137,6 @@ def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
 
 
 def certificate_line(row: Certificate) -> Answer:
-    """Return a certificate as a line of a list."""
     return {
         "id": row.pk,
         "case_id": row.case_id,

@@ -59,7 +59,6 @@ class AccessExportsOut(Schema):
 
 
 def export_line(row: Export) -> Answer:
-    """Return an export as JSON."""
     return {
         "id": row.id,
         "subject_id": row.subject_ref,
@@ -122,7 +121,7 @@ def get_export(request: ApiRequest, export_id: str) -> Answer:
     },
 )
 def read_export(request: ApiRequest, export_id: str) -> HttpResponseBase:
-    """Download a bundle as a zip; the ledger records it."""
+    """Download a bundle as a zip; the audit log records it."""
     row = export.get(export_id, by=request.auth)
     return bundle_response(row, export.read(row, by=request.auth))
 

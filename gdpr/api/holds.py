@@ -1,4 +1,4 @@
-"""Holds, the ledger and the privacy settings over the API."""
+"""Holds, the audit log and the privacy settings over the API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gdpr import audit_log
 from gdpr.api import case_schemas as schemas
 from gdpr.api import present
 from gdpr.api.present import Answer
-from gdpr.audit_log import LedgerQuery
+from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import legal_holds, privacy_settings
 from gdpr.cases.legal_holds import NewHold
 from gdpr.cases.privacy_settings import Change, PrivacySettings
@@ -26,7 +26,6 @@ OF_SUBJECT = "/subjects/{subject_id}/holds"
 
 
 def hold_line(row: Hold) -> Answer:
-    """Return a hold as JSON."""
     return {
         "id": row.pk,
         "subject_id": row.subject_id,
@@ -100,11 +99,11 @@ def release(
     return hold_line(legal_holds.release(row, reason, by=request.auth))
 
 
-# ── Ledger ───────────────────────────────────────────────────────────────────
+# ── Audit log ───────────────────────────────────────────────────────────────────
 @router.get("/actions", response=schemas.ActionsOut, operation_id="list_gdpr_actions")
 def actions(request: ApiRequest, query: Query[schemas.ActionsQuery]) -> Answer:
     """List what was done with people's data, the newest first."""
-    filters = LedgerQuery(
+    filters = AuditLogQuery(
         subject_id=query.subject_id,
         case_id=query.case_id,
         action=query.action or "",

@@ -15,7 +15,7 @@ router = Router(tags=["personal data"])
 
 
 class ErasureIn(Strict):
-    """Why the person's data goes; it stays in the case until the case is closed."""
+    """Why the data is erased; it stays in the case until the case is closed."""
 
     reason: Annotated[str, Field(strict=True, min_length=1, max_length=2_000)]
 

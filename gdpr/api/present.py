@@ -16,8 +16,6 @@ Row = TypeVar("Row", bound=Model)
 
 
 class PagedQuery(Protocol):
-    """The query of any list."""
-
     limit: int
     cursor: str | None
 

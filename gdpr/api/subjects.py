@@ -26,7 +26,7 @@ router = Router(tags=["personal data"])
 
 
 def _present(request: ApiRequest, subject_id: str) -> Answer:
-    """Return the profile of a person; the ledger records it."""
+    """Return the profile of a person; the audit log records it."""
     subject_profile = profile.of(subject_id, by=request.auth)
     access_log.record_names_read(subject_profile.subject, by=request.auth)
     return profile.as_json(subject_profile)

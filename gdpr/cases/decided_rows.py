@@ -14,7 +14,6 @@ _COUNTERPART = {"journal": "archive", "archive": "journal"}
 
 
 def of(case: Case) -> list[RowVerdict]:
-    """Return every decision on a row of a case."""
     rows = RowVerdict.objects.filter(workspace_id=case.workspace_id, case=case)
     return list(rows.order_by("place", "row_id"))
 

@@ -41,7 +41,6 @@ class Change:
     digest: bool | None = None
 
     def values(self) -> dict[str, Any]:
-        """Return the settings to change, by name."""
         values_by_name = {name: getattr(self, name) for name in self.__slots__}
         return {
             name: value for name, value in values_by_name.items() if value is not None

@@ -183,7 +183,7 @@ class CaseDetail:
     verbs: list[str]
 
 
-def dossier(actor: Actor, case: Case) -> CaseDetail:
+def detail(actor: Actor, case: Case) -> CaseDetail:
     """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
@@ -224,7 +224,6 @@ TIMES: Final = (
 
 
 def case_json(case: Case, rules: PrivacySettings) -> dict[str, Any]:
-    """Return a case as JSON, as in the list."""
     due = deadline(case, rules)
     return (
         {name: getattr(case, name) for name in PLAIN}
@@ -255,7 +254,6 @@ def _step(step: CaseStep) -> dict[str, Any]:
 
 
 def event_json(event: CaseEvent) -> dict[str, Any]:
-    """Return an event of the timeline as JSON."""
     plain = ("id", "kind", "state", "text", "data", "by")
     return {name: getattr(event, name) for name in plain} | {
         "at": journal.stamp(event.at)
@@ -294,7 +292,7 @@ def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
     }
 
 
-def case_detail(detail: CaseDetail) -> dict[str, Any]:
+def case_detail_json(detail: CaseDetail) -> dict[str, Any]:
     """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
     return case_json(detail.case, detail.rules) | {

@@ -83,7 +83,6 @@ class Verdict:
 
     @property
     def sentences(self) -> list[str]:
-        """The reasons as sentences."""
         return [SENTENCES[reason] for reason in self.reasons]
 
     @property
@@ -98,7 +97,6 @@ class Malformed(Exception):
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
 def encode(data: bytes) -> str:
-    """Return bytes as base64."""
     return base64.b64encode(data).decode("ascii")
 
 

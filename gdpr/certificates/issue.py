@@ -128,7 +128,6 @@ def _fields_note(facts: Facts) -> str:
 
 
 def statement(case: Case, facts: Facts) -> str:
-    """Return the certificate's statement."""
     kind = CaseKind(case.kind).label.lower()
     if facts.result != "complete":
         return (

@@ -99,7 +99,7 @@ PRIORITIES: Final = TableHolder(
         labels=("set_by",),
         rule=Rule.MASKED,
         at="set_at",
-        why="The reason names the person; the step of the ledger has to stay.",
+        why="The reason names the person; the step of the audit log has to stay.",
     ),
 )
 IDEMPOTENCY: Final = TableHolder(

@@ -49,7 +49,6 @@ class Row(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All text of the entry."""
         return row_text.join_texts(
             (
                 self.summary,

@@ -118,7 +118,6 @@ class Sessions:
         return iter(())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete sessions."""
         requested_ids = set(row_ids)
         keys = [
             row.pk for row_id, row, _ in self._rows(person) if row_id in requested_ids

@@ -68,7 +68,7 @@ class _Cases(TableHolder):
 
 CASES: Final = _Cases(
     "cases",
-    "Cases, holds and the ledger",
+    "Cases, holds and the audit log",
     Table(
         model=Case,
         words=(
@@ -124,7 +124,7 @@ CASES: Final = _Cases(
         labels=("actor_label",),
         rule=Rule.MASKED,
         at="initiated_at",
-        why="The ledger names the person; that something was done has to stay.",
+        why="The audit log names the person; that something was done has to stay.",
     ),
     Table(
         model=Suppression,

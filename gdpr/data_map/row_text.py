@@ -48,7 +48,6 @@ def plain(value: object, column: str = "") -> str:
 
 
 def from_json(text: str) -> str:
-    """Return the words of JSON text."""
     return name_fields.json_as_text(text)
 
 
@@ -61,7 +60,6 @@ def parsed(text: str) -> Any:
 
 
 def join_texts(texts: Iterable[str]) -> str:
-    """Return the texts of one row as one."""
     return SEAM.join(text for text in texts if text)
 
 
@@ -127,7 +125,6 @@ def sample(person: Person, text: str) -> str:
 
 
 def entry_ids(text: str) -> list[str]:
-    """Return the ids of journal entries in a text."""
     return _ENTRY.findall(text)
 
 

@@ -82,7 +82,6 @@ class Table:
         return self.model._default_manager.filter(self.within(workspace_id))
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
-        """Return the given columns of a row as one text."""
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
         card_owner = [row_text.plain(row["key"], "handle")] if card else []
         return row_text.join_texts(
@@ -101,7 +100,6 @@ class Table:
         return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
     def names_in_facts(self, person: Person, row: Mapping[str, Any]) -> bool:
-        """Whether the ``facts`` of a row name the person."""
         own, quoted = (
             row_text.join_texts(
                 text
@@ -147,7 +145,6 @@ class TableHolder:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The labels of the tables."""
         return tuple(table.label for table in self._tables)
 
     # ── Finding ──────────────────────────────────────────────────────────────

@@ -35,7 +35,6 @@ log = structlog.get_logger(__name__)
 
 
 def runner_name() -> str:
-    """Return a unique name for this runner."""
     return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
@@ -52,7 +51,6 @@ class Run:
 
     @property
     def by(self) -> Actor:
-        """The system actor."""
         return permissions.system(self.case.workspace_id, "gdpr")
 
     @property
@@ -111,7 +109,6 @@ class Run:
         return sealed[0].value, sealed[1].value
 
     def steps(self) -> dict[str, CaseStep]:
-        """Return the steps of this run by name."""
         return {step.name: step for step in leases.steps(self.case)}
 
     def renew_lease(self) -> None:

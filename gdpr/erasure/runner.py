@@ -23,7 +23,7 @@ from memory.rules import errors
 REST: Final = timedelta(seconds=30)
 log = structlog.get_logger(__name__)
 
-_BEFORE: Final = (("prepare", "Ledger and suppression", 1),)
+_BEFORE: Final = (("prepare", "Audit log and suppression", 1),)
 _AFTER: Final = (
     ("processes", "Caches of every process", 1),
     ("names", "Names and the case's own texts", 1),

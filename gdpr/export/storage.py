@@ -21,7 +21,6 @@ SAMPLE: Final = 5
 
 
 def folder() -> Path:
-    """Return the folder of bundles."""
     return Path(settings.DATA_DIR) / "exports"
 
 

@@ -17,7 +17,6 @@ FATES: Final = ("delete", "redact", "keep")
 
 
 def is_mark(value: object) -> bool:
-    """Whether a value is a mask."""
     return isinstance(value, str) and value.startswith(MARKS)
 
 

@@ -181,7 +181,6 @@ def _plain(value: Any) -> Iterator[str]:
 
 
 def line(key: Key, value: Any) -> str:
-    """Return the field line for a value."""
     plain = str(value).replace(BEGIN, " ").replace(END, " ").strip()
     return f"{BEGIN}{key}:{plain}{END}"
 

@@ -140,7 +140,6 @@ _EDGES: Final = {c: " " for c in range(128) if not chr(c).isalnum()}
 
 
 def words_of(folded: str) -> set[str]:
-    """Return the words of a folded text."""
     if folded.isascii():
         return set(folded.translate(_EDGES).split())
     return set(WORD.findall(folded))

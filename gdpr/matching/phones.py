@@ -74,7 +74,6 @@ class Number:
 
 
 def alias(value: str) -> Number:
-    """Return the number of an alias."""
     text = value.strip()
     return Number.read(text, plus=text.startswith(("+", "(+")))
 

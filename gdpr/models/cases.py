@@ -158,8 +158,6 @@ class CasePlan(models.Model):
 
 
 class StepState(models.TextChoices):
-    """The state of one step of a run."""
-
     WAITING = "waiting", "Waiting"
     RUNNING = "running", "Running"
     DONE = "done", "Done"
@@ -204,8 +202,6 @@ class CaseEvent(models.Model):
     """The timeline of a case: state changes, comments, attachments by hash."""
 
     class Kind(models.TextChoices):
-        """The kind of an event."""
-
         MOVED = "moved", "Moved"
         NOTE = "note", "Comment"
         ATTACHMENT = "attachment", "Attachment"

@@ -135,8 +135,6 @@ class Certificate(models.Model):
 
 
 class ExportState(models.TextChoices):
-    """The state of an export."""
-
     MAKING = "making", "Being made"
     READY = "ready", "Ready"
     FAILED = "failed", "Failed"

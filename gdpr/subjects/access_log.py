@@ -1,4 +1,4 @@
-"""Records in the ledger who viewed a person's names and samples."""
+"""Records in the audit log who viewed a person's names and samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _note(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> GdprAct
 def record_names_view(subject_id: str, *, by: Actor) -> GdprAction:
     """Record that somebody views a person's names and samples.
 
-    The ledger says who viewed whose data and when; never the data.
+    The audit log says who viewed whose data and when; never the data.
     """
     by.require("gdpr.manage")
     return _note(subjects.get(by, subject_id).pk, NAMES, by)

@@ -130,7 +130,6 @@ def _case_moments(
 
 
 def of(subject_id: str, *, by: Actor) -> SubjectProfile:
-    """Return the profile of a person."""
     subject = subjects.get(by, subject_id)
     of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
     cases = list(Case.objects.filter(**of_subject).order_by("-opened_at"))
@@ -207,7 +206,6 @@ def _lifting(lifting: Lifting) -> dict[str, Any]:
 
 
 def as_json(subject_profile: SubjectProfile) -> dict[str, Any]:
-    """Return a profile as JSON."""
     return {
         **summary(subject_profile.subject),
         "rows": subject_profile.rows,

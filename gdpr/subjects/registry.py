@@ -26,8 +26,7 @@ from gdpr.models import (
 from memory import pagination
 from memory.journal import append as journal
 from memory.models import SubjectMention
-from memory.rules import entries, errors
-from memory.rules import tokenizer as plain
+from memory.rules import entries, errors, tokenizer
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
@@ -41,8 +40,6 @@ _MIN_CHARS: Final = {"pattern": 3, "name": 2, "handle": 2}
 
 @dataclass(frozen=True, slots=True)
 class NewAlias:
-    """An alias to add."""
-
     kind: str
     value: str
 
@@ -60,7 +57,6 @@ def record(verb: str, subject: Subject, by: Actor, **payload: Any) -> None:
 
 # ── Validation ───────────────────────────────────────────────────────────────
 def field_error(message: str, code: str, field: str) -> errors.Invalid:
-    """Return an Invalid error for one field."""
     field_errors = [{"field": field, "code": code, "message": message}]
     return errors.Invalid(message, code=code, errors=field_errors)
 
@@ -160,7 +156,7 @@ def list_subjects(
     actor.require("gdpr.read")
     rows = Subject.objects.filter(workspace_id=actor.workspace_id, merged_into=None)
     if q.strip():
-        folded = plain.fold(q)
+        folded = tokenizer.fold(q)
         matches = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
         rows = rows.filter(matches | Q(pk=q.strip())).distinct()
     digest = pagination.digest({"subjects": q})
@@ -237,7 +233,7 @@ def _unknown_names(workspace_id: str, value: str) -> QuerySet[UnknownName]:
 
 
 def _mentions(workspace_id: str, value: str) -> QuerySet[SubjectMention]:
-    folded = {plain.fold(value), plain.fold(f"@{value}")}
+    folded = {tokenizer.fold(value), tokenizer.fold(f"@{value}")}
     return SubjectMention.objects.filter(workspace_id=workspace_id, folded__in=folded)
 
 

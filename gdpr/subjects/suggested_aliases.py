@@ -145,8 +145,8 @@ class _Sightings:
                 sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
     def _sample(self, text: str, address: Address) -> str:
-        room = max(0, SAMPLE_CHARS - len(address.value)) // 2
-        return self._masked(text[max(0, address.start - room) : address.end + room])
+        margin = max(0, SAMPLE_CHARS - len(address.value)) // 2
+        return self._masked(text[max(0, address.start - margin) : address.end + margin])
 
     def _masked(self, cut_text: str) -> str:
         masked = self._person.others_matcher.mask(
@@ -181,9 +181,9 @@ def _reason(sight: _Sighting, *, is_alike: bool) -> str:
     if sight.kind == "name":
         return ""
     if sight.count(Nearness.TOUCHING):
-        return "It stands right beside a name of theirs."
+        return "It is directly beside a name of theirs."
     if sight.count(Nearness.CLOSE) >= REPEATED:
-        return "It stands near a name of theirs, again and again."
+        return "It is near a name of theirs repeatedly."
     return "It looks like their name, in rows about them." if is_alike else ""
 
 

@@ -81,7 +81,6 @@ class Tokens:
             place_tokens.trim()
 
     def __call__(self) -> set[bytes]:
-        """Return the strings to search for."""
         tokens: set[bytes] = set()
         for place_tokens in self._tokens_by_place.values():
             place_tokens.trim()

@@ -56,7 +56,7 @@ ADVICE: Final = {
     "approval_required": "Ask a colleague with the compliance role to approve it.",
     "on_hold": "Release the hold first, or wait for its review.",
     "already_extended": "A deadline is extended once.",
-    "doubtful_rows": "Decide on the doubtful rows first; they stand above the plan.",
+    "doubtful_rows": "Decide on the doubtful rows first; they are above the plan.",
     "reason_required": "Write it into the field, and choose why it stays.",
     "no_rows": "Tick the rows that you mean, or use a button for all of them.",
     "identity_required": "Write down how it was verified, then plan.",
@@ -83,7 +83,7 @@ class Extension:
 class CasePage:
     """Everything on the page of a case."""
 
-    dossier: CaseDetail
+    detail: CaseDetail
     finding: str
     steps: list[progress_line.ProgressStep]
     todo: str
@@ -102,7 +102,7 @@ class CasePage:
     @property
     def can_decide(self) -> bool:
         """Whether rows of the plan may be decided on now."""
-        return bool(self.dossier.plan) and "plan" in self.dossier.verbs
+        return bool(self.detail.plan) and "plan" in self.detail.verbs
 
     @property
     def grounds(self) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ class CasePage:
 
     @property
     def case(self) -> Case:
-        return self.dossier.case
+        return self.detail.case
 
     @property
     def is_live(self) -> bool:
@@ -120,7 +120,6 @@ class CasePage:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the case is closed."""
         return self.case.closed_at is not None
 
     @property
@@ -136,13 +135,12 @@ class CasePage:
 
     @property
     def total(self) -> dict[str, Any]:
-        """The totals of the plan."""
-        return self.dossier.plan.body.get("total", {}) if self.dossier.plan else {}
+        return self.detail.plan.body.get("total", {}) if self.detail.plan else {}
 
     @property
     def steps_done(self) -> int:
         """How many steps of the run are done."""
-        return sum(step.state == StepState.DONE for step in self.dossier.steps)
+        return sum(step.state == StepState.DONE for step in self.detail.steps)
 
     @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:
@@ -151,18 +149,18 @@ class CasePage:
         Steps that found nothing are left out, and all waiting steps but the next.
         """
         waiting_steps = [
-            step for step in self.dossier.steps if step.state == StepState.WAITING
+            step for step in self.detail.steps if step.state == StepState.WAITING
         ]
         return [
             (step, STEP_BANDS.get(StepState(step.state), ""))
-            for step in self.dossier.steps
+            for step in self.detail.steps
             if _has_news(step) or step in waiting_steps[:1]
         ]
 
     @property
     def has_samples(self) -> bool:
         """Whether the plan still holds samples of the data."""
-        return queries.has_samples(self.dossier.plan)
+        return queries.has_samples(self.detail.plan)
 
     @property
     def changes_data(self) -> bool:
@@ -177,15 +175,15 @@ def _has_news(step: CaseStep) -> bool:
 
 
 # ── The headline ─────────────────────────────────────────────────────────────
-def finding(dossier: CaseDetail) -> str:
+def finding(detail: CaseDetail) -> str:
     """Return the headline: the state of the case in words."""
-    case, kind = dossier.case, CaseKind(dossier.case.kind)
-    total = dossier.plan.body.get("total", {}) if dossier.plan else {}
+    case, kind = detail.case, CaseKind(detail.case.kind)
+    total = detail.plan.body.get("total", {}) if detail.plan else {}
     count = total.get("rows", 0)
     rows = "1 row" if count == 1 else f"{count:,} rows"
     ends = {
         CaseKind.ERASURE: "nothing is left",
-        CaseKind.RECTIFICATION: "the right words stand everywhere",
+        CaseKind.RECTIFICATION: "the correction is made everywhere",
         CaseKind.ACCESS: "the bundle is ready",
         CaseKind.RESTRICTION: "the data is out of use",
     }
@@ -201,7 +199,7 @@ def finding(dossier: CaseDetail) -> str:
         "on_hold": "on hold, nothing is touched",
         "complete": ends[kind],
         "refused": "refused",
-    }[progress_line.todo(dossier)]
+    }[progress_line.todo(detail)]
     if case.state == CaseState.VERIFYING:
         status = "searching for what is left"
     if case.state == CaseState.PARTIAL:
@@ -214,18 +212,18 @@ def finding(dossier: CaseDetail) -> str:
 
 
 # ── What was found ───────────────────────────────────────────────────────────
-def places(dossier: CaseDetail) -> list[Place]:
+def places(detail: CaseDetail) -> list[Place]:
     """Return the lines of the plan, each with what the search after the run found."""
-    if dossier.plan is None:
+    if detail.plan is None:
         return []
-    residue = dossier.case.result.get("residue")
+    residue = detail.case.result.get("residue")
     traces = Counter(
         trace.get("place", "") for trace in (residue or {}).get("traces", ())
     )
-    searched = bool(residue) and dossier.case.state in ("complete", "partial")
+    searched = bool(residue) and detail.case.state in ("complete", "partial")
     return [
         Place(place, _after(traces[place["name"]]) if searched else None)
-        for place in dossier.plan.body.get("holders", [])
+        for place in detail.plan.body.get("holders", [])
     ]
 
 
@@ -233,10 +231,10 @@ def _after(traces: int) -> tuple[str, str]:
     return ("yellow", f"{traces} found") if traces else ("green", "Clean")
 
 
-def _extensions(case: Case, dossier: CaseDetail) -> list[Extension]:
-    if case.extended_until or "extend" not in dossier.verbs:
+def _extensions(case: Case, detail: CaseDetail) -> list[Extension]:
+    if case.extended_until or "extend" not in detail.verbs:
         return []
-    zone = privacy_settings.zone(dossier.rules)
+    zone = privacy_settings.zone(detail.rules)
     return [
         Extension(months, deadlines.due(case.received_at, zone, months))
         for months in range(1, deadlines.MAX_EXTRA_MONTHS + 1)
@@ -260,36 +258,33 @@ def _common_aliases(case: Case) -> int:
     return sum(alias.is_common for alias in names)
 
 
-def _undecided_addresses(dossier: CaseDetail) -> int:
-    plan = dossier.plan
+def _undecided_addresses(detail: CaseDetail) -> int:
+    plan = detail.plan
     return (
-        suggested_aliases.count_undecided(dossier.case.subject, plan.body)
-        if plan
-        else 0
+        suggested_aliases.count_undecided(detail.case.subject, plan.body) if plan else 0
     )
 
 
 def of(actor: Actor, case: Case) -> CasePage:
-    """Return everything on the page of a case."""
-    dossier = queries.dossier(actor, case)
-    makers = {case.opened_by_id, dossier.plan.made_by_id if dossier.plan else ""}
+    detail = queries.detail(actor, case)
+    makers = {case.opened_by_id, detail.plan.made_by_id if detail.plan else ""}
     subject_id = case.subject_id or "-"
     return CasePage(
-        dossier=dossier,
-        finding=finding(dossier),
-        steps=progress_line.steps_of(dossier),
-        todo=progress_line.todo(dossier),
-        places=places(dossier),
+        detail=detail,
+        finding=finding(detail),
+        steps=progress_line.steps_of(detail),
+        todo=progress_line.todo(detail),
+        places=places(detail),
         residue=case.result.get("residue", {}),
         holds=legal_holds.list_holds(
             actor, subject_id=subject_id, state="standing", limit=20
         ),
         people=reminder_email.recipients(case.workspace_id),
-        extensions=_extensions(case, dossier),
+        extensions=_extensions(case, detail),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
         is_mine=actor.id in makers,
-        undecided=0 if case.closed_at else _undecided_addresses(dossier),
+        undecided=0 if case.closed_at else _undecided_addresses(detail),
         common=0 if case.closed_at else _common_aliases(case),
-        doubts=dry_run.doubts(dossier.plan),
+        doubts=dry_run.doubts(detail.plan),
     )

@@ -180,7 +180,7 @@ def detail(request: HttpRequest, case_id: str) -> HttpResponse:
 @never_cache
 @require_POST
 def samples(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show the samples of the plan; the ledger records it."""
+    """Show the samples of the plan; the audit log records it."""
     actor = pages.actor(request)
     case = transitions.case(actor, case_id)
     access_log.record_samples_view(case, by=actor)

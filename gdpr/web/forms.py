@@ -78,8 +78,6 @@ class _CommonNameForm(forms.Form):
 
 
 class PersonForm(_CommonNameForm):
-    """The names of a person to register."""
-
     display_name = _text("Name", NAME_CHARS, hint="As people write it.")
     email = _text("E-mail", VALUE_CHARS)
     user_id = _text("User id", VALUE_CHARS)
@@ -123,8 +121,6 @@ class PersonForm(_CommonNameForm):
 
 
 class AliasForm(_CommonNameForm):
-    """An alias to add."""
-
     kind = forms.ChoiceField(label="Kind", choices=AliasKind.choices)
     value = _text("What they are called", VALUE_CHARS, need=True)
 
@@ -192,7 +188,6 @@ class NewCaseForm(PersonForm):
 
     @property
     def details(self) -> list[forms.BoundField]:
-        """The optional fields."""
         return [self[name] for name in self.DETAILS]
 
     def clean(self) -> dict[str, Any]:
@@ -243,8 +238,6 @@ class CaseFilterForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """A reason."""
-
     reason = _text_area("Reason", rows=2)
 
 
@@ -275,7 +268,7 @@ class AttachForm(forms.Form):
         return data
 
 
-# ── Holds, the ledger, settings ──────────────────────────────────────────────
+# ── Holds, the audit log, settings ──────────────────────────────────────────────
 class HoldForm(forms.Form):
     """A legal hold on a person's data."""
 
@@ -295,9 +288,7 @@ class HoldForm(forms.Form):
         return datetime.combine(self.cleaned_data["review_on"], time(9), where)
 
 
-class LedgerForm(forms.Form):
-    """The filters of the ledger."""
-
+class AuditLogForm(forms.Form):
     subject_id = _text("Subject", 32)
     case_id = _text("Case", 32)
     action = forms.ChoiceField(

@@ -43,17 +43,17 @@ class ProgressStep:
     mark: str
 
 
-def todo(dossier: CaseDetail) -> str:
+def todo(detail: CaseDetail) -> str:
     """Return what a person has to do now, as the name of its panel."""
-    case = dossier.case
+    case = detail.case
     if case.state in UNDER_WAY:
         return "running"
     if case.state in ("on_hold", "complete", "refused"):
         return case.state
-    if dossier.rules.require_identity and case.identity_at is None:
+    if detail.rules.require_identity and case.identity_at is None:
         return "identity"
     if case.state in ("planned", "approved"):
-        return "approve" if dossier.approval_missing else "execute"
+        return "approve" if detail.approval_missing else "execute"
     return "plan"
 
 
@@ -66,9 +66,9 @@ def _days_by_verb(dossier: CaseDetail) -> dict[str, str]:
     return days
 
 
-def _notes(dossier: CaseDetail) -> dict[str, str]:
-    case, days = dossier.case, _days_by_verb(dossier)
-    plan = f", plan {dossier.plan.number}" if dossier.plan else ""
+def _notes(detail: CaseDetail) -> dict[str, str]:
+    case, days = detail.case, _days_by_verb(detail)
+    plan = f", plan {detail.plan.number}" if detail.plan else ""
     return {
         "received": f"{case.received_at:%-d %b}",
         "identity": days.get("identify", "asked for here"),
@@ -80,42 +80,41 @@ def _notes(dossier: CaseDetail) -> dict[str, str]:
     }
 
 
-def _steps(dossier: CaseDetail) -> list[str]:
+def _steps(detail: CaseDetail) -> list[str]:
     """Return the steps of this case, without those that its settings skip."""
-    case = dossier.case
+    case = detail.case
     omitted = set()
     if case.kind not in VERIFIED_KINDS:
         omitted.add("verify")
-    if not dossier.rules.two_person and not case.approved_at:
+    if not detail.rules.two_person and not case.approved_at:
         omitted.add("approve")
-    if not dossier.rules.require_identity and case.identity_at is None:
+    if not detail.rules.require_identity and case.identity_at is None:
         omitted.add("identity")
     if case.state == CaseState.REFUSED:
-        omitted |= _steps_not_reached(dossier)
+        omitted |= _steps_not_reached(detail)
     return [key for key in ORDER if key not in omitted]
 
 
-def _steps_not_reached(dossier: CaseDetail) -> set[str]:
-    """Return the steps that a refused case never reached: they must not look done."""
+def _steps_not_reached(detail: CaseDetail) -> set[str]:
+    """Return the steps that a refused case never reached: not shown as done."""
     verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
-    days = _days_by_verb(dossier)
+    days = _days_by_verb(detail)
     return {key for key, verb in verbs.items() if verb not in days}
 
 
-def _current_step(dossier: CaseDetail) -> str:
-    panel = todo(dossier)
+def _current_step(detail: CaseDetail) -> str:
+    panel = todo(detail)
     if panel in ("identity", "approve"):
         return panel
-    return STEP_OF_STATE.get(dossier.case.held_from or dossier.case.state, "plan")
+    return STEP_OF_STATE.get(detail.case.held_from or detail.case.state, "plan")
 
 
-def steps_of(dossier: CaseDetail) -> list[ProgressStep]:
-    """Return the steps of the progress line."""
+def steps_of(detail: CaseDetail) -> list[ProgressStep]:
     case, keys, notes, current = (
-        dossier.case,
-        _steps(dossier),
-        _notes(dossier),
-        _current_step(dossier),
+        detail.case,
+        _steps(detail),
+        _notes(detail),
+        _current_step(detail),
     )
     position_now = keys.index(current) if current in keys else 0
     steps = []

@@ -138,7 +138,7 @@ def detail(request: HttpRequest, subject_id: str) -> HttpResponse:
 @never_cache
 @require_POST
 def reveal(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Show the names and samples; the ledger records it."""
+    """Show the names and samples; the audit log records it."""
     access_log.record_names_view(subject_id, by=pages.actor(request))
     return _subject_page(request, subject_id, revealed=True)
 
@@ -186,7 +186,6 @@ def dismiss_address(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Add an alias."""
     form = AliasForm(request.POST, auto_id="alias-%s")
 
     def act(subject: Subject, by: Actor) -> None:
@@ -199,7 +198,6 @@ def add_alias(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def remove_alias(request: HttpRequest, subject_id: str, alias_id: int) -> HttpResponse:
-    """Remove an alias."""
     return _act(
         request,
         subject_id,
@@ -262,7 +260,6 @@ def lift(request: HttpRequest, subject_id: str) -> HttpResponse:
 
 @require_POST
 def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
-    """Place a hold."""
     form = _hold_form(request.POST)
 
     def act(subject: Subject, by: Actor) -> None:
@@ -276,7 +273,7 @@ def hold(request: HttpRequest, subject_id: str) -> HttpResponse:
         )
         legal_holds.place(subject, new_hold, by=by, places=NAMES)
 
-    return _act(request, subject_id, act, "The hold stands from now on", {"hold": form})
+    return _act(request, subject_id, act, "The hold is in force now", {"hold": form})
 
 
 @require_POST

@@ -53,7 +53,7 @@ urlpatterns = [
     path(
         "subjects/<str:subject_id>/export/", subject_views.request_export, name="export"
     ),
-    # Holds, certificates, ledger, exports, suppressed names, settings
+    # Holds, certificates, audit log, exports, suppressed names, settings
     path("holds/", views.holds_page, name="holds"),
     path("holds/<str:hold_id>/release/", views.release, name="release"),
     path("certificates/", views.certificates_page, name="certificates"),
@@ -67,7 +67,7 @@ urlpatterns = [
         views.any_certificate,
         name="any_certificate",
     ),
-    path("ledger/", views.ledger_page, name="ledger"),
+    path("ledger/", views.audit_log_page, name="ledger"),
     path("exports/", views.exports_page, name="exports"),
     path("exports/<str:export_id>/download/", views.download, name="download"),
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),

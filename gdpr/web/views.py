@@ -1,4 +1,4 @@
-"""Pages of holds, certificates, the ledger, exports, suppressed names, settings."""
+"""Pages of holds, certificates, the audit log, exports, suppressed names, settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from gdpr import audit_log, suppression
 from gdpr.api.exports import bundle_response
-from gdpr.audit_log import LedgerQuery
+from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import legal_holds, privacy_settings, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
@@ -23,7 +23,7 @@ from gdpr.export import make as export
 from gdpr.models import Certificate, Hold
 from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views, refusals
-from gdpr.web.forms import LedgerForm, SettingsForm
+from gdpr.web.forms import AuditLogForm, SettingsForm
 from memory.rules import errors
 from memory.web import pages
 
@@ -70,7 +70,7 @@ def release(request: HttpRequest, hold_id: str) -> HttpResponse:
     refusals.run(
         request,
         lambda: legal_holds.release(row, reason, by=actor),
-        "Released. Cases it kept go on where they stood.",
+        "Released. Cases on hold because of it continue.",
     )
     return redirect("privacy:holds")
 
@@ -136,30 +136,29 @@ def _file(row: Certificate) -> HttpResponse:
     return answer
 
 
-# ── The ledger ───────────────────────────────────────────────────────────────
+# ── The audit log ───────────────────────────────────────────────────────────────
 @never_cache
 @require_GET
-def ledger_page(request: HttpRequest) -> HttpResponse:
+def audit_log_page(request: HttpRequest) -> HttpResponse:
     """Show what was done with people's data, and by whom, newest first."""
     actor = pages.actor(request)
     actor.require("gdpr.read")
-    form = LedgerForm(request.GET, auto_id="f-%s")
+    form = AuditLogForm(request.GET, auto_id="f-%s")
     context: dict[str, Any] = {"form": form, "rows": [], "next_cursor": None}
     context["is_narrow"] = any(request.GET.get(name) for name in form.fields)
     if not form.is_valid():
-        return render(request, "gdpr/ledger.html", context, status=422)
-    query = LedgerQuery(**form.cleaned_data)
+        return render(request, "gdpr/audit_log.html", context, status=422)
+    query = AuditLogQuery(**form.cleaned_data)
     cursor = request.GET.get("cursor") or None
     page = audit_log.list_actions(actor, query, limit=PAGE, cursor=cursor)
     context |= {"rows": page.items, "next_cursor": page.next_cursor}
-    return render(request, "gdpr/ledger.html", context)
+    return render(request, "gdpr/audit_log.html", context)
 
 
 # ── Exports ──────────────────────────────────────────────────────────────────
 @never_cache
 @require_GET
 def exports_page(request: HttpRequest) -> HttpResponse:
-    """List the export bundles."""
     page = export.page(pages.actor(request), _page_query(request))
     context = {"rows": page.items, "next_cursor": page.next_cursor}
     return render(request, "gdpr/exports.html", context)
@@ -168,7 +167,7 @@ def exports_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
-    """Download a bundle; the service records it in the ledger."""
+    """Download a bundle; the service records it in the audit log."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
@@ -209,7 +208,6 @@ def suppressions_page(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
-    """Lift a suppression, with a reason."""
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     reason = request.POST.get("reason", "")

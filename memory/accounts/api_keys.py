@@ -115,7 +115,6 @@ class _AgentKeyCache:
         self._lock = threading.Lock()
 
     def find(self, key_digest: str) -> tuple[AgentKey, Actor] | None:
-        """Return the key with a digest, and its actor."""
         with connection.cursor() as cursor:
             cursor.execute(_KEY_QUERY, [key_digest])
             columns = cursor.fetchone()

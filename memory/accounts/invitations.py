@@ -186,7 +186,6 @@ def by_token(token: str) -> Invitation | None:
 
 
 def of_person(user: User) -> list[Invitation]:
-    """Return the invitations of a signed-in person."""
     rows = Invitation.objects.filter(email=user.email)
     return list(rows.select_related("workspace"))
 

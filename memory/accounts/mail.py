@@ -24,7 +24,6 @@ def server_set() -> bool:
 
 
 def not_sent(kind: str, count: int) -> None:
-    """Log that mails were not sent."""
     log.warning(NOT_SENT, kind=kind, count=count)
 
 

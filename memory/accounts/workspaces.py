@@ -118,7 +118,7 @@ def change_agent(agent: Agent, *, by: Actor, role: AgentRole, walk_depth: int) -
     """Change an agent's role, and whether its recall adds neighbours (depth 0 or 1)."""
     by.require("agents.manage", agent.workspace_id)
     if walk_depth not in (0, 1):
-        raise errors.Invalid("The walk depth is 0 or 1.", code="bad_walk_depth")
+        raise errors.Invalid("walk_depth is 0 or 1.", code="bad_walk_depth")
     with transaction.atomic():
         agent.role, agent.memory_walk_depth = role.value, walk_depth
         agent.save(update_fields=["role", "memory_walk_depth"])

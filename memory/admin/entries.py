@@ -34,8 +34,6 @@ Entries = QuerySet[JournalEntry]
 
 # ── Journal ──────────────────────────────────────────────────────────────────
 def priority_action(priority: Priority) -> Callable[..., None]:
-    """Return the action that sets one priority."""
-
     def mark(page: EntryRows, request: HttpRequest, selection: Entries) -> None:
         page.mark(request, selection, priority)
 
@@ -100,8 +98,6 @@ class EntryRows(rows.ReadOnly):
 
 @admin.register(PriorityChange)
 class PriorityRows(rows.ReadOnly):
-    """The history of priorities."""
-
     list_display = ("entry_link", "number", "previous", "priority", "set_by", "set_at")
     list_filter = ("priority", "workspace")
     search_fields = ("=entry__id", "set_by")
@@ -162,8 +158,6 @@ class IdempotencyRows(rows.ReadOnly):
 
 @admin.register(ArchivedEntry)
 class ArchivedRows(rows.ReadOnly):
-    """Entries that compaction archived."""
-
     list_display = ("id", "seq", "ts", "entry_type", "archived_at", "head", "workspace")
     list_filter = ("entry_type", "workspace")
     search_fields = ("=id", "=trace_id", "=mission_id")

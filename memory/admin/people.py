@@ -88,8 +88,6 @@ class UserRows(Accounts):
 
 @admin.register(Workspace)
 class WorkspaceRows(rows.ReadOnly):
-    """Tenants."""
-
     list_display = ("slug", "name", "id", "number", "created_at")
     list_select_related = False
     search_fields = ("slug", "name", "id")
@@ -182,8 +180,6 @@ class KeyRows(rows.ReadOnly):
 
 @admin.register(AgentKey)
 class AgentKeyRows(KeyRows):
-    """Keys of agents."""
-
     list_display = ("prefix", "name", "agent_link", "state_word", "workspace", "id")
     list_select_related = ("workspace", "agent")
 

@@ -61,7 +61,6 @@ class ReadOnly(Base):
     list_select_related: ClassVar[bool | tuple[str, ...]] = ("workspace",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Only services add rows."""
         return False
 
     def has_change_permission(
@@ -69,7 +68,6 @@ class ReadOnly(Base):
         request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
-        """Only services change rows."""
         return False
 
     def has_delete_permission(
@@ -77,5 +75,4 @@ class ReadOnly(Base):
         request: HttpRequest,  # noqa: ARG002
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
-        """Only services delete rows."""
         return False

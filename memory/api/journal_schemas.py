@@ -28,7 +28,6 @@ class EntryIn(Strict):
     )
 
     def entry(self) -> NewEntry:
-        """Return the entry for the service."""
         fields = self.model_dump()
         fields["subjects"] = tuple(fields["subjects"])
         return NewEntry(**fields)

@@ -115,7 +115,6 @@ def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
 
 
 def appended(row: JournalEntry) -> dict[str, Any]:
-    """Return the answer to an append."""
     return {
         "id": row.id,
         "seq": row.seq,
@@ -126,7 +125,6 @@ def appended(row: JournalEntry) -> dict[str, Any]:
 
 
 def batch(result: journal.BatchResult) -> dict[str, Any]:
-    """Return the answer to a batch."""
     return {
         "accepted": [
             {"index": index, "id": row.id, "seq": row.seq}

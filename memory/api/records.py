@@ -23,7 +23,6 @@ ANY_STATUS = ("current", "superseded", "forgotten")
 
 # ── Presenting ───────────────────────────────────────────────────────────────
 def record(row: Record) -> dict[str, Any]:
-    """Return a record in the form of the API."""
     plain = (
         "id", "content", "confidence", "metadata", "provenance", "session_id",
         "turn_range", "external_id", "status", "version", "crew_id", "agent_id",

@@ -305,7 +305,6 @@ def _name(entry: Mapping[str, Any], field: str) -> str | None:
 
 
 def from_json(data: bytes) -> list[Document]:
-    """Return the documents of a JSON export."""
     if len(data) > BUNDLE_BYTES:
         raise BadBundle(f"A bundle may hold {BUNDLE_BYTES:,} bytes.")
     return from_entries(_entries(_json(data)))

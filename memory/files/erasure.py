@@ -105,7 +105,7 @@ def rewrite(file: MemoryFile, pen: Redactor) -> int:
         before = {row.sha256 for row in rows}
         count = _commit(file, rows, new_shas, pen)
         commit.step("erasing-rows")
-        destroy(file.workspace_id, before)
+        delete_unused_blobs(file.workspace_id, before)
     return count
 
 
@@ -188,12 +188,12 @@ def remove(file: MemoryFile) -> None:
         workspace_id, path = file.workspace_id, file.path
         file.delete()
         commit.step("erasing-rows")
-        destroy(workspace_id, shas)
+        delete_unused_blobs(workspace_id, shas)
         store.forget_lock(path)
 
 
 # ── Blobs and stray files ────────────────────────────────────────────────────
-def destroy(workspace_id: str, shas: Iterable[str]) -> int:
+def delete_unused_blobs(workspace_id: str, shas: Iterable[str]) -> int:
     """Delete blobs that no version refers to, of any age; return how many.
 
     A writer stores the version before its blob, so that no blob in use is deleted.

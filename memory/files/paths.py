@@ -24,7 +24,6 @@ class Owner:
 
     @property
     def workspace_id(self) -> str:
-        """The owner's workspace."""
         return self.crew.workspace_id
 
     @property
@@ -66,12 +65,10 @@ def require_tree(slug: str) -> None:
 
 
 def owner_of_agent(agent: Agent) -> Owner:
-    """Return an agent as an owner of files."""
     return Owner(agent.crew, agent)
 
 
 def owner_of(file: MemoryFile) -> Owner:
-    """Return a file's owner."""
     return Owner(file.crew, file.agent)
 
 

@@ -72,7 +72,6 @@ class PolicyLine:
 
 
 def rule(rule_id: str) -> Rule:
-    """Return a rule by its id."""
     match = registry.BY_ID.get(rule_id)
     if match is None:
         raise errors.NotFound

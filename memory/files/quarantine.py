@@ -86,9 +86,7 @@ class Releaser(Protocol):
         """Put the text in place; return what undoing needs."""
         ...
 
-    def take_back(self, held_file: HeldFile, *, by: Actor) -> None:
-        """Undo a release."""
-        ...
+    def take_back(self, held_file: HeldFile, *, by: Actor) -> None: ...
 
     def current(self, held_file: HeldFile) -> str:
         """Return what is in the place now."""

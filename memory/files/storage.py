@@ -228,7 +228,7 @@ class FileStore:
             return 0.0
         return time.time() - facts.st_mtime
 
-    # ── Walking ──────────────────────────────────────────────────────────────
+    # ── Listing ──────────────────────────────────────────────────────────────
     def walk(self, parts: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
         """Yield every plain file below a folder, links and hidden names left out."""
         try:

@@ -56,7 +56,6 @@ class Pruned:
 
 
 def blobs() -> FileStore:
-    """Return the storage of version blobs."""
     data = Path(settings.DATA_DIR)
     return FileStore(data / "blobs", data / "locks", installation.installation_id())
 
@@ -118,7 +117,6 @@ def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
 
 
 def _author(by: Actor) -> dict[str, str | None]:
-    """Return an actor as a version stores it."""
     return {
         "role": by.role.value,
         "workspace_id": by.workspace_id,

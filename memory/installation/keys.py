@@ -123,7 +123,7 @@ def recording_fault(key: Key) -> str | None:
         return None
     if not secret:
         return (
-            f"keys/{key.file} is missing and {key.dependents} stand on it: bring it"
+            f"keys/{key.file} is missing and {key.dependents} depend on it: bring it"
             f" back (or set {key.variable}); {WAY_OUT}."
         )
     return (

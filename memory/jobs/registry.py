@@ -211,7 +211,6 @@ def slot_of(interval: timedelta, now: datetime) -> datetime:
 
 
 def last_night(now: datetime) -> datetime:
-    """Return the last 03:00 UTC."""
     tonight = datetime.combine(now.astimezone(UTC).date(), NIGHT)
     return tonight if tonight <= now else tonight - timedelta(days=1)
 

@@ -46,7 +46,6 @@ class RunView:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended."""
         return self.run.ended_at is None
 
     @property

@@ -127,8 +127,6 @@ class MemoryChunk(models.Model):
 
 
 class HeldState(models.TextChoices):
-    """The state of a held text."""
-
     HELD = "held"
     RELEASED = "released"
     REDACTED = "redacted"

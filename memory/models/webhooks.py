@@ -24,7 +24,6 @@ def delivery_id() -> str:
 
 
 def default_events() -> list[str]:
-    """Return the default event types of a webhook."""
     return [HEALTH_BAND_CHANGED]
 
 
@@ -34,7 +33,7 @@ def new_secret() -> str:
 
 
 class DeliveryStatus(models.TextChoices):
-    """The state of a delivery; a failed one is retried only by hand."""
+    """The state of a delivery; a failed one is retried on request only."""
 
     PENDING = "pending"
     SENT = "sent"

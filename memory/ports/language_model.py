@@ -63,7 +63,7 @@ class Answer:
     unknown_ids, empty_answer, unsafe_answer, busy; it is empty without a model.
     """
 
-    thoughts: tuple[Conclusion, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
     model: str = NO_MODEL
     fault: str = ""
 
@@ -75,7 +75,7 @@ class LanguageModel(Protocol):
         """Return what ranks by meaning now."""
         ...
 
-    def thinker(self) -> str:
+    def model_name(self) -> str:
         """Return the name of the language model, ``NO_MODEL`` without one."""
         ...
 
@@ -90,7 +90,7 @@ class NoLanguageModel:
     def engine(self) -> Engine:
         return WORDS
 
-    def thinker(self) -> str:
+    def model_name(self) -> str:
         return NO_MODEL
 
     def answer(
@@ -103,17 +103,17 @@ class NoLanguageModel:
 
 class _Port:
     def __init__(self) -> None:
-        self.mind: LanguageModel = NoLanguageModel()
+        self.model: LanguageModel = NoLanguageModel()
 
 
 _port = _Port()
 
 
-def register(mind: LanguageModel) -> None:
+def register(model: LanguageModel) -> None:
     """Set the implementation; called once, at start-up."""
-    _port.mind = mind
+    _port.model = model
 
 
 def current() -> LanguageModel:
     """Return the registered implementation."""
-    return _port.mind
+    return _port.model

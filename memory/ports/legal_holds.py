@@ -1,6 +1,6 @@
 """The port through which ``gdpr`` says which entries a legal hold keeps.
 
-Without it there are no holds. Every service that destroys texts of the journal, on
+Without it there are no holds. Every service that erases texts of the journal, on
 request or on a schedule, asks first.
 """
 
@@ -42,7 +42,7 @@ def held_ids(
     return _port.lookup(workspace_id, place, entry_ids) if entry_ids else frozenset()
 
 
-def may_destroy(
+def require_no_hold(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> None:
     """Raise Conflict ``on_hold`` when a legal hold keeps one of some entries.

@@ -210,5 +210,4 @@ def register(ranker: Ranker) -> None:
 
 
 def ranker() -> Ranker:
-    """Return the registered ranker."""
     return _port.ranker

@@ -94,7 +94,6 @@ def entry_texts(entry: JournalEntry) -> tuple[str, ...]:
 
 
 def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[TextRow]:
-    """Return journal entries as rows to link."""
     return [
         TextRow(row.id, entry_texts(row), new.subjects)
         for row, new in zip(rows, news, strict=True)

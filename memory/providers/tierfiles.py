@@ -79,7 +79,7 @@ def _probe_write(folder: Path) -> None:
                 raise PermissionError from None
             return
         try:
-            os.write(probe_file, b"pulse")
+            os.write(probe_file, b"probe")
         finally:
             os.close(probe_file)
     finally:
@@ -91,10 +91,10 @@ def _notice_new_files(owner: Owner) -> None:
 
     Search reads the registered files only.
     """
-    vault = paths.file_store()
+    store = paths.file_store()
     for tree_owner in (owner, Owner(owner.crew)):
         tree = tree_owner.parts()
-        for parts in vault.walk(tree):
+        for parts in store.walk(tree):
             place = tiers.split("/".join(parts[len(tree) :]))
             if place is None or place.rule.shared is not (tree_owner.agent is None):
                 continue

@@ -58,7 +58,7 @@ def _forget(record: Record, reason: str, by: Actor) -> bool:
 def _erase_content(live: Record, reason: str, by: Actor) -> None:
     """Empty a locked row and erase its entries."""
     entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
-    legal_holds.may_destroy(live.workspace_id, entry_ids, legal_holds.RECORDS)
+    legal_holds.require_no_hold(live.workspace_id, entry_ids, legal_holds.RECORDS)
     live.version += 1
     live.status = RecordStatus.FORGOTTEN
     live.content, live.sha256, live.metadata = "", "", {}
@@ -119,7 +119,7 @@ def forget_scope(criteria: Criteria, *, reason: str = "", by: Actor) -> int:
     # In batches, so that appends wait only briefly; each batch is final.
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in parts:
-        legal_holds.may_destroy(
+        legal_holds.require_no_hold(
             workspace_id,
             chain.content_entry_ids(workspace_id, part),
             legal_holds.RECORDS,

@@ -289,7 +289,6 @@ def without_unsafe(
 
 
 def sources(record: Record) -> list[Record]:
-    """Return the records that a record superseded."""
     # By the index of superseded_by: any other would read the whole workspace.
     rows = Record.objects.filter(
         equal("workspace_id", record.workspace_id, by_id=True),

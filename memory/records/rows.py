@@ -26,7 +26,6 @@ def fill(record: Record, draft: Draft, provenance: str) -> None:
 
 
 def new_row(draft: Draft, provenance: str, by: Actor) -> Record:
-    """Return a draft as an unsaved row."""
     owner, scope = draft.owner, draft.scope
     record = Record(
         workspace_id=by.workspace_id,

@@ -144,7 +144,6 @@ def _as_text(path: list[str]) -> Expression:
 
 
 def _metadata_condition(path: list[str], op: str, value: Any) -> Q | None:
-    """Return a condition on a value of the metadata."""
     if op == "exists":
         return Q(IsNull(_as_text(path), False)) if value else None  # noqa: FBT003
     if op == "in":

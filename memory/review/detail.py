@@ -19,8 +19,7 @@ from memory.review import queue as review_queue
 from memory.review.decide import UNDO_DAYS, Decision
 from memory.review.highlight import Marked, Note
 from memory.review.preview import Preview
-from memory.rules import chunks, errors
-from memory.rules import tokenizer as telling
+from memory.rules import chunks, errors, tokenizer
 from memory.rules.permissions import Actor
 from memory.scanner import scoring
 
@@ -110,7 +109,6 @@ def title(notes: list[Note]) -> str:
 
 
 def line(case: HeldFile) -> Line:
-    """Return a case as the list shows it."""
     notes = highlight.notes(case.findings)
     word, badge = level(case.risk)
     excerpt = highlight.excerpt(review_preview.text_of(case), notes)
@@ -183,7 +181,7 @@ def change(case: HeldFile) -> list[DiffLine]:
 
 def _searches(case: HeldFile, text: str) -> list[Search]:
     """Return words by which a search finds the text, rarest in other chunks first."""
-    terms = telling.without_stop_words(telling.split(text[:READ].lower()))
+    terms = tokenizer.without_stop_words(tokenizer.split(text[:READ].lower()))
     common = [word for word, _ in Counter(terms).most_common(CANDIDATES * 3)]
     candidates = [word for word in common if 4 <= len(word) <= 24][:CANDIDATES]
     reach = MemoryFile.objects.filter(

@@ -21,7 +21,6 @@ from memory.rules.tiers import Place, WriteMode
 
 
 def text_of(case: HeldFile) -> str:
-    """Return the original text of a case."""
     return bytes(case.body).decode("utf-8", "replace")
 
 

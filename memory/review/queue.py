@@ -261,7 +261,6 @@ def decide_many(
 
 # ── Saved filters ────────────────────────────────────────────────────────────
 def saved(actor: Actor) -> list[SavedFilter]:
-    """Return the filters that a person saved."""
     filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
     return list(filters.filter(user_id=actor.id))
 

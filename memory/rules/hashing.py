@@ -27,7 +27,6 @@ _SEGMENT: Final = b"crewship journal segment v1"
 
 
 def new_salt() -> bytes:
-    """Return 16 random bytes."""
     return secrets.token_bytes(SALT_BYTES)
 
 

@@ -92,8 +92,6 @@ class Chip:
 
 
 class JournalForm(forms.Form):
-    """The filters of the journal."""
-
     q = _text("Words", 1_000)
     crew_id = _choice("Crew", entries.ID_CHARS)
     agent_id = _choice("Agent", entries.ID_CHARS)

@@ -27,8 +27,6 @@ PAGE: Final = 25
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the list."""
-
     entry: JournalEntry
     author: str
     embedding: str

@@ -162,7 +162,6 @@ def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
 
 @require_POST
 def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
-    """Withdraw an invitation."""
     actor = pages.actor(request)
     invitation = invitations.get(invitation_id, by=actor)
     invitations.withdraw(invitation, by=actor)

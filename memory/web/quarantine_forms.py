@@ -28,8 +28,6 @@ PRESETS: Final = (
 
 
 class FilterForm(forms.Form):
-    """The filters of the list."""
-
     q = forms.CharField(label="Words", required=False, max_length=100)
     source = forms.ChoiceField(label="Source", required=False)
     agent_id = forms.ChoiceField(label="Agent", required=False)

@@ -33,8 +33,6 @@ BUTTONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button for one decision."""
-
     value: str
     words: str
     key: str
@@ -94,7 +92,6 @@ class InboxPage:
 
     @property
     def presets(self) -> list[str]:
-        """The preset reasons."""
         return [value for value, _ in PRESETS if value]
 
     @property
@@ -111,7 +108,6 @@ class InboxPage:
 
     @property
     def title(self) -> str:
-        """The heading of the page."""
         count = self.counts.held
         if not count:
             return "No text waits for a decision"

@@ -40,8 +40,6 @@ def _choice(label: str) -> forms.ChoiceField:
 
 
 class RecordFilterForm(forms.Form):
-    """The filters of the list."""
-
     q = _text("Words", 500)
     state = _choice("State")
     agent_id = _choice("Agent")

@@ -33,8 +33,6 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A record in the list."""
-
     record: Record
     state: State
     scope: list[tuple[str, str]]
@@ -97,7 +95,6 @@ class RecordDetail:
 
 
 def line(row: Record) -> Line:
-    """Return a record as the list shows it."""
     scope = list(records.scope_of(row).as_map().items())
     return Line(row, _state(row), scope, FROM.get(row.provenance, row.provenance))
 

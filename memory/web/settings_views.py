@@ -115,7 +115,6 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def reset(request: HttpRequest, name: str) -> HttpResponse:
-    """Reset one setting to its default."""
     actor = pages.actor(request)
     actor.require("settings.manage")
     setting = workspace_settings.by_name(name)

@@ -28,8 +28,6 @@ ROLES: Final = tuple((role.value, role.value.capitalize()) for role in PERSON_RO
 
 
 class CrewForm(forms.Form):
-    """A new crew."""
-
     slug = forms.CharField(
         label="Crew", max_length=64, validators=[SLUG], help_text=SLUG_HINT
     )
@@ -103,8 +101,6 @@ class KeyForm(forms.Form):
 
 
 class AgentKeyForm(KeyForm):
-    """A key for one agent."""
-
     agent = forms.ChoiceField(label="Agent")
     end_user = forms.CharField(
         label="For one end user",
@@ -142,8 +138,6 @@ class OperatorKeyForm(KeyForm):
 
 
 class InviteForm(forms.Form):
-    """An invitation to the workspace."""
-
     email = forms.EmailField(
         label="E-mail",
         max_length=254,

@@ -233,7 +233,6 @@ def operator_key(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
-    """Revoke a key."""
     actor = pages.actor(request)
     key = workspace_tree.key(actor, key_id)
     api_keys.revoke(key, by=actor)

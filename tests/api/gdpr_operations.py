@@ -83,7 +83,6 @@ def plan_hash(world: World) -> str:
 
 
 def certified(world: World) -> Certificate:
-    """Give the case a certificate."""
     return certificates.issue(case(world), make.facts())
 
 

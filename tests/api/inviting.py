@@ -17,7 +17,6 @@ PASSWORD_FORM: Final = {"new_password1": PASSWORD, "new_password2": PASSWORD}
 
 
 def text(response: Any) -> str:
-    """Return a page as text."""
     return str(response.content.decode())
 
 

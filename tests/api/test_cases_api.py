@@ -15,7 +15,6 @@ from tests.world import ApiClient, Reply, World
 
 
 def opened(world: World, role: str = "compliance", **fields: Any) -> dict[str, Any]:
-    """Open a case over the API."""
     person = fields.pop("subject", None) or make.subject(world)
     body = {
         "subject_id": person.id, "kind": "erasure", "reason": "Consent withdrawn",

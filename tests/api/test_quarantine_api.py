@@ -23,7 +23,6 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 
 
 def decision(**fields: object) -> dict[str, object]:
-    """Return the body of a decision."""
     return {"decision": "release", "version": 1, "reason": "Looked at"} | fields
 
 

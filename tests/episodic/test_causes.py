@@ -33,7 +33,6 @@ def measured(world: World, crew: str = "") -> HealthSnapshot:
 
 
 def of(snapshot: HealthSnapshot, metric: str) -> list[causes.Cause]:
-    """Return the causes of one metric."""
     return [cause for cause in causes.of(snapshot) if cause.metric == metric]
 
 

@@ -143,7 +143,7 @@ def test_a_permanent_entry_opens_the_gate_and_is_shown(world: World) -> None:
     pin(world, old, Priority.PERMANENT)
     run(world, fixed := Fixed())
     assert [item.id for item in fixed.seen[0]] == [old.id]
-    assert fixed.seen[0][0].has_lesson
+    assert fixed.seen[0][0].is_informative
 
 
 def test_what_is_pinned_later_is_seen_later(world: World) -> None:

@@ -28,7 +28,6 @@ def ask(
     person: str = "viewer",
     **fields: Any,
 ) -> Explanation:
-    """Ask why."""
     return explain.explain(
         Request(query=query, **fields), row.id, by=world.actor(person)
     )
@@ -40,7 +39,6 @@ def verdicts(explanation: Explanation) -> dict[str, str]:
 
 
 def text_of(explanation: Explanation, name: str) -> str:
-    """Return the text of one check."""
     return next(check.text for check in explanation.checks if check.name == name)
 
 

@@ -25,7 +25,7 @@ def test_the_worked_example_of_the_document() -> None:
     assert [round(scores[e], 5) for e in "badc"] == [0.03252, 0.01639, 0.01613, 0.01587]
 
 
-def test_empty_legs() -> None:
+def test_empty_rankings() -> None:
     assert fusion.rrf([]) == fusion.rrf([[], []]) == {}
     assert order(fusion.rrf(["ab", ""])) == "ab"
 
@@ -39,8 +39,8 @@ def test_neither_leg_comes_first(first: list[str], second: list[str]) -> None:
 def test_a_better_rank_never_scores_less(first: list[str], second: list[str]) -> None:
     scores = fusion.rrf([first, second])
     assert set(scores) == {*first, *second}
-    for leg in (first, second):
-        only = [e for e in leg if e not in (set(first) & set(second))]
+    for ranking in (first, second):
+        only = [e for e in ranking if e not in (set(first) & set(second))]
         assert all(scores[a] > scores[b] for a, b in pairwise(only))
 
 

@@ -1,4 +1,4 @@
-"""What the ground floor's provider learns of the embedder and the chat model."""
+"""The language-model port as the AtomicMemory provider uses it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from episodic.consolidation import run as consolidation
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine
 from episodic.llm_port import OllamaLanguageModel
-from episodic.summarisers import answers
-from episodic.summarisers import ollama as consolidating
+from episodic.summarisers import answers, ollama
 from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
 from memory.ports.language_model import Answer, Conclusion, Question, Statement
@@ -30,7 +29,6 @@ Reply = Callable[[httpx.Request], httpx.Response]
 
 
 def statement(**fields: Any) -> dict[str, Any]:
-    """Return one statement of the model."""
     good = {"content": "Lena travels by rail.", "confidence": 0.9}
     return {**good, "memory_ids": ["rec_0", "rec_2"], **fields}
 
@@ -79,7 +77,7 @@ def test_without_an_embedder_it_is_words() -> None:
 
 
 def test_without_a_chat_model_nobody_answers() -> None:
-    assert OllamaLanguageModel().thinker() == language_model.NO_MODEL
+    assert OllamaLanguageModel().model_name() == language_model.NO_MODEL
     assert OllamaLanguageModel().answer(REFLECT, STATEMENTS) == Answer()
 
 
@@ -98,7 +96,7 @@ def test_each_has_a_prompt_of_its_own(
     assert request.url.path == "/api/chat"
     first, second = body["messages"]
     assert (first["role"], first["content"]) == ("system", system)
-    assert system != consolidating.PROMPT
+    assert system != ollama.PROMPT
     assert "rules" not in json.dumps(body["format"])
     text = second["content"]
     assert f"<question>\n{question.text}\n</question>" in text
@@ -195,8 +193,8 @@ def test_a_fence_of_code_around_an_answer_is_read(server: Server) -> None:
     server.says(
         f"```json\n{json.dumps({'statements': [statement(confidence=7)]})}\n```"
     )
-    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
-    assert thought.confidence == 1.0
+    [conclusion] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
+    assert conclusion.confidence == 1.0
 
 
 @pytest.mark.parametrize(
@@ -207,8 +205,8 @@ def test_a_confidence_out_of_every_range_is_brought_into_it(
 ) -> None:
     text = json.dumps({"statements": [statement(confidence="?")]})
     server.says(text.replace('"?"', confidence))
-    [thought] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
-    assert thought.confidence == level
+    [conclusion] = OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
+    assert conclusion.confidence == level
 
 
 def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
@@ -223,7 +221,7 @@ def test_only_so_many_wait_for_a_model_at_once(server: Server) -> None:
     assert len(server.requests) == llm_port.AT_ONCE
     assert inner[0].fault == "busy"
     server.says({"statements": [statement()]})
-    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS).thoughts
+    assert OllamaLanguageModel().answer(REFLECT, STATEMENTS).conclusions
 
 
 def test_nobody_waits_longer_than_a_caller_does(server: Server) -> None:

@@ -93,11 +93,11 @@ def journal(folder: Path) -> Path:
 def test_the_set_asks_by_summary_for_the_text_alone(
     world: World, tmp_path: Path
 ) -> None:
-    workspace = dataset.open_workspace("quality")
-    items = quality.fill(workspace, journal(tmp_path))
+    shop = dataset.open_workspace("quality")
+    items = quality.fill(shop, journal(tmp_path))
     assert len(items) == 8
     assert items[0].question == "About the anchor"
-    ranks = quality.ask(workspace, items)
+    ranks = quality.ask(shop, items)
     assert ranks["sparse"] == [1] * 8
     assert ranks[quality.DEFAULT] == [1] * 8
     assert {len(row) for row in ranks.values()} == {8}

@@ -31,7 +31,6 @@ from tests.world import World
 def ask(
     world: World, query: str = "refund", *, person: str = "ada", **fields: Any
 ) -> Answer:
-    """Ask as somebody."""
     return recall.search(Request(query=query, **fields), by=world.actor(person))
 
 
@@ -84,8 +83,10 @@ def test_a_person_recalls_as_an_agent_or_a_crew(crews: World) -> None:
 
 
 def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
-    house = world.system()
-    [row] = journal.write([factories.new(summary="refund by the house")], by=house)
+    system_actor = world.system()
+    [row] = journal.write(
+        [factories.new(summary="refund by the system")], by=system_actor
+    )
     index.sweep()
     assert ids(world, person="viewer") == [row.summary]
     assert ids(world, person="lena") == []
@@ -93,7 +94,7 @@ def test_an_entry_without_a_crew_is_the_workspaces(world: World) -> None:
 
 # ── Filters ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("mode", list(Mode))
-def test_filters_hold_in_every_leg(world: World, mode: Mode) -> None:
+def test_filters_hold_in_every_ranking(world: World, mode: Mode) -> None:
     old = world.entry("old refund", ts=factories.ago(10))
     new = world.entry("new refund", entry_type="summary.generated")
     index.sweep()

@@ -31,7 +31,6 @@ def fill(world: World, count: int = 3) -> list[Any]:
 
 
 def saved(world: World, ids: list[str], **fields: Any) -> RecallCheck:
-    """Save a check as an operator."""
     request = Request(query="refund", **fields)
     return checks.save(
         f"check {RecallCheck.objects.count()}",

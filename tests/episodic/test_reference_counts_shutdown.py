@@ -99,28 +99,28 @@ def test_what_fails_otherwise_is_not_forgotten(
 
 @pytest.mark.slow
 def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
-    house = Installation(tmp_path)
+    installation = Installation(tmp_path)
     try:
-        house.start("--demo")
-        entry_id, key = appends_and_recalls(house)
-        before = references(house, entry_id)
-        with agent(house, key) as client:
+        installation.start("--demo")
+        entry_id, key = appends_and_recalls(installation)
+        before = references(installation, entry_id)
+        with agent(installation, key) as client:
             for _ in range(5):
                 body = {"query": "lighthouse ladder", "k": 5}
                 hits = client.post("/api/v1/episodic/recall", json=body).json()["hits"]
                 assert entry_id in [hit["entry_id"] for hit in hits]
         # At once: the buffer is flushed each second, and once more at the end.
-        assert house.end(signal.SIGTERM) == 0
-        assert references(house, entry_id) >= before + 5
+        assert installation.end(signal.SIGTERM) == 0
+        assert references(installation, entry_id) >= before + 5
     finally:
-        if house.process is not None and house.process.poll() is None:
-            house.process.kill()
-            house.process.wait()
+        if installation.process is not None and installation.process.poll() is None:
+            installation.process.kill()
+            installation.process.wait()
 
 
-def references(house: Installation, entry_id: str) -> int:
+def references(installation: Installation, entry_id: str) -> int:
     """Return what the database of an installation says."""
-    output = house.manage(
+    output = installation.manage(
         "shell",
         "-v0",
         "-c",

@@ -149,9 +149,9 @@ def test_only_so_many_matrices_are_kept(
     for workspace in (world.acme, world.other, world.acme):
         scope = VectorScope(workspace_id=workspace.id, model=MODEL)
         assert len(vectors.search(query, scope, 9).hits) == 1
-    assert len(vectors._caches) == 1
+    assert len(vectors._matrices) == 1
     vectors.clear()
-    assert len(vectors._caches) == 0
+    assert len(vectors._matrices) == 0
 
 
 def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None:
@@ -218,7 +218,6 @@ def test_a_scope_with_nothing_in_it(world: World) -> None:
 
 # ── The matrix ───────────────────────────────────────────────────────────────
 def rows(ids: list[str]) -> Iterator[Row]:
-    """Return rows for ids."""
     return (Row(e, None, None, "t", 0, 1.0) for e in ids)
 
 

@@ -76,7 +76,7 @@ def test_vectors_decide_where_there_are_some() -> None:
 
 
 def test_good_news_alone_is_no_rule() -> None:
-    rows = [item(n, "Weekly summary written", has_lesson=False) for n in range(4)]
+    rows = [item(n, "Weekly summary written", is_informative=False) for n in range(4)]
     assert Extractive().rules(rows) == []
     assert Extractive().rules([]) == []
 

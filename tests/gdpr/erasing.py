@@ -39,7 +39,6 @@ def subject(world: World, *aliases: tuple[str, str], display_name: str = "") -> 
 
 
 def maria(world: World) -> Subject:
-    """Return the subject to erase."""
     return subject(world, ("email", MAIL), ("name", NAME), display_name=NAME)
 
 
@@ -83,7 +82,6 @@ def started(world: World, case: Case) -> Case:
 
 
 def planned(world: World, case: Case) -> CasePlan:
-    """Plan a case."""
     return dry_run.make(case, by=world.actor("compliance"))
 
 

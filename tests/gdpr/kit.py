@@ -36,7 +36,6 @@ def subject(world: World, names: Mapping[str, str] = ANNA) -> Subject:
 
 
 def alias(person_row: Subject, value: str, kind: AliasKind = AliasKind.NAME) -> Alias:
-    """Add an alias to a subject."""
     return Alias.objects.create(
         workspace_id=person_row.workspace_id,
         subject=person_row,
@@ -173,5 +172,4 @@ def flush_bytes() -> None:
 
 
 def deleted(plan: Mapping[str, Fate]) -> Sequence[str]:
-    """Return the rows of a plan that are deleted."""
     return _of(plan, Fate.DELETE)

@@ -30,7 +30,6 @@ RUNNER = "worker-1"
 
 
 def subject(world: World, workspace_id: str = "") -> Subject:
-    """Return a person."""
     return Subject.objects.create(
         workspace_id=workspace_id or world.acme.id,
         display_name="Maria Keller",
@@ -39,7 +38,6 @@ def subject(world: World, workspace_id: str = "") -> Subject:
 
 
 def opened(world: World, role: str = "compliance", **fields: Any) -> Case:
-    """Return an open case."""
     by = world.actor(role)
     person = fields.pop("subject", None) or subject(world, by.workspace_id)
     kind = CaseKind(fields.pop("kind", "erasure"))
@@ -53,7 +51,6 @@ def opened(world: World, role: str = "compliance", **fields: Any) -> Case:
 
 
 def planned(case: Case, by: Actor, plan_hash: str = HASH) -> Case:
-    """Return a case with a plan."""
     cases.keep_plan(case, PlanDraft(plan_hash, BODY, ROWS), by=by)
     return fresh(case)
 
@@ -74,8 +71,7 @@ def fresh(case: Case) -> Case:
     return Case.objects.get(pk=case.pk)
 
 
-def house(world: World) -> Actor:
-    """Return the system actor."""
+def system_actor(world: World) -> Actor:
     return permissions.system(world.acme.id, "gdpr")
 
 
@@ -91,7 +87,6 @@ def entries(world: World, entry_type: str) -> list[JournalEntry]:
 
 
 def facts(result: str = "complete", **fields: Any) -> Facts:
-    """Return facts for a certificate."""
     now = timezone.now()
     defaults: dict[str, Any] = {
         "result": result,

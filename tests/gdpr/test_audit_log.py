@@ -1,4 +1,4 @@
-"""The ledger: a row before the action, its end after it, and no name in it."""
+"""The audit log: a row before the action, its end after it, and no name in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from gdpr import audit_log
-from gdpr.audit_log import LedgerQuery
+from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import actions
 from gdpr.models import ActionKind, ActionStatus, GdprAction
 from memory.rules import errors
@@ -96,24 +96,24 @@ def test_the_list_pages_and_filters(world: World) -> None:
     by = world.actor("owner")
     ids, cursor = [], None
     while True:
-        page = audit_log.list_actions(by, LedgerQuery(), limit=2, cursor=cursor)
+        page = audit_log.list_actions(by, AuditLogQuery(), limit=2, cursor=cursor)
         ids += [row.id for row in page.items]
         if (cursor := page.next_cursor) is None:
             break
     assert ids == [row.id for row in reversed(rows)]
-    partial = audit_log.list_actions(by, LedgerQuery(status="partial")).items
+    partial = audit_log.list_actions(by, AuditLogQuery(status="partial")).items
     assert [row.id for row in partial] == [rows[0].id]
-    assert audit_log.list_actions(by, LedgerQuery(case_id="c_3")).items == [rows[3]]
-    assert audit_log.list_actions(by, LedgerQuery(subject_id="sub_2")).items == []
+    assert audit_log.list_actions(by, AuditLogQuery(case_id="c_3")).items == [rows[3]]
+    assert audit_log.list_actions(by, AuditLogQuery(subject_id="sub_2")).items == []
 
 
 def test_who_may_read_it(world: World) -> None:
     row = begin_action(world)
     for role in ("operator", "viewer", "ada"):
         with pytest.raises(errors.Forbidden):
-            audit_log.list_actions(world.actor(role), LedgerQuery())
+            audit_log.list_actions(world.actor(role), AuditLogQuery())
     stranger = world.actor("stranger")
-    assert audit_log.list_actions(stranger, LedgerQuery()).items == []
+    assert audit_log.list_actions(stranger, AuditLogQuery()).items == []
     with pytest.raises(errors.NotFound):
         audit_log.action(stranger, row.id)
 

@@ -392,7 +392,7 @@ def test_comments_and_documents_are_in_the_timeline_and_not_in_the_journal(
         actions.attach(case, "x", "A" * 64, 1, by=by)
     assert code(error) == "bad_sha256"
     actions.assign(case, "owner@acme.example", by=by)
-    detail = queries.case_detail(queries.dossier(by, make.fresh(case)))
+    detail = queries.case_detail_json(queries.detail(by, make.fresh(case)))
     assert [event["kind"] for event in detail["events"]] == [
         "fact", "attachment", "note", "moved",
     ]  # fmt: skip

@@ -42,9 +42,9 @@ def folder(settings: Any, tmp_path: Path) -> Path:
 def issued(world: World, **fields: Any) -> Certificate:
     """Return the certificate of a complete erasure."""
     case = make.running(world, **fields)
-    make.searched(case, make.house(world))
+    make.searched(case, make.system_actor(world))
     certificate = certificates.issue(case, make.facts())
-    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
+    leases.close(case, RUNNER, "complete", {}, by=make.system_actor(world))
     return certificate
 
 
@@ -258,11 +258,11 @@ def test_signed_here_but_never_issued(world: World) -> None:
 
 
 def test_a_newer_one_replaces_it(world: World) -> None:
-    by, house = world.actor("compliance"), make.house(world)
+    by, system_actor = world.actor("compliance"), make.system_actor(world)
     case = make.running(world)
-    make.searched(case, house)
+    make.searched(case, system_actor)
     first = certificates.issue(case, make.facts("partial"))
-    case = leases.close(case, RUNNER, "partial", {}, by=house)
+    case = leases.close(case, RUNNER, "partial", {}, by=system_actor)
     assert reasons(first.document) == []
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)

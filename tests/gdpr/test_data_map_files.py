@@ -184,7 +184,7 @@ def test_strays_of_every_kind_go_and_others_stay(world: World) -> None:
 def test_a_young_blob_that_a_version_is_about_to_use_is_left(world: World) -> None:
     """A writer stores the blob before its version: a young blob is not a stray."""
     written_file = files.write(world, "tea\n")
-    assert erasure.destroy(world.acme.id, [written_file.sha256]) == 0
+    assert erasure.delete_unused_blobs(world.acme.id, [written_file.sha256]) == 0
     assert versions.read(written_file.version) == b"tea\n"
 
 

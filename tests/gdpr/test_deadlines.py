@@ -20,7 +20,6 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def at(text: str) -> datetime:
-    """Return a moment."""
     return datetime.fromisoformat(text)
 
 

@@ -286,9 +286,9 @@ def test_a_spared_line_of_a_file_stays_and_a_sure_one_goes(
     erasure.run(running.workspace_id, running.pk)
     case = Case.objects.get(pk=case.pk)
     assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
-    from memory.files import erasure as texts
+    from memory.files import erasure as file_erasure
 
-    rest = list(texts.texts(file))[-1][1]
+    rest = list(file_erasure.texts(file))[-1][1]
     assert rest.splitlines() == [f"- {SURNAME} is a street", "- Boats"]
 
 

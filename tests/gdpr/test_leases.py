@@ -33,9 +33,9 @@ def test_of_two_runners_one_gets_the_case(world: World) -> None:
     assert leases.claim(case.workspace_id, case.id, "worker-2") is not None
     assert leases.renew(case, RUNNER) is False
     with pytest.raises(leases.LeaseLost):
-        leases.to_verifying(case, RUNNER, by=make.house(world))
+        leases.to_verifying(case, RUNNER, by=make.system_actor(world))
     with pytest.raises(leases.LeaseLost):
-        leases.close(case, RUNNER, "partial", {}, by=make.house(world))
+        leases.close(case, RUNNER, "partial", {}, by=make.system_actor(world))
     assert make.fresh(case).state == CaseState.RUNNING
 
 
@@ -66,26 +66,28 @@ def test_steps_set_their_numbers(world: World) -> None:
 
 
 def test_completion_only_through_the_search(world: World) -> None:
-    case, house = make.running(world), make.house(world)
+    case, system_actor = make.running(world), make.system_actor(world)
     with pytest.raises(errors.Conflict):
-        leases.close(case, RUNNER, "complete", {}, by=house)
-    make.searched(case, house)
-    closed = leases.close(case, RUNNER, "complete", {"found": 0}, by=house)
+        leases.close(case, RUNNER, "complete", {}, by=system_actor)
+    make.searched(case, system_actor)
+    closed = leases.close(case, RUNNER, "complete", {"found": 0}, by=system_actor)
     assert (closed.state, closed.claimed_by, closed.result) == (
         "complete",
         "",
         {"found": 0},
     )
-    closed_again = leases.close(case, "worker-9", "complete", {"found": 7}, by=house)
+    closed_again = leases.close(
+        case, "worker-9", "complete", {"found": 7}, by=system_actor
+    )
     assert closed_again.result == {"found": 0}
     assert len(make.entries(world, "gdpr.case_completed")) == 1
     assert leases.due() == []
 
 
 def test_a_runner_that_follows_may_say_again_that_it_searches(world: World) -> None:
-    case, house = make.running(world), make.house(world)
-    make.searched(case, house)
-    make.searched(case, house)
+    case, system_actor = make.running(world), make.system_actor(world)
+    make.searched(case, system_actor)
+    make.searched(case, system_actor)
     assert len(make.entries(world, "gdpr.case_verifying")) == 1
 
 
@@ -101,10 +103,10 @@ def test_steps_are_of_one_case_and_one_run(world: World) -> None:
 
 
 def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
-    by, house = world.actor("compliance"), make.house(world)
+    by, system_actor = world.actor("compliance"), make.system_actor(world)
     case = make.running(world)
-    make.searched(case, house)
-    case = leases.close(case, RUNNER, "partial", {"found": 2}, by=house)
+    make.searched(case, system_actor)
+    case = leases.close(case, RUNNER, "partial", {"found": 2}, by=system_actor)
     assert (case.state, case.closed_at) == ("partial", None)
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
@@ -119,12 +121,14 @@ def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> Non
     cases.approve(case, HASH, by=world.actor("owner"))
     case = run(make.fresh(case), by)
     assert leases.claim(case.workspace_id, case.id, RUNNER)
-    case = leases.step_back(case, RUNNER, "Three rows are new", by=make.house(world))
+    case = leases.step_back(
+        case, RUNNER, "Three rows are new", by=make.system_actor(world)
+    )
     assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
 
 
 def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
-    by, house = world.actor("compliance"), make.house(world)
+    by, system_actor = world.actor("compliance"), make.system_actor(world)
     person = make.subject(world)
     case = make.running(
         world, subject=person, reason="Maria left", requester="Maria", ticket="M-1"
@@ -133,12 +137,12 @@ def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     actions.comment(other, "Maria called", by=by)
     actions.attach(other, "maria.pdf", "b" * 64, 3, by=by)
     cases.verify_identity(other, "Maria's passport", by=by)
-    make.searched(case, house)
-    leases.close(case, RUNNER, "complete", {}, by=house)
+    make.searched(case, system_actor)
+    leases.close(case, RUNNER, "complete", {}, by=system_actor)
     assert leases.erase_texts_of(world.acme.id, person.id) == 2
     assert leases.erase_texts_of(world.acme.id, person.id) == 2
     for row in Case.objects.all():
-        detail = queries.case_detail(queries.dossier(by, row))
+        detail = queries.case_detail_json(queries.detail(by, row))
         assert "Maria" not in str(detail).replace("Maria Keller", "")
         assert "maria" not in str(detail)
     plan = CasePlan.objects.get(case=case)
@@ -146,17 +150,17 @@ def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     assert plan.body["total"] == BODY["total"]
     assert plan.body["holders"][0]["samples"] == []
     assert cases.phrase(case, HASH) in str(
-        queries.case_detail(queries.dossier(by, case))
+        queries.case_detail_json(queries.detail(by, case))
     )
 
 
 def test_wiping_leaves_the_words_of_other_people(world: World) -> None:
-    by, house = world.actor("compliance"), make.house(world)
+    by, system_actor = world.actor("compliance"), make.system_actor(world)
     case = make.running(world, subject=make.subject(world))
     other = make.planned(make.opened(world, reason="Otto left"), by)
     actions.comment(other, "Otto called", by=by)
-    make.searched(case, house)
-    leases.close(case, RUNNER, "complete", {}, by=house)
+    make.searched(case, system_actor)
+    leases.close(case, RUNNER, "complete", {}, by=system_actor)
     assert leases.erase_texts_of(world.acme.id, case.subject_ref) == 1
     assert make.fresh(other).reason == "Otto left"
     assert CaseEvent.objects.filter(case=other, text="Otto called").exists()

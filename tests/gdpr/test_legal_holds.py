@@ -227,7 +227,7 @@ def test_a_run_is_stopped_by_its_runner_and_goes_on_where_it_was(world: World) -
     assert make.fresh(case).state == CaseState.RUNNING
     leases.defer_step(waiting_step, row)
     leases.defer_step(waiting_step, row)
-    case = leases.defer(case, RUNNER, by=make.house(world))
+    case = leases.defer(case, RUNNER, by=make.system_actor(world))
     assert (case.state, case.held_from, case.claimed_by) == ("on_hold", "running", "")
     assert leases.due() == []
     assert CaseEvent.objects.filter(data__hold_id=row.pk).count() == 1
@@ -248,7 +248,7 @@ def test_only_what_is_free_again_waits_for_its_turn(world: World) -> None:
     other = placed(world, person, scope="archive", reason="Lawsuit")
     leases.defer_step(first, hold)
     leases.defer_step(second, two)
-    leases.defer(case, RUNNER, by=make.house(world))
+    leases.defer(case, RUNNER, by=make.system_actor(world))
     legal_holds.release(two, "over", by=by)
     # Another hold on the same place still keeps it.
     assert make.fresh(case).state == CaseState.ON_HOLD
@@ -270,7 +270,7 @@ def test_a_release_frees_the_steps_of_its_case_and_run_alone(world: World) -> No
         )  # fmt: skip
         rows.append(placed(world, person, scope="journal"))
         leases.defer_step(step, rows[-1])
-        leases.defer(case, RUNNER, by=make.house(world))
+        leases.defer(case, RUNNER, by=make.system_actor(world))
         steps += [step, earlier]
     legal_holds.release(rows[0], "over", by=by)
     for step in steps:

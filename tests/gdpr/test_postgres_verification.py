@@ -44,9 +44,9 @@ def test_a_rewritten_table_holds_nothing_of_deleted_rows(shared_world: World) ->
     row = shared_world.entry(f"about {WORD}")
     _written_out()
     assert _tables_hold(folder, WORD)
-    from memory.journal import erasure as hand
+    from memory.journal import erasure as journal_erasure
 
-    hand.erase(shared_world.acme.id, [row.id])
+    journal_erasure.erase(shared_world.acme.id, [row.id])
     _written_out()
     assert _tables_hold(folder, WORD), "the dead row lies there"
     methods, remains, todo = postgres.clean(["journal_entries"])
@@ -180,9 +180,9 @@ def test_a_transaction_that_began_before_keeps_dead_rows_and_is_told(
         cursor.execute("ROLLBACK")
         cursor.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         cursor.execute("SELECT 1")
-    from memory.journal import erasure as hand
+    from memory.journal import erasure as journal_erasure
 
-    hand.erase(shared_world.acme.id, [row.id])
+    journal_erasure.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
         hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])
@@ -206,9 +206,9 @@ def test_a_transaction_that_writes_in_another_database_keeps_dead_rows_too(
     neighbour.autocommit = False
     with neighbour.cursor() as cursor:
         cursor.execute("CREATE TABLE guests (name text)")
-    from memory.journal import erasure as hand
+    from memory.journal import erasure as journal_erasure
 
-    hand.erase(shared_world.acme.id, [row.id])
+    journal_erasure.erase(shared_world.acme.id, [row.id])
     with monkeypatch.context() as hurry:
         hurry.setattr(postgres, "MAX_WAITS", 2)
         _, _, todo = postgres.clean(["journal_entries"])

@@ -210,7 +210,6 @@ def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) ->
 
 
 def archived(world: World, *texts: str) -> list[ArchivedEntry]:
-    """Return archived entries."""
     at = timezone.now() - timedelta(days=60)
     news = [
         NewEntry(entry_type="llm.call", summary=text, ts=at)

@@ -9,7 +9,7 @@ from gdpr import erasure
 from gdpr.cases import dry_run
 from gdpr.certificates import document as certificate_document
 from gdpr.models import Case, CasePlan, CaseState, Certificate
-from memory.files import erasure as texts
+from memory.files import erasure as file_erasure
 from memory.models import JournalEntry, MemoryFile
 from memory.rules.tiers import Tier
 from tests.gdpr import erasing, truth
@@ -75,7 +75,7 @@ def _shared_are_masked(data: Truth, before: Digests) -> None:
 
 def _lines(data: Truth) -> None:
     file = MemoryFile.objects.get(tier=Tier.AGENT)
-    text = list(texts.texts(file))[-1][1].splitlines()
+    text = list(file_erasure.texts(file))[-1][1].splitlines()
     assert [line for line in data.lines["others"] if line not in text] == []
     assert [line for line in data.lines["hers"] if line in text] == []
     drawers = [f"- Drawer {n} is [erased]'s and {truth.OTTO}'s" for n in range(5)]

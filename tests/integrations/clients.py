@@ -100,11 +100,9 @@ class ClientRun:
 
     @property
     def failed(self) -> list[dict[str, Any]]:
-        """The calls that failed."""
         return [call for call in self.calls if not call["ok"]]
 
     def result(self, call: str) -> Any:
-        """Return the result of a call."""
         return next(step["result"] for step in self.calls if step["call"] == call)
 
 

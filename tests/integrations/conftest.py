@@ -34,7 +34,7 @@ RunClient = Callable[..., ClientRun]
 
 
 @dataclass
-class House:
+class RunningServer:
     """A running server, and keys of its agents."""
 
     folder: Path
@@ -133,11 +133,11 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """One server for all clients of a run, like ``manage.py up`` starts it."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("running_server")
     _manage(folder, "migrate", "--verbosity", "0")
-    server = House(folder, processes.free_port(), _keys(folder))
+    server = RunningServer(folder, processes.free_port(), _keys(folder))
     log = folder / "server.log"
     with log.open("wb") as log_file:
         process = subprocess.Popen(
@@ -170,7 +170,7 @@ def client(request: pytest.FixtureRequest) -> RunClient:
 
     def run(name: str, driver: str, **extra: str) -> ClientRun:
         need(name)
-        house: House = request.getfixturevalue("house")
-        return clients.drive(name, driver, {**house.env(), **extra})
+        running_server: RunningServer = request.getfixturevalue("running_server")
+        return clients.drive(name, driver, {**running_server.env(), **extra})
 
     return run

@@ -24,7 +24,7 @@ def ada(world: World) -> AtomicMemoryClient:
     return AtomicMemoryClient(world.tokens["ada"])
 
 
-# ── The door ─────────────────────────────────────────────────────────────────
+# ── Authentication ───────────────────────────────────────────────────────────
 @pytest.mark.parametrize("path", ["/v1/capabilities", "/capabilities/", "/health"])
 def test_what_is_open_asks_for_no_key(world: World, path: str) -> None:
     assert AtomicMemoryClient(None).send("GET", BASE + path).status_code == 200
@@ -454,15 +454,18 @@ def test_health_has_allowed_values_and_real_model_names(
 def test_a_callers_workspace_is_a_namespace(
     ada: AtomicMemoryClient,
 ) -> None:
-    room = {"workspace_id": "w1", "agent_id": "a1"}
-    ada.keep("The room is blue.", **room)
-    assert ada.search("room", **room)["scope"]["kind"] == "workspace"
-    assert ada.search("room", **room)["count"] == 1
-    own_scope = {**room, "agent_scope": "self"}
-    assert ada.search("room", **own_scope)["count"] == 1
-    assert ada.search("room", **{**own_scope, "agent_id": "a2"})["count"] == 0
-    assert ada.search("room", **{**room, "workspace_id": "w2"})["count"] == 0
-    answer = ada.post("/search", query="x", **room, agent_scope="others")
+    agent_fields = {"workspace_id": "w1", "agent_id": "a1"}
+    ada.keep("The agent_fields is blue.", **agent_fields)
+    assert ada.search("agent_fields", **agent_fields)["scope"]["kind"] == "workspace"
+    assert ada.search("agent_fields", **agent_fields)["count"] == 1
+    own_scope = {**agent_fields, "agent_scope": "self"}
+    assert ada.search("agent_fields", **own_scope)["count"] == 1
+    assert ada.search("agent_fields", **{**own_scope, "agent_id": "a2"})["count"] == 0
+    assert (
+        ada.search("agent_fields", **{**agent_fields, "workspace_id": "w2"})["count"]
+        == 0
+    )
+    answer = ada.post("/search", query="x", **agent_fields, agent_scope="others")
     assert answer.status_code == 501
     answer = ada.post("/search", query="x", agent_scope="self")
     assert answer.status_code == 400

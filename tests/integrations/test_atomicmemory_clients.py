@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.integrations import clients
-from tests.integrations.conftest import House, RunClient
+from tests.integrations.conftest import RunClient, RunningServer
 
 NAME = "atomicmemory"
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
@@ -30,22 +30,22 @@ CALLS = (
 
 @installed
 def test_the_real_client_does_the_whole_round_trip(
-    client: RunClient, house: House
+    client: RunClient, running_server: RunningServer
 ) -> None:
     run = client(NAME, "atomicmemory_round_trip")
 
     assert run.failed == []
     assert run.client == "atomicmemory 1.1.4"
     assert set(CALLS) <= {call["call"] for call in run.calls}
-    key = house.keys["key"].encode()
-    assert key not in house.log_bytes()
+    key = running_server.keys["key"].encode()
+    assert key not in running_server.log_bytes()
 
 
 @installed
-def test_its_own_live_tests_pass(house: House) -> None:
+def test_its_own_live_tests_pass(running_server: RunningServer) -> None:
     extra = {
-        "ATOMICMEMORY_TEST_API_URL": f"{house.url}/compat/atomicmemory",
-        "ATOMICMEMORY_TEST_API_KEY": house.keys["key"],
+        "ATOMICMEMORY_TEST_API_URL": f"{running_server.url}/compat/atomicmemory",
+        "ATOMICMEMORY_TEST_API_KEY": running_server.keys["key"],
     }
     path = "tests/providers/atomicmemory/test_integration.py"
     args = ["-m", "pytest", "-q", "-p", "no:cacheprovider", path]

@@ -22,7 +22,7 @@ STORE, API = "/compat/langgraph/store", "/api/v1"
 ITEM = {"namespace": ["users", "harriet"], "key": "shed"}
 
 
-class House:
+class RecordingClient:
     """Sends requests to every integration with ada's key."""
 
     def __init__(self, world: World) -> None:
@@ -43,44 +43,44 @@ class House:
         return json.loads(text) if text.startswith(("{", "[")) else None
 
 
-def _by_records(house: House) -> None:
-    record = house("POST", f"{API}/records", {"content": TEXT})
-    assert house("DELETE", f"{API}/records/{record['id']}", {"reason": "asked"})
+def _by_records(client: RecordingClient) -> None:
+    record = client("POST", f"{API}/records", {"content": TEXT})
+    assert client("DELETE", f"{API}/records/{record['id']}", {"reason": "asked"})
 
 
-def _by_tool(house: House) -> None:
+def _by_tool(client: RecordingClient) -> None:
     tools = f"{API}/tools/memory__"
-    memory = house("POST", f"{tools}remember", {"content": TEXT})
-    house("POST", f"{tools}forget", {"memory_id": memory["id"]})
+    memory = client("POST", f"{tools}remember", {"content": TEXT})
+    client("POST", f"{tools}forget", {"memory_id": memory["id"]})
 
 
-def _by_mem0(house: House) -> None:
+def _by_mem0(client: RecordingClient) -> None:
     body = {"messages": TEXT, "user_id": "harriet"}
-    added = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
+    added = client("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
     update = {"text": f"{TEXT} No more."}
-    house("PUT", f"{MEM0}/v1/memories/{added['id']}/", update)
-    house("DELETE", f"{MEM0}/v1/memories/{added['id']}/")
+    client("PUT", f"{MEM0}/v1/memories/{added['id']}/", update)
+    client("DELETE", f"{MEM0}/v1/memories/{added['id']}/")
 
 
-def _by_mem0_user(house: House) -> None:
+def _by_mem0_user(client: RecordingClient) -> None:
     body = {"messages": TEXT, "user_id": "harriet"}
-    house("POST", f"{MEM0}/v3/memories/add/", body)
-    house("DELETE", f"{MEM0}/v1/memories/?user_id=harriet")
+    client("POST", f"{MEM0}/v3/memories/add/", body)
+    client("DELETE", f"{MEM0}/v1/memories/?user_id=harriet")
 
 
-def _by_langgraph(house: House) -> None:
+def _by_langgraph(client: RecordingClient) -> None:
     for cups in (1, 2):
         value = {"text": TEXT, "cups": cups, "tags": [CANARY]}
-        house("PUT", f"{STORE}/items", {**ITEM, "value": value})
-    house("DELETE", f"{STORE}/items", ITEM)
+        client("PUT", f"{STORE}/items", {**ITEM, "value": value})
+    client("DELETE", f"{STORE}/items", ITEM)
 
 
-def _by_atomicmemory(house: House) -> None:
+def _by_atomicmemory(client: RecordingClient) -> None:
     body = {"user_id": "harriet", "conversation": TEXT, "skip_extraction": True}
     extra = {"metadata": {"note": CANARY}, "source_url": f"https://{CANARY}.example"}
-    ingested = house("POST", f"{ATOMIC}/ingest/quick", {**body, **extra})
+    ingested = client("POST", f"{ATOMIC}/ingest/quick", {**body, **extra})
     [memory_id] = ingested["stored_memory_ids"]
-    house("DELETE", f"{ATOMIC}/{memory_id}?user_id=harriet")
+    client("DELETE", f"{ATOMIC}/{memory_id}?user_id=harriet")
 
 
 WAYS = (
@@ -122,32 +122,32 @@ def _reads(record_id: str) -> list[tuple[str, str, Any]]:
 
 @pytest.mark.parametrize("forget", WAYS)
 def test_what_one_wire_forgets_no_other_tells(
-    world: World, forget: Callable[[House], None]
+    world: World, forget: Callable[[RecordingClient], None]
 ) -> None:
-    house = House(world)
-    forget(house)
+    client = RecordingClient(world)
+    forget(client)
     index.sweep()
     [row] = Record.objects.filter(workspace_id=world.acme.id)
     assert (row.status, row.content, row.metadata) == ("forgotten", "", {})
-    house.seen.clear()
+    client.seen.clear()
     for request in _reads(row.id):
-        house(*request)
-    assert not [text for text in house.seen if CANARY in text]
+        client(*request)
+    assert not [text for text in client.seen if CANARY in text]
     assert CANARY not in everything_stored()
 
 
 def test_the_reads_would_tell(world: World) -> None:
     """Check the reads above: before anything is forgotten, each finds it."""
-    house = House(world)
-    house("POST", f"{API}/tools/memory__remember", {"content": TEXT})
-    house("PUT", f"{STORE}/items", {**ITEM, "value": {"text": TEXT}})
+    client = RecordingClient(world)
+    client("POST", f"{API}/tools/memory__remember", {"content": TEXT})
+    client("PUT", f"{STORE}/items", {**ITEM, "value": {"text": TEXT}})
     body = {"messages": TEXT, "user_id": "harriet"}
-    added = house("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
+    added = client("POST", f"{MEM0}/v3/memories/add/", body)["results"][0]
     index.sweep()
-    house.seen.clear()
+    client.seen.clear()
     reads = _reads(added["id"])
     for request in reads:
-        house(*request)
-    read_responses = zip(reads, house.seen, strict=True)
+        client(*request)
+    read_responses = zip(reads, client.seen, strict=True)
     silent = [path for (_, path, _), text in read_responses if CANARY not in text]
     assert silent == []

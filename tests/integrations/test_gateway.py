@@ -36,7 +36,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def issue(world: World) -> Any:
     """Return a function that issues a key for a user."""
 
-    def issue_guest(
+    def issue_client(
         user: str = "mia", agent: str = "ada", **limits: Any
     ) -> GatewayClient:
         owner = world.actor("stranger" if agent == "olga" else "owner")
@@ -45,14 +45,14 @@ def issue(world: World) -> Any:
             users.issue(world.agents[agent], user, key_limits, by=owner)
         )
 
-    return issue_guest
+    return issue_client
 
 
 @pytest.fixture
 def mia(issue: Any) -> GatewayClient:
     """Return a user of ada's memory."""
-    guest: GatewayClient = issue()
-    return guest
+    client: GatewayClient = issue()
+    return client
 
 
 # ── Scopes ───────────────────────────────────────────────────────────────────

@@ -34,18 +34,16 @@ class Answer(dict[str, Any]):
 class Runner(Protocol):
     """Calls a tool and returns its result, or ``{"error": sentence}``."""
 
-    def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call."""
-        ...
+    def __call__(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]: ...
 
 
 def actor_and_token(world: World) -> tuple[Actor, str]:
     """Return a new agent, and its key."""
-    house = permissions.system(world.acme.id)
+    system_actor = permissions.system(world.acme.id)
     crew = world.crews["support"]
     slug = f"v{next(_numbers)}"
-    agent, _ = workspaces.ensure_agent(slug, crew, by=house)
-    token = api_keys.issue_agent_key(agent, by=house).token
+    agent, _ = workspaces.ensure_agent(slug, crew, by=system_actor)
+    token = api_keys.issue_agent_key(agent, by=system_actor).token
     actor = api_keys.authenticate(token)
     assert actor is not None
     return actor, token
@@ -158,7 +156,6 @@ class Matcher:
         return None
 
     def fits(self, expected: Any, actual: Any) -> bool:
-        """Return whether a result matches the expected one."""
         if isinstance(expected, dict):
             special = self._special(expected, actual)
             if special is not None:

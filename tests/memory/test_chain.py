@@ -16,8 +16,7 @@ from memory.journal import append as journal
 from memory.journal import chain_scan, erasure, integrity
 from memory.journal import verify as journal_verify
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
-from memory.rules import errors
-from memory.rules import hashing as rules
+from memory.rules import errors, hashing
 from memory.rules.entries import Priority
 from tests import factories
 from tests.world import World
@@ -41,7 +40,7 @@ def tamper(row: JournalEntry, **fields: Any) -> None:
 
 
 def erase(row: JournalEntry) -> None:
-    """Destroy content and salt, with the seal of the house."""
+    """Destroy content and salt, with a seal of the installation."""
     erasure.erase(row.workspace_id, [row.id])
 
 
@@ -49,7 +48,7 @@ def attest(world: World, rows: Iterable[JournalEntry], mac: str | None = None) -
     """Sign that rows left on purpose, and let them go."""
     removed_rows = list(rows)
     pairs = [(row.seq, row.entry_hash) for row in removed_rows]
-    signed = rules.checkpoint_mac(journal.key(), world.acme.id, pairs)
+    signed = hashing.checkpoint_mac(journal.key(), world.acme.id, pairs)
     ChainCheckpoint.objects.create(
         workspace=world.acme, removed=pairs, mac=mac or signed
     )
@@ -62,16 +61,16 @@ def test_framed_fields_never_run_into_each_other(
     left: list[str | None], right: list[str | None]
 ) -> None:
     are_equal = [v or "" for v in left] == [v or "" for v in right]
-    assert (rules.frame(left) == rules.frame(right)) is are_equal
+    assert (hashing.frame(left) == hashing.frame(right)) is are_equal
 
 
 def test_a_checkpoint_is_signed_for_one_workspace_and_one_set() -> None:
     pairs = [(2, "b"), (1, "a")]
-    mac = rules.checkpoint_mac(b"k", "ws", pairs)
-    assert mac == rules.checkpoint_mac(b"k", "ws", list(reversed(pairs)))
-    assert mac != rules.checkpoint_mac(b"k", "ws2", pairs)
-    assert mac != rules.checkpoint_mac(b"k", "ws", pairs[:1])
-    assert mac != rules.checkpoint_mac(b"k2", "ws", pairs)
+    mac = hashing.checkpoint_mac(b"k", "ws", pairs)
+    assert mac == hashing.checkpoint_mac(b"k", "ws", list(reversed(pairs)))
+    assert mac != hashing.checkpoint_mac(b"k", "ws2", pairs)
+    assert mac != hashing.checkpoint_mac(b"k", "ws", pairs[:1])
+    assert mac != hashing.checkpoint_mac(b"k2", "ws", pairs)
 
 
 # ── A whole chain ────────────────────────────────────────────────────────────
@@ -299,7 +298,7 @@ def test_a_checkpoint_that_is_not_ours_covers_nothing(world: World, fault: str) 
         point.removed = [*point.removed, [rows[2].seq, rows[2].entry_hash]]
     if fault == "replayed":
         foreign_pairs = [(row[0], row[1]) for row in point.removed]
-        point.mac = rules.checkpoint_mac(journal.key(), world.other.id, foreign_pairs)
+        point.mac = hashing.checkpoint_mac(journal.key(), world.other.id, foreign_pairs)
     point.save()
     report = verify(world)
     assert report.checkpoints == 0
@@ -435,9 +434,9 @@ def test_a_walk_of_links_crosses_what_left_on_purpose(world: World) -> None:
 
 def test_capitals_are_no_hash() -> None:
     key, prev, committed = b"k", "ab" * 32, "cd" * 32
-    digest = rules.link(key, prev, committed)
-    assert rules.is_unbroken(key, prev, prev + committed + digest, 1)
-    assert not rules.is_unbroken(key, prev, prev + committed + digest.upper(), 1)
-    assert not rules.is_unbroken(key, prev, f" {prev}{committed}{digest}", 1)
-    assert not rules.is_unbroken(key, prev, prev + committed + digest, 2)
-    assert not rules.is_unbroken(key, "00" * 32, prev + committed + digest, 1)
+    digest = hashing.link(key, prev, committed)
+    assert hashing.is_unbroken(key, prev, prev + committed + digest, 1)
+    assert not hashing.is_unbroken(key, prev, prev + committed + digest.upper(), 1)
+    assert not hashing.is_unbroken(key, prev, f" {prev}{committed}{digest}", 1)
+    assert not hashing.is_unbroken(key, prev, prev + committed + digest, 2)
+    assert not hashing.is_unbroken(key, "00" * 32, prev + committed + digest, 1)

@@ -14,7 +14,7 @@ from memory.journal import append as journal
 from memory.journal import erasure, integrity, verify
 from memory.journal.erasure import Remains
 from memory.models import JournalEntry, PriorityChange, SubjectMention
-from memory.rules import hashing as rules
+from memory.rules import hashing
 from memory.rules.entries import Priority
 from tests.world import World
 
@@ -126,7 +126,7 @@ def test_a_faked_erasure_is_noticed(world: World) -> None:
     )  # fmt: skip
     assert broken(world) == ["It is marked as erased and nothing signed says so."]
     # With a guessed key it is no better.
-    fake = rules.seal(b"guess", row.entry_hash, "erased", journal.content(fresh(row)))
+    fake = hashing.seal(b"guess", row.entry_hash, "erased", journal.content(fresh(row)))
     tamper(row, seal=fake)
     assert broken(world) == ["It is marked as erased and nothing signed says so."]
 

@@ -95,10 +95,10 @@ def test_a_key_limited_to_reading_never_writes() -> None:
 
 
 def test_the_house_may_everything_in_its_workspace() -> None:
-    house = permissions.system("ws_1")
-    assert all(house.can(action) for action in PERMISSIONS)
+    system_actor = permissions.system("ws_1")
+    assert all(system_actor.can(action) for action in PERMISSIONS)
     with pytest.raises(errors.NotFound):
-        house.require("journal.read", "ws_2")
+        system_actor.require("journal.read", "ws_2")
 
 
 def test_another_workspace_is_not_found_before_it_is_forbidden() -> None:

@@ -175,7 +175,6 @@ def test_lists_of_crews_and_agents_end_at_the_crew_or_the_workspace(
 
 # ── Pages ────────────────────────────────────────────────────────────────────
 def all_pages(world: World, limit: int, **filters: Any) -> list[list[str]]:
-    """Return the ids of every page."""
     actor, wants = world.actor("operator"), JournalFilter(**filters)
     pages, cursor = [], None
     while True:

@@ -23,8 +23,7 @@ from memory.integrations.gateway.users import GatewayUser
 from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention
 from memory.ports import subject_linker
-from memory.records import Action, Criteria, Order, Provenance, rows
-from memory.records import chain as links
+from memory.records import Action, Criteria, Order, Provenance, chain, rows
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -107,10 +106,12 @@ def _mem0(world: World) -> Callable[[int, int], Any]:
 
 def _gateway(world: World) -> Callable[[int, int], Any]:
     issued = users.issue(world.agents["ada"], "mia", by=world.actor("owner"))
-    guest = GatewayUser(world.actor("ada"), issued.key)
+    gateway_user = GatewayUser(world.actor("ada"), issued.key)
 
     def act(number: int, first: int) -> Any:
-        return gateway_server.add(guest, PLACE, "chat:c1", messages(number, first))
+        return gateway_server.add(
+            gateway_user, PLACE, "chat:c1", messages(number, first)
+        )
 
     return act
 
@@ -268,7 +269,7 @@ def test_a_crash_leaves_nothing_half_written(
     def crash(*_: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(links, "link", crash)
+    monkeypatch.setattr(chain, "link", crash)
     with pytest.raises(RuntimeError):
         records.keep_all(drafts(ada, facts(4)), provenance=PROVENANCE, by=ada)
     assert (JournalEntry.objects.count(), Record.objects.count()) == (before, 0)
@@ -278,7 +279,7 @@ def test_every_draft_is_judged_and_each_fault_is_told_in_its_place(ada: Actor) -
     new_drafts = drafts(ada, ["Fine.", ATTACK, " ", "x" * 70_000, "Good."])
     results = records.prepare_all(new_drafts, provenance=PROVENANCE, by=ada)
     kinds = [type(result).__name__ for result in results]
-    assert kinds == ["Draft", "Held", "Invalid", "TooLarge", "Draft"]
+    assert kinds == ["Draft", "HeldForReview", "Invalid", "TooLarge", "Draft"]
     assert HeldFile.objects.count() == 1
     with pytest.raises(HeldForReview):
         records.all_or_nothing(results)

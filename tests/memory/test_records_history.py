@@ -66,7 +66,7 @@ def test_what_expired_leaves_the_journals_recall(ada: Actor) -> None:
 
 
 class Clock:
-    """The house's clock: it stands still, and every step is an hour."""
+    """A clock that the test sets: ``step`` advances it by an hour."""
 
     def __init__(self) -> None:
         start = timezone.now() - timedelta(days=2)

@@ -1,4 +1,4 @@
-"""The source files of the house, for tests that read instead of run."""
+"""The source files of the project, for tests that read instead of run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ def sources() -> list[Path]:
 
 
 def tests() -> list[Path]:
-    """Return every test file."""
     return sorted((ROOT / "tests").rglob("*.py"))
 
 

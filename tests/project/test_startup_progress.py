@@ -37,11 +37,11 @@ STEPS = [
 @pytest.mark.slow
 def test_up_prints_a_line_for_each_step_in_order(tmp_path: Path) -> None:
     """Into a pipe, and without help from the environment: each line is sent at once."""
-    house = Installation(tmp_path)
-    del house.env["PYTHONUNBUFFERED"]
+    installation = Installation(tmp_path)
+    del installation.env["PYTHONUNBUFFERED"]
     process = subprocess.Popen(
-        house.command("up", "--demo", "--port", str(house.port)),
-        env=house.env,
+        installation.command("up", "--demo", "--port", str(installation.port)),
+        env=installation.env,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -66,10 +66,10 @@ def test_up_prints_a_line_for_each_step_in_order(tmp_path: Path) -> None:
 
 
 def test_the_first_line_is_there_before_anything_is_imported(tmp_path: Path) -> None:
-    house = Installation(tmp_path)
+    installation = Installation(tmp_path)
     process = subprocess.run(
-        house.command("up"),
-        env={**house.env, "DJANGO_SETTINGS_MODULE": "no.such.settings"},
+        installation.command("up"),
+        env={**installation.env, "DJANGO_SETTINGS_MODULE": "no.such.settings"},
         capture_output=True,
         text=True,
         check=False,

@@ -111,17 +111,19 @@ def test_one_command_runs_everything(installation: Installation) -> None:
     assert installation.end(signal.SIGINT) == 0
 
 
-def agent(house: Installation, key: str) -> httpx.Client:
+def agent(installation: Installation, key: str) -> httpx.Client:
     headers = {"Authorization": f"Bearer {key}"}
     return httpx.Client(
-        base_url=house.url, headers=headers, timeout=waiting.LIMIT_SECONDS
+        base_url=installation.url, headers=headers, timeout=waiting.LIMIT_SECONDS
     )
 
 
-def signs_in_with_the_link(house: Installation) -> None:
-    match = LINK.search(house.log.read_text())
+def signs_in_with_the_link(installation: Installation) -> None:
+    match = LINK.search(installation.log.read_text())
     assert match is not None
-    with httpx.Client(base_url=house.url, timeout=waiting.LIMIT_SECONDS) as browser:
+    with httpx.Client(
+        base_url=installation.url, timeout=waiting.LIMIT_SECONDS
+    ) as browser:
         assert browser.get("/").status_code == 302
         page = browser.get(match[1])
         token = TOKEN.search(page.text)
@@ -130,13 +132,13 @@ def signs_in_with_the_link(house: Installation) -> None:
         entered = browser.post(match[1], data=form)
         assert (entered.status_code, entered.headers["Location"]) == (302, "/")
         assert browser.get("/").status_code == 200
-        assert httpx.get(house.url + match[1]).status_code == 410
+        assert httpx.get(installation.url + match[1]).status_code == 410
 
 
-def appends_and_recalls(house: Installation) -> tuple[str, str]:
-    key = house.manage("issue_key", "--workspace", "fairlead", "--crew", "checkout",
-                       "--agent", "probe", "--create")  # fmt: skip
-    with agent(house, key) as client:
+def appends_and_recalls(installation: Installation) -> tuple[str, str]:
+    names = ("--workspace", "fairlead", "--crew", "checkout", "--agent", "probe")
+    key = installation.manage("issue_key", *names, "--create")
+    with agent(installation, key) as client:
         summary = "The lighthouse keeper refused to lend his ladder on Tuesday"
         body = {"entry_type": "peer.escalation", "summary": summary}
         answer = client.post("/api/v1/journal", json=body)
@@ -182,9 +184,9 @@ def test_a_taken_port_is_told_in_one_line(installation: Installation) -> None:
     assert len(process.stderr.splitlines()) == 1
 
 
-def stalled(house: Installation, key: str) -> socket.socket:
+def stalled(installation: Installation, key: str) -> socket.socket:
     """Return a connection that promised a body and went silent."""
-    link = socket.create_connection(("127.0.0.1", house.port))
+    link = socket.create_connection(("127.0.0.1", installation.port))
     head = (
         "POST /api/v1/journal HTTP/1.1\r\nHost: localhost\r\n"
         f"Authorization: Bearer {key}\r\nContent-Type: application/json\r\n"

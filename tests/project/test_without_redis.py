@@ -8,7 +8,7 @@ from typing import Any
 import fakeredis
 import pytest
 from kombu.exceptions import OperationalError
-from redis.exceptions import ConnectionError as Gone
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from crewship_memory import shared_cache
@@ -99,7 +99,9 @@ def test_redis_is_asked_again_after_a_while_and_not_before(
     assert sum("redis_answers_again" in line for line in lines) == 1
 
 
-@pytest.mark.parametrize("error", [ResponseError("OOM"), Gone(), OSError()])
+@pytest.mark.parametrize(
+    "error", [ResponseError("OOM"), RedisConnectionError(), OSError()]
+)
 def test_any_fault_of_redis_counts(
     cache: SharedCache, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

@@ -141,7 +141,7 @@ def test_the_chain_holds_after_the_operation(world: World, name: str) -> None:
 def test_the_chain_holds_after_every_dialect(
     shared_world: World, reached: set[Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each wire keeps its promises on a stand, which is judged before it is removed."""
+    """Each integration keeps its promises; its workspace is verified before removal."""
     counts: list[int] = []
     strike = parity_harness.remove_workspace
 
@@ -155,7 +155,7 @@ def test_the_chain_holds_after_every_dialect(
     report = writers.SITES[SELFTEST_SITE](shared_world)
     assert SELFTEST_SITE in reached
     assert report.counts["broken"] == 0  # type: ignore[attr-defined]
-    # The stand of the wires, and the stage of the provider.
+    # The workspaces of the self-tests of integrations and of the provider.
     assert len(counts) >= 2
     assert min(counts) > 10
     check()

@@ -207,7 +207,7 @@ def _compacted(world: World) -> None:
     assert compaction.run(world.acme.id).buckets == 1
 
 
-def _wires(world: World) -> object:
+def _selftests(world: World) -> object:
     return selftest_runs.run(world.acme.id)
 
 
@@ -313,7 +313,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/admin/entries.py", "mark"): _marked_by_staff,
     ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
     ("memory/journal/compaction.py", "_summarise"): _compacted,
-    ("memory/integrations/selftest_runs.py", "_keep"): _wires,
+    ("memory/integrations/selftest_runs.py", "_keep"): _selftests,
     ("memory/api/journal.py", "act"): operation("append_entry"),
     ("memory/api/journal.py", "set_priority"): operation("set_entry_priority"),
     ("memory/web/journal_views.py", "priority"): _marked_on_the_page,
@@ -331,7 +331,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/records/chain.py", "extend"): operation("amend_record"),
     ("memory/records/chain.py", "begin"): operation("save_record"),
     ("memory/accounts/workspaces.py", "_record"): _crew,
-    ("memory/data_folder_adoption.py", "_tell"): _folder_adoption,
+    ("memory/data_folder_adoption.py", "_record"): _folder_adoption,
     ("memory/accounts/invitations.py", "_record"): _invited,
     ("memory/workspace_settings/changes.py", "_record"): _settings,
     ("memory/webhooks.py", "_record"): _webhook,

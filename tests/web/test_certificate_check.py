@@ -32,11 +32,10 @@ def _folder(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def certificate(world: World) -> Certificate:
-    """Return the certificate of an erasure."""
     case = make.running(world)
-    make.searched(case, make.house(world))
+    make.searched(case, make.system_actor(world))
     issued = certificates.issue(case, make.facts())
-    leases.close(case, RUNNER, "complete", {}, by=make.house(world))
+    leases.close(case, RUNNER, "complete", {}, by=make.system_actor(world))
     return issued
 
 

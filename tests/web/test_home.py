@@ -15,7 +15,7 @@ from episodic.health import overview
 from episodic.index import engine
 from episodic.index import status as index_status
 from episodic.index import sweep as index
-from memory import overview as ground
+from memory import overview as workspace_overview
 from memory.accounts import workspaces
 from memory.models import JournalEntry
 from memory.rules.entries import Severity
@@ -89,7 +89,7 @@ def test_a_broken_embedder_is_the_headline_with_its_reason(world: World) -> None
     world.indexed(entry_type="peer.escalation", severity=Severity.WARN)
     page = _text(world.page("viewer").get("/"))
     assert "The embedder does not answer: recall is by words alone</h1>" in page
-    assert "nobody answers at its address" in page
+    assert "there is no answer at its address" in page
 
 
 def test_without_an_embedder_nothing_pretends_to_answer(world: World) -> None:
@@ -144,16 +144,16 @@ def test_the_live_part_comes_alone_and_brings_the_headline(world: World) -> None
     response = world.page("viewer").get("/", headers=HTMX)
     page = _text(response)
     assert page.lstrip().startswith('<h1 id="finding" hx-swap-oob="true">')
-    assert 'id="pulse"' in page
+    assert 'id="recall_status"' in page
     assert "<html" not in page
     assert "HX-Request" in response.headers["Vary"]
 
 
 def test_an_empty_workspace_says_how_to_begin(world: World) -> None:
     empty, _ = workspaces.ensure_workspace("empty")
-    house = system(empty.id)
+    system_actor = system(empty.id)
     user, _ = workspaces.ensure_user("first@empty.example")
-    workspaces.set_member(user, Role.ADMIN, by=house)
+    workspaces.set_member(user, Role.ADMIN, by=system_actor)
     world.people["first"] = user
     page = _text(world.page("first").get("/"))
     assert "No crew yet, so no agent can write." in page
@@ -194,7 +194,7 @@ def test_home_asks_the_same_number_of_questions_for_many_crews(
 
 def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
     def week() -> tuple[int, ...]:
-        crews = ground.activity(world.actor("owner")).crews
+        crews = workspace_overview.activity(world.actor("owner")).crews
         assert [crew.slug for crew in crews] == ["billing", "support", "no crew"]
         return crews[1].week
 

@@ -94,7 +94,7 @@ def test_account_pages_wear_the_frame(person: User, path: str) -> None:
 @pytest.mark.parametrize("path", [LOGIN, "/accounts/password/reset/"])
 def test_entrance_pages_wear_the_door(db: None, path: str) -> None:
     page = _text(Client().get(path))
-    assert '<main class="door"' in page
+    assert '<main class="panel-page"' in page
     assert 'id="rail"' not in page
 
 

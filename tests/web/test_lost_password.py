@@ -10,9 +10,9 @@ from django.core import mail
 from django.test import Client
 
 from crewship_memory import log_redaction, password_reset
-from crewship_memory import settings as house_settings
+from crewship_memory import settings as project_settings
 from memory.accounts import login_links as accounts
-from memory.accounts import mail as house_mail
+from memory.accounts import mail as account_mail
 from tests.world import PASSWORD, World
 
 RESET = "/accounts/password/reset/"
@@ -56,7 +56,7 @@ def test_a_mail_that_a_library_sends_is_one_line_without_address_or_body(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     message = mail.EmailMessage("Secret subject", "secret body", None, ["a@b.example"])
-    assert house_mail.NoServer().send_messages([message]) == 0
+    assert account_mail.NoServer().send_messages([message]) == 0
     assert len(caplog.records) == 1
     assert caplog.text.count("\n") == 1
     assert "mail not sent: no mail server is set (CREWSHIP_EMAIL_URL)" in caplog.text
@@ -71,15 +71,17 @@ def test_links_go_to_a_mail_server_and_nowhere_else(
 ) -> None:
     monkeypatch.setenv("CREWSHIP_EMAIL_URL", url)
     with pytest.raises(ValueError, match="CREWSHIP_EMAIL_URL must name a mail server"):
-        house_settings._mail()
+        project_settings._mail()
 
 
 def test_a_mail_server_is_read_from_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert house_settings._mail() == {"EMAIL_BACKEND": "memory.accounts.mail.NoServer"}
+    assert project_settings._mail() == {
+        "EMAIL_BACKEND": "memory.accounts.mail.NoServer"
+    }
     monkeypatch.setenv("CREWSHIP_EMAIL_URL", "smtp+tls://me:word@mail.example:587")
-    read = house_settings._mail()
+    read = project_settings._mail()
     assert (read["EMAIL_HOST"], read["EMAIL_PORT"]) == ("mail.example", 587)
     assert read["EMAIL_USE_TLS"]
 

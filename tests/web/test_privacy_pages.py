@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gdpr import audit_log, erasure
-from gdpr.audit_log import LedgerQuery
+from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import dry_run, legal_holds, privacy_settings
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
@@ -315,7 +315,7 @@ def test_names_are_shown_on_demand_and_that_is_written_down(world: World) -> Non
     assert "Journal entries" in page_text
     revealed = text(post(world, f"subjects/{subject.id}/names/"))
     assert MAIL in revealed
-    query = LedgerQuery(subject_id=subject.id, action="view")
+    query = AuditLogQuery(subject_id=subject.id, action="view")
     rows = audit_log.list_actions(world.actor("compliance"), query).items
     assert [row.actor_label for row in rows] == [world.actor("compliance").label]
     assert MAIL not in text(get(world, "ledger/"))
@@ -331,7 +331,7 @@ def test_samples_of_a_plan_are_shown_on_demand_too(world: World) -> None:
     assert WORD not in page_text
     assert post(world, f"{path}samples/", "stranger").status_code == 404
     assert post(world, f"{path}samples/", "operator").status_code == 403
-    query = LedgerQuery(case_id=case.id, action="view")
+    query = AuditLogQuery(case_id=case.id, action="view")
     assert audit_log.list_actions(world.actor("compliance"), query).items == []
     assert WORD in text(post(world, f"{path}samples/"))
     [row] = audit_log.list_actions(world.actor("compliance"), query).items

@@ -15,7 +15,7 @@ def _line(world: World, *, planned: bool) -> list[progress_line.ProgressStep]:
         dry_run.make(case, by=officer)
     actions.refuse(transitions.case(officer, case.pk), "Not ours", by=officer)
     case = transitions.case(officer, case.pk)
-    return progress_line.steps_of(queries.dossier(officer, case))
+    return progress_line.steps_of(queries.detail(officer, case))
 
 
 def test_a_refused_case_shows_no_step_that_was_never_taken(world: World) -> None:

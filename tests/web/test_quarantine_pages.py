@@ -150,7 +150,6 @@ def test_a_conflict_says_who_did_what(world: World) -> None:
 
 
 def preview_digest(html: str) -> str:
-    """Return the digest of the preview on a page."""
     match = re.search(r'name="seen" value="([0-9a-f]{64})"', html)
     assert match, html
     return match[1]

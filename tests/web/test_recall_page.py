@@ -96,8 +96,8 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
 def test_the_word_leg_never_shows_a_score(world: World) -> None:
     fill(world, 3)
     _, text = ask(world, query="refund")
-    leg = text.split("Ranks of the word ranking", 1)[1].split("</table>", 1)[0]
-    assert re.search(r"\d\.\d", leg) is None
+    ranking = text.split("Ranks of the word ranking", 1)[1].split("</table>", 1)[0]
+    assert re.search(r"\d\.\d", ranking) is None
 
 
 def test_asking_marks_nothing(world: World) -> None:

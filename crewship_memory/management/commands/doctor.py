@@ -17,7 +17,7 @@ class Command(BaseCommand):
     """Check the installation; change nothing."""
 
     help = "Examine configuration, database, embedder and chain. Exit 1 on a fault."
-    # One of the checks below runs them and reports them among its findings.
+    # This command runs them itself and reports them like other findings.
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -33,7 +33,6 @@ def percent(share: float) -> float:
 
 
 def plural(count: int, singular: str, plural_noun: str) -> str:
-    """Return a count with its noun."""
     return f"{count:,} {singular if count == 1 else plural_noun}"
 
 

@@ -108,7 +108,6 @@ def _measure(
 
 # ── Snapshots ────────────────────────────────────────────────────────────────
 def has_column(name: str) -> bool:
-    """Return whether snapshots have a column for the metric."""
     return any(field.name == name for field in HealthSnapshot._meta.fields)
 
 
@@ -131,7 +130,6 @@ def value(row: HealthSnapshot, name: str) -> float | None:
 
 
 def values(row: HealthSnapshot) -> dict[str, float | None]:
-    """Return all metrics of a snapshot by name."""
     return {name: value(row, name) for name in names()}
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memory.integrations.atomicmemory import schemas
-from memory.integrations.atomicmemory import serializers as rows
+from memory.integrations.atomicmemory import schemas, serializers
 from memory.integrations.atomicmemory.provider import statistics
 from memory.integrations.atomicmemory.session import (
     MAX_PAGE,
@@ -29,8 +28,8 @@ from memory.rules import errors
 def health(call: Call) -> dict[str, Any]:
     """Return the configuration, with the embedding and language models in use."""
     agent_only(call.by, "records.read")
-    mind = language_model.current()
-    engine, thinker = mind.engine(), mind.thinker()
+    model = language_model.current()
+    engine, model_name = model.engine(), model.model_name()
     return {
         "status": "ok",
         "config": {
@@ -39,7 +38,7 @@ def health(call: Call) -> dict[str, Any]:
             "embedding_model": engine.model,
             "embedding_dimensions": engine.dimensions,
             "llm_provider": "ollama",
-            "llm_model": thinker,
+            "llm_model": model_name,
             "clarification_conflict_threshold": 0.85,
             "max_search_results": MAX_PAGE,
             "hybrid_search_enabled": True,
@@ -60,7 +59,7 @@ def trail(call: Call) -> dict[str, Any]:
     versions = session.provider.versions(session.ref(record_id))
     if not versions:
         raise errors.NotFound
-    versions_json = rows.of_history(record_id, versions)
+    versions_json = serializers.of_history(record_id, versions)
     return {
         "memory_id": record_id,
         "trail": versions_json,
@@ -79,7 +78,7 @@ def audit_recent(call: Call) -> dict[str, Any]:
     limit = number(call.query.get("limit"), PAGE, 1, MAX_PAGE)
     user = session.scope.user
     mutations = [
-        {**rows.of_version(record_id, version), "user_id": user}
+        {**serializers.of_version(record_id, version), "user_id": user}
         for record_id, version in statistics.recent(session.record_scope, limit)
     ]
     return {"mutations": mutations, "count": len(mutations)}

@@ -7,9 +7,7 @@ from typing import Any, Final
 from django.conf import settings
 
 from memory import records
-from memory.integrations.atomicmemory import handlers as handle
-from memory.integrations.atomicmemory import schemas
-from memory.integrations.atomicmemory import serializers as rows
+from memory.integrations.atomicmemory import handlers, schemas, serializers
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider.context_package import Packed
 from memory.integrations.atomicmemory.session import (
@@ -167,14 +165,14 @@ def _response(
         "retrieval_mode": data.retrieval_mode or "flat",
         "scope": scope,
         "retrieval": retrieval,
-        "memories": [rows.of_hit(hit) for hit in page.results],
+        "memories": [serializers.of_hit(hit) for hit in page.results],
         "injection_text": package.text,
         "citations": [hit.memory.id for hit in package.results],
         "budget_constrained": package.budget_constrained,
         "estimated_context_tokens": package.tokens,
     }
     if data.retrieval_mode in ("tiered", "abstract-aware"):
-        answer |= rows.of_tiers(packed, page.results)
+        answer |= serializers.of_tiers(packed, page.results)
     return answer
 
 
@@ -232,7 +230,7 @@ def list_page(call: Call) -> dict[str, Any]:
         order=Order.OLDEST,
         by=session.record_scope.by,
     )
-    memories = [rows.of_record(row) for row in page.rows]
+    memories = [serializers.of_record(row) for row in page.rows]
     return {
         "memories": memories,
         "count": records.count(filters, by=session.record_scope.by),
@@ -241,7 +239,7 @@ def list_page(call: Call) -> dict[str, Any]:
 
 def _row(session: Session, memory_id: str) -> dict[str, Any] | None:
     memory = session.provider.get(session.ref(memory_id))
-    return None if memory is None else rows.of_memory(memory)
+    return None if memory is None else serializers.of_memory(memory)
 
 
 def get_one(call: Call) -> dict[str, Any]:
@@ -269,7 +267,7 @@ def by_external_id(call: Call) -> dict[str, Any]:
     page_rows = records.page(filters, limit=1, by=session.record_scope.by).rows
     if not page_rows:
         raise errors.NotFound
-    return rows.of_record(page_rows[0])
+    return serializers.of_record(page_rows[0])
 
 
 def expand(call: Call) -> dict[str, Any]:
@@ -291,9 +289,9 @@ MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "expand": {"POST": expand},
     "list": {"GET": list_page},
     "by-external-id/<path:external_id>": {"GET": by_external_id},
-    **handle.MEMORIES,
+    **handlers.MEMORIES,
     "<id>": {"GET": get_one, "DELETE": delete_one},
-    "<id>/audit": {"GET": handle.trail},
+    "<id>/audit": {"GET": handlers.trail},
 }
 
 
@@ -309,7 +307,8 @@ def _routes() -> tuple[Route, ...]:
             for path, methods in MEMORIES.items()
         ]
         routes += [
-            Route(f"{version}{path}", methods) for path, methods in handle.OTHER.items()
+            Route(f"{version}{path}", methods)
+            for path, methods in handlers.OTHER.items()
         ]
     return tuple(routes)
 

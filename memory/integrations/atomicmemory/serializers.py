@@ -39,7 +39,6 @@ def of_memory(memory: types.Memory, importance: float | None = None) -> dict[str
 
 
 def of_record(record: Record) -> dict[str, Any]:
-    """Return a record as a row."""
     row = of_memory(mapping.memory(record), record.confidence)
     return {**row, "episode_id": str(record.current_entry_id or "")}
 

@@ -29,8 +29,6 @@ JSON_TYPE: Final = "application/json"
 
 
 class Operation(StrEnum):
-    """A gateway's operation."""
-
     SEARCH = "search"
     ADD = "add"
     FLUSH = "flush"

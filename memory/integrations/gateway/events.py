@@ -43,7 +43,6 @@ class Event:
 
 
 def succeeded(operation: Operation, **payload: Any) -> Event:
-    """Return the event of an operation that worked."""
     return Event(f"{PREFIX}_{_VERBS[operation]}_succeeded", payload)
 
 
@@ -81,7 +80,6 @@ class InMemory:
         self.events: list[Event] = []
 
     async def record(self, event: Event) -> None:
-        """Append the event."""
         self.events.append(event)
 
 

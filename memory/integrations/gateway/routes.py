@@ -99,11 +99,11 @@ class AddIn(SessionIn):
 def _authenticate(call: Call) -> Actor | None:
     """Return the agent that a user acts for; leave the user in ``call.state``."""
     credentials = parse(Credentials, call.body)
-    guest = users.authenticate(credentials.user_id, credentials.user_key)
-    if guest is None:
+    gateway_user = users.authenticate(credentials.user_id, credentials.user_key)
+    if gateway_user is None:
         return None
-    call.state["guest"], call.state["told"] = guest, credentials
-    return guest.actor
+    call.state["gateway_user"], call.state["credentials"] = gateway_user, credentials
+    return gateway_user.actor
 
 
 def is_known(headers: Mapping[str, str], start: bytes) -> bool:
@@ -119,24 +119,24 @@ def is_known(headers: Mapping[str, str], start: bytes) -> bool:
     return match is not None and users.is_active(match[1].decode())
 
 
-def _guest(call: Call, action: str) -> tuple[GatewayUser, AppProject]:
-    guest: GatewayUser = call.state["guest"]
-    credentials: Credentials = call.state["told"]
-    guest.actor.require(action)
+def _gateway_user(call: Call, action: str) -> tuple[GatewayUser, AppProject]:
+    gateway_user: GatewayUser = call.state["gateway_user"]
+    credentials: Credentials = call.state["credentials"]
+    gateway_user.actor.require(action)
     users.permit(
-        guest.key,
+        gateway_user.key,
         app_id=credentials.app_id,
         project_id=credentials.project_id,
         agent_id=credentials.agent_id or "",
     )
-    return guest, AppProject(
+    return gateway_user, AppProject(
         app_id=credentials.app_id, project_id=credentials.project_id
     )
 
 
 def search(call: Call) -> dict[str, Any]:
     """Return the memories that answer a query."""
-    guest, place = _guest(call, "records.read")
+    gateway_user, place = _gateway_user(call, "records.read")
     body = call.read(SearchIn)
     request = SearchRequest(
         query=body.query,
@@ -146,7 +146,8 @@ def search(call: Call) -> dict[str, Any]:
     )
     return {
         "results": [
-            _result(result) for result in gateway_server.search(guest, place, request)
+            _result(result)
+            for result in gateway_server.search(gateway_user, place, request)
         ]
     }
 
@@ -167,17 +168,17 @@ def _result(result: gateway_server.Result) -> dict[str, Any]:
 
 def add(call: Call) -> dict[str, Any]:
     """Store the messages of a conversation."""
-    guest, place = _guest(call, "records.write")
+    gateway_user, place = _gateway_user(call, "records.write")
     body = call.read(AddIn)
     messages = [Message(**item.model_dump()) for item in body.messages]
-    added = gateway_server.add(guest, place, body.session_id, messages)
+    added = gateway_server.add(gateway_user, place, body.session_id, messages)
     return {"status": "accumulated", "message_count": added.count, "held": added.held}
 
 
 def flush(call: Call) -> dict[str, str]:
     """Make what was added searchable."""
-    guest, place = _guest(call, "records.write")
-    flushed = gateway_server.flush(guest, place, call.read(SessionIn).session_id)
+    gateway_user, place = _gateway_user(call, "records.write")
+    flushed = gateway_server.flush(gateway_user, place, call.read(SessionIn).session_id)
     return {"status": "extracted" if flushed else "no_extraction"}
 
 

@@ -86,28 +86,30 @@ class Added:
     held: int
 
 
-# ── Scopes and sessions ──────────────────────────────────────────────────────
-def _owner(guest: GatewayUser) -> Owner:
-    return Owner(guest.key.agent.crew, guest.key.agent)
+# ── Scopes and sessions ───────────────────────────────────────────────────────
+def _owner(gateway_user: GatewayUser) -> Owner:
+    return Owner(gateway_user.key.agent.crew, gateway_user.key.agent)
 
 
-def _scope(guest: GatewayUser, place: AppProject) -> RecordScope:
+def _scope(gateway_user: GatewayUser, place: AppProject) -> RecordScope:
     extra = {"app_id": place.app_id, "project_id": place.project_id}
-    return RecordScope(user=guest.key.user_id, extra=extra)
+    return RecordScope(user=gateway_user.key.user_id, extra=extra)
 
 
-def _query(guest: GatewayUser, place: AppProject, **filters: Any) -> records.Criteria:
+def _query(
+    gateway_user: GatewayUser, place: AppProject, **filters: Any
+) -> records.Criteria:
     return records.Criteria(
-        owner=_owner(guest),
-        scope=_scope(guest, place),
+        owner=_owner(gateway_user),
+        scope=_scope(gateway_user, place),
         match=records.Match.EXACT,
         **filters,
     )
 
 
-def check_session(guest: GatewayUser, session_id: str) -> str:
+def check_session(gateway_user: GatewayUser, session_id: str) -> str:
     """Return a session id if it is a chat, a resource or the edits of this user."""
-    user = guest.key.user_id
+    user = gateway_user.key.user_id
     kinds = (CHAT, f"{RESOURCE}{user}:")
     is_named = any(
         session_id.startswith(kind) and len(session_id) > len(kind) for kind in kinds
@@ -161,15 +163,17 @@ def _source(record: Record, request: SearchRequest) -> Scope:
 
 
 def search(
-    guest: GatewayUser, place: AppProject, request: SearchRequest
+    gateway_user: GatewayUser, place: AppProject, request: SearchRequest
 ) -> list[Result]:
     """Return the best memories of the scopes together, each once, best first."""
     where = _filter(request)
     if where == {"or": []}:
         return []
-    filters = _query(guest, place, filter=where)
+    filters = _query(gateway_user, place, filter=where)
     query = request.query[: ranked_search.QUERY_CHARS]
-    hits = records.search(query, filters, limit=request.top_k, by=guest.actor).hits
+    hits = records.search(
+        query, filters, limit=request.top_k, by=gateway_user.actor
+    ).hits
     results = [
         Result(hit.record, hit.score, _source(hit.record, request)) for hit in hits
     ]
@@ -181,23 +185,23 @@ def _digest(*parts: object) -> str:
     return hashing.keyed_digest(journal.key(), entries.canonical(list(parts)))
 
 
-def _pending(guest: GatewayUser, place: AppProject, session_id: str) -> str:
-    key = guest.key
+def _pending(gateway_user: GatewayUser, place: AppProject, session_id: str) -> str:
+    key = gateway_user.key
     owner_parts = (key.agent_id, key.user_id, place.app_id, place.project_id)
     return _digest("gateway.pending", *owner_parts, session_id)
 
 
 def _draft(
-    guest: GatewayUser, place: AppProject, session_id: str, message: Message
+    gateway_user: GatewayUser, place: AppProject, session_id: str, message: Message
 ) -> Draft:
     """Return a message as a draft; its external id makes a replay the same record."""
-    user = guest.key.user_id
+    user = gateway_user.key.user_id
     identity = (session_id, message.role, message.timestamp, message.content)
     return Draft(
         content=message.content,
-        owner=_owner(guest),
+        owner=_owner(gateway_user),
         kind="document" if session_id.startswith(RESOURCE) else "episode",
-        scope=_scope(guest, place),
+        scope=_scope(gateway_user, place),
         metadata={
             "role": message.role,
             "sender_id": message.sender_id,
@@ -211,7 +215,10 @@ def _draft(
 
 
 def add(
-    guest: GatewayUser, place: AppProject, session_id: str, messages: Sequence[Message]
+    gateway_user: GatewayUser,
+    place: AppProject,
+    session_id: str,
+    messages: Sequence[Message],
 ) -> Added:
     """Store messages; they are found when this returns.
 
@@ -219,10 +226,10 @@ def add(
     written in batches, so that other writers do not wait long; after a crash half-way
     the same request stores the rest and nothing twice.
     """
-    guest.actor.require("records.write")
-    check_session(guest, session_id)
-    by, provenance = guest.actor, records.Provenance.AGENT_EXTRACTED
-    drafts = [_draft(guest, place, session_id, message) for message in messages]
+    gateway_user.actor.require("records.write")
+    check_session(gateway_user, session_id)
+    by, provenance = gateway_user.actor, records.Provenance.AGENT_EXTRACTED
+    drafts = [_draft(gateway_user, place, session_id, message) for message in messages]
     prepared = records.prepare_all(drafts, provenance=provenance, by=by)
     accepted = records.all_or_nothing(
         [
@@ -236,18 +243,18 @@ def add(
             part = accepted[start : start + BATCH]
             records.keep_all(part, provenance=provenance, by=by)
             GatewayPending.objects.get_or_create(
-                workspace_id=guest.actor.workspace_id,
-                digest=_pending(guest, place, session_id),
+                workspace_id=gateway_user.actor.workspace_id,
+                digest=_pending(gateway_user, place, session_id),
             )
     return Added(len(messages), len(messages) - len(accepted))
 
 
-def _settle(guest: GatewayUser, place: AppProject, session_id: str) -> None:
+def _settle(gateway_user: GatewayUser, place: AppProject, session_id: str) -> None:
     """Wait up to SETTLE_SECONDS for the embeddings of a session's newest messages."""
-    filters = _query(guest, place, session_id=session_id)
-    rows = records.page(filters, limit=SETTLED, by=guest.actor).rows
+    filters = _query(gateway_user, place, session_id=session_id)
+    rows = records.page(filters, limit=SETTLED, by=gateway_user.actor).rows
     entry_rows = JournalEntry.objects.filter(
-        workspace_id=guest.actor.workspace_id,
+        workspace_id=gateway_user.actor.workspace_id,
         pk__in=[row.current_entry_id for row in rows if row.current_entry_id],
     )
     pending, end = list(entry_rows), time.monotonic() + SETTLE_SECONDS
@@ -258,14 +265,18 @@ def _settle(guest: GatewayUser, place: AppProject, session_id: str) -> None:
             time.sleep(STEP_SECONDS)
 
 
-def flush(guest: GatewayUser, place: AppProject, session_id: str) -> bool:
+def flush(gateway_user: GatewayUser, place: AppProject, session_id: str) -> bool:
     """Make what was added searchable; return whether there was anything. Idempotent."""
-    guest.actor.require("records.write")
-    check_session(guest, session_id)
-    pending_rows = GatewayPending.objects.filter(workspace_id=guest.actor.workspace_id)
-    deleted, _ = pending_rows.filter(digest=_pending(guest, place, session_id)).delete()
+    gateway_user.actor.require("records.write")
+    check_session(gateway_user, session_id)
+    pending_rows = GatewayPending.objects.filter(
+        workspace_id=gateway_user.actor.workspace_id
+    )
+    deleted, _ = pending_rows.filter(
+        digest=_pending(gateway_user, place, session_id)
+    ).delete()
     # A client that never flushes leaves its row behind.
     pending_rows.filter(since__lt=timezone.now() - FORGOTTEN_AFTER).delete()
     if deleted:
-        _settle(guest, place, session_id)
+        _settle(gateway_user, place, session_id)
     return bool(deleted)

@@ -222,7 +222,6 @@ class Hybrid:
         return Recall(files.snapshot, gateway_recall.reference)
 
     async def persist_after_run(self, turn: Turn, outcome: Outcome) -> None:
-        """Send the turn to the gateway."""
         await self._gateway.persist_after_run(turn, outcome)
 
 
@@ -249,7 +248,6 @@ def of(
     sink: Sink,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> MemoryStrategy:
-    """Return the strategy of a configuration."""
     if config.gateway is None:
         return build(config.mode, None, look)
     client = GatewayClient(config.gateway, transport=transport)

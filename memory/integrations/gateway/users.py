@@ -28,7 +28,7 @@ from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 PREFIX: Final = "uk_"
 PREFIX_CHARS: Final = 11
 TOUCH_EVERY: Final = timedelta(minutes=1)
-# User, app and project stand in session ids and addresses of resources.
+# User, app and project are parts of session ids and of resource addresses.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
 

@@ -1,7 +1,7 @@
 """mem0's filters as a scope and a filter expression of ours; unknown parts are refused.
 
 A filter is a map of fields, or ``AND``, ``OR`` and ``NOT`` over such maps. The entity
-ids become the scope, so they may stand at the top or below ``AND`` only: under ``OR``
+ids become the scope, so they are allowed at the top or below ``AND`` only: under ``OR``
 they would have to widen what is read.
 """
 
@@ -79,7 +79,7 @@ class _Reader:
     def _field(self, key: str, value: object, *, on_top: bool) -> list[Expression]:
         if key in ENTITIES:
             if not on_top:
-                raise _bad(f"{key} may not stand under OR or NOT.")
+                raise _bad(f"{key} is not allowed under OR or NOT.")
             return self._entity(key, value)
         if key == "metadata":
             return _metadata(value)
@@ -94,7 +94,7 @@ class _Reader:
             raise _bad("AND, OR and NOT take a list of filters.")
         expressions = [self.read(part, depth + 1, on_top=on_top) for part in parts]
         if not on_top and None in expressions:
-            raise _bad("an empty filter may not stand under OR or NOT.")
+            raise _bad("an empty filter is not allowed under OR or NOT.")
         return [expression for expression in expressions if expression is not None]
 
     def read(

@@ -18,8 +18,7 @@ from memory.integrations.base import (
     agent_only,
     detail_refusal,
 )
-from memory.integrations.mem0 import filters
-from memory.integrations.mem0 import schemas as shapes
+from memory.integrations.mem0 import filters, schemas
 from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.memories import Message
@@ -44,7 +43,7 @@ def _record(call: Call, action: str) -> Record:
 
 
 def _scoped_filters(
-    by: Actor, body: shapes.EntityScoped, raw_filters: dict[str, Any] | None
+    by: Actor, body: schemas.EntityScoped, raw_filters: dict[str, Any] | None
 ) -> tuple[Criteria, dict[str, str]]:
     inner, expression = filters.read(raw_filters)
     scope = {**inner, **body.scope()}
@@ -80,7 +79,7 @@ def _statements(turns: list[MessageIn], *, infer: bool) -> list[str]:
 
 
 def _save(
-    texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
+    texts: list[str], data: schemas.AddIn, scope: Scope, by: Actor
 ) -> dict[str, Record]:
     """Store all statements or none; return text → its record."""
     owner = records.owner_for(by)
@@ -91,7 +90,7 @@ def _save(
             scope=scope,
             metadata=data.metadata,
             session_id=scope.thread,
-            expires_at=shapes.end_of(data.expiration_date),
+            expires_at=schemas.end_of(data.expiration_date),
         )
         for text in texts
     ]
@@ -103,7 +102,7 @@ def _save(
 
 
 def _save_new(
-    texts: list[str], data: shapes.AddIn, scope: Scope, by: Actor
+    texts: list[str], data: schemas.AddIn, scope: Scope, by: Actor
 ) -> list[dict[str, Any]]:
     """Store statements that are not stored verbatim already; return each's event."""
     scope_filters = Criteria(
@@ -122,7 +121,7 @@ def _save_new(
 def add(call: Call) -> dict[str, Any]:
     """Remember a conversation."""
     by = agent_only(call.by, "records.write")
-    data = call.read(shapes.AddIn)
+    data = call.read(schemas.AddIn)
     scope = data.scope(data.filters)
     if not scope:
         raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
@@ -137,7 +136,7 @@ def add(call: Call) -> dict[str, Any]:
 def search(call: Call) -> dict[str, Any]:
     """Search memories by meaning and by words."""
     by = agent_only(call.by, "records.read")
-    data = call.read(shapes.SearchIn)
+    data = call.read(schemas.SearchIn)
     scope_filters, scope = _scoped_filters(by, data, data.filters)
     if not scope and not data.filters:
         raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
@@ -148,11 +147,11 @@ def search(call: Call) -> dict[str, Any]:
         min_score=data.threshold or 0.0,
         by=by,
     )
-    return {"results": [shapes.row(hit.record, hit.relevance) for hit in result.hits]}
+    return {"results": [schemas.row(hit.record, hit.relevance) for hit in result.hits]}
 
 
 def _page(
-    by: Actor, scope_filters: Criteria, query: shapes.PageQuery
+    by: Actor, scope_filters: Criteria, query: schemas.PageQuery
 ) -> dict[str, Any]:
     start = (query.page - 1) * query.page_size
     total = records.count(scope_filters, by=by)
@@ -167,44 +166,44 @@ def _page(
         "count": total,
         "next": link(query.page + 1) if start + query.page_size < total else None,
         "previous": link(query.page - 1) if query.page > 1 else None,
-        "results": [shapes.row(row) for row in page.rows],
+        "results": [schemas.row(row) for row in page.rows],
     }
 
 
 def get_all(call: Call) -> dict[str, Any]:
     """List memories, a page at a time; the last page has no next."""
     by = agent_only(call.by, "records.read")
-    data = call.read(shapes.ListIn)
+    data = call.read(schemas.ListIn)
     scope_filters, _ = _scoped_filters(by, data, data.filters)
-    return _page(by, scope_filters, call.read_query(shapes.PageQuery))
+    return _page(by, scope_filters, call.read_query(schemas.PageQuery))
 
 
 def get_all_by_query(call: Call) -> dict[str, Any]:
     """List memories with parameters in the query, as older clients send them."""
     by = agent_only(call.by, "records.read")
-    query = call.read_query(shapes.PageQuery)
+    query = call.read_query(schemas.PageQuery)
     return _page(by, _filters(by, query.scope()), query)
 
 
 def get(call: Call) -> dict[str, Any]:
     """Return one memory."""
-    return shapes.row(_record(call, "records.read"))
+    return schemas.row(_record(call, "records.read"))
 
 
 def history(call: Call) -> list[dict[str, Any]]:
     """Return the history of one memory."""
     record = _record(call, "records.read")
     owner = records.owner_for(call.by)
-    return shapes.steps(record, records.history(record.id, owner=owner, by=call.by))
+    return schemas.steps(record, records.history(record.id, owner=owner, by=call.by))
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────
-def _amend(record: Record, data: shapes.UpdateIn, by: Actor) -> Record:
+def _amend(record: Record, data: schemas.UpdateIn, by: Actor) -> Record:
     dated = "expiration_date" in data.model_fields_set
     change = Amendment(
         content=data.text,
         metadata=data.metadata,
-        expires_at=shapes.end_of(data.expiration_date) if dated else KEEP,
+        expires_at=schemas.end_of(data.expiration_date) if dated else KEEP,
     )
     return records.amend(record, change, provenance=Provenance.USER_REQUESTED, by=by)
 
@@ -212,11 +211,11 @@ def _amend(record: Record, data: shapes.UpdateIn, by: Actor) -> Record:
 def update(call: Call) -> dict[str, Any]:
     """Make the next version of a memory."""
     record = _record(call, "records.write")
-    data = call.read(shapes.UpdateIn)
+    data = call.read(schemas.UpdateIn)
     if not data.model_fields_set:
         detail = "Send text, metadata or expiration_date."
         raise errors.Invalid(detail, code="nothing_to_change")
-    return shapes.row(_amend(record, data, call.by))
+    return schemas.row(_amend(record, data, call.by))
 
 
 def delete(call: Call) -> dict[str, str]:
@@ -228,18 +227,18 @@ def delete(call: Call) -> dict[str, str]:
 def delete_all(call: Call) -> dict[str, str]:
     """Forget the memories of an entity; without one the request is refused."""
     by = agent_only(call.by, "records.write")
-    scope = call.read_query(shapes.EntityScoped).scope()
+    scope = call.read_query(schemas.EntityScoped).scope()
     if not scope:
         raise errors.Invalid(ENTITY_REQUIRED, code="entity_required")
     records.forget_scope(_filters(by, scope), by=by)
     return {"message": "Memories deleted successfully!"}
 
 
-def _batch(call: Call) -> list[tuple[Record, shapes.OneIn]]:
+def _batch(call: Call) -> list[tuple[Record, schemas.OneIn]]:
     """Return the batch's records; a missing one refuses the whole batch."""
     by = agent_only(call.by, "records.write")
     owner = records.owner_for(by)
-    data = call.read(shapes.BatchIn)
+    data = call.read(schemas.BatchIn)
     return [
         (records.get(item.memory_id, owner=owner, by=by), item)
         for item in data.memories
@@ -269,7 +268,7 @@ def entities(call: Call) -> dict[str, Any]:
     owner = records.owner_for(by)
     entity_rows = [
         {"id": f"{kind}:{name}", "type": kind, "name": name, "total_memories": count}
-        for kind, scope_name in shapes.KINDS.items()
+        for kind, scope_name in schemas.KINDS.items()
         for name, count in records.scopes(scope_name, owner=owner, by=by)
     ]
     return {
@@ -283,7 +282,7 @@ def entities(call: Call) -> dict[str, Any]:
 def delete_entity(call: Call) -> Answer:
     """Forget all memories of an entity; 404 when there are none."""
     by = agent_only(call.by, "records.write")
-    scope_name = shapes.KINDS.get(call.path_params["type"])
+    scope_name = schemas.KINDS.get(call.path_params["type"])
     if scope_name is None:
         raise errors.NotFound
     if not records.forget_scope(

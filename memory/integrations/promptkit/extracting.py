@@ -134,5 +134,4 @@ def register(extractor: Extractor) -> None:
 
 
 def extractor() -> Extractor:
-    """Return the registered extractor."""
     return _port.extractor

@@ -56,7 +56,6 @@ EXTRAS: Final = (HISTORY, REVISE)
 
 
 def as_history(memory_id: str, versions: list[Version]) -> dict[str, Any]:
-    """Return a history as a result."""
     steps = [
         {
             "version": version.number,

@@ -26,7 +26,7 @@ from memory.integrations.promptkit.protocols import (
 )
 from memory.models import Record
 from memory.records.drafts import Draft
-from memory.records.drafts import Scope as Shelved
+from memory.records.drafts import Scope as RecordScope
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -41,11 +41,11 @@ class RecordStore:
         self._by, self._owner = by, owner or records.owner_for(by)
 
     # ── Scopes ───────────────────────────────────────────────────────────────
-    def _record_scope(self, scope: Scope) -> Shelved:
+    def _record_scope(self, scope: Scope) -> RecordScope:
         agent = self._owner.agent_id if self._owner else None
         implied = {"workspace_id": self._by.workspace_id, "agent_id": agent}
         extra = {k: v for k, v in scope.items() if implied.get(k) != v}
-        return Shelved.of(extra)
+        return RecordScope.of(extra)
 
     def _query(self, scope: Scope, **filters: Any) -> records.Criteria:
         return records.Criteria(

@@ -14,7 +14,7 @@ from memory.models import Workspace
 
 
 class Command(RichCommand):
-    """Run the nightly compaction by hand."""
+    """Run the nightly compaction now."""
 
     help = (
         "Move old entries of five frequent types to the archive and leave a summary"

@@ -16,7 +16,6 @@ from memory.scanner import Verdict
 
 
 def answer(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as the command prints it."""
     return {
         "verdict": verdict.verdict,
         "score": verdict.score,

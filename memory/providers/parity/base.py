@@ -48,11 +48,9 @@ class Harness:
         """Empty the store; called before every check."""
 
     def binding(self, role: str = "agent") -> Binding:
-        """Return the binding of a role."""
         raise NotImplementedError
 
     def provider(self, role: str = "agent") -> Provider:
-        """Return the provider with the binding of a role."""
         raise NotImplementedError
 
     def unbound(self) -> Provider:

@@ -35,8 +35,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One run of the suite."""
-
     provider: str
     outcomes: list[Outcome]
     seconds: float

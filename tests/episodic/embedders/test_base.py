@@ -1,4 +1,4 @@
-"""The interface: unit vectors, the status of an embedder, the cache that can forget."""
+"""The seam: unit vectors, the status of an embedder, the cache that can forget."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_an_answer_shows_and_passes_through() -> None:
     assert observed.embed_documents(["x", "y"]).shape == (2, hashing.DIM)
     status = observed.status()
     assert (status.state, status.reason) == (base.State.ANSWERING, None)
-    assert [call.ok for call in status.recent] == [True, True]
+    assert [beat.ok for beat in status.recent] == [True, True]
     assert status.last_ms == status.recent[-1].ms
     assert status.checked_at is not None
     assert status.checked_at.tzinfo is UTC

@@ -24,7 +24,6 @@ TURNS = [
 
 
 def results_of(answer):
-    """Return the memories of an answer."""
     return [row["memory"] for row in answer["results"]]
 
 

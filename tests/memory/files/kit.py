@@ -58,14 +58,12 @@ def append(
 
 
 def row(world: World, label: str = "AGENT.md", of: str = "ada") -> MemoryFile:
-    """Return the row of a file."""
     file_owner = owner(world, of)
     path = file_owner.of(place(label)).path(place(label))
     return MemoryFile.objects.get(workspace_id=file_owner.workspace_id, path=path)
 
 
 def on_disk(world: World, label: str = "AGENT.md", of: str = "ada") -> Path:
-    """Return where a file lies."""
     file_owner = owner(world, of)
     parts = file_owner.of(place(label)).parts(place(label))
     return Path(settings.DATA_DIR).joinpath("files", *parts)

@@ -31,7 +31,6 @@ def decide(
     version: int = 1,
     redactions: list[tuple[int, int]] | None = None,
 ) -> HeldFile:
-    """Decide a case."""
     return review.decide(
         case,
         decision,

@@ -26,7 +26,6 @@ REASON = "Looked at"
 
 
 def ids(cases: list[HeldFile]) -> list[str]:
-    """Return the ids of cases."""
     return [case.id for case in cases]
 
 

@@ -1,4 +1,4 @@
-"""The vault: nothing leads outside, nothing tears, nothing hangs."""
+"""The store: nothing leads outside, nothing tears, nothing hangs."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ODD_PARTS = ["", ".", "..", "a/b", "a\\b", "a\x00b", "/etc", "../x"]
 
 @pytest.fixture(autouse=True)
 def data_dir(tmp_path: Path) -> Path:
-    """A bare folder: a vault by itself knows no installation and no mark."""
+    """A bare folder: a store by itself knows no installation and no mark."""
     return tmp_path
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> FileStore:
-    """A vault with a secret lying beside it."""
+def store(tmp_path: Path) -> FileStore:
+    """A store with a secret lying beside it."""
     (tmp_path / "secret").write_bytes(SECRET)
     (tmp_path / "files-twin").mkdir()
     (tmp_path / "files-twin" / "AGENT.md").write_bytes(SECRET)
@@ -66,133 +66,133 @@ def test_an_odd_label_names_no_place(label: str) -> None:
 @pytest.mark.parametrize("part", ODD_PARTS)
 @pytest.mark.parametrize("where", [0, 1])
 def test_an_odd_segment_is_refused_everywhere(
-    vault: FileStore, part: str, where: int
+    store: FileStore, part: str, where: int
 ) -> None:
     parts = ["a", "b"]
     parts[where] = part
     acts: list[Callable[[], Any]] = [
-        lambda: vault.read(parts),
-        lambda: vault.write(parts, b"x"),
-        lambda: vault.remove(parts),
+        lambda: store.read(parts),
+        lambda: store.write(parts, b"x"),
+        lambda: store.remove(parts),
     ]
-    vault.write(["a", "there"], b"x")
+    store.write(["a", "there"], b"x")
     for act in acts:
         with pytest.raises(Unsafe):
             act()
 
 
-def test_a_sibling_with_the_same_prefix_is_not_below_the_root(vault: FileStore) -> None:
+def test_a_sibling_with_the_same_prefix_is_not_below_the_root(store: FileStore) -> None:
     with pytest.raises(Unsafe):
-        vault.read(["..", "files-twin", "AGENT.md"])
+        store.read(["..", "files-twin", "AGENT.md"])
 
 
-def test_a_name_that_is_too_long_is_refused_not_a_crash(vault: FileStore) -> None:
+def test_a_name_that_is_too_long_is_refused_not_a_crash(store: FileStore) -> None:
     with pytest.raises(Unsafe):
-        vault.write(["a" * 300], b"x")
+        store.write(["a" * 300], b"x")
     with pytest.raises(Unsafe):
-        vault.read(["a", "b" * 300]) or vault.read(["b" * 300])
+        store.read(["a", "b" * 300]) or store.read(["b" * 300])
 
 
 # ── Links and devices ────────────────────────────────────────────────────────
 def test_a_linked_file_is_neither_read_nor_written_nor_removed(
-    vault: FileStore, tmp_path: Path
+    store: FileStore, tmp_path: Path
 ) -> None:
-    vault.write(["a", "real"], b"x")
+    store.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "secret")
     parts = ["a", "AGENT.md"]
-    for act in (vault.read, vault.remove):
+    for act in (store.read, store.remove):
         with pytest.raises(Unsafe):
             act(parts)
     with pytest.raises(Unsafe):
-        vault.write(parts, b"mine")
+        store.write(parts, b"mine")
     assert (tmp_path / "secret").read_bytes() == SECRET
-    assert list(vault.walk()) == [("a", "real")]
+    assert list(store.walk()) == [("a", "real")]
 
 
-def test_a_linked_folder_is_not_entered(vault: FileStore, tmp_path: Path) -> None:
-    vault.write(["a", "real"], b"x")
+def test_a_linked_folder_is_not_entered(store: FileStore, tmp_path: Path) -> None:
+    store.write(["a", "real"], b"x")
     (tmp_path / "files" / "b").symlink_to(tmp_path / "files-twin")
     with pytest.raises(Unsafe):
-        vault.read(["b", "AGENT.md"])
+        store.read(["b", "AGENT.md"])
     with pytest.raises(Unsafe):
-        vault.write(["b", "AGENT.md"], b"mine")
+        store.write(["b", "AGENT.md"], b"mine")
     with pytest.raises(Unsafe):
-        vault.remove(["b", "AGENT.md"])
-    assert list(vault.walk()) == [("a", "real")]
-    assert list(vault.walk(["b"])) == []
+        store.remove(["b", "AGENT.md"])
+    assert list(store.walk()) == [("a", "real")]
+    assert list(store.walk(["b"])) == []
 
 
 def test_a_link_to_nowhere_is_not_an_empty_file(
-    vault: FileStore, tmp_path: Path
+    store: FileStore, tmp_path: Path
 ) -> None:
-    vault.write(["a", "real"], b"x")
+    store.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "AGENT.md").symlink_to(tmp_path / "gone")
     with pytest.raises(Unsafe):
-        vault.read(["a", "AGENT.md"])
+        store.read(["a", "AGENT.md"])
     with pytest.raises(Unsafe):
-        vault.write(["a", "AGENT.md"], b"mine")
+        store.write(["a", "AGENT.md"], b"mine")
     assert not (tmp_path / "gone").exists()
 
 
 def test_the_root_itself_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "files").symlink_to(tmp_path / "elsewhere")
-    vault = FileStore(tmp_path / "files", tmp_path / "locks")
+    store = FileStore(tmp_path / "files", tmp_path / "locks")
     with pytest.raises(Unsafe):
-        vault.write(["AGENT.md"], b"x")
+        store.write(["AGENT.md"], b"x")
 
 
 def test_a_second_name_for_the_bytes_is_refused(
-    vault: FileStore, tmp_path: Path
+    store: FileStore, tmp_path: Path
 ) -> None:
-    vault.write(["a", "real"], b"x")
+    store.write(["a", "real"], b"x")
     os.link(tmp_path / "secret", tmp_path / "files" / "a" / "AGENT.md")
     with pytest.raises(Unsafe):
-        vault.read(["a", "AGENT.md"])
+        store.read(["a", "AGENT.md"])
     with pytest.raises(Unsafe):
-        vault.write(["a", "AGENT.md"], b"mine")
+        store.write(["a", "AGENT.md"], b"mine")
     assert (tmp_path / "secret").read_bytes() == SECRET
 
 
-def test_a_pipe_is_refused_and_does_not_hang(vault: FileStore, tmp_path: Path) -> None:
-    vault.write(["a", "real"], b"x")
+def test_a_pipe_is_refused_and_does_not_hang(store: FileStore, tmp_path: Path) -> None:
+    store.write(["a", "real"], b"x")
     os.mkfifo(tmp_path / "files" / "a" / "AGENT.md")
     with pytest.raises(Unsafe):
-        vault.read(["a", "AGENT.md"])
+        store.read(["a", "AGENT.md"])
     with pytest.raises(Unsafe):
-        vault.write(["a", "AGENT.md"], b"mine")
+        store.write(["a", "AGENT.md"], b"mine")
 
 
-def test_a_socket_and_a_folder_are_refused(vault: FileStore, tmp_path: Path) -> None:
-    vault.write(["a", "real"], b"x")
+def test_a_socket_and_a_folder_are_refused(store: FileStore, tmp_path: Path) -> None:
+    store.write(["a", "real"], b"x")
     (tmp_path / "files" / "a" / "pins.md").mkdir()
     listener = socket.socket(socket.AF_UNIX)
     folder = os.open(tmp_path / "files" / "a", os.O_RDONLY)
     listener.bind(f"/proc/self/fd/{folder}/AGENT.md")
     for name in ("AGENT.md", "pins.md"):
         with pytest.raises(Unsafe):
-            vault.read(["a", name])
+            store.read(["a", name])
         with pytest.raises(Unsafe):
-            vault.write(["a", name], b"mine")
+            store.write(["a", name], b"mine")
     os.close(folder)
     listener.close()
 
 
-def test_a_device_is_refused(vault: FileStore, tmp_path: Path) -> None:
-    vault.write(["a", "real"], b"x")
+def test_a_device_is_refused(store: FileStore, tmp_path: Path) -> None:
+    store.write(["a", "real"], b"x")
     try:
         os.mknod(tmp_path / "files" / "a" / "AGENT.md", 0o20600, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("this system lets nobody make devices")
     with pytest.raises(Unsafe):
-        vault.read(["a", "AGENT.md"])
+        store.read(["a", "AGENT.md"])
 
 
 # ── Swapped between a check and an open ──────────────────────────────────────
 def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
-    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault.write(["a", "b", "AGENT.md"], b"mine")
+    store.write(["a", "b", "AGENT.md"], b"mine")
     folder, real = tmp_path / "files" / "a" / "b", os.open
 
     def swap(name: Any, flags: int, *args: Any, **kwargs: Any) -> int:
@@ -204,16 +204,16 @@ def test_a_folder_swapped_for_a_link_on_the_way_leads_nowhere(
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", swap)
         with pytest.raises(Unsafe):
-            vault.read(["a", "b", "AGENT.md"])
+            store.read(["a", "b", "AGENT.md"])
     with pytest.raises(Unsafe):
-        vault.write(["a", "b", "AGENT.md"], b"again")
+        store.write(["a", "b", "AGENT.md"], b"again")
     assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
 
 
 def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
-    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault.write(["a", "AGENT.md"], b"mine")
+    store.write(["a", "AGENT.md"], b"mine")
     folder, real = tmp_path / "files" / "a", os.replace
 
     def swap(*args: Any, **kwargs: Any) -> None:
@@ -223,15 +223,15 @@ def test_a_folder_swapped_after_it_was_opened_changes_nothing_outside(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", swap)
-        vault.write(["a", "AGENT.md"], b"again")
+        store.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "files-twin" / "AGENT.md").read_bytes() == SECRET
     assert (tmp_path / "moved" / "AGENT.md").read_bytes() == b"again"
 
 
 def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
-    vault: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault.write(["a", "AGENT.md"], b"mine")
+    store.write(["a", "AGENT.md"], b"mine")
     path, real = tmp_path / "files" / "a" / "AGENT.md", os.stat
 
     def swap(name: Any, *args: Any, **kwargs: Any) -> os.stat_result:
@@ -243,47 +243,47 @@ def test_a_file_swapped_for_a_link_after_the_check_is_replaced_not_followed(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "stat", swap)
-        vault.write(["a", "AGENT.md"], b"again")
+        store.write(["a", "AGENT.md"], b"again")
     assert (tmp_path / "secret").read_bytes() == SECRET
     assert path.read_bytes() == b"again"
 
 
 # ── Whole or not at all ──────────────────────────────────────────────────────
-def test_a_write_comes_back_and_leaves_nothing_beside(vault: FileStore) -> None:
-    sha256 = vault.write(["a", "AGENT.md"], b"mine")
-    stored = vault.read(["a", "AGENT.md"])
+def test_a_write_comes_back_and_leaves_nothing_beside(store: FileStore) -> None:
+    sha256 = store.write(["a", "AGENT.md"], b"mine")
+    stored = store.read(["a", "AGENT.md"])
     assert stored is not None
     assert (stored.data, stored.sha256) == (b"mine", sha256)
-    assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
+    assert os.listdir(store.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
-def test_files_are_for_us_alone(vault: FileStore) -> None:
-    vault.write(["a", "AGENT.md"], b"mine")
-    assert (vault.root / "a" / "AGENT.md").stat().st_mode & 0o077 == 0
-    assert (vault.root / "a").stat().st_mode & 0o077 == 0
+def test_files_are_for_us_alone(store: FileStore) -> None:
+    store.write(["a", "AGENT.md"], b"mine")
+    assert (store.root / "a" / "AGENT.md").stat().st_mode & 0o077 == 0
+    assert (store.root / "a").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("name", ["replace", "fsync"])
 def test_a_write_that_fails_leaves_the_old_file_and_no_temporary(
-    vault: FileStore, monkeypatch: pytest.MonkeyPatch, name: str
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    vault.write(["a", "AGENT.md"], b"old")
+    store.write(["a", "AGENT.md"], b"old")
 
     def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, name, full)
     with pytest.raises(errors.AppError):
-        vault.write(["a", "AGENT.md"], b"new")
+        store.write(["a", "AGENT.md"], b"new")
     monkeypatch.undo()
-    stored = vault.read(["a", "AGENT.md"])
+    stored = store.read(["a", "AGENT.md"])
     assert stored is not None
     assert stored.data == b"old"
-    assert os.listdir(vault.root / "a") == ["AGENT.md"]  # noqa: PTH208
+    assert os.listdir(store.root / "a") == ["AGENT.md"]  # noqa: PTH208
 
 
 def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
-    vault: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
     real_sync, real_replace = os.fsync, os.replace
@@ -296,16 +296,16 @@ def test_the_bytes_and_the_folder_reach_the_disk_before_it_returns(
         order.append("rename")
         real_replace(*args, **kwargs)
 
-    vault.write(["a", "other"], b"x")
+    store.write(["a", "other"], b"x")
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", sync)
         patch.setattr(os, "replace", replace)
-        vault.write(["a", "AGENT.md"], b"mine")
+        store.write(["a", "AGENT.md"], b"mine")
     assert order == ["file", "rename", "folder"]
 
 
 def test_a_new_folder_reaches_the_disk_with_its_name(
-    vault: FileStore, monkeypatch: pytest.MonkeyPatch
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
     real = os.fsync
@@ -316,25 +316,25 @@ def test_a_new_folder_reaches_the_disk_with_its_name(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", sync)
-        vault.write(["a", "b", "AGENT.md"], b"mine")
-    assert {str(vault.root), str(vault.root / "a")} <= set(synced)
+        store.write(["a", "b", "AGENT.md"], b"mine")
+    assert {str(store.root), str(store.root / "a")} <= set(synced)
 
 
-def test_readers_see_the_old_or_the_new_and_nothing_between(vault: FileStore) -> None:
+def test_readers_see_the_old_or_the_new_and_nothing_between(store: FileStore) -> None:
     bodies = {bytes([65 + n]) * 50_000 for n in range(4)}
-    vault.write(["AGENT.md"], min(bodies))
+    store.write(["AGENT.md"], min(bodies))
     is_over = threading.Event()
 
     def write() -> None:
         while not is_over.is_set():
             for body in bodies:
-                vault.write(["AGENT.md"], body)
+                store.write(["AGENT.md"], body)
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
         for _ in range(300):
-            stored = vault.read(["AGENT.md"])
+            stored = store.read(["AGENT.md"])
             assert stored is not None
             assert stored.data in bodies
     finally:
@@ -342,73 +342,73 @@ def test_readers_see_the_old_or_the_new_and_nothing_between(vault: FileStore) ->
         writer.join()
 
 
-def test_a_huge_file_is_refused_before_it_is_read(vault: FileStore) -> None:
-    vault.write(["a"], b"x")
-    with (vault.root / "big").open("wb") as file:
+def test_a_huge_file_is_refused_before_it_is_read(store: FileStore) -> None:
+    store.write(["a"], b"x")
+    with (store.root / "big").open("wb") as file:
         file.truncate(64 * 1024 * 1024)
     with pytest.raises(errors.TooLarge):
-        vault.read(["big"])
+        store.read(["big"])
 
 
-def test_what_is_not_there_is_none_and_removing_it_is_nothing(vault: FileStore) -> None:
-    assert vault.read(["no", "AGENT.md"]) is None
-    assert vault.remove(["no", "AGENT.md"]) is False
-    vault.write(["a", "AGENT.md"], b"x")
-    assert vault.remove(["a", "AGENT.md"]) is True
-    assert vault.read(["a", "AGENT.md"]) is None
+def test_what_is_not_there_is_none_and_removing_it_is_nothing(store: FileStore) -> None:
+    assert store.read(["no", "AGENT.md"]) is None
+    assert store.remove(["no", "AGENT.md"]) is False
+    store.write(["a", "AGENT.md"], b"x")
+    assert store.remove(["a", "AGENT.md"]) is True
+    assert store.read(["a", "AGENT.md"]) is None
 
 
-def test_a_file_where_a_folder_should_be_is_refused(vault: FileStore) -> None:
-    vault.write(["a"], b"x")
+def test_a_file_where_a_folder_should_be_is_refused(store: FileStore) -> None:
+    store.write(["a"], b"x")
     with pytest.raises(Unsafe):
-        vault.read(["a", "AGENT.md"])
-    assert list(vault.walk(["a"])) == []
+        store.read(["a", "AGENT.md"])
+    assert list(store.walk(["a"])) == []
 
 
 # ── Walking, tidying, locking ────────────────────────────────────────────────
 def test_walking_leaves_out_hidden_names_and_finds_nested_folders(
-    vault: FileStore,
+    store: FileStore,
 ) -> None:
     for parts in (["a", "b", "c", "d"], [".hidden", "x"], ["a", ".crewship-tmp-1"]):
-        vault.write(parts, b"x")
-    assert list(vault.walk()) == [("a", "b", "c", "d")]
+        store.write(parts, b"x")
+    assert list(store.walk()) == [("a", "b", "c", "d")]
 
 
-def test_tidying_takes_old_temporaries_only(vault: FileStore) -> None:
-    vault.write(["a", "AGENT.md"], b"x")
-    old, young = (vault.root / "a" / f".crewship-tmp-{n}" for n in (1, 2))
+def test_tidying_takes_old_temporaries_only(store: FileStore) -> None:
+    store.write(["a", "AGENT.md"], b"x")
+    old, young = (store.root / "a" / f".crewship-tmp-{n}" for n in (1, 2))
     for path in (old, young):
         path.write_bytes(b"torn")
     os.utime(old, (1, 1))
-    assert vault.tidy() == 1
+    assert store.tidy() == 1
     assert not old.exists()
     assert young.exists()
-    assert (vault.root / "a" / "AGENT.md").exists()
+    assert (store.root / "a" / "AGENT.md").exists()
 
 
-def test_a_lock_waits_and_then_says_busy(vault: FileStore) -> None:
-    with vault.locked("a/AGENT.md"):
-        with pytest.raises(Busy) as caught, vault.locked("a/AGENT.md", seconds=0.05):
+def test_a_lock_waits_and_then_says_busy(store: FileStore) -> None:
+    with store.locked("a/AGENT.md"):
+        with pytest.raises(Busy) as caught, store.locked("a/AGENT.md", seconds=0.05):
             pass
-        with vault.locked("a/pins.md", seconds=0.05):
+        with store.locked("a/pins.md", seconds=0.05):
             pass
     assert caught.value.status == 503
-    with vault.locked("a/AGENT.md", seconds=0.05):
+    with store.locked("a/AGENT.md", seconds=0.05):
         pass
 
 
-def test_the_name_of_a_lock_does_not_tell_whose_it_is(vault: FileStore) -> None:
-    with vault.locked("acme/support/agents/ada/peers/jane.md"):
-        names = os.listdir(vault.root.parent / "locks")  # noqa: PTH208
+def test_the_name_of_a_lock_does_not_tell_whose_it_is(store: FileStore) -> None:
+    with store.locked("acme/support/agents/ada/peers/jane.md"):
+        names = os.listdir(store.root.parent / "locks")  # noqa: PTH208
     assert len(names) == 1
     assert "jane" not in names[0]
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
-    vault: FileStore, monkeypatch: pytest.MonkeyPatch, code: int
+    store: FileStore, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    vault.write(("a", "b.md"), b"old")
+    store.write(("a", "b.md"), b"old")
 
     def full(_handle: int) -> None:
         raise OSError(code, "full")
@@ -416,6 +416,6 @@ def test_a_full_disk_is_no_odd_file_and_leaves_the_old_bytes(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(errors.StorageFull):
-            vault.write(("a", "b.md"), b"new")
-    stored = vault.read(("a", "b.md"))
+            store.write(("a", "b.md"), b"new")
+    stored = store.read(("a", "b.md"))
     assert stored is not None and stored.data == b"old"

@@ -31,7 +31,6 @@ class Request:
 
     @property
     def body(self) -> Any:
-        """The JSON body."""
         return json.loads(self.raw)
 
 
@@ -58,7 +57,6 @@ class Upstream:
 
 
 def answer(status: int, body: object, **headers: str) -> bytes:
-    """Return an HTTP answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     response_headers = {
         "Content-Type": "application/json",

@@ -85,11 +85,11 @@ class _Hangs:
 
 def test_a_hung_provider_costs_no_more_than_its_deadline() -> None:
     provider = _Hangs()
-    pulse = deadline.check_health(provider, 0.2)  # type: ignore[arg-type]
+    health = deadline.check_health(provider, 0.2)  # type: ignore[arg-type]
     # Here although the store still hangs; it would answer that all is well.
     provider.let_go.set()
-    assert not pulse.ok
-    assert pulse.message == "time-out: no answer within 200 ms"
+    assert not health.ok
+    assert health.message == "time-out: no answer within 200 ms"
 
 
 def _remote(handler: httpx.MockTransport) -> remote.Remote:
@@ -129,9 +129,9 @@ def test_transport_faults_are_typed_and_silent(
         provider.retain(RETAIN)
     assert "memory.internal" not in str(caught.value)
     assert KEY not in f"{caught.value!r} {caught.value.fields} {provider!r}"
-    pulse = provider.health(Health())
-    assert not pulse.ok
-    assert "memory.internal" not in pulse.message
+    health = provider.health(Health())
+    assert not health.ok
+    assert "memory.internal" not in health.message
 
 
 def test_only_reads_are_tried_again() -> None:

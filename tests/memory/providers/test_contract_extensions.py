@@ -129,27 +129,27 @@ def test_a_profile_and_insights_cite_what_they_rest_on(world: World) -> None:
 class Model:
     """A language model with fixed answers that records the questions."""
 
-    def __init__(self, *thoughts: Conclusion, fault: str = "") -> None:
-        self.thoughts, self.fault = thoughts, fault
+    def __init__(self, *conclusions: Conclusion, fault: str = "") -> None:
+        self.conclusions, self.fault = conclusions, fault
         self.asked: list[tuple[Question, list[Statement]]] = []
 
     def engine(self) -> Engine:
         return Engine("ollama", "some-model", 3)
 
-    def thinker(self) -> str:
+    def model_name(self) -> str:
         return "some-chat"
 
     def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
         self.asked.append((question, list(statements)))
-        return Answer(self.thoughts, "some-chat", self.fault)
+        return Answer(self.conclusions, "some-chat", self.fault)
 
 
 @pytest.fixture
 def think() -> Iterator[Callable[..., Model]]:
     before = language_model.current()
 
-    def install_model(*thoughts: Conclusion, fault: str = "") -> Model:
-        model = Model(*thoughts, fault=fault)
+    def install_model(*conclusions: Conclusion, fault: str = "") -> Model:
+        model = Model(*conclusions, fault=fault)
         language_model.register(model)
         return model
 
@@ -191,7 +191,7 @@ def test_a_model_answers_with_the_question_and_scope(
 
 
 @pytest.mark.parametrize(
-    ("thoughts", "fault", "reported_fault"),
+    ("conclusions", "fault", "reported_fault"),
     [
         ((), "timeout", "timeout"),
         ((), "", None),
@@ -202,13 +202,13 @@ def test_a_model_answers_with_the_question_and_scope(
 def test_a_failing_model_is_replaced_by_extraction_with_the_reason(
     world: World,
     think: Think,
-    thoughts: tuple[Conclusion, ...],
+    conclusions: tuple[Conclusion, ...],
     fault: str,
     reported_fault: str | None,
 ) -> None:
     provider = at(world)
     memory_id = keep(provider, FACT)
-    think(*thoughts, fault=fault)
+    think(*conclusions, fault=fault)
     reflection, portrait = (
         provider.reflect_with_maker("trains", LENA),
         provider.profile_with_maker(LENA),

@@ -129,8 +129,8 @@ def test_a_refusal_is_told_and_names_nothing(
     outcome = connection.test(by=world.actor("owner"))
     assert not outcome.ok and outcome.message
     assert KEY not in outcome.message and "example.com" not in outcome.message
-    pulse = ProviderPulse.objects.get(provider="remote")
-    assert not pulse.ok
+    stored = ProviderPulse.objects.get(provider="remote")
+    assert not stored.ok
 
 
 def test_health_alone_is_no_connection(

@@ -26,11 +26,11 @@ class CrewshipMemory(BetaAbstractMemoryTool):
             base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=30
         )
 
-    def _ask(self, command: Any) -> str:
+    def _post(self, command: Any) -> str:
         body = command.model_dump(mode="json", exclude_none=True)
         reply = self._http.post("/compat/anthropic/memory", json=body)
         if reply.is_error:
             raise ToolError(reply.json()["error"]["message"])
         return str(reply.json()["content"])
 
-    view = create = str_replace = insert = delete = rename = _ask
+    view = create = str_replace = insert = delete = rename = _post

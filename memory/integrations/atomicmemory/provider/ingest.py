@@ -46,7 +46,6 @@ class Piece:
 
     @property
     def provenance(self) -> Provenance:
-        """The provenance of the record."""
         if self.is_verbatim:
             return Provenance.USER_REQUESTED
         return Provenance.AGENT_EXTRACTED

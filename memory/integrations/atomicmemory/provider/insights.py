@@ -126,11 +126,11 @@ def _of_model(
     fault = answer.fault
     if any(
         not conclusion.evidence or set(conclusion.evidence) - row_ids
-        for conclusion in answer.thoughts
+        for conclusion in answer.conclusions
     ):
         fault = "unknown_ids"
     name = None if answer.model == language_model.NO_MODEL else answer.model
-    if fault or not answer.thoughts:
+    if fault or not answer.conclusions:
         return [], Maker("extractive", name, fault or None)
     insights = [
         types.Insight(
@@ -138,7 +138,7 @@ def _of_model(
             confidence=min(1.0, max(0.0, conclusion.confidence)),
             supporting_memory_ids=list(conclusion.evidence),
         )
-        for conclusion in answer.thoughts
+        for conclusion in answer.conclusions
     ]
     return insights, Maker("model", name)
 

@@ -120,7 +120,6 @@ def memory(record: Record) -> types.Memory:
 
 
 def hit(record_hit: records.Hit) -> types.SearchResult:
-    """Return a hit with its scores."""
     record = record_hit.record
     return types.SearchResult(
         memory=memory(record),
