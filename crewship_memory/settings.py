@@ -36,7 +36,7 @@ def _stored_secret(name: str, file: str) -> str:
     """Return a key from the environment or the data folder, empty when there is none.
 
     ``memory.installation.identity`` makes the missing ones, once the database has said
-    that nothing depends on a key that was lost.
+    that nothing stands on a key that was lost.
     """
     value = str(env.str(name, ""))
     if value:

@@ -1,6 +1,6 @@
 """Size limits by route, checked before the body is read.
 
-A route that needs more than the default is in ``ROUTES``; a route of a dialect
+A route that needs more than the default stands in ``ROUTES``; a route of a dialect
 declares its limit where it is declared itself. A body without a length is read by the
 WSGI entry up to the same limit, see ``with_length``.
 """
