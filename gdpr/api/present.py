@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from django.db.models import Model
-
-from gdpr.pagination import Page, PageQuery
+from gdpr.pagination import Page, PageQuery, Row
 from memory.journal import append as journal
 
 Answer = dict[str, Any]
-Row = TypeVar("Row", bound=Model)
 
 
 class PagedQuery(Protocol):
