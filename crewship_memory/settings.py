@@ -35,8 +35,8 @@ def _data_dir() -> Path:
 def _stored_secret(name: str, file: str) -> str:
     """Return a key from the environment or the data folder, empty when there is none.
 
-    ``memory.installation.identity`` makes the missing ones, once the database has said
-    that nothing stands on a key that was lost.
+    ``memory.installation.identity`` makes the missing ones, once it has read
+    from the database that nothing depends on a key that was lost.
     """
     value = str(env.str(name, ""))
     if value:

@@ -1,8 +1,8 @@
 """Size limits by route, checked before the body is read.
 
-A route that needs more than the default stands in ``ROUTES``; a route of a dialect
-declares its limit where it is declared itself. A body without a length is read by the
-WSGI entry up to the same limit, see ``with_length``.
+A route that needs more than the default is listed in ``ROUTES``; the routes of
+integrations and of MCP carry their limit as an attribute of the view. A body without a
+length is read by the WSGI entry up to the same limit, see ``with_length``.
 """
 
 from __future__ import annotations
