@@ -203,7 +203,7 @@ def suppressions_page(request: HttpRequest) -> HttpResponse:
         "next_cursor": page.next_cursor,
         "standing": suppression.count_active(actor),
     }
-    return render(request, "gdpr/kept_out.html", context)
+    return render(request, "gdpr/suppressed_names.html", context)
 
 
 @require_POST

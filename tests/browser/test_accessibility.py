@@ -67,7 +67,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "certificates": ("/privacy/certificates/", 200),
     "ledger": ("/privacy/ledger/", 200),
     "exports": ("/privacy/exports/", 200),
-    "names kept out": ("/privacy/kept-out/", 200),
+    "suppressed names": ("/privacy/kept-out/", 200),
     "privacy settings": ("/privacy/settings/", 200),
     "password": ("/accounts/password/change/", 200),
     "two-factor": ("/accounts/2fa/", 200),

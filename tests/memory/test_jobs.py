@@ -61,7 +61,7 @@ def breaks(error: Exception) -> Any:
 
 # ── Claims ───────────────────────────────────────────────────────────────────
 def test_a_job_runs_once_per_slot_and_workspace(world: World, diary: Diary) -> None:
-    diary.job("sums", every=SIX)
+    diary.job("sums", interval=SIX)
     now = datetime(2030, 1, 1, 7, tzinfo=UTC)
     assert len(jobs.tick(now)) == 2
     assert jobs.tick(now + timedelta(hours=4)) == []
@@ -137,7 +137,7 @@ def test_the_night_runs_in_order_and_one_fault_stops_nobody(
     secret = RuntimeError("password hunter2 in the message")
     diary.job("decay", night=20, house_wide=True, act=breaks(secret))
     diary.job("compaction", night=10, house_wide=True)
-    diary.job("other", every=SIX)
+    diary.job("other", interval=SIX)
     now = datetime(2030, 1, 2, 3, 0, tzinfo=UTC)
     assert [run.name for run in jobs.nightly(now)] == [
         "compaction", "decay", "health", "retention",
@@ -175,7 +175,7 @@ def test_one_workspace_that_fails_stops_no_other(world: World, diary: Diary) -> 
 
 def test_what_was_left_over_makes_it_partly(world: World, diary: Diary) -> None:
     outcome = Outcome({"tried": 3}, "3 could not be read")
-    diary.job("sums", every=SIX, house_wide=True, act=lambda _: outcome)
+    diary.job("sums", interval=SIX, house_wide=True, act=lambda _: outcome)
     (run,) = jobs.tick()
     assert (run.state, run.error) == (RunState.PARTLY, "3 could not be read")
 
@@ -184,7 +184,7 @@ def test_the_last_runs_are_kept(
     world: World, diary: Diary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "MAX_RUNS", 3)
-    diary.job("sums", every=SIX)
+    diary.job("sums", interval=SIX)
     for day in range(1, 6):
         jobs.tick(datetime(2030, 1, day, tzinfo=UTC))
     assert JobRun.objects.filter(workspace=world.acme).count() == 3
@@ -269,8 +269,8 @@ def test_what_is_stuck_shows_with_its_reason(world: World, diary: Diary) -> None
 
 
 def test_a_tenant_reads_no_other_tenants_counts(world: World, diary: Diary) -> None:
-    diary.job("house", every=SIX, house_wide=True)
-    diary.job("shop", every=SIX)
+    diary.job("house", interval=SIX, house_wide=True)
+    diary.job("shop", interval=SIX)
     jobs.tick()
     lines = {
         x.job.name: x.last for x in job_status.overview(world.actor("operator")).lines
@@ -289,11 +289,11 @@ def test_the_board_asks_a_fixed_number_of_questions(world: World, diary: Diary) 
         return len(captured)
 
     operator = world.actor("operator")
-    diary.job("one", every=SIX)
+    diary.job("one", interval=SIX)
     jobs.tick()
     first_count = query_count()
     for number in range(8):
-        diary.job(f"more{number}", every=SIX)
+        diary.job(f"more{number}", interval=SIX)
     jobs.tick()
     assert query_count() == first_count <= 3
 
