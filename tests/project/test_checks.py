@@ -20,6 +20,7 @@ PROJECT: Final[dict[str, Any]] = tomllib.loads((ROOT / "pyproject.toml").read_te
 COMMANDS: Final = {
     "lint": "ruff check .",
     "format": "ruff format --check .",
+    "names": "plain_names.py --limit 5",
     "types": "mypy .",
     "imports": "lint-imports",
     "templates": "djlint --lint",
@@ -44,7 +45,7 @@ def names() -> list[str]:
     return ci("--list").stdout.split()
 
 
-def test_every_tool_of_the_house_is_among_the_checks() -> None:
+def test_every_tool_of_the_project_is_among_the_checks() -> None:
     script = (ROOT / ".ci/check").read_text(encoding="utf-8")
     branches = dict(re.findall(r"^    (\w+)\) (.+) ;;$", script, re.MULTILINE))
     assert list(branches) == names() == list(COMMANDS)
