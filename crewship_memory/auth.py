@@ -10,8 +10,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from django.shortcuts import resolve_url
 
 from crewship_memory import client_address
-from memory.accounts import api_keys, invitations, mail
-from memory.accounts import login_links as accounts
+from memory.accounts import api_keys, invitations, login_links, mail
 from memory.models import Membership, User
 from memory.rules import end_users, errors
 from memory.rules.permissions import Actor, Role
@@ -48,7 +47,7 @@ class ClosedSignup(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is u
 
 def login_path(user: User) -> str:
     """Return a fresh one-time login link for the installation's operator."""
-    return accounts.link_path(user, accounts.Purpose.SIGN_IN)
+    return login_links.link_path(user, login_links.Purpose.SIGN_IN)
 
 
 # ── From a request to an actor ───────────────────────────────────────────────

@@ -9,8 +9,7 @@ from django.conf import settings
 from django.db import transaction
 
 from crewship_memory import auth
-from memory.accounts import invitations, workspaces
-from memory.accounts import login_links as accounts
+from memory.accounts import invitations, login_links, workspaces
 from memory.models import Membership, User, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role, system
@@ -47,7 +46,7 @@ def person(email: str, password: str | None = None) -> tuple[User, bool]:
     """
     user, is_new = workspaces.ensure_user(checked_email(email), password)
     if is_new:
-        accounts.mark_proven(user)
+        login_links.mark_proven(user)
     if is_new and not User.objects.filter(is_superuser=True).exists():
         user.is_staff = user.is_superuser = True
         user.save(update_fields=["is_staff", "is_superuser"])

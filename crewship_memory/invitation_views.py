@@ -19,8 +19,7 @@ from django.views.decorators.http import (
 )
 
 from crewship_memory import auth, login
-from memory.accounts import invitations
-from memory.accounts import login_links as accounts
+from memory.accounts import invitations, login_links
 from memory.models import Invitation, User
 from memory.rules import errors
 
@@ -117,7 +116,7 @@ def own_invitations(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     context: dict[str, Any] = {
         "invitations": invitations.of_person(user),
-        "proven": accounts.is_proven(user),
+        "proven": login_links.is_proven(user),
     }
     return render(request, "invitations.html", context)
 

@@ -15,8 +15,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory.accounts import login_links as accounts
-from memory.accounts import workspaces
+from memory.accounts import login_links, workspaces
 from memory.accounts.login_links import Opening, Purpose
 from memory.models import User
 
@@ -29,10 +28,10 @@ def link_expired(request: HttpRequest) -> HttpResponse:
 def _sign_in(request: HttpRequest, token: str) -> HttpResponse:
     """Use the link; the row lock admits one of two simultaneous requests."""
     with transaction.atomic():
-        opening = accounts.open_link(Purpose.SIGN_IN, token)
+        opening = login_links.open_link(Purpose.SIGN_IN, token)
         if opening is not None:
             User.objects.select_for_update().get(pk=opening.user.pk)
-            opening = accounts.open_link(Purpose.SIGN_IN, token)
+            opening = login_links.open_link(Purpose.SIGN_IN, token)
         if opening is None:
             return link_expired(request)
         answer: HttpResponse = perform_login(request, opening.user)
@@ -63,7 +62,7 @@ def _choose_password(
 def link(request: HttpRequest, purpose: str, token: str) -> HttpResponse:
     """Show what a link is for, and do it on POST."""
     kinds = {kind.value: kind for kind in Purpose}
-    opening = accounts.open_link(kinds[purpose], token) if purpose in kinds else None
+    opening = login_links.open_link(kinds[purpose], token) if purpose in kinds else None
     if opening is None:
         return link_expired(request)
     if opening.purpose is not Purpose.SIGN_IN:

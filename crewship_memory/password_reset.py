@@ -22,8 +22,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory.accounts import login_links as accounts
-from memory.accounts import mail
+from memory.accounts import login_links, mail
 from memory.accounts.login_links import Purpose
 from memory.models import User
 
@@ -55,7 +54,7 @@ def _request_mail(request: HttpRequest, email: str) -> None:
     fresh = cache.add(f"password-mail:{name}", 1, timeout=MAIL_EVERY_SECONDS)
     if user is None or not fresh:
         return
-    path = accounts.link_path(user, Purpose.MAILBOX)
+    path = login_links.link_path(user, Purpose.MAILBOX)
     base = settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
     body = (
         "Somebody asked for a new password for your account in Crewship Memory.\n\n"

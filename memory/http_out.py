@@ -147,8 +147,10 @@ def _resolve(
         results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Unreachable("The host's name could not be resolved.") from None
-    addresses = [str(one[4][0]).partition("%")[0] for one in results]
-    if not addresses or not all(is_allowed(one, private=private) for one in addresses):
+    addresses = [str(address_info[4][0]).partition("%")[0] for address_info in results]
+    if not addresses or not all(
+        is_allowed(address, private=private) for address in addresses
+    ):
         raise Unreachable(f"The host has an address that {caller} may not reach.")
     return addresses[0]
 

@@ -20,8 +20,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory.accounts import login_links as accounts
-from memory.accounts import mail, workspaces
+from memory.accounts import login_links, mail, workspaces
 from memory.journal import append as journal
 from memory.models import Invitation, Membership, User
 from memory.rules import errors
@@ -213,7 +212,7 @@ def accept(invitation_id: str, user: User, *, token: str = "") -> Membership:
         if invitation.email != user.email or not user.is_active:
             raise errors.NotFound
         by_link = bool(token) and _holds(invitation, token)
-        if not by_link and not accounts.is_proven(user):
+        if not by_link and not login_links.is_proven(user):
             detail = "Open the link of the invitation while you are signed in."
             raise errors.Forbidden(detail, code="link_needed")
         return _join(invitation, user, proves=by_link and invitation.mailed)
@@ -248,7 +247,7 @@ def _join(invitation: Invitation, user: User, *, proves: bool) -> Membership:
     _record("accepted", f"Somebody joined as {invitation.role}", invitation, by)
     member = workspaces.admit(user, Role(invitation.role), by=by)
     if proves:
-        accounts.mark_proven(user)
+        login_links.mark_proven(user)
     return member
 
 

@@ -7,8 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from memory.accounts import login_links as accounts
-from memory.accounts import mail
+from memory.accounts import login_links, mail
 from memory.journal import append as journal
 from memory.models import (
     Agent,
@@ -168,7 +167,7 @@ def _check_addition(user: User, by: Actor) -> None:
     """Refuse to add a person who has to accept an invitation."""
     if by.role is not Role.SYSTEM:
         raise errors.Forbidden("People are invited; nobody is added.", code="invite")
-    if not accounts.is_proven(user) and not accounts.is_unclaimed(user):
+    if not login_links.is_proven(user) and not login_links.is_unclaimed(user):
         detail = (
             "This account was opened with a link that another workspace handed out. "
             "Its owner has to accept an invitation first."
@@ -189,7 +188,7 @@ def admit(user: User, role: Role, *, by: Actor) -> Membership:
         invitations = Invitation.objects.filter(email=user.email)
         invitations.filter(workspace_id=by.workspace_id).delete()
         invitations.update(digest="")
-        accounts.end_sessions(user)
+        login_links.end_sessions(user)
         _revoke_keys(user, by)
         payload = {"user_id": user.id, "role": role.value}
         _record("member.changed", f"A member is now {role.value}", payload, by)
@@ -242,7 +241,7 @@ def may_get_link(user: User, by: Actor) -> bool:
         by.can("members.manage")
         and not mail.server_set()
         and user.pk != by.id
-        and accounts.belongs_only_to(user, by.workspace_id)
+        and login_links.belongs_only_to(user, by.workspace_id)
     )
 
 
@@ -255,9 +254,9 @@ def password_link(member: Membership, *, by: Actor) -> str:
     payload = {"user_id": member.user_id}
     with transaction.atomic():
         _record("member.link_made", "A member may choose a new password", payload, by)
-    return accounts.link_path(
+    return login_links.link_path(
         member.user,
-        accounts.Purpose.MEMBER,
+        login_links.Purpose.MEMBER,
         workspace_id=by.workspace_id,
         made_by=by.id,
     )
@@ -271,25 +270,25 @@ def operator_password_link(user: User) -> str:
             by = system(member.workspace_id, "password_link")
             text = "A member may choose a new password"
             _record("member.link_made", text, payload, by)
-    return accounts.link_path(user, accounts.Purpose.PASSWORD)
+    return login_links.link_path(user, login_links.Purpose.PASSWORD)
 
 
 def choose_password(
-    purpose: accounts.Purpose, token: str, password: str
+    purpose: login_links.Purpose, token: str, password: str
 ) -> User | None:
     """Set the password of a link's account; None when the link is invalid.
 
     The account's row is locked, so that only one of two simultaneous uses succeeds.
     """
     with transaction.atomic():
-        opening = accounts.open_link(purpose, token)
+        opening = login_links.open_link(purpose, token)
         if opening is None:
             return None
         User.objects.select_for_update().get(pk=opening.user.pk)
-        opening = accounts.open_link(purpose, token)
+        opening = login_links.open_link(purpose, token)
         if opening is None:
             return None
-        accounts.set_password(opening, password)
+        login_links.set_password(opening, password)
         payload = {"user_id": opening.user.pk, "by_link": purpose.value}
         for member in opening.user.memberships.select_related("user"):
             by = Actor(

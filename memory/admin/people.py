@@ -11,8 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from memory.accounts import api_keys
-from memory.accounts import login_links as accounts
+from memory.accounts import api_keys, login_links
 from memory.admin import rows
 from memory.models import (
     Agent,
@@ -69,9 +68,9 @@ class UserRows(Accounts):
         super().save_model(request, obj, form, change)
         if "email" in form.changed_data:
             # The new address is not proven yet, and the old one no longer counts.
-            accounts.mark_unproven(obj)
+            login_links.mark_unproven(obj)
         if {"email", "is_active", "is_staff"} & set(form.changed_data):
-            accounts.end_sessions(obj)
+            login_links.end_sessions(obj)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         """People are invited under Members, or made by a command."""

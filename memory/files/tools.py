@@ -265,7 +265,7 @@ def _refusal(name: str, error: errors.AppError, by: Actor) -> Result:
     if body is not None:
         body = reading.visible_text(by.workspace_id, str(body), by)
         metadata["current_entries"] = body
-        fenced = prompt_fence.around_json({"text": body})
-        content += f" {metadata['usage']}. The file holds:\n{fenced}"
+        fenced_text = prompt_fence.around_json({"text": body})
+        content += f" {metadata['usage']}. The file holds:\n{fenced_text}"
     problem = {"code": error.problem_code, "detail": error.detail}
     return Result(ok=False, content=content, metadata=metadata, error=problem)

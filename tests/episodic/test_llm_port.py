@@ -147,7 +147,9 @@ def _is_away(request: httpx.Request) -> httpx.Response:
         (lambda _: httpx.Response(200, json={"message": {}}), "bad_answer"),
     ],
 )
-@pytest.mark.parametrize("question", [REFLECT, PROFILE], ids=lambda one: one.kind)
+@pytest.mark.parametrize(
+    "question", [REFLECT, PROFILE], ids=lambda statement: statement.kind
+)
 def test_a_server_that_fails_is_told_and_not_raised(
     server: Server, question: Question, reply: Reply, fault: str
 ) -> None:

@@ -10,7 +10,7 @@ from tests.integrations.conftest import RunClient, RunningServer
 NAME = "atomicmemory"
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 # Before a server is started for nothing.
-installed = pytest.mark.skipif(
+needs_clients = pytest.mark.skipif(
     not clients.is_here(NAME), reason=clients.skip_reason(NAME)
 )
 # What the round trip has to have exercised; a driver that skips a call fails here.
@@ -28,7 +28,7 @@ CALLS = (
 ).split("|")
 
 
-@installed
+@needs_clients
 def test_the_real_client_does_the_whole_round_trip(
     client: RunClient, running_server: RunningServer
 ) -> None:
@@ -41,7 +41,7 @@ def test_the_real_client_does_the_whole_round_trip(
     assert key not in running_server.log_bytes()
 
 
-@installed
+@needs_clients
 def test_its_own_live_tests_pass(running_server: RunningServer) -> None:
     extra = {
         "ATOMICMEMORY_TEST_API_URL": f"{running_server.url}/compat/atomicmemory",
@@ -57,7 +57,7 @@ def test_its_own_live_tests_pass(running_server: RunningServer) -> None:
     assert "skipped" not in process.stdout
 
 
-@installed
+@needs_clients
 def test_our_answers_follow_its_schemas(client: RunClient) -> None:
     folder = clients.source(NAME) / "contract" / "v1"
 

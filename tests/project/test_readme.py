@@ -153,19 +153,19 @@ def test_every_link_leads_to_a_file_and_a_heading(document: str) -> None:
 
 def test_the_readme_leads_to_every_page() -> None:
     readme = pages.text("README.md")
-    others = [page for page in pages.PAGES if page != "README.md"]
-    assert [page for page in others if f"]({page})" not in readme] == []
+    other_pages = [page for page in pages.PAGES if page != "README.md"]
+    assert [page for page in other_pages if f"]({page})" not in readme] == []
 
 
 @pytest.mark.parametrize("package", source.APPS)
 def test_a_page_names_every_folder_of_its_package(package: str) -> None:
-    named = set(pages.codes(pages.text(f"{package}/README.md")))
+    named_folders = set(pages.codes(pages.text(f"{package}/README.md")))
     usual = {"migrations", "management", "templatetags"}
     folders = {
         place.parent.name for place in (source.ROOT / package).glob("*/__init__.py")
     }
-    missing = {f"{name}/" for name in folders - usual} - named
-    assert missing == set()
+    missing_folders = {f"{name}/" for name in folders - usual} - named_folders
+    assert missing_folders == set()
 
 
 @pytest.mark.parametrize("package", ["memory", "episodic", "gdpr"])
@@ -195,8 +195,8 @@ def commands() -> set[str]:
 
 def test_every_command_is_in_the_table_and_no_other() -> None:
     cells = [row[0] for row in pages.rows(pages.OPERATING, "Command")]
-    named = {name for cell in cells for name in re.findall(r"`([a-z_]+)", cell)}
-    assert named == commands()
+    table_names = {name for cell in cells for name in re.findall(r"`([a-z_]+)", cell)}
+    assert table_names == commands()
 
 
 def test_every_call_of_the_api_is_in_one_table_and_no_other() -> None:
@@ -206,14 +206,14 @@ def test_every_call_of_the_api_is_in_one_table_and_no_other() -> None:
         for path, operations in document["paths"].items()
         for method in operations
     }
-    shown: Counter[str] = Counter()
+    table_calls: Counter[str] = Counter()
     for page in PACKAGES:
         for row in pages.rows(page, "Call"):
             for code in pages.codes(row[0]):
                 *methods, path = code.split()
-                shown.update(f"{method} {path}" for method in methods)
-    assert set(shown) == promised
-    assert [call for call, times in shown.items() if times > 1] == []
+                table_calls.update(f"{method} {path}" for method in methods)
+    assert set(table_calls) == promised
+    assert [call for call, times in table_calls.items() if times > 1] == []
 
 
 def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
@@ -221,13 +221,13 @@ def test_the_tools_at_mcp_are_those_that_are_listed() -> None:
     numbers = {"four": 4, "six": 6}
     families = re.findall(r"the (four|six) `(\w+?)(\.|__)\*`", text)
     assert len(families) == 2
-    listed = set(re.findall(r"`([a-z._]+)`", text)) - {"/mcp"}
+    table_tools = set(re.findall(r"`([a-z._]+)`", text)) - {"/mcp"}
     tools = {tool.name for tool in tool_registry.registered()}
     for number, family, dot in families:
         names = {name for name in tools if name.startswith(family + dot)}
         assert len(names) == numbers[number]
-        listed |= names
-    assert listed == tools
+        table_tools |= names
+    assert table_tools == tools
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_the_agents_example_is_an_agent_of_the_demo() -> None:
 
 # ── Python in the pages ──────────────────────────────────────────────────────
 def python_blocks() -> list[Block]:
-    every = (block for page in pages.PAGES for block in pages.blocks(page))
-    return [block for block in every if block.language == "python"]
+    blocks = (block for page in pages.PAGES for block in pages.blocks(page))
+    return [block for block in blocks if block.language == "python"]
 
 
 def definition(start: str, file: str) -> str:
@@ -277,13 +277,13 @@ def definition(start: str, file: str) -> str:
 def test_the_provider_that_is_shown_is_the_one_that_is_tested(start: str) -> None:
     """`REGENERATE=1 pytest tests/project/test_readme.py` copies it into the page."""
     block = next(b for b in python_blocks() if b.text.startswith(start))
-    shown = block.text.split("\n\n\nreport =")[0].strip()
+    snippet = block.text.split("\n\n\nreport =")[0].strip()
     tested = definition(start, TESTED[start])
     if os.environ.get("REGENERATE"):
         page = pages.path(block.page)
-        page.write_text(page.read_text().replace(shown, tested), encoding="utf-8")
+        page.write_text(page.read_text().replace(snippet, tested), encoding="utf-8")
         return
-    assert shown == tested
+    assert snippet == tested
 
 
 def test_the_hooks_of_a_harness_are_those_that_are_listed() -> None:
@@ -330,6 +330,6 @@ def test_the_strategy_that_is_shown_runs(
 
 def test_every_python_block_is_run() -> None:
     starts = (*TESTED, "from memory.integrations.gateway import config, strategies")
-    left = [b.first_line for b in python_blocks() if not b.text.startswith(starts)]
-    assert left == []
+    not_run = [b.first_line for b in python_blocks() if not b.text.startswith(starts)]
+    assert not_run == []
     assert len(python_blocks()) == len(starts)

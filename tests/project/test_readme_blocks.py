@@ -101,7 +101,7 @@ class Installation:
 
     def run(self, script: str) -> str:
         """Run a script in the shell of those before it; return its output."""
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-euo", "pipefail", "-c",
              f'. "{self._state}"\n{script}\nexport -p > "{self._state}"'],
             cwd=self.checkout,
@@ -110,8 +110,8 @@ class Installation:
             text=True,
             check=False,
         )  # fmt: skip
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert process.returncode == 0, f"{script}\n{process.stdout}\n{process.stderr}"
+        return process.stdout
 
     def block(self, block: Block) -> str:
         return self.run(block.text.replace("localhost:8000", f"localhost:{self.port}"))
@@ -135,16 +135,16 @@ class Installation:
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("readme"))
-    made.start()
-    yield made
-    assert made.stop() == 0
+    server = Installation(tmp_path_factory.mktemp("readme"))
+    server.start()
+    yield server
+    assert server.stop() == 0
 
 
 def test_every_block_is_run_or_says_why_not() -> None:
-    every = [block for page in pages.PAGES for block in pages.blocks(page)]
-    assert {block.language for block in every} <= {"sh", "python"}
-    first_lines = {block.first_line for block in every}
+    blocks = [block for page in pages.PAGES for block in pages.blocks(page)]
+    assert {block.language for block in blocks} <= {"sh", "python"}
+    first_lines = {block.first_line for block in blocks}
     assert set(NOT_RUN) <= first_lines
     assert set(WITH_BLOCKS) == {
         "README.md",
@@ -187,10 +187,10 @@ def test_the_operators_commands(installation: Installation) -> None:
     assert (installation.checkout / "backup/crewship.sqlite3").stat().st_size > 0
     assert (installation.checkout / "backup/keys").is_dir()
     figures = outputs["curl -s localhost:8000/livez"]
-    shown = {
+    documented = {
         name
         for row in pages.rows(pages.OPERATING, "Metric")
         for name in pages.codes(row[0])
     }
     lines = re.findall(r"^(crewship_\w+)", figures, re.MULTILINE)
-    assert shown == {name for name in lines if not name.endswith("_created")}
+    assert documented == {name for name in lines if not name.endswith("_created")}

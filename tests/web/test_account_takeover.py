@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
 from django.test import Client
 
-from memory.accounts import api_keys, workspaces
-from memory.accounts import login_links as accounts
+from memory.accounts import api_keys, login_links, workspaces
 from memory.models import (
     Invitation,
     JournalEntry,
@@ -33,15 +31,6 @@ from tests.api.inviting import (
     text,
 )
 from tests.world import PASSWORD, World
-
-
-@pytest.fixture
-def other_admin(world: World) -> Iterator[User]:
-    """An admin of another workspace, with an account of their own."""
-    user = world.people["stranger"]
-    user.set_password(PASSWORD)
-    user.save()
-    yield user
 
 
 # ── How the admin of one workspace does not enter another ────────────────────
@@ -103,7 +92,7 @@ def test_a_command_does_not_add_an_account_that_somebody_else_opened(
         workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert caught.value.problem_code == "must_accept"
     assert homes(NEW) == {"acme"}
-    accounts.mark_proven(user)
+    login_links.mark_proven(user)
     workspaces.set_member(user, Role.ADMIN, by=system(world.other.pk))
     assert homes(NEW) == {"acme", "other"}
 
@@ -170,9 +159,9 @@ def test_an_admin_hands_a_member_a_link_to_a_new_password(world: World) -> None:
 
 def test_who_came_in_by_an_admins_link_is_not_proven_any_more(world: World) -> None:
     viewer = world.people["viewer"]
-    accounts.mark_proven(viewer)
+    login_links.mark_proven(viewer)
     entered(_password_link(world, "viewer"))
-    assert not accounts.is_proven(viewer)
+    assert not login_links.is_proven(viewer)
 
 
 @pytest.mark.parametrize(
@@ -239,11 +228,11 @@ CHANGES = [_role, _leave, _join, _password, _off, _signs_in, _address]
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("purpose", list(accounts.Purpose))
+@pytest.mark.parametrize("purpose", list(login_links.Purpose))
 def test_every_link_of_an_account_ends_with_what_it_depends_on(
-    world: World, purpose: accounts.Purpose, change: Any
+    world: World, purpose: login_links.Purpose, change: Any
 ) -> None:
-    path = accounts.link_path(
+    path = login_links.link_path(
         world.people["viewer"],
         purpose,
         workspace_id=world.acme.pk,
@@ -264,7 +253,7 @@ def test_a_password_link_ends_when_its_maker_is_no_admin(world: World) -> None:
     assert Client().post(path, PASSWORD_FORM).status_code == 410
     # An admin of another workspace has no role here.
     maker = world.people["operator"]
-    accounts.mark_proven(maker)
+    login_links.mark_proven(maker)
     workspaces.set_member(maker, Role.ADMIN, by=system(world.other.pk))
     assert Client().post(path, PASSWORD_FORM).status_code == 410
 
@@ -303,12 +292,12 @@ def test_an_address_changed_in_the_admin_is_not_proven_and_ends_sessions(
 ) -> None:
     viewer, owner = world.people["viewer"], world.people["owner"]
     User.objects.filter(pk=owner.pk).update(is_staff=True, is_superuser=True)
-    accounts.mark_proven(viewer)
+    login_links.mark_proven(viewer)
     elsewhere = signed_in(viewer)
     data = {"email": "Other.Name@Acme.example", "name": "", "is_active": "on"}
     path = f"/admin/memory/user/{viewer.pk}/change/"
     assert world.page("owner").post(path, data).status_code == 302
     viewer.refresh_from_db()
     assert viewer.email == "other.name@acme.example"
-    assert not accounts.is_proven(viewer)
+    assert not login_links.is_proven(viewer)
     assert elsewhere.get("/").status_code == 302

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crewship_memory import auth
-from memory.accounts import api_keys, invitations, workspaces
-from memory.accounts import login_links as accounts
+from memory.accounts import api_keys, invitations, login_links, workspaces
 from memory.models import (
     Invitation,
     JournalEntry,
@@ -36,15 +35,6 @@ from tests.api.inviting import (
     text,
 )
 from tests.world import PASSWORD, World
-
-
-@pytest.fixture
-def other_admin(world: World) -> Iterator[User]:
-    """An admin of another workspace, with an account of their own."""
-    user = world.people["stranger"]
-    user.set_password(PASSWORD)
-    user.save()
-    yield user
 
 
 # ── A new person ─────────────────────────────────────────────────────────────
@@ -280,7 +270,7 @@ def test_the_owner_of_an_account_accepts_with_the_link(
 def test_the_owner_of_a_proven_address_accepts_after_signing_in(
     world: World, other_admin: User
 ) -> None:
-    accounts.mark_proven(other_admin)
+    login_links.mark_proven(other_admin)
     invited(world, email=other_admin.email)
     browser = Client()
     credentials = {"login": other_admin.email, "password": PASSWORD}
@@ -336,7 +326,7 @@ def test_a_person_with_another_address_does_not_accept(
 ) -> None:
     path = invited(world)
     token = path.rstrip("/").rpartition("/")[2]
-    accounts.mark_proven(other_admin)
+    login_links.mark_proven(other_admin)
     with pytest.raises(errors.NotFound):
         invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
     assert homes(other_admin.email) == {"other"}
@@ -350,7 +340,7 @@ def test_only_a_mailed_link_proves_the_address_of_an_account_that_exists(
     Invitation.objects.update(mailed=by_mail)
     token = path.rstrip("/").rpartition("/")[2]
     invitations.accept(Invitation.objects.get().pk, other_admin, token=token)
-    assert accounts.is_proven(other_admin) is by_mail
+    assert login_links.is_proven(other_admin) is by_mail
 
 
 def test_an_invitation_is_declined_by_the_owner_of_its_address_alone(
@@ -424,7 +414,7 @@ def test_with_a_mail_server_the_link_goes_to_the_mailbox_alone(
     assert "/login/" not in text(answer)
     assert [message.to for message in mail.outbox] == [[NEW]]
     entered(_link_in_mail())
-    assert accounts.is_proven(User.objects.get(email=NEW))
+    assert login_links.is_proven(User.objects.get(email=NEW))
 
 
 def test_what_was_handed_over_proves_no_mailbox(world: World, mailing: None) -> None:
@@ -432,7 +422,7 @@ def test_what_was_handed_over_proves_no_mailbox(world: World, mailing: None) -> 
     client.post(MEMBERS, {"email": NEW, "role": "viewer"})
     path = f"{MEMBERS}invited/{Invitation.objects.get().pk}/link/"
     entered(link_of(client.post(path, {"by": "hand"})))
-    assert not accounts.is_proven(User.objects.get(email=NEW))
+    assert not login_links.is_proven(User.objects.get(email=NEW))
 
 
 def test_a_mail_is_sent_again_but_not_at_once(world: World, mailing: None) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from crewship_memory import auth, bootstrap
-from memory.accounts import login_links as accounts
+from memory.accounts import login_links
 from memory.models import User
 from tests.world import PASSWORD, World
 
@@ -69,21 +69,27 @@ def test_a_second_factor_is_still_asked_for(person: User) -> None:
     assert "_auth_user_id" not in client.session
 
 
-@pytest.mark.parametrize("purpose", list(accounts.Purpose)[:2])
+@pytest.mark.parametrize("purpose", list(login_links.Purpose)[:2])
 def test_of_two_clicks_at_once_one_gets_in(
-    person: User, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
+    person: User, purpose: login_links.Purpose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the check and the lock, the link is used in another browser."""
-    path, look, looks = accounts.link_path(person, purpose), accounts.open_link, []
+    path, look, looks = (
+        login_links.link_path(person, purpose),
+        login_links.open_link,
+        [],
+    )
 
-    def overtaken(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
+    def overtaken(
+        purpose: login_links.Purpose, token: str
+    ) -> login_links.Opening | None:
         opening = look(purpose, token)
         looks.append(opening)
         if len(looks) == 2:
             User.objects.filter(pk=person.pk).update(last_login=timezone.now())
         return opening
 
-    monkeypatch.setattr(accounts, "open_link", overtaken)
+    monkeypatch.setattr(login_links, "open_link", overtaken)
     client = Client()
     form_data = {"new_password1": PASSWORD, "new_password2": PASSWORD}
     assert client.post(path, form_data).status_code == 410
@@ -105,31 +111,31 @@ def _is_free(user: User) -> bool:
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("purpose", list(accounts.Purpose)[:2])
+@pytest.mark.parametrize("purpose", list(login_links.Purpose)[:2])
 def test_the_last_look_at_a_link_is_under_the_lock(
-    world: World, purpose: accounts.Purpose, monkeypatch: pytest.MonkeyPatch
+    world: World, purpose: login_links.Purpose, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite allows one writer at a time; PostgreSQL locks the account's row."""
-    person, look, free = world.people["viewer"], accounts.open_link, []
+    person, look, free = world.people["viewer"], login_links.open_link, []
 
-    def looking(purpose: accounts.Purpose, token: str) -> accounts.Opening | None:
+    def looking(purpose: login_links.Purpose, token: str) -> login_links.Opening | None:
         with ThreadPoolExecutor(1) as other:
             free.append(other.submit(_is_free, person).result())
         return look(purpose, token)
 
-    monkeypatch.setattr(accounts, "open_link", looking)
+    monkeypatch.setattr(login_links, "open_link", looking)
     form_data = {"new_password1": PASSWORD, "new_password2": PASSWORD}
-    path = accounts.link_path(person, purpose)
+    path = login_links.link_path(person, purpose)
     assert Client().post(path, form_data).status_code == 302
     assert free == [True, True, False]
 
 
-@pytest.mark.parametrize("purpose", list(accounts.Purpose))
+@pytest.mark.parametrize("purpose", list(login_links.Purpose))
 def test_no_link_opens_an_account_that_is_switched_off(
-    person: User, purpose: accounts.Purpose
+    person: User, purpose: login_links.Purpose
 ) -> None:
     person.is_active = False
     person.save()
-    path = accounts.link_path(person, purpose)
+    path = login_links.link_path(person, purpose)
     assert Client().get(path).status_code == 410
     assert Client().post(path).status_code == 410

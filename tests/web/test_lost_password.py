@@ -11,7 +11,7 @@ from django.test import Client
 
 from crewship_memory import log_redaction, password_reset
 from crewship_memory import settings as project_settings
-from memory.accounts import login_links as accounts
+from memory.accounts import login_links
 from memory.accounts import mail as account_mail
 from tests.world import PASSWORD, World
 
@@ -113,7 +113,7 @@ def test_a_lost_password_is_replaced_from_the_mailbox(
     assert browser.get("/").status_code == 200
     viewer.refresh_from_db()
     assert viewer.check_password(PASSWORD)
-    assert accounts.is_proven(viewer)
+    assert login_links.is_proven(viewer)
     assert Client().post(match[1], NEW_PASSWORD).status_code == 410
 
 
