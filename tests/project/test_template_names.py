@@ -64,14 +64,14 @@ def body_members(node: ast.ClassDef | ast.Module) -> Iterator[str]:
 
 
 def test_every_attribute_in_a_template_is_a_member_of_something() -> None:
-    known = {name for path in source.sources() for name in members(path)}
+    defined = {name for path in source.sources() for name in members(path)}
     unknown = [
         f"{template}: {match[0]}"
         for template, text in templates()
         for value, tag in EXPRESSION.findall(COMMENT.sub("", text))
         for match in ATTRIBUTES.finditer(STRING.sub('""', value or tag))
         for name in match[1].strip(".").split(".")
-        if not name.isdigit() and name not in known | OF_LIBRARIES
+        if not name.isdigit() and name not in defined | OF_LIBRARIES
     ]
 
     assert sorted(set(unknown)) == []
