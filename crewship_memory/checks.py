@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from episodic.index import engine
-from memory.installation import key_files
+from memory.installation import key_files, schema_version
 
 OLDEST_SQLITE: Final = (3, 38, 0)
 WORKERS: Final = "WEB_CONCURRENCY"
@@ -60,6 +61,17 @@ def embedder_is_configured(**_kwargs: Any) -> list[CheckMessage]:
         hint = "See CREWSHIP_EMBEDDER, CREWSHIP_LOCAL_MODEL and OLLAMA_HOST."
         return [Error(str(error), hint=hint, id="crewship.E004")]
     return []
+
+
+@register(Tags.database)
+def database_can_be_migrated(
+    databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
+    """``migrate`` runs this first: what it cannot upgrade it would take for empty."""
+    steps = schema_version.missing_steps() if databases else []
+    if not steps:
+        return []
+    return [Error(schema_version.upgrade_refusal(steps), id="crewship.E005")]
 
 
 @register(Tags.security)

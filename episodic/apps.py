@@ -19,6 +19,6 @@ class EpisodicConfig(AppConfig):
     def ready(self) -> None:
         """Register this package's ports, jobs and signals."""
         import_module("episodic.connect").connect()
-        log = import_module("episodic.migrations.0002_change_log")
-        keep = triggers.keeper(log.SQLITE)
+        schema = import_module("episodic.migrations.0001_schema")
+        keep = triggers.keeper(schema.SQLITE)
         post_migrate.connect(keep, sender=self, weak=False)

@@ -26,7 +26,6 @@ class MemoryConfig(AppConfig):
         import_module("memory.integrations.selftest_runs").install()
         import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
-        for name in ("0002_word_index", "0004_chunk_index"):
-            migration = import_module(f"memory.migrations.{name}")
-            receiver = triggers.keeper(migration.SQLITE)
-            post_migrate.connect(receiver, sender=self, weak=False)
+        schema = import_module("memory.migrations.0001_schema")
+        keep = triggers.keeper(schema.SQLITE)
+        post_migrate.connect(keep, sender=self, weak=False)

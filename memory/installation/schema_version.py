@@ -1,7 +1,8 @@
-"""Whether this code knows all migrations that the database has.
+"""Whether this code knows all migrations that the database has, and can add to them.
 
 A database that a newer version has migrated is read but never written: columns and
-rules that this code does not know would be broken silently.
+rules that this code does not know would be broken silently. A database that stopped
+between migrations which this code replaces by one cannot be migrated by it.
 """
 
 from __future__ import annotations
@@ -33,29 +34,51 @@ class Newer(errors.Outage):
 
 
 @cache
-def _code_migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of this code, and those that they replace."""
+def _code_migrations() -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """Return the migrations of this code with those that each replaces."""
     migrations = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    replaced = [
-        name for migration in migrations.values() for name in migration.replaces
-    ]
-    return frozenset([*migrations, *replaced])
+    return {name: list(step.replaces) for name, step in migrations.items()}
 
 
 def unknown() -> list[str]:
     """Return the applied migrations of these apps that this code does not have."""
     applied = MigrationRecorder(connection).applied_migrations()
-    return sorted(
-        f"{app}.{name}"
-        for app, name in applied
-        if app in APPS and (app, name) not in _code_migrations()
+    known = set(_code_migrations()).union(*_code_migrations().values())
+    return sorted(f"{app}.{name}" for app, name in set(applied) - known if app in APPS)
+
+
+def missing_steps() -> list[str]:
+    """Return the migrations that only an earlier version can still apply.
+
+    They are those that one migration of this code replaces, where the database has
+    some of them but not all.
+    """
+    applied = MigrationRecorder(connection).applied_migrations()
+    missing = []
+    for name, replaced in _code_migrations().items():
+        rest = [step for step in replaced if step not in applied]
+        if name not in applied and len(rest) < len(replaced):
+            missing += [".".join(step) for step in rest]
+    return sorted(missing)
+
+
+def upgrade_refusal(steps: list[str]) -> str:
+    """Return the sentence that says what an earlier version has to do first."""
+    return (
+        f"The database is too old for this version: it lacks {_first_three(steps)},"
+        " which this version no longer has. Start the version that was installed"
+        " before, let it migrate, then start this one."
     )
 
 
 def refusal(names: list[str]) -> Newer:
     """Return the error that names the migrations, the first three of them."""
+    return Newer(migrations=_first_three(names))
+
+
+def _first_three(names: list[str]) -> str:
     suffix = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return Newer(migrations=", ".join(names[:3]) + suffix)
+    return ", ".join(names[:3]) + suffix
 
 
 class Guard:

@@ -64,10 +64,11 @@ def collect_static() -> None:
 
 
 def migrate(step: Progress) -> None:
-    """Apply migrations; refuse a database that is newer than this code."""
-    names = schema_version.unknown()
-    if names:
+    """Apply migrations; refuse a database that is too new or too old for this code."""
+    if names := schema_version.unknown():
         raise CommandError(schema_version.refusal(names).detail)
+    if steps := schema_version.missing_steps():
+        raise CommandError(schema_version.upgrade_refusal(steps))
     pending = len(healthz.waiting_migrations())
     step(f"Database: {pending} migrations to apply" if pending else "Database: current")
     if pending:

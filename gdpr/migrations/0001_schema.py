@@ -1,3 +1,5 @@
+"""The tables of people, cases, decisions and certificates."""
+
 import django.db.models.deletion
 import django.utils.timezone
 import gdpr.models.cases
@@ -6,40 +8,82 @@ import gdpr.models.subjects
 from django.db import migrations, models
 
 
+# The value of gdpr.verification.sqlite.CLEAN_VERSION when this was written.
+ADOPTED = 5_201
+
+
+def mark(apps, editor):
+    """Note that every deletion was one that zeroes, where there was none yet."""
+    entries = apps.get_model("memory", "JournalEntry").objects
+    if editor.connection.vendor == "sqlite" and not entries.exists():
+        editor.execute(f"PRAGMA user_version = {ADOPTED}", params=None)
+
+
 class Migration(migrations.Migration):
     initial = True
+    replaces = [
+        ("gdpr", "0001_initial"),
+        ("gdpr", "0002_people"),
+        ("gdpr", "0003_clean_from_the_start"),
+        ("gdpr", "0004_live_processes"),
+        ("gdpr", "0005_decisions"),
+        ("gdpr", "0006_settings_rows"),
+        ("gdpr", "0007_row_verdicts"),
+        ("gdpr", "0008_numbers_again"),
+    ]
 
     dependencies = [
-        ("memory", "0010_erasing"),
+        ("memory", "0001_schema"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="PrivacySettings",
+            name="ForgetOrder",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("workspace_id", models.CharField(max_length=32)),
+                ("at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "db_table": "gdpr_forget_orders",
+            },
+        ),
+        migrations.CreateModel(
+            name="LiveProcess",
+            fields=[
+                (
+                    "name",
+                    models.CharField(max_length=40, primary_key=True, serialize=False),
+                ),
+                ("seen_at", models.DateTimeField()),
+                ("obeyed", models.BigIntegerField(default=0)),
+            ],
+            options={
+                "db_table": "gdpr_live_processes",
+            },
+        ),
+        migrations.CreateModel(
+            name="PeopleStamp",
             fields=[
                 (
                     "workspace",
                     models.OneToOneField(
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
-                        related_name="privacy",
+                        related_name="people_stamp",
                         serialize=False,
                         to="memory.workspace",
                     ),
                 ),
-                ("two_person", models.BooleanField(default=False)),
-                ("require_identity", models.BooleanField(default=False)),
-                ("allow_break_glass", models.BooleanField(default=True)),
-                ("time_zone", models.CharField(default="UTC", max_length=64)),
-                ("export_days", models.PositiveSmallIntegerField(default=14)),
-                ("backup_days", models.PositiveSmallIntegerField(default=90)),
-                ("digest", models.BooleanField(default=True)),
-                ("updated_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("updated_by", models.CharField(blank=True, max_length=254)),
+                (
+                    "stamp",
+                    models.CharField(
+                        default=gdpr.models.subjects.make_stamp, max_length=16
+                    ),
+                ),
             ],
             options={
-                "verbose_name_plural": "privacy settings",
-                "db_table": "gdpr_settings",
+                "db_table": "gdpr_people_stamps",
             },
         ),
         migrations.CreateModel(
@@ -249,6 +293,41 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name="Lifting",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("restricted_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "lifted_at",
+                    models.DateTimeField(
+                        blank=True, default=django.utils.timezone.now, null=True
+                    ),
+                ),
+                ("lifted_by", models.CharField(blank=True, max_length=254)),
+                ("reason", models.TextField()),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="memory.workspace",
+                    ),
+                ),
+                (
+                    "subject",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="liftings",
+                        to="gdpr.subject",
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "gdpr_liftings",
+                "ordering": ("-id",),
+            },
+        ),
+        migrations.CreateModel(
             name="Hold",
             fields=[
                 (
@@ -290,6 +369,34 @@ class Migration(migrations.Migration):
             options={
                 "db_table": "gdpr_holds",
                 "ordering": ("-placed_at", "id"),
+            },
+        ),
+        migrations.CreateModel(
+            name="Dismissal",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("digest", models.CharField(max_length=64)),
+                ("decided_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("decided_by", models.CharField(max_length=254)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="memory.workspace",
+                    ),
+                ),
+                (
+                    "subject",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="dismissals",
+                        to="gdpr.subject",
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "gdpr_dismissals",
             },
         ),
         migrations.AddField(
@@ -423,6 +530,26 @@ class Migration(migrations.Migration):
             ],
             options={
                 "db_table": "gdpr_suppressions",
+            },
+        ),
+        migrations.CreateModel(
+            name="UnknownName",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("digest", models.CharField(max_length=64)),
+                ("place", models.CharField(max_length=24)),
+                ("row_id", models.CharField(max_length=64)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="memory.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "gdpr_unknown_names",
             },
         ),
         migrations.CreateModel(
@@ -663,6 +790,7 @@ class Migration(migrations.Migration):
                             ("restrict", "Restriction"),
                             ("lift", "Restriction lifted"),
                             ("view", "View"),
+                            ("decide", "Rows decided"),
                         ],
                         max_length=8,
                     ),
@@ -718,6 +846,7 @@ class Migration(migrations.Migration):
                                     "restrict",
                                     "lift",
                                     "view",
+                                    "decide",
                                 ],
                             )
                         ),
@@ -743,6 +872,74 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="RowVerdict",
+            fields=[
+                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                ("place", models.CharField(max_length=32)),
+                ("row_id", models.CharField(max_length=128)),
+                (
+                    "verdict",
+                    models.CharField(
+                        choices=[("theirs", "This person’s"), ("spared", "Stays")],
+                        max_length=6,
+                    ),
+                ),
+                (
+                    "ground",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("somebody_else", "It is about somebody else"),
+                            ("no_person", "The word means no person here"),
+                            ("must_stay", "The law or a claim needs it"),
+                            ("other", "Another reason, in the case while it is open"),
+                        ],
+                        max_length=13,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True)),
+                ("decided_by", models.CharField(max_length=254)),
+                ("decided_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "case",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="verdicts",
+                        to="gdpr.case",
+                    ),
+                ),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="memory.workspace",
+                    ),
+                ),
+            ],
+            options={
+                "db_table": "gdpr_row_verdicts",
+                "ordering": ("case", "place", "row_id"),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("workspace", "case", "place", "row_id"),
+                        name="row_judged_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("verdict", "spared"), _negated=True),
+                            models.Q(
+                                models.Q(("ground", ""), _negated=True),
+                                models.Q(("reason", ""), _negated=True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="row_spared_has_reason",
+                    ),
+                ],
+            },
+        ),
         migrations.AddIndex(
             model_name="subject",
             index=models.Index(
@@ -762,6 +959,12 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(
                 condition=models.Q(("reason", ""), _negated=True),
                 name="hold_has_reason",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="dismissal",
+            constraint=models.UniqueConstraint(
+                fields=("workspace", "subject", "digest"), name="dismissed_once"
             ),
         ),
         migrations.AddIndex(
@@ -857,4 +1060,12 @@ class Migration(migrations.Migration):
                 name="suppressed_once",
             ),
         ),
+        migrations.AddConstraint(
+            model_name="unknownname",
+            constraint=models.UniqueConstraint(
+                fields=("workspace", "digest", "place", "row_id"),
+                name="unknown_name_once",
+            ),
+        ),
+        migrations.RunPython(mark, migrations.RunPython.noop),
     ]
