@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from datetime import timedelta
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
 from episodic.index import sweep as index
@@ -193,20 +191,6 @@ def test_why_somebody_elses_restriction_ended_is_masked(
     restriction.lift(jan, f"{MAIL} asked for it", by=by)
     kit.erase("decisions", maria)
     assert profile.of(jan.id, by=by).liftings[0].reason == "[erased] asked for it"
-
-
-def test_old_reasons_leave_the_notes_on_consent(world: World, maria: Subject) -> None:
-    by = world.actor("compliance")
-    lifted = Subject.objects.create(
-        workspace=world.acme, created_by="x", consent_note="Settled"
-    )
-    consents.note(maria.id, "given", "on the phone", by=by)
-    module = importlib.import_module("gdpr.migrations.0005_decisions")
-    module.move(apps, None)
-    notes = dict(Subject.objects.values_list("pk", "consent_note"))
-    assert notes == {lifted.pk: "", maria.id: "on the phone"}
-    (row,) = Lifting.objects.all()
-    assert (row.subject_id, row.reason, row.lifted_at) == (lifted.pk, "Settled", None)
 
 
 def archived(world: World, *texts: str) -> list[ArchivedEntry]:

@@ -258,7 +258,7 @@ def test_the_word_index_is_asked_for_words_of_rows_that_are_gone(
 def _put_back(cursor: Any) -> None:
     from importlib import import_module
 
-    migration = import_module("memory.migrations.0002_word_index")
+    migration = import_module("memory.migrations.0001_schema")
     cursor.execute(next(sql for sql in migration.SQLITE if "journal_fts_update" in sql))
 
 

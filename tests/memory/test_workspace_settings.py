@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.db import connection
 from pytest_django import Settings
 
@@ -297,24 +295,3 @@ def test_the_house_itself_may_change_them(world: World) -> None:
     assert by.role is Role.SYSTEM
     workspace_settings.change({"fusion": "convex"}, by=by)
     assert _page(world)["fusion"].changed_by == by.label
-
-
-# ── The migration ────────────────────────────────────────────────────────────
-def test_what_stood_in_the_json_is_moved() -> None:
-    migration = import_module("memory.migrations.0016_workspace_settings")
-    stored = {
-        "fusion": "convex",
-        "cost_limit_usd_per_day": 0,
-        "provider": "",
-        "remote": {"url": URL, "key": KEY},
-        "scanner": {"rules": {"a": "off"}, "policy": {}},
-    }
-    assert migration._kept(stored) == {
-        "fusion": "convex",
-        "cost_limit_usd_per_day": 0,
-        "scanner_rules": {"a": "off"},
-        "remote_provider_url": URL,
-    }
-    assert migration._kept({}) == {}
-    names = {field.name for field in apps.get_model("memory", "Workspace")._meta.fields}
-    assert "settings" not in names

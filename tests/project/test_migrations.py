@@ -39,9 +39,7 @@ def test_every_app_has_one_last_migration() -> None:
 
 @pytest.mark.slow
 def test_every_step_can_be_taken_back_and_again(tmp_path: Path) -> None:
-    apps = sorted({node[0] for node in MigrationLoader(None).graph.leaf_nodes()})
-    own = [app for app in ("gdpr", "episodic") if app in apps]
-    steps = [[], *([app, "zero"] for app in own), ["memory", "0001"], []]
+    steps = [[], *([app, "zero"] for app in ("gdpr", "episodic", "memory")), []]
     calls = "\n".join(
         f"call_command('migrate', *{step}, verbosity=0)" for step in steps
     )
