@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
+from gdpr.data_map.journal import acting_ids
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import archive_erasure
@@ -19,8 +20,10 @@ def _subject_aliases(row: ArchivedEntry) -> list[str]:
     return [alias for alias in row.subjects.split("\n") if alias]
 
 
-def _is_named(person: Person) -> Callable[[str], bool]:
-    return lambda alias: person.matcher.sign_of_value(alias) is Sign.SURE
+def _are_theirs(person: Person, row: ArchivedEntry) -> list[bool]:
+    """Return for each name that the writer gave whether it is surely the person's."""
+    sign_of = person.matcher.sign_of_value
+    return [sign_of(alias) is Sign.SURE for alias in _subject_aliases(row)]
 
 
 def _text(row: ArchivedEntry) -> str:
@@ -31,23 +34,16 @@ def _text(row: ArchivedEntry) -> str:
 
 
 def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
-    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id).order_by("seq")
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(summary="", payload_text="{}", subjects="")
-    last = 0
-    while True:
-        chunk = list(rows.filter(seq__gt=last)[: row_text.CHUNK])
-        yield from chunk
-        if len(chunk) < row_text.CHUNK:
-            return
-        last = chunk[-1].seq
+    return row_text.in_chunks(rows, "seq")
 
 
-class Archive:
+class Archive(Holder):
     """Archived entries; links to a journal entry stay valid after compaction."""
 
-    name, title, derived = PLACE, "Archived entries", False
+    name, title = PLACE, "Archived entries"
     tables = ("memory.ArchivedEntry",)
-    files: tuple[str, ...] = ()
 
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Return every archived entry that is linked or names the person."""
@@ -64,12 +60,12 @@ class Archive:
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
         """Return how surely an entry is about the person, by text or any link."""
-        if any(map(_is_named(person), _subject_aliases(row))):
+        if any(_are_theirs(person, row)):
             return person.matcher.judge(text, linked=True)
         return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
 
     def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
-        if not all(map(_is_named(person), _subject_aliases(row))):
+        if not all(_are_theirs(person, row)):
             return True
         fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
         return Fate.REDACT in fates
@@ -122,10 +118,5 @@ class Archive:
                 yield Trace(PLACE, row.id, "archived entry")
 
     def kept_texts(self, person: Person) -> Iterator[str]:
-        """Return user ids under which the person acted: the audit trail keeps them."""
-        for name in person.matcher.names_known:
-            own_entries = ArchivedEntry.objects.filter(
-                workspace_id=person.workspace_id, actor_id=name.value
-            )
-            if name.kind == "user_id" and own_entries.exists():
-                yield name.value
+        """Yield user ids under which the person acted: the audit trail keeps them."""
+        return acting_ids(person, ArchivedEntry.objects.all())

@@ -14,10 +14,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from gdpr import cache_version
 from gdpr.data_map import entry_text, row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import erasure
@@ -33,7 +34,6 @@ _ACTOR: Final = "actor"
 # A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
 MAX_READINGS: Final = 4
-entries_of = entry_text.of
 
 
 def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
@@ -119,12 +119,19 @@ def candidates(person: Person) -> list[str]:
     return sorted(reading.ids)
 
 
-class Journal:
+def acting_ids(person: Person, entries: QuerySet[Any]) -> Iterator[str]:
+    """Yield the person's user ids under which some entries were written."""
+    own_entries = entries.filter(workspace_id=person.workspace_id)
+    for name in person.matcher.names_known:
+        if name.kind == "user_id" and own_entries.filter(actor_id=name.value).exists():
+            yield name.value
+
+
+class Journal(Holder):
     """Journal entries with their mentions."""
 
-    name, title, derived = PLACE, "Journal entries", False
+    name, title = PLACE, "Journal entries"
     tables = ("memory.JournalEntry", "memory.SubjectMention")
-    files: tuple[str, ...] = ()
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[RowMatch]:
@@ -136,11 +143,12 @@ class Journal:
         follow: set[str] = set()
         for part in row_text.batches(sorted(ids)):
             times = _times(person.workspace_id, part)
-            for row in entries_of(person.workspace_id, part):
+            for row in entry_text.of(person.workspace_id, part):
                 text = row.text
-                sign = self._sign(
-                    person, row, text, is_mentioned=row.id in mentioned_ids
-                )
+                if row.id in mentioned_ids:
+                    sign = person.matcher.judge(text, linked=True)
+                else:
+                    sign = person.sign(PLACE, row.id, text)
                 if sign is Sign.NONE:
                     continue
                 found_ids.add(row.id)
@@ -164,13 +172,6 @@ class Journal:
             reason = "The audit trail says who acted; it is kept to account for access."
             yield RowMatch(_ACTOR, Fate.KEEP, reason)
 
-    def _sign(
-        self, person: Person, row: entry_text.Row, text: str, *, is_mentioned: bool
-    ) -> Sign:
-        if is_mentioned:
-            return person.matcher.judge(text, linked=True)
-        return person.sign(PLACE, row.id, text)
-
     def _fate(
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
     ) -> tuple[Fate, str]:
@@ -186,12 +187,7 @@ class Journal:
 
     def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield user ids under which the person acted: the audit trail keeps them."""
-        for name in person.matcher.names_known:
-            own_entries = JournalEntry.objects.filter(
-                workspace_id=person.workspace_id, actor_id=name.value
-            )
-            if name.kind == "user_id" and own_entries.exists():
-                yield name.value
+        return acting_ids(person, JournalEntry.objects.all())
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def export(
@@ -206,7 +202,7 @@ class Journal:
                 yield {"place": PLACE, **_as_json(row, person)}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        for row in entries_of(person.workspace_id, row_ids):
+        for row in entry_text.of(person.workspace_id, row_ids):
             yield from row_text.rare(row.text)
 
     # ── Erasing ──────────────────────────────────────────────────────────────

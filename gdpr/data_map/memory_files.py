@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.files import erasure, reconcile
 from memory.files.erasure import Redactor
@@ -112,10 +112,10 @@ def _row(file_id: str, sign: Sign) -> str:
     return file_id if sign is Sign.SURE else f"{file_id}{LINES_MARK}"
 
 
-class MemoryFiles:
+class MemoryFiles(Holder):
     """Tier files, written by agents, crews and people."""
 
-    name, title, derived = PLACE, "Memory files and their versions", False
+    name, title = PLACE, "Memory files and their versions"
     tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
     files = ("files", "blobs", "locks")
 
@@ -291,7 +291,3 @@ class MemoryFiles:
             sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())

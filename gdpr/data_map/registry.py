@@ -18,7 +18,7 @@ from gdpr.data_map.journal import Journal
 from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles
 from gdpr.data_map.orphan_files import OrphanFiles
 from gdpr.data_map.process import Caches, Logs
-from gdpr.data_map.quarantine import Quarantine
+from gdpr.data_map.quarantine import QUARANTINE
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
@@ -43,7 +43,7 @@ ALL: Final[tuple[Holder, ...]] = (
     logins.Sessions(),
     logins.LOGINS,
     declared_tables.RECORDS,
-    Quarantine(),
+    QUARANTINE,
     MemoryFiles(),
     OrphanFiles(),
     declared_tables.PRIORITIES,

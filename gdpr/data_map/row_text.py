@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from django.db.models import QuerySet
+
 from gdpr.data_map.base import SAMPLE_CHARS, Person
 from gdpr.matching import name_fields
 from gdpr.matching.matcher import Matcher
@@ -132,6 +134,19 @@ def rare(text: str) -> Iterator[bytes]:
     """Yield the distinct words of eight letters and more, lower-cased, as bytes."""
     for word in dict.fromkeys(_LONG.findall(text.lower())):
         yield word.encode()
+
+
+def in_chunks(rows: QuerySet[Any, Any], key: str = "pk") -> Iterator[Any]:
+    """Yield rows by a key, in short queries that keep no read open."""
+    rest = rows = rows.order_by(key)
+    while True:
+        chunk = list(rest[:CHUNK])
+        yield from chunk
+        if len(chunk) < CHUNK:
+            return
+        last = chunk[-1]
+        edge = last[key] if isinstance(last, dict) else getattr(last, key)
+        rest = rows.filter(**{f"{key}__gt": edge})
 
 
 def batches(row_ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:

@@ -13,10 +13,9 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import models, transaction
-from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from gdpr.matching.matcher import Sign
 from memory.rules import entries
@@ -35,20 +34,17 @@ class Rule(StrEnum):
     MASKED = "masked"
 
 
-def in_workspace(workspace_id: str) -> Q:
-    """Return the condition of tables that carry their workspace."""
-    return Q(workspace_id=workspace_id)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """One table of a place.
 
-    ``jsons`` are columns with JSON as text. ``entry`` is a column that may hold ids of
-    journal entries, so that a row made from an entry is erased with it. ``facts`` are
-    columns that the program fills: their keys and numbers stay. ``system`` tables have
-    no free text: only sure matches count. ``cards``: a row of the peer tier is about
-    the person whom its ``key`` names. ``mend`` updates values computed from columns.
+    ``workspace`` and ``owner`` are the look-ups of the workspace and of the person
+    whose row it is. ``jsons`` are columns with JSON as text. ``entry`` is a column that
+    may hold ids of journal entries, so that a row made from an entry is erased with it.
+    ``facts`` are columns that the program fills: their keys and numbers stay.
+    ``system`` tables have no free text: only sure matches count. ``cards``: a row of
+    the peer tier is about the person whom its ``key`` names. ``mend`` updates values
+    computed from columns.
     """
 
     model: type[models.Model]
@@ -62,7 +58,8 @@ class Table:
     rule: Rule = Rule.BY_CONTENT
     why: str = "It names the person."
     keep_reason: str = ""
-    within: Callable[[str], Q] = in_workspace
+    workspace: str = "workspace_id"
+    owner: str = ""
     at: str = ""
     unique: tuple[str, ...] = ()
     entry: str = ""
@@ -79,7 +76,7 @@ class Table:
         return str(self.model._meta.model_name)
 
     def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
-        return self.model._default_manager.filter(self.within(workspace_id))
+        return self.model._default_manager.filter(**{self.workspace: workspace_id})
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
@@ -112,40 +109,24 @@ class Table:
         return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
 
     def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the columns of every row, in short queries that keep no read open."""
+        """Yield the columns of every row."""
         names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
         names |= {name for name in (self.at, self.entry) if name}
         names |= {"tier"} if self.cards else set()
-        rows, last = self.rows(workspace_id).order_by("pk"), None
-        while True:
-            chunk = list(
-                (rows if last is None else rows.filter(pk__gt=last)).values(*names)[
-                    : row_text.CHUNK
-                ]
-            )
-            yield from chunk
-            if len(chunk) < row_text.CHUNK:
-                return
-            last = chunk[-1]["pk"]
+        return row_text.in_chunks(self.rows(workspace_id).values(*names))
 
 
-class TableHolder:
+class TableHolder(Holder):
     """A holder of one table, or of a few that belong together.
 
     Row ids of the first table are primary keys, those of the others have the model's
     name as prefix: ``recallcheckrun:12``.
     """
 
-    derived = False
-    files: tuple[str, ...] = ()
-
     def __init__(self, name: str, title: str, *tables: Table) -> None:
         self.name, self.title = name, title
+        self.tables = tuple(table.label for table in tables)
         self._tables = tables
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return tuple(table.label for table in self._tables)
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[RowMatch]:
@@ -155,6 +136,17 @@ class TableHolder:
                 match = self._judge(table, row, person)
                 if match is not None:
                     yield match
+
+    def own(self, person: Person) -> set[str]:
+        """Return the rows of the person, by the ``owner`` of their tables."""
+        return {
+            self._row_id(table, pk)
+            for table in self._tables
+            if table.owner
+            for pk in table.rows(person.workspace_id)
+            .filter(**{table.owner: person.subject_id})
+            .values_list("pk", flat=True)
+        }
 
     def _row_id(self, table: Table, pk: object) -> str:
         return str(pk) if table is self._tables[0] else f"{table.key}:{pk}"
