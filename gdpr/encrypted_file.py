@@ -9,8 +9,11 @@ Misuse-Resistance" (2015).
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from cryptography.exceptions import InvalidTag
@@ -73,6 +76,37 @@ class Sealer:
             self._closed = True
             self._seal(bytes(self._buffer), last=True)
             self._buffer.clear()
+
+
+@contextmanager
+def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
+    """Yield a sealer; after the block its file is in place, synced.
+
+    Until then, and after a fault, there is only ``<name>.<random>.part``, which goes.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_suffix(f".{secrets.token_hex(4)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
+            sealer = Sealer(file, key)
+            yield sealer
+            sealer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        sync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def sync(folder: Path) -> None:
+    """Have the disk keep which files a folder has."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def decrypted_pieces(source: BinaryIO, key: bytes) -> Iterator[bytes]:

@@ -188,17 +188,6 @@ def defer(case: Case, runner: str, *, by: Actor) -> Case:
         return cases.put_on_hold(live, by=by)
 
 
-def step_back(case: Case, runner: str, reason: str, *, by: Actor) -> Case:
-    """Return a run to the planned state, before it changed anything."""
-    with transaction.atomic():
-        live = _locked_for(case, runner)
-        _end_claim(live)
-        # The approval was given to rows that have changed since.
-        live.approved_by = live.approved_by_id = live.approved_plan = ""
-        live.approved_at = None
-        return transitions.move(live, Verb.STEP_BACK, reason, by=by, run=live.run)
-
-
 def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
     """Move a run from erasing to verifying; idempotent."""
     with transaction.atomic():
@@ -206,13 +195,6 @@ def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
         if live.state == CaseState.VERIFYING:
             return live
         return transitions.move(live, Verb.VERIFY, "Searching for what is left", by=by)
-
-
-def rework(case: Case, runner: str, *, by: Actor) -> Case:
-    """Move a run back to erasing: another pass can remove what the search found."""
-    with transaction.atomic():
-        live = _locked_for(case, runner)
-        return transitions.move(live, Verb.REWORK, "Another pass", by=by, run=live.run)
 
 
 def close(

@@ -122,18 +122,6 @@ def by_name(name: str) -> Holder:
 
 
 # ── The person to search for ─────────────────────────────────────────────────
-def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
-    """Return the person's aliases, and those of all others in the workspace."""
-    own_names: list[Name] = []
-    other_names: list[Name] = []
-    rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
-    for owner_id, kind, value in rows.values_list("subject_id", "kind", "value"):
-        (own_names if owner_id == subject_id else other_names).append(
-            Name(owner_id, kind, value)
-        )
-    return own_names, other_names
-
-
 Places = dict[str, frozenset[str]]
 
 
@@ -166,7 +154,9 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 def person(subject: Subject) -> Person:
     """Return the person to search for, built from a subject's names and links."""
-    own_names, other_names = _names(subject.workspace_id, subject.id)
+    names = Alias.names(subject.workspace_id)
+    own_names = [name for name in names if name.subject_id == subject.id]
+    other_names = [name for name in names if name.subject_id != subject.id]
     links, matched, shared_rows = _links(subject.workspace_id, subject.id)
     return Person(
         workspace_id=subject.workspace_id,

@@ -2,7 +2,8 @@
 
 A run writes an order. Every process with caches has a thread that polls for orders once
 a second, drops cached queries, counts, names and vectors, and records that it did. The
-run waits for that, for a limited time.
+run waits for that, for a limited time. A vector matrix also reads the change log before
+each answer and overwrites erased rows.
 """
 
 from __future__ import annotations
@@ -92,21 +93,15 @@ class Listener:
         self._last_beat = time.monotonic()
 
     def _run(self) -> None:
-        self._guarded(self._sign_on)
+        # Alive before the first look, so that an order in between is obeyed.
+        self._guarded(self.beat)
+        self._guarded(self.poll)
         while not self._stopping.wait(self.interval):
             self._guarded(self.poll)
-        self._guarded(self._sign_off)
+        self._guarded(LiveProcess.objects.filter(pk=self.name).delete)
         connections.close_all()
 
-    def _sign_on(self) -> None:
-        # In this order, so that an order in between is obeyed.
-        self.beat()
-        self.poll()
-
-    def _sign_off(self) -> None:
-        LiveProcess.objects.filter(pk=self.name).delete()
-
-    def _guarded(self, act: Callable[[], None]) -> None:
+    def _guarded(self, act: Callable[[], object]) -> None:
         try:
             act()
         except Exception as error:  # noqa: BLE001  (a thread that dies obeys nothing)
@@ -159,11 +154,6 @@ def pending(number: int) -> int:
     return rows.count()
 
 
-def live_processes() -> int:
-    """Return how many live processes there are."""
-    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
-
-
 def wait_for_all(
     number: int, beat: Callable[[], None], max_seconds: float | None = None
 ) -> int:
@@ -175,3 +165,11 @@ def wait_for_all(
         beat()
         time.sleep(0.2)
     return pending_count
+
+
+def flush_everywhere(workspace_id: str, beat: Callable[[], None]) -> dict[str, int]:
+    """Have every process flush; return how many live, and did not confirm in time."""
+    number = order_flush(workspace_id)
+    unconfirmed = wait_for_all(number, beat)
+    live = LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
+    return {"processes": live, "unconfirmed": unconfirmed}

@@ -316,8 +316,7 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     if not storage.path(export).is_file():
         raise NotReady(state="gone")
     scope = {"export": export.id}
-    action = audit_log.begin(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
-    audit_log.finish(action, ActionStatus.COMPLETED, scope=scope)
+    audit_log.note(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
     reading = {"last_read_at": timezone.now(), "last_read_by": by.label}
     Export.objects.filter(pk=export.pk).update(**reading)
     payload = {"export_id": export.id, "subject": export.subject_ref}
@@ -342,9 +341,3 @@ def remove(export: Export, *, by: Actor) -> bool:
         payload = {"export_id": export.id, "subject": export.subject_ref}
         _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
     return is_erased
-
-
-def remove_all(workspace_id: str, subject_ref: str) -> int:
-    """Erase every bundle about a person; return how many."""
-    rows = Export.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
-    return sum(_erase_bundle(export) for export in rows.exclude(state=ExportState.GONE))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -73,21 +71,9 @@ class _HashingWriter:
 
 def store(export: Export, collection: Collection) -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
-    target = path(export)
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = target.with_suffix(f".{secrets.token_hex(4)}.part")
-    try:
-        with fresh.open("xb") as file:
-            fresh.chmod(0o600)
-            sealer = encrypted_file.Sealer(file, _key(export))
-            plain = _HashingWriter(cast("BinaryIO", sealer))
-            bundle.write(collection, cast("BinaryIO", plain))
-            sealer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(target)
-    finally:
-        fresh.unlink(missing_ok=True)
+    with encrypted_file.sealed(path(export), _key(export)) as sealer:
+        plain = _HashingWriter(cast("BinaryIO", sealer))
+        bundle.write(collection, cast("BinaryIO", plain))
     export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
 
 

@@ -12,14 +12,13 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from gdpr import suppression
+from gdpr import linking, suppression
 from gdpr.matching import patterns, phones
 from gdpr.models import (
     Alias,
     AliasKind,
     CaseState,
     Subject,
-    SubjectLink,
     UnknownName,
     Via,
 )
@@ -246,26 +245,11 @@ def is_named(workspace_id: str, value: str) -> bool:
 def _link_named(subject: Subject, value: str) -> None:
     """Link the rows whose writers gave this name before the alias was registered."""
     workspace_id = subject.workspace_id
-    unknown_names, mentions = (
-        _unknown_names(workspace_id, value),
-        _mentions(workspace_id, value),
-    )
+    unknown_names = _unknown_names(workspace_id, value)
     rows = list(unknown_names.values_list("place", "row_id"))
-    rows += [
-        ("journal", entry_id)
-        for entry_id in mentions.values_list("entry_id", flat=True)
-    ]
-    links = [
-        SubjectLink(
-            workspace_id=workspace_id,
-            subject=subject,
-            place=place,
-            row_id=row_id,
-            via=Via.NAMED,
-        )
-        for place, row_id in rows
-    ]
-    SubjectLink.objects.bulk_create(links, ignore_conflicts=True, batch_size=500)
+    mentions = _mentions(workspace_id, value).values_list("entry_id", flat=True)
+    rows += [(linking.JOURNAL, entry_id) for entry_id in mentions]
+    linking.link(workspace_id, ((subject.pk, *row, Via.NAMED) for row in rows))
     unknown_names.delete()
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
+from gdpr import linking
 from gdpr.models import Lifting, Subject, SubjectLink, Via
 from gdpr.subjects import backfill
 from memory.journal import append as journal
@@ -84,21 +85,14 @@ def restrict(
 
 def _link_confirmed(subject: Subject, decisions: RowDecisions) -> None:
     """Link the entries that were confirmed to be about the subject."""
-    for place in _PLACES:
-        SubjectLink.objects.bulk_create(
-            [
-                SubjectLink(
-                    workspace_id=subject.workspace_id,
-                    subject=subject,
-                    place=place,
-                    row_id=row_id,
-                    via=Via.NAMED,
-                )
-                for row_id in sorted(decisions.confirmed.get(place, ()))
-            ],
-            ignore_conflicts=True,
-            batch_size=500,
-        )
+    linking.link(
+        subject.workspace_id,
+        (
+            (subject.pk, place, row_id, Via.NAMED)
+            for place in _PLACES
+            for row_id in sorted(decisions.confirmed.get(place, ()))
+        ),
+    )
 
 
 def _release_kept(subject: Subject, decisions: RowDecisions) -> int:

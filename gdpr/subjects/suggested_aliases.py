@@ -19,7 +19,7 @@ from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import SAMPLE_CHARS, Fate, Person, RowMatch
 from gdpr.linking import JOURNAL
 from gdpr.matching import patterns, proximity
-from gdpr.matching.matcher import Matcher, Name, Sign
+from gdpr.matching.matcher import Matcher, Sign
 from gdpr.matching.proximity import Address, Nearness
 from gdpr.models import Alias, AliasKind, Dismissal, Subject
 from gdpr.subjects import registry as subjects
@@ -263,7 +263,6 @@ def count_undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
     if subject is None or not keys:
         return 0
     workspace_id = subject.workspace_id
-    aliases = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject.pk)
-    names = [Name(subject.pk, entry.kind, entry.value) for entry in aliases]
-    alias_digests = {digest(workspace_id, entry.kind, entry.value) for entry in names}
+    names = Alias.names(workspace_id, subject_id=subject.pk)
+    alias_digests = {digest(workspace_id, name.kind, name.value) for name in names}
     return len(keys - alias_digests - _dismissed(workspace_id, subject.pk))
