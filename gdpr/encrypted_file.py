@@ -9,6 +9,7 @@ Misuse-Resistance" (2015).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator
@@ -43,18 +44,24 @@ def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:
 
 
 class Sealer:
-    """A write-only file object that encrypts what is written; ``close`` finishes it."""
+    """A write-only file object that encrypts what is written; ``close`` finishes it.
+
+    ``sha256`` and ``size`` are those of what was written, not of the file.
+    """
 
     def __init__(self, target: BinaryIO, key: bytes) -> None:
         self._target, self._cipher = target, AESGCM(key)
         self._prefix = secrets.token_bytes(PREFIX)
         self._buffer = bytearray()
+        self.sha256, self.size = hashlib.sha256(), 0
         self._number = 0
         self._closed = False
         target.write(MAGIC + self._prefix)
 
     def write(self, data: bytes) -> int:
         """Encrypt whole pieces and buffer the rest."""
+        self.sha256.update(data)
+        self.size += len(data)
         self._buffer += data
         # The last piece is marked, so a full piece stays buffered until more follows.
         while len(self._buffer) > PIECE:

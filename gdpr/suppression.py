@@ -167,21 +167,16 @@ def _word_runs(
                 yield kind, words, run
 
 
-def word_counts_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
-    """Return kind → the numbers of words of its digests."""
-    word_counts: dict[str, set[int]] = {}
-    for _digest, kind, words in digests:
-        word_counts.setdefault(kind, set()).add(words)
-    return word_counts
-
-
 def suppressed_pieces(
     workspace_id: str, text: str, digests: Collection[Digest]
 ) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
     free = [digest for digest in digests if digest.words != MARKED]
     free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    pieces = _pieces(name_fields.json_as_text(text), word_counts_of(free))
+    word_counts: dict[str, set[int]] = {}
+    for digest in free:
+        word_counts.setdefault(digest.kind, set()).add(digest.words)
+    pieces = _pieces(name_fields.json_as_text(text), word_counts)
     hits = [
         piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
     ]
@@ -284,7 +279,6 @@ def page(
 
 
 def count_active(actor: Actor) -> int:
-    """Return how many names are suppressed."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     return rows.filter(lifted_at=None).count()

@@ -49,7 +49,6 @@ class HolderResult:
     rows: list[RowMatch] = field(default_factory=list)
 
     def count(self, fate: Fate) -> int:
-        """Return how many rows have a fate."""
         return sum(row.fate is fate for row in self.rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -249,9 +248,11 @@ def make(case: Case, *, by: Actor) -> CasePlan:
             ]
             for result in dry_run.results
         }
-        body["beside"] = suggested_aliases.plan_lines(
-            suggested_aliases.neighbours_of(person, ids)
-        )
+        # Of an address the plan has the digest.
+        body["beside"] = [
+            {"kind": neighbour.kind, "key": neighbour.key, "rows": neighbour.rows}
+            for neighbour in suggested_aliases.neighbours_of(person, ids)
+        ]
     return cases.keep_plan(
         case, PlanDraft(dry_run.plan_hash, body, dry_run.rows), by=by
     )

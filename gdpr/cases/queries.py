@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db.models import F, Q, QuerySet
@@ -86,13 +86,12 @@ def _filtered(
         rows = rows.filter(is_open if query.state == "open" else ~is_open)
     elif query.state:
         rows = rows.filter(state=query.state)
-    for name, value in (
-        ("kind", query.kind),
-        ("subject_ref", query.subject_id),
-        ("assignee", query.assignee),
-    ):
-        if value:
-            rows = rows.filter(**{name: value})
+    filters = {
+        "kind": query.kind,
+        "subject_ref": query.subject_id,
+        "assignee": query.assignee,
+    }
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
     if query.due:
         low, high = _between(query.due, rules)
         rows = rows.filter(state__in=OPEN)
@@ -105,12 +104,12 @@ def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetim
     """Return the (exclusive start, inclusive end) of overdue, today or soon."""
     zone, now = privacy_settings.zone(rules), timezone.now()
     today = now.astimezone(zone).date()
-    yesterday = deadlines.end_of(deadlines.plus_days(today, -1), zone)
+    yesterday = deadlines.end_of(today - timedelta(days=1), zone)
     if due == "overdue":
         return None, yesterday
     if due == "today":
         return yesterday, deadlines.end_of(today, zone)
-    last = deadlines.plus_days(today, deadlines.SOON_DAYS)
+    last = today + timedelta(days=deadlines.SOON_DAYS)
     return yesterday, deadlines.end_of(last, zone)
 
 
@@ -153,7 +152,6 @@ class CaseDetail:
 
 
 def detail(actor: Actor, case: Case) -> CaseDetail:
-    """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
@@ -255,7 +253,6 @@ def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
 
 
 def case_detail_json(detail: CaseDetail) -> dict[str, Any]:
-    """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
     return case_json(detail.case, detail.rules) | {
         "plan": plan,

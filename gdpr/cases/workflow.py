@@ -129,7 +129,6 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
 
 
 def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
-    """Record how the requester's identity was verified."""
     by.require(MAY, case.workspace_id)
     method_text = clean_text(method, "how", 400)
     with transaction.atomic():

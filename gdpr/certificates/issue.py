@@ -107,11 +107,6 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
     return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
 
 
-def _installation() -> str:
-    """Return an id of this installation that reveals nothing else about it."""
-    return certificate_document.digest_name(settings.SECRET_KEY)
-
-
 def _fields_note(facts: Facts) -> str:
     """Return a sentence on identifiers not searched for in texts, or empty."""
     identifiers = facts.residue.get("identifiers", {})
@@ -161,7 +156,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
     return {
         "id": name,
         "version": certificate_document.VERSION,
-        "installation": _installation(),
+        "installation": certificate_document.digest_name(settings.SECRET_KEY),
         "workspace_id": case.workspace_id,
         "case_id": case.id,
         "kind": case.kind,
@@ -255,7 +250,6 @@ def get(actor: Actor, certificate_id: str) -> Certificate:
 
 
 def page(actor: Actor, page_query: PageQuery) -> Page[Certificate]:
-    """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
     return pagination.newest(
         _in_workspace(actor), "issued_at", page_query, "certificates", home
@@ -263,7 +257,6 @@ def page(actor: Actor, page_query: PageQuery) -> Page[Certificate]:
 
 
 def count(actor: Actor) -> int:
-    """Return how many certificates the workspace has."""
     return _in_workspace(actor).count()
 
 

@@ -128,5 +128,4 @@ def published() -> list[SigningKey]:
 
 def trusted() -> dict[str, str]:
     """Return key id → public key of all keys of this installation."""
-    rows = SigningKey.objects.order_by("made_at", "key_id")
-    return dict(rows.values_list("key_id", "public_key"))
+    return {row.key_id: row.public_key for row in published()}

@@ -8,6 +8,7 @@ from typing import Any, Final
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import acting_ids
+from gdpr.matching import name_fields
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import archive_erasure
@@ -29,7 +30,7 @@ def _are_theirs(person: Person, row: ArchivedEntry) -> list[bool]:
 def _text(row: ArchivedEntry) -> str:
     aliases = _subject_aliases(row)
     context_ids = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
-    payload = row_text.from_json(row.payload_text)
+    payload = name_fields.json_as_text(row.payload_text)
     return row_text.join_texts([row.summary, payload, *aliases, *context_ids])
 
 
@@ -46,7 +47,6 @@ class Archive(Holder):
     tables = ("memory.ArchivedEntry",)
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Return every archived entry that is linked or names the person."""
         for row in _rows(person.workspace_id):
             text = _text(row)
             sign = self._sign(person, row, text)
@@ -73,7 +73,6 @@ class Archive(Holder):
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Return archived entries; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             for row in ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part
@@ -85,9 +84,7 @@ class Archive(Holder):
                     "ts": journal.stamp(row.ts),
                     "entry_type": row.entry_type,
                     "archived_at": journal.stamp(row.archived_at),
-                    **row_text.masked(
-                        person.others_matcher, texts, row_text.OTHERS_MARK
-                    ),
+                    **row_text.without_others(person, texts),
                 }
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
@@ -98,12 +95,9 @@ class Archive(Holder):
                 yield from row_text.rare(_text(row))
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Erase the text of archived entries."""
         return archive_erasure.empty_archived(person.workspace_id, row_ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask the person in archived entries."""
-
         def mask(value: Any) -> Any:
             # Each line of ``subjects`` is a complete name.
             finder = person.matcher.for_redaction()
@@ -112,7 +106,6 @@ class Archive(Holder):
         return archive_erasure.mask_archived(person.workspace_id, row_ids, mask)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search the whole archive again."""
         for row in _rows(person.workspace_id):
             if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")

@@ -36,7 +36,6 @@ class _MadeFromEntries(Holder):
         """Return the keys of rows derived from these entries."""
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield rows derived from entries that name the person."""
         for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
                 reason = "It was made from an entry and goes with it."

@@ -193,7 +193,6 @@ class Journal(Holder):
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Return entries with their payload; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             live = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part, erased_at=None
@@ -207,7 +206,6 @@ class Journal(Holder):
 
     # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Erase the text of entries; return how many had any."""
         ids = [row_id for row_id in row_ids if row_id != _ACTOR]
         return erasure.erase(person.workspace_id, ids)
 
@@ -287,7 +285,7 @@ def _as_json(row: JournalEntry, person: Person) -> dict[str, Any]:
         "crew_id": row.crew_id,
         "agent_id": row.agent_id,
         **{
-            name: row_text.masked(person.others_matcher, value, row_text.OTHERS_MARK)
+            name: row_text.without_others(person, value)
             for name, value in texts.items()
         },
     }

@@ -76,7 +76,6 @@ class Sessions(Holder):
                 yield row_id, row, row_text.plain(data)
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Return the sessions that name the person."""
         for row_id, row, text in self._rows(person):
             if person.matcher.sure(text):
                 reason = "The browser has to sign in again."

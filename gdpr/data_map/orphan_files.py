@@ -38,7 +38,6 @@ class OrphanFiles(Holder):
             yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield orphan files that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
                 reason = "Nothing points to this file: it is deleted."
@@ -51,7 +50,6 @@ class OrphanFiles(Holder):
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the text of orphan files; other people are masked."""
         ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
             if row_id in ids:

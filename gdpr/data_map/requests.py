@@ -7,7 +7,6 @@ found by them; the run erases them last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,18 +34,7 @@ from gdpr.models import (
     Suppression,
 )
 
-
-class _Cases(TableHolder):
-    """Texts of cases. A person's own cases are about them without doubt."""
-
-    def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield what names the person; rows of their own cases are never doubtful."""
-        own = self.own(person)
-        for row in super().find(person):
-            yield replace(row, doubtful=False) if row.row_id in own else row
-
-
-CASES: Final = _Cases(
+CASES: Final = TableHolder(
     "cases",
     "Cases, holds and the audit log",
     Table(
@@ -136,24 +124,21 @@ CASES: Final = _Cases(
 )  # fmt: skip
 
 
-class _Decisions(TableHolder):
-    """Decisions about the person, which are erased with them."""
-
-    def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield decisions about the person, and others that name them."""
-        own = self.own(person)
-        for row_id in sorted(own):
-            yield RowMatch(row_id, Fate.DELETE, "It was decided about this person.")
-        yield from (match for match in super().find(person) if match.row_id not in own)
-
-
-DECISIONS: Final = _Decisions(
+_DECIDED: Final = "It was decided about this person."
+DECISIONS: Final = TableHolder(
     "decisions",
     "Addresses set aside, restrictions lifted",
-    Table(model=Dismissal, owner="subject", labels=("decided_by",), at="decided_at"),
+    Table(
+        model=Dismissal,
+        owner="subject",
+        owned=_DECIDED,
+        labels=("decided_by",),
+        at="decided_at",
+    ),
     Table(
         model=Lifting,
         owner="subject",
+        owned=_DECIDED,
         words=("reason",),
         labels=("lifted_by",),
         rule=Rule.MASKED,

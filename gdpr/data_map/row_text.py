@@ -49,10 +49,6 @@ def plain(value: object, column: str = "") -> str:
     return name_fields.rendered(value) or field_line
 
 
-def from_json(text: str) -> str:
-    return name_fields.json_as_text(text)
-
-
 def parsed(text: str) -> Any:
     """Parse JSON text; anything else is returned as it is."""
     try:
@@ -75,6 +71,11 @@ def masked(matcher: Matcher, value: Any, mark: str = ERASED, column: str = "") -
     if isinstance(result, (dict, list)) and matcher.names(plain(result)):
         return type(result)()
     return result
+
+
+def without_others(person: Person, value: Any) -> Any:
+    """Return a JSON value or text with the names of other people masked."""
+    return masked(person.others_matcher, value, OTHERS_MARK)
 
 
 def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:

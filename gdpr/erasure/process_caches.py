@@ -13,7 +13,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -109,31 +108,27 @@ class Listener:
             connections.close_all()
 
 
-@dataclass(slots=True)
-class _Current:
-    listener: Listener | None = None
-    pid: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-_current = _Current()
+_starting = threading.Lock()
+# By process id: a forked child starts its own.
+_listeners: dict[int, Listener] = {}
 
 
 def listen() -> Listener:
-    """Start this process's thread unless it runs; a forked child starts its own."""
-    if _current.listener is None or _current.pid != os.getpid():
-        with _current.lock:
-            if _current.listener is None or _current.pid != os.getpid():
-                _current.listener, _current.pid = Listener(), os.getpid()
-                _current.listener.start()
-    return _current.listener
+    """Start this process's thread unless it runs."""
+    if os.getpid() not in _listeners:
+        with _starting:
+            if os.getpid() not in _listeners:
+                listener = Listener()
+                listener.start()
+                _listeners[os.getpid()] = listener
+    return _listeners[os.getpid()]
 
 
 def stop() -> None:
     """Stop this process's thread, if any."""
-    if _current.listener is not None and _current.pid == os.getpid():
-        _current.listener.stop()
-        _current.listener = None
+    listener = _listeners.pop(os.getpid(), None)
+    if listener is not None:
+        listener.stop()
 
 
 # ── Ordering ─────────────────────────────────────────────────────────────────

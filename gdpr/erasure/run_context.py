@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,10 +30,6 @@ BEAT_SECONDS: Final = 10.0
 # The kind of the display name among the sealed names; no alias has it.
 DISPLAY_NAME: Final = "display"
 log = structlog.get_logger(__name__)
-
-
-def runner_name() -> str:
-    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
 @dataclass

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from gdpr.cases import leases, sealed_names
 from gdpr.cases.leases import LeaseLost
 from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
-from gdpr.erasure.run_context import Run, heartbeat, runner_name
+from gdpr.erasure.run_context import Run, heartbeat
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.subjects import restriction
@@ -50,7 +50,7 @@ def sweep() -> dict[str, int]:
 
 def run(workspace_id: str, case_id: str) -> bool | None:
     """Carry out a case; None when another runner has it, False after a fault."""
-    runner = runner_name()
+    runner = leases.runner_name()
     case = leases.claim(workspace_id, case_id, runner)
     if case is None:
         return None

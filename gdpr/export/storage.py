@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -54,27 +53,11 @@ def _opens(export: Export, key: str) -> bool:
     return True
 
 
-class _HashingWriter:
-    """A file that hashes and counts what is written through it."""
-
-    def __init__(self, target: BinaryIO) -> None:
-        self._target, self.sha256, self.size = target, hashlib.sha256(), 0
-
-    def write(self, data: bytes) -> int:
-        self.sha256.update(data)
-        self.size += len(data)
-        return self._target.write(data)
-
-    def flush(self) -> None:
-        self._target.flush()
-
-
 def store(export: Export, collection: Collection) -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
-        plain = _HashingWriter(cast("BinaryIO", sealer))
-        bundle.write(collection, cast("BinaryIO", plain))
-    export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
+        bundle.write(collection, cast("BinaryIO", sealer))
+    export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
 
 
 def pieces(export: Export) -> Iterator[bytes]:

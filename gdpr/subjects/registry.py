@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from gdpr import linking, suppression
+from gdpr import linking, pagination, suppression
 from gdpr.matching import patterns, phones
 from gdpr.models import (
     Alias,
@@ -22,7 +22,7 @@ from gdpr.models import (
     UnknownName,
     Via,
 )
-from memory import pagination
+from gdpr.pagination import PageQuery
 from memory.journal import append as journal
 from memory.models import SubjectMention
 from memory.rules import entries, errors, tokenizer
@@ -158,19 +158,14 @@ def list_subjects(
         folded = tokenizer.fold(q)
         matches = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
         rows = rows.filter(matches | Q(pk=q.strip())).distinct()
-    digest = pagination.digest({"subjects": q})
-    if cursor:
-        (last,) = pagination.read(cursor, actor.workspace_id, digest)
-        edge = Subject.objects.filter(pk=str(last)).first()
-        if edge is not None:
-            older = Q(created_at__lt=edge.created_at)
-            rows = rows.filter(older | Q(created_at=edge.created_at, pk__gt=edge.pk))
-    rows = rows.prefetch_related("aliases").order_by("-created_at", "pk")
-    subjects = list(rows[: limit + 1])
-    if len(subjects) <= limit:
-        return subjects, None
-    page = subjects[:limit]
-    return page, pagination.make(actor.workspace_id, digest, [page[-1].pk])
+    page = pagination.newest(
+        rows.prefetch_related("aliases"),
+        "created_at",
+        PageQuery(limit=limit, cursor=cursor),
+        ["subjects", q],
+        actor.workspace_id,
+    )
+    return page.items, page.next_cursor
 
 
 # ── Changes ──────────────────────────────────────────────────────────────────

@@ -40,7 +40,6 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found and nothing is left to do."""
         return not self.traces and not self.todo
 
     def as_json(self) -> dict[str, Any]:

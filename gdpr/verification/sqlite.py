@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -219,21 +220,16 @@ def listed_terms(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
 
 def stale(terms_by_index: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
     """Return index → how many of the terms belong to a row that is erased."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for name, entries in terms_by_index.items():
         rare_terms = sorted(entry for entry in entries if entry[0] <= MAX_TERM_ROWS)[
             :MAX_TERMS
         ]
         if not rare_terms:
             continue
+        rows = f"{_STALE_SQL[name]} WHERE v.term = %s LIMIT {MAX_TERM_ROWS}"
         with _term_table(name, "instance") as cursor:
-            count = sum(_is_stale(cursor, name, term) for _, term in rare_terms)
-        if count:
-            counts[name] = count
-    return counts
-
-
-def _is_stale(cursor: Any, name: str, term: str) -> bool:
-    sql = f"{_STALE_SQL[name]} WHERE v.term = %s LIMIT {MAX_TERM_ROWS}"
-    cursor.execute(f"SELECT max(gone) FROM ({sql})", [term])  # noqa: S608
-    return bool(cursor.fetchone()[0])
+            for _, term in rare_terms:
+                cursor.execute(f"SELECT max(gone) FROM ({rows})", [term])  # noqa: S608
+                counts[name] += bool(cursor.fetchone()[0])
+    return {name: count for name, count in counts.items() if count}
