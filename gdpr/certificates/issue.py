@@ -72,7 +72,6 @@ class Facts:
     ledger_action: str
     spared_grounds: Mapping[str, int] = field(default_factory=dict)
     does_not_prove: Sequence[str] = ()
-    software: Mapping[str, str] = field(default_factory=dict)
 
 
 # ── Issuing ──────────────────────────────────────────────────────────────────
@@ -183,7 +182,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "journal": dict(facts.journal),
         "ledger_action": facts.ledger_action,
         "replaces": before.pk if before else None,
-        "software": {**_software(), **facts.software},
+        "software": _software(),
         "does_not_prove": limits(case, now, facts.does_not_prove),
     }
 

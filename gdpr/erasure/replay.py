@@ -60,9 +60,10 @@ class Replayed:
 # ── The person ───────────────────────────────────────────────────────────────
 def _without_names(record: Record, names: list[Name]) -> Record:
     """Return a record without the digests of some names."""
-    digests = set(suppression.digests_of(record.workspace_id, names))
-    known = {digest.digest for digest in digests}
-    remaining = (alias for alias in record.aliases if alias.digest not in known)
+    digests = {
+        digest.digest for digest in suppression.digests_of(record.workspace_id, names)
+    }
+    remaining = (alias for alias in record.aliases if alias.digest not in digests)
     return replace(record, aliases=tuple(remaining))
 
 
@@ -94,8 +95,8 @@ def _is_one_of(record: Record, kind: str, value: str) -> bool:
     digests = suppression.digests_of(
         record.workspace_id, [Name(record.subject_id, kind, value)]
     )
-    known = {alias.digest for alias in record.aliases}
-    return {digest.digest for digest in digests} <= known
+    record_digests = {alias.digest for alias in record.aliases}
+    return {digest.digest for digest in digests} <= record_digests
 
 
 def _person(records: list[Record]) -> Person:

@@ -174,9 +174,13 @@ def search_bytes(
             beat()
     first = scan.result()
     # A string that rows which stay contain too is not a trace.
-    shared = expected_words.shared_patterns(Finder(first), known_files) if first else ()
-    report.shared += len(shared)
-    counts = Counter(where for found, where in first.items() if found not in shared)
+    shared_patterns = (
+        expected_words.shared_patterns(Finder(first), known_files) if first else ()
+    )
+    report.shared += len(shared_patterns)
+    counts = Counter(
+        where for pattern, where in first.items() if pattern not in shared_patterns
+    )
     report.traces += [
         Trace("files", where, f"{count} strings in its bytes")
         for where, count in counts.items()
