@@ -246,8 +246,6 @@ class Journal(Holder):
 
 
 def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:
-    if not ids:
-        return {}
     rows = erasure.of(JournalEntry.objects.filter(pk__in=ids), workspace_id)
     return dict(rows.values_list("pk", "ts"))
 

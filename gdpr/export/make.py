@@ -178,8 +178,8 @@ def request(
         reason=reason,
         scope={"export": export.id},
     )
-    Export.objects.filter(pk=export.pk).update(counts={"action": action.id})
     export.counts = {"action": action.id}
+    export.save(update_fields=["counts"])
     return export
 
 
