@@ -65,7 +65,6 @@ class CaseRows(rows.ReadOnly):
 
     @admin.action(description="Assign to me")
     def take(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
-        """Assign cases to the user."""
         count = _apply_to_rows(
             self, request, queryset,
             lambda row, by: case_actions.assign(row, by.label, by=by),
@@ -96,7 +95,6 @@ class PlanRows(rows.ReadOnly):
 
     @admin.display(description="hash")
     def head(self, row: CasePlan) -> str:
-        """Return the beginning of the hash."""
         return rows.short(row.plan_hash)
 
 
@@ -176,5 +174,4 @@ class SuppressionRows(rows.ReadOnly):
 
     @admin.display(description="digest")
     def head(self, row: Suppression) -> str:
-        """Return the beginning of the digest."""
         return rows.short(row.digest)

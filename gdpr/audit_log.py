@@ -113,6 +113,19 @@ def finish(
     return live
 
 
+def note(
+    subject_ref: str,
+    action: ActionKind,
+    *,
+    by: Actor,
+    case_ref: str = "",
+    scope: Mapping[str, Any],
+) -> GdprAction:
+    """Write the row of an action that is over as soon as it begins."""
+    row = begin(subject_ref, action, by=by, case_ref=case_ref, scope=scope)
+    return finish(row, ActionStatus.COMPLETED)
+
+
 def fail_waiting(workspace_id: str, case_ref: str) -> None:
     """Mark the rows of a refused case that wait for a run as failed."""
     rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)

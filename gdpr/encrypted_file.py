@@ -9,8 +9,12 @@ Misuse-Resistance" (2015).
 
 from __future__ import annotations
 
+import hashlib
+import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from cryptography.exceptions import InvalidTag
@@ -40,18 +44,24 @@ def _nonce(prefix: bytes, number: int, *, last: bool) -> bytes:
 
 
 class Sealer:
-    """A write-only file object that encrypts what is written; ``close`` finishes it."""
+    """A write-only file object that encrypts what is written; ``close`` finishes it.
+
+    ``sha256`` and ``size`` are those of what was written, not of the file.
+    """
 
     def __init__(self, target: BinaryIO, key: bytes) -> None:
         self._target, self._cipher = target, AESGCM(key)
         self._prefix = secrets.token_bytes(PREFIX)
         self._buffer = bytearray()
+        self.sha256, self.size = hashlib.sha256(), 0
         self._number = 0
         self._closed = False
         target.write(MAGIC + self._prefix)
 
     def write(self, data: bytes) -> int:
         """Encrypt whole pieces and buffer the rest."""
+        self.sha256.update(data)
+        self.size += len(data)
         self._buffer += data
         # The last piece is marked, so a full piece stays buffered until more follows.
         while len(self._buffer) > PIECE:
@@ -73,6 +83,37 @@ class Sealer:
             self._closed = True
             self._seal(bytes(self._buffer), last=True)
             self._buffer.clear()
+
+
+@contextmanager
+def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
+    """Yield a sealer; after the block its file is in place, synced.
+
+    Until then, and after a fault, there is only ``<name>.<random>.part``, which goes.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_suffix(f".{secrets.token_hex(4)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
+            sealer = Sealer(file, key)
+            yield sealer
+            sealer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        sync(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def sync(folder: Path) -> None:
+    """Have the disk keep which files a folder has."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def decrypted_pieces(source: BinaryIO, key: bytes) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from gdpr import cache_version, suppression
 from gdpr.matching import name_fields, patterns
-from gdpr.matching.matcher import Matcher, Name
+from gdpr.matching.matcher import Matcher
 from gdpr.models import Alias, Subject, SubjectLink, UnknownName, Via
 from memory.journal import visibility
 from memory.ports import subject_linker
@@ -25,6 +25,8 @@ from memory.ports.subject_linker import Gate, TextRow
 JOURNAL: Final = "journal"
 _WORKSPACES: Final = 64
 _KINDS: Final = ("user_id", "email", "phone", "handle", "name")
+# A link to store: subject id, place, row id, and how it was made (``Via``).
+Link = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,7 @@ def clear_cache() -> int:
 
 
 def _read(workspace_id: str, stamp: str) -> PeopleIndex:
-    rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
-    names = [Name(*row) for row in rows.values_list("subject_id", "kind", "value")]
+    names = Alias.names(workspace_id)
     limited = Subject.objects.filter(workspace_id=workspace_id, merged_into=None)
     limited = limited.exclude(restricted_at=None)
     restricted_ids = frozenset(limited.values_list("pk", flat=True))
@@ -98,6 +99,24 @@ def people_index(workspace_id: str) -> PeopleIndex | None:
     return people
 
 
+def link(workspace_id: str, links: Iterable[Link]) -> None:
+    """Store links between rows and people; existing ones stay."""
+    SubjectLink.objects.bulk_create(
+        [
+            SubjectLink(
+                workspace_id=workspace_id,
+                subject_id=subject_id,
+                place=place,
+                row_id=row_id,
+                via=via,
+            )
+            for subject_id, place, row_id, via in links
+        ],
+        ignore_conflicts=True,
+        batch_size=500,
+    )
+
+
 class Linker:
     """Implements the port."""
 
@@ -113,25 +132,21 @@ class Linker:
         people = people_index(workspace_id)
         if people is None and not any(row.subjects for row in rows):
             return
-        links: list[SubjectLink] = []
+        links: list[Link] = []
         unknown_names: list[UnknownName] = []
         for row in rows:
             via_by_subject, unknown = _mentions_of(people, row)
             links += [
-                SubjectLink(
-                    workspace_id=workspace_id,
-                    subject_id=subject_id,
-                    place=place,
-                    row_id=row.row_id,
-                    via=via,
-                )
+                (subject_id, place, row.row_id, via)
                 for subject_id, via in sorted(via_by_subject.items())
             ]
             unknown_names += _unknown_names(workspace_id, place, row, unknown)
-        SubjectLink.objects.bulk_create(links, ignore_conflicts=True)
+        link(workspace_id, links)
         UnknownName.objects.bulk_create(unknown_names, ignore_conflicts=True)
         if people is not None and place == JOURNAL:
-            restrict_entries(workspace_id, people, links)
+            restricted = {row[2] for row in links if row[0] in people.restricted_ids}
+            if restricted:
+                visibility.restrict(workspace_id, sorted(restricted))
 
     def mask(self, workspace_id: str, text: str) -> str:
         """Return a text with the names of restricted people masked."""
@@ -178,12 +193,3 @@ def _unknown_names(
             suppression.unknown_name_digest(workspace_id, name) for name in unknown
         }
     ]
-
-
-def restrict_entries(
-    workspace_id: str, people: PeopleIndex, links: Iterable[SubjectLink]
-) -> None:
-    """Take entries about restricted people out of use."""
-    ids = {link.row_id for link in links if link.subject_id in people.restricted_ids}
-    if ids:
-        visibility.restrict(workspace_id, sorted(ids))

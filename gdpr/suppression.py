@@ -14,7 +14,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -29,8 +29,14 @@ from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
-# A suppressed name: its keyed hash, its kind, and its number of words.
-Digest = tuple[str, str, int]
+
+class Digest(NamedTuple):
+    """A suppressed name: its keyed hash, its kind, its number of words."""
+
+    digest: str
+    kind: str
+    words: int
+
 
 # In place of the number of words: the name is not looked for in free text.
 MARKED: Final = 0
@@ -84,7 +90,8 @@ def digests_of(workspace_id: str, names: Iterable[Name]) -> list[Digest]:
             is_common = name.kind in _PIECES and common_words.is_common(
                 name.kind, name.value
             )
-            digests[digest] = (digest, name.kind, MARKED if is_common else form[1])
+            words = MARKED if is_common else form[1]
+            digests[digest] = Digest(digest, name.kind, words)
     return list(digests.values())
 
 
@@ -160,21 +167,16 @@ def _word_runs(
                 yield kind, words, run
 
 
-def word_counts_of(digests: Iterable[Digest]) -> dict[str, set[int]]:
-    """Return kind → the numbers of words of its digests."""
-    word_counts: dict[str, set[int]] = {}
-    for _digest, kind, words in digests:
-        word_counts.setdefault(kind, set()).add(words)
-    return word_counts
-
-
 def suppressed_pieces(
     workspace_id: str, text: str, digests: Collection[Digest]
 ) -> list[str]:
     """Return the pieces of a text, folded, whose keyed hash is among digests."""
-    free = [digest for digest in digests if digest[2] != MARKED]
+    free = [digest for digest in digests if digest.words != MARKED]
     free_digests, key = {digest for digest, _, _ in free}, _key(workspace_id)
-    pieces = _pieces(name_fields.json_as_text(text), word_counts_of(free))
+    word_counts: dict[str, set[int]] = {}
+    for digest in free:
+        word_counts.setdefault(digest.kind, set()).add(digest.words)
+    pieces = _pieces(name_fields.json_as_text(text), word_counts)
     hits = [
         piece for kind, form, piece in pieces if _hash(key, kind, form) in free_digests
     ]
@@ -194,7 +196,7 @@ def suppressed_pieces(
 def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[str]:
     """Like ``suppressed_pieces``, and find ordinary words in free text too."""
     all_digests = [
-        (digest, kind, count)
+        Digest(digest, kind, count)
         for digest, kind, words in digests
         for count in ((1, 2) if words == MARKED else (words,))
     ]
@@ -204,7 +206,7 @@ def names_in(workspace_id: str, text: str, digests: Collection[Digest]) -> list[
 def is_named(workspace_id: str, subject: str, hashes: Collection[str]) -> bool:
     """Whether a writer's name for a person is among digests, as any kind of alias."""
     names = [Name("", kind, subject) for kind in _KINDS]
-    return any(digest[0] in hashes for digest in digests_of(workspace_id, names))
+    return any(digest.digest in hashes for digest in digests_of(workspace_id, names))
 
 
 def refuse(
@@ -229,7 +231,7 @@ def refuse(
 def active(workspace_id: str) -> list[Digest]:
     """Return the digests in force."""
     rows = Suppression.objects.filter(workspace_id=workspace_id, lifted_at=None)
-    return list(rows.values_list("digest", "kind", "words"))
+    return [Digest(*row) for row in rows.values_list("digest", "kind", "words")]
 
 
 def restore(
@@ -258,10 +260,7 @@ def restore(
 
 def suppress(subject: Subject, *, case_ref: str = "") -> int:
     """Suppress a person's names; safe to repeat. Return how many were added."""
-    rows = Alias.objects.filter(
-        workspace_id=subject.workspace_id, subject_id=subject.pk
-    )
-    names = [Name(subject.pk, alias.kind, alias.value) for alias in rows]
+    names = Alias.names(subject.workspace_id, subject_id=subject.pk)
     digests = digests_of(subject.workspace_id, names)
     return restore(
         subject.workspace_id, digests, subject_ref=subject.pk, case_ref=case_ref
@@ -280,7 +279,6 @@ def page(
 
 
 def count_active(actor: Actor) -> int:
-    """Return how many names are suppressed."""
     actor.require("gdpr.read")
     rows = Suppression.objects.filter(workspace_id=actor.workspace_id)
     return rows.filter(lifted_at=None).count()

@@ -24,45 +24,36 @@ def _cases(_workspace_id: str) -> Outcome:
     return Outcome({"cases_run": counts["run"]}, fault)
 
 
-def _exports(_workspace_id: str) -> Outcome:
-    return Outcome(export.sweep())
-
-
-def _aliases(_workspace_id: str) -> Outcome:
-    return Outcome(backfill.sweep())
+JOBS: Final = (
+    Job(
+        name="gdpr_aliases",
+        title="Personal data: new names",
+        schedule="every minute",
+        act=lambda _workspace_id: Outcome(backfill.sweep()),
+        interval=EVERY_MINUTE,
+        house_wide=True,
+    ),
+    Job(
+        name="gdpr_cases",
+        title="Personal data: cases",
+        schedule="every 5 s",
+        act=_cases,
+        house_wide=True,
+    ),
+    Job(
+        name="gdpr_exports",
+        title="Personal data: bundles",
+        schedule="every minute",
+        act=lambda _workspace_id: Outcome(export.sweep()),
+        interval=EVERY_MINUTE,
+        house_wide=True,
+    ),
+)
 
 
 def install() -> None:
-    """Register the jobs."""
-    jobs.register(
-        Job(
-            name="gdpr_aliases",
-            title="Personal data: new names",
-            schedule="every minute",
-            act=_aliases,
-            interval=EVERY_MINUTE,
-            house_wide=True,
-        )
-    )
-    jobs.register(
-        Job(
-            name="gdpr_cases",
-            title="Personal data: cases",
-            schedule="every 5 s",
-            act=_cases,
-            house_wide=True,
-        )
-    )
-    jobs.register(
-        Job(
-            name="gdpr_exports",
-            title="Personal data: bundles",
-            schedule="every minute",
-            act=_exports,
-            interval=EVERY_MINUTE,
-            house_wide=True,
-        )
-    )
+    for job in JOBS:
+        jobs.register(job)
 
 
 @shared_task(name="gdpr.sweep", ignore_result=True)

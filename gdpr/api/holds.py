@@ -16,6 +16,7 @@ from gdpr.cases.legal_holds import NewHold
 from gdpr.cases.privacy_settings import Change, PrivacySettings
 from gdpr.data_map import registry
 from gdpr.models import Hold
+from gdpr.subjects import registry as subjects
 from memory.api.request import ApiRequest
 from memory.journal import append as journal
 from memory.rules import errors
@@ -59,7 +60,7 @@ def of_subject(
     request: ApiRequest, subject_id: str, query: Query[schemas.PrivacyPageQuery]
 ) -> Answer:
     """List a person's holds, those in force first."""
-    person = legal_holds.person(request.auth, subject_id)
+    person = subjects.get(request.auth, subject_id)
     page = legal_holds.page(
         request.auth, present.page_query(query), subject_id=person.pk
     )
@@ -74,7 +75,7 @@ def place(request: ApiRequest, subject_id: str, data: schemas.HoldIn) -> Status[
 
     Codes: `bad_scope`, `review_in_past`, `reason_required`.
     """
-    person = legal_holds.person(request.auth, subject_id)
+    person = subjects.get(request.auth, subject_id)
     new = NewHold(**data.model_dump())
     row = legal_holds.place(person, new, by=request.auth, places=PLACES)
     return Status(201, hold_line(row))

@@ -36,10 +36,6 @@ def add_months(day: date, months: int) -> date:
     return date(year, month + 1, min(day.day, last))
 
 
-def plus_days(day: date, days: int) -> date:
-    return day + timedelta(days=days)
-
-
 def end_of(day: date, where: ZoneInfo) -> datetime:
     """Return the last moment of a day in a zone, in UTC.
 

@@ -8,7 +8,7 @@ that exactly what was approved is carried out.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -49,17 +49,13 @@ class HolderResult:
     rows: list[RowMatch] = field(default_factory=list)
 
     def count(self, fate: Fate) -> int:
-        """Return how many rows have a fate."""
         return sum(row.fate is fate for row in self.rows)
-
-    def _sampled_rows(self) -> list[RowMatch]:
-        """Return a few rows, those with a sample first: holders sample only some."""
-        with_text = [row for row in self.rows if row.sample][:SAMPLES]
-        return with_text or self.rows[:SAMPLES]
 
     def as_json(self) -> dict[str, Any]:
         """Return the result for the plan's body."""
         reasons = dict.fromkeys(row.why for row in self.rows)
+        # Holders sample only some rows.
+        sampled = [row for row in self.rows if row.sample] or self.rows
         return {
             "name": self.name,
             "title": self.title,
@@ -69,7 +65,7 @@ class HolderResult:
             "keep": self.count(Fate.KEEP),
             "doubtful": sum(row.doubtful for row in self.rows),
             "why": " ".join(list(reasons)[:4]),
-            "samples": [_sample(row) for row in self._sampled_rows()],
+            "samples": [_sample(row) for row in sampled[:SAMPLES]],
         }
 
 
@@ -89,15 +85,6 @@ def _doubt(
         "reason": (verdict.reason or None) if verdict else None,
         "decided_by": verdict.decided_by if verdict else None,
     }
-
-
-def _undecided_ids(lines: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return place → ids of the rows without a decision."""
-    ids_by_place: dict[str, list[str]] = {}
-    for line in lines:
-        if line["verdict"] is None:
-            ids_by_place.setdefault(line["place"], []).append(line["id"])
-    return ids_by_place
 
 
 def doubts(plan: CasePlan | None) -> dict[str, Any]:
@@ -132,28 +119,29 @@ class DryRun:
             if result.rows and not result.derived
         }
 
-    def _reviewed_rows(self) -> Iterator[tuple[HolderResult, RowMatch]]:
-        """Yield the rows that need a decision or have one."""
-        for result in self.results:
-            for row in result.rows if not result.derived else ():
-                if row.doubtful or (result.name, row.row_id) in self.verdicts:
-                    yield result, row
-
     def body(self, phrase: str) -> dict[str, Any]:
         """Return the plan's body: counts, samples, doubtful rows; not all ids."""
         holders = [result.as_json() for result in self.results if result.rows]
         own = [item for item in holders if not item["derived"]]
         total = {fate.value: sum(item[fate.value] for item in own) for fate in Fate}
-        doubt_lines = [
-            _doubt(s, row, self.verdicts) for s, row in self._reviewed_rows()
+        lines = [
+            _doubt(result, row, self.verdicts)
+            for result in self.results
+            if not result.derived
+            for row in result.rows
+            if row.doubtful or (result.name, row.row_id) in self.verdicts
         ]
-        doubt_lines.sort(key=lambda item: item["verdict"] is not None)
+        lines.sort(key=lambda line: line["verdict"] is not None)
+        undecided = [line for line in lines if line["verdict"] is None]
+        ids: dict[str, list[str]] = {}
+        for line in undecided:
+            ids.setdefault(line["place"], []).append(line["id"])
         return {
             "doubts": {
-                "total": len(doubt_lines),
-                "undecided": sum(item["verdict"] is None for item in doubt_lines),
-                "ids": _undecided_ids(doubt_lines),
-                "rows": doubt_lines[:MAX_SHOWN_DOUBTS],
+                "total": len(lines),
+                "undecided": len(undecided),
+                "ids": ids,
+                "rows": lines[:MAX_SHOWN_DOUBTS],
             },
             "plan_hash": self.plan_hash,
             "phrase": phrase,
@@ -174,48 +162,36 @@ def person_of(case: Case) -> Person:
     return person
 
 
-def find_in_holders(
-    case: Case, person: Person
-) -> Iterable[tuple[Holder, Iterable[RowMatch]]]:
-    """Yield every holder with its matches, for the case's kind of request."""
-    for holder in registry.ALL:
-        if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
-            continue
-        matches = holder.find(person)
-        yield holder, (matches if case.kind in _ACTS else map(_as_kept, matches))
-
-
 # A correction changes stored texts, not the person's own record or their requests.
 NOT_RECTIFIED: Final = frozenset({"subjects", "cases", "decisions", "exports"})
 _ACTS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
-def _as_kept(row: RowMatch) -> RowMatch:
-    """Return a match of an access or restriction request: it is kept as it is."""
-    return replace(row, fate=Fate.KEEP, why="It names the person.")
-
-
 def look(case: Case, person: Person | None = None) -> DryRun:
     """Search every holder; nothing is changed or stored."""
-    target = person or person_of(case)
+    person = person or person_of(case)
     results = []
-    for holder, matches in find_in_holders(case, target):
+    for holder in registry.ALL:
+        if case.kind == CaseKind.RECTIFICATION and holder.name in NOT_RECTIFIED:
+            continue
+        rows = {_planned(case, person, holder, row) for row in holder.find(person)}
         result = HolderResult(holder.name, holder.title, holder.derived)
-        rows = (_with_decision(target, holder, row) for row in matches)
-        result.rows = sorted(set(rows), key=lambda row: row.row_id)
+        result.rows = sorted(rows, key=lambda row: row.row_id)
         results.append(result)
     verdicts = {
         (decision.place, decision.row_id): decision
         for decision in decided_rows.of(case)
     }
-    return DryRun(results, _hash(case, target, results), verdicts)
+    return DryRun(results, _hash(case, person, results), verdicts)
 
 
-def _with_decision(person: Person, holder: Holder, row: RowMatch) -> RowMatch:
-    """Return a row with fate ``keep`` if a person decided that it stays."""
-    if holder.derived or not person.is_kept(holder.name, row.row_id):
-        return row
-    return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
+def _planned(case: Case, person: Person, holder: Holder, row: RowMatch) -> RowMatch:
+    """Return a row with the fate that the kind of request and decisions give it."""
+    if not holder.derived and person.is_kept(holder.name, row.row_id):
+        return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
+    if case.kind not in _ACTS:
+        return replace(row, fate=Fate.KEEP, why="It names the person.")
+    return row
 
 
 def _verdict(person: Person, place: str, row: RowMatch) -> str:
@@ -256,11 +232,11 @@ def _hash(case: Case, person: Person, results: Iterable[HolderResult]) -> str:
 
 
 # ── Storing ──────────────────────────────────────────────────────────────────
-def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
+def make(case: Case, *, by: Actor) -> CasePlan:
     """Make a dry run and store it as the case's next plan."""
     cases.may_plan(case, by=by)
-    target = person or person_of(case)
-    dry_run = look(case, target)
+    person = person_of(case)
+    dry_run = look(case, person)
     body = dry_run.body(cases.phrase(case, dry_run.plan_hash))
     if case.kind == CaseKind.ERASURE:
         # Show addresses found near the person that are nobody's alias: they would stay.
@@ -268,13 +244,15 @@ def make(case: Case, *, by: Actor, person: Person | None = None) -> CasePlan:
             result.name: [
                 row.row_id
                 for row in result.rows
-                if target.is_about(result.name, row.row_id, doubtful=row.doubtful)
+                if person.is_about(result.name, row.row_id, doubtful=row.doubtful)
             ]
             for result in dry_run.results
         }
-        body["beside"] = suggested_aliases.plan_lines(
-            suggested_aliases.neighbours_of(target, ids)
-        )
+        # Of an address the plan has the digest.
+        body["beside"] = [
+            {"kind": neighbour.kind, "key": neighbour.key, "rows": neighbour.rows}
+            for neighbour in suggested_aliases.neighbours_of(person, ids)
+        ]
     return cases.keep_plan(
         case, PlanDraft(dry_run.plan_hash, body, dry_run.rows), by=by
     )
@@ -287,9 +265,9 @@ class StalePlan(errors.Conflict):
     sentence = "Rows came, went or changed since this plan was made. Plan again."
 
 
-def require_current(case: Case, plan_hash: str, person: Person | None = None) -> None:
+def require_current(case: Case, plan_hash: str) -> None:
     """Raise StalePlan unless a new dry run has the plan's hash."""
-    fresh = look(case, person)
+    fresh = look(case)
     if fresh.plan_hash == plan_hash:
         return
     plan = cases.latest_plan(case)

@@ -8,8 +8,11 @@ is checked here: the user's ``cases.execute`` came before.
 
 from __future__ import annotations
 
+import os
+import secrets
+import socket
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import transaction
@@ -46,11 +49,19 @@ class LeaseLost(errors.AppError):
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
+def runner_name() -> str:
+    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+def unclaimed(now: datetime) -> Q:
+    """Return the condition of rows whose lease is over, or that never had one."""
+    return Q(lease_until=None) | Q(lease_until__lt=now)
+
+
 def due() -> list[tuple[str, str]]:
     """Return (workspace id, case id) of cases waiting for a runner, by deadline."""
-    free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
-    rows = Case.objects.filter(free, state__in=ACTIVE).order_by("due_at", "id")
-    return list(rows.values_list("workspace_id", "pk"))
+    rows = Case.objects.filter(unclaimed(timezone.now()), state__in=ACTIVE)
+    return list(rows.order_by("due_at", "id").values_list("workspace_id", "pk"))
 
 
 def claim(
@@ -58,9 +69,8 @@ def claim(
 ) -> Case | None:
     """Claim a case that waits for a runner; None when another runner was first."""
     now = timezone.now()
-    free = Q(lease_until=None) | Q(lease_until__lt=now)
     rows = Case.objects.filter(
-        free, workspace_id=workspace_id, pk=case_id, state__in=ACTIVE
+        unclaimed(now), workspace_id=workspace_id, pk=case_id, state__in=ACTIVE
     )
     if not rows.update(claimed_by=runner, lease_until=now + lease):
         return None
@@ -188,17 +198,6 @@ def defer(case: Case, runner: str, *, by: Actor) -> Case:
         return cases.put_on_hold(live, by=by)
 
 
-def step_back(case: Case, runner: str, reason: str, *, by: Actor) -> Case:
-    """Return a run to the planned state, before it changed anything."""
-    with transaction.atomic():
-        live = _locked_for(case, runner)
-        _end_claim(live)
-        # The approval was given to rows that have changed since.
-        live.approved_by = live.approved_by_id = live.approved_plan = ""
-        live.approved_at = None
-        return transitions.move(live, Verb.STEP_BACK, reason, by=by, run=live.run)
-
-
 def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
     """Move a run from erasing to verifying; idempotent."""
     with transaction.atomic():
@@ -206,13 +205,6 @@ def to_verifying(case: Case, runner: str, *, by: Actor) -> Case:
         if live.state == CaseState.VERIFYING:
             return live
         return transitions.move(live, Verb.VERIFY, "Searching for what is left", by=by)
-
-
-def rework(case: Case, runner: str, *, by: Actor) -> Case:
-    """Move a run back to erasing: another pass can remove what the search found."""
-    with transaction.atomic():
-        live = _locked_for(case, runner)
-        return transitions.move(live, Verb.REWORK, "Another pass", by=by, run=live.run)
 
 
 def close(

@@ -37,7 +37,6 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 ALL: Final = "all"
-SCOPE_CHARS: Final = 24
 # Ids in one query: databases limit the number of parameters.
 MAX_QUERY_IDS: Final = 1_000
 
@@ -84,35 +83,26 @@ def held_entries(
     return frozenset(held_ids)
 
 
-def hold(actor: Actor, hold_id: str) -> Hold:
-    """Return a hold of the actor's workspace."""
+def _rows(actor: Actor, subject_id: str = "") -> QuerySet[Hold]:
     actor.require("gdpr.read")
     rows = Hold.objects.select_related("subject")
-    match = rows.filter(workspace_id=actor.workspace_id, pk=hold_id).first()
+    rows = rows.filter(workspace_id=actor.workspace_id)
+    return rows.filter(subject_id=subject_id) if subject_id else rows
+
+
+def hold(actor: Actor, hold_id: str) -> Hold:
+    """Return a hold of the actor's workspace."""
+    match = _rows(actor).filter(pk=hold_id).first()
     if match is None:
         raise errors.NotFound
     return match
-
-
-def person(actor: Actor, subject_id: str) -> Subject:
-    """Return a subject of the actor's workspace, or raise NotFound."""
-    actor.require("gdpr.read")
-    rows = Subject.objects.filter(workspace_id=actor.workspace_id, pk=subject_id)
-    subject = rows.first()
-    if subject is None:
-        raise errors.NotFound
-    return subject
 
 
 def list_holds(
     actor: Actor, *, subject_id: str = "", state: str = "", limit: int = 500
 ) -> list[Hold]:
     """Return holds, next review first; ``state`` is ``standing`` or ``released``."""
-    actor.require("gdpr.read")
-    rows = Hold.objects.select_related("subject")
-    rows = rows.filter(workspace_id=actor.workspace_id)
-    if subject_id:
-        rows = rows.filter(subject_id=subject_id)
+    rows = _rows(actor, subject_id)
     if state:
         rows = rows.filter(released_at__isnull=state == "standing")
     return list(rows.order_by("released_at", "review_at", "id")[:limit])
@@ -122,11 +112,7 @@ def page(
     actor: Actor, page_query: PageQuery, *, subject_id: str = "", state: str = ""
 ) -> Page[Hold]:
     """Return a page: active holds by review date, then released ones, newest first."""
-    actor.require("gdpr.read")
-    rows = Hold.objects.select_related("subject")
-    rows = rows.filter(workspace_id=actor.workspace_id)
-    if subject_id:
-        rows = rows.filter(subject_id=subject_id)
+    rows = _rows(actor, subject_id)
     active = (rows.filter(released_at=None), "review_at")
     released = (rows.exclude(released_at=None), "-released_at")
     parts = {"standing": [active], "released": [released]}
@@ -190,8 +176,9 @@ def place(subject: Subject, new: NewHold, *, by: Actor, places: frozenset[str]) 
         if row.scope == ALL:
             for case in _cases(subject, ~Q(state=CaseState.ON_HOLD)):
                 # A running case is stopped by its runner, between two batches.
-                if case.state != CaseState.RUNNING:
-                    _hold_case(case, by)
+                is_allowed = state_machine.target(Verb.HOLD, case.state)
+                if case.state != CaseState.RUNNING and is_allowed:
+                    cases.put_on_hold(case, by=by)
     return row
 
 
@@ -203,11 +190,6 @@ def _cases(subject: Subject, condition: Q) -> list[Case]:
         kind__in=cases.HOLDABLE,
     )
     return list(rows.order_by("pk"))
-
-
-def _hold_case(case: Case, by: Actor) -> None:
-    if state_machine.target(Verb.HOLD, case.state):
-        cases.put_on_hold(case, by=by)
 
 
 def release(row: Hold, reason: str, *, by: Actor) -> Hold:
@@ -241,7 +223,8 @@ def _resume(case: Case, by: Actor) -> None:
     )  # fmt: skip
     running = case.held_from == CaseState.RUNNING
     deferred = list(deferred_rows) if running else []
-    free = [step for step in deferred if not _still_held(case, step.name)]
+    home, person_id = case.workspace_id, str(case.subject_id)
+    free = [step for step in deferred if not in_force(home, person_id, step.name)]
     if deferred and not free:
         return
     for step in free:
@@ -252,7 +235,3 @@ def _resume(case: Case, by: Actor) -> None:
         data={"steps": [step.name for step in free]},
     )  # fmt: skip
     cases.take_off_hold(case, by=by)
-
-
-def _still_held(case: Case, place: str) -> bool:
-    return in_force(case.workspace_id, str(case.subject_id), place) is not None

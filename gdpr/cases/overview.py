@@ -39,7 +39,6 @@ def case_counts(actor: Actor) -> CaseCounts | None:
 
 
 def urgent(actor: Actor, limit: int = 5) -> list[tuple[Case, queries.Deadline]]:
-    """Return the most urgent open cases with their deadlines."""
     if not actor.can("gdpr.read"):
         return []
     rules = privacy_settings.of(actor.workspace_id)

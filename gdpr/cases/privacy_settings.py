@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -41,10 +41,8 @@ class Change:
     digest: bool | None = None
 
     def values(self) -> dict[str, Any]:
-        values_by_name = {name: getattr(self, name) for name in self.__slots__}
-        return {
-            name: value for name, value in values_by_name.items() if value is not None
-        }
+        values = asdict(self)
+        return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
-from typing import Any, Final, cast
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from gdpr.cases import deadlines, leases, legal_holds, privacy_settings, state_machine
+from gdpr import pagination
+from gdpr.cases import (
+    deadlines,
+    dry_run,
+    leases,
+    legal_holds,
+    privacy_settings,
+    state_machine,
+)
 from gdpr.cases import workflow as cases
 from gdpr.cases.privacy_settings import PrivacySettings
 from gdpr.models import OPEN, Case, CaseEvent, CasePlan, CaseStep
+from gdpr.pagination import Page, PageQuery
 from gdpr.subjects import suggested_aliases
-from memory import pagination
 from memory.journal import append as journal
 from memory.rules.permissions import Actor
 
@@ -35,14 +43,6 @@ class CaseQuery:
     subject_id: str = ""
     assignee: str = ""
     due: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of cases, the most urgent first."""
-
-    items: list[Case]
-    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +86,12 @@ def _filtered(
         rows = rows.filter(is_open if query.state == "open" else ~is_open)
     elif query.state:
         rows = rows.filter(state=query.state)
-    for name, value in (
-        ("kind", query.kind),
-        ("subject_ref", query.subject_id),
-        ("assignee", query.assignee),
-    ):
-        if value:
-            rows = rows.filter(**{name: value})
+    filters = {
+        "kind": query.kind,
+        "subject_ref": query.subject_id,
+        "assignee": query.assignee,
+    }
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
     if query.due:
         low, high = _between(query.due, rules)
         rows = rows.filter(state__in=OPEN)
@@ -105,65 +104,34 @@ def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetim
     """Return the (exclusive start, inclusive end) of overdue, today or soon."""
     zone, now = privacy_settings.zone(rules), timezone.now()
     today = now.astimezone(zone).date()
-    yesterday = deadlines.end_of(deadlines.plus_days(today, -1), zone)
+    yesterday = deadlines.end_of(today - timedelta(days=1), zone)
     if due == "overdue":
         return None, yesterday
     if due == "today":
         return yesterday, deadlines.end_of(today, zone)
-    last = deadlines.plus_days(today, deadlines.SOON_DAYS)
+    last = today + timedelta(days=deadlines.SOON_DAYS)
     return yesterday, deadlines.end_of(last, zone)
 
 
 def page(
     actor: Actor, query: CaseQuery, *, limit: int = 50, cursor: str | None = None
-) -> Page:
+) -> Page[Case]:
     """Return a page of cases: open ones by deadline, then closed ones, newest first."""
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)
-    rows = Case.objects.filter(workspace_id=actor.workspace_id).select_related(
-        "subject"
-    )
+    rows = Case.objects.filter(workspace_id=actor.workspace_id)
     until = Coalesce(F("extended_until"), F("due_at"))
-    rows = _filtered(rows.annotate(until=until), query, rules)
-    question = pagination.digest(["cases", asdict(query)])
-    part, edge = "open", None
-    if cursor:
-        read = pagination.read(cursor, actor.workspace_id, question)
-        part, edge = str(read[0]), (str(read[1]), str(read[2]))
-    items: list[Case] = []
-    if part == "open":
-        items = _open(rows, edge, limit + 1)
-        edge = None
-    if len(items) <= limit:
-        items += _closed(rows, edge, limit + 1 - len(items))
-    has_more, items = len(items) > limit, items[:limit]
-    if not has_more:
-        return Page(items, None)
-    return Page(items, pagination.make(actor.workspace_id, question, _edge(items[-1])))
-
-
-def _edge(case: Case) -> list[str | int]:
-    if state_machine.is_open(case.state):
-        return ["open", effective_deadline(case).isoformat(), case.pk]
-    return ["closed", cast("datetime", case.closed_at).isoformat(), case.pk]
-
-
-def _open(rows: QuerySet[Any], edge: tuple[str, str] | None, limit: int) -> list[Case]:
-    rows = rows.filter(state__in=OPEN)
-    if edge:
-        at = datetime.fromisoformat(edge[0])
-        rows = rows.filter(Q(until__gt=at) | Q(until=at, pk__gt=edge[1]))
-    return list(rows.order_by("until", "pk")[:limit])
-
-
-def _closed(
-    rows: QuerySet[Any], edge: tuple[str, str] | None, limit: int
-) -> list[Case]:
-    rows = rows.exclude(state__in=OPEN)
-    if edge:
-        at = datetime.fromisoformat(edge[0])
-        rows = rows.filter(Q(closed_at__lt=at) | Q(closed_at=at, pk__lt=edge[1]))
-    return list(rows.order_by("-closed_at", "-pk")[:limit])
+    rows = rows.select_related("subject").annotate(until=until)
+    rows = _filtered(rows, query, rules)
+    return pagination.page_of_lists(
+        [
+            (rows.filter(state__in=OPEN), "until"),
+            (rows.exclude(state__in=OPEN), "-closed_at"),
+        ],
+        PageQuery(limit=limit, cursor=cursor),
+        ["cases", asdict(query)],
+        actor.workspace_id,
+    )
 
 
 # ── One case ─────────────────────────────────────────────────────────────────
@@ -184,7 +152,6 @@ class CaseDetail:
 
 
 def detail(actor: Actor, case: Case) -> CaseDetail:
-    """Return a case of the actor's workspace in detail."""
     actor.require("gdpr.read", case.workspace_id)
     rules = privacy_settings.of(case.workspace_id)
     plan = cases.latest_plan(case)
@@ -263,26 +230,19 @@ def event_json(event: CaseEvent) -> dict[str, Any]:
 def has_samples(plan: CasePlan | None) -> bool:
     """Whether a plan still holds samples of the person's data."""
     holders = plan.body.get("holders", ()) if plan else ()
-    doubt_rows = plan.body.get("doubts", {}).get("rows") if plan else ()
-    return bool(doubt_rows) or any(holder.get("samples") for holder in holders)
-
-
-def _doubts(plan: CasePlan) -> dict[str, Any]:
-    """Return the rows that need a decision, undecided ones first."""
-    doubts = plan.body.get("doubts", {})
-    return {
-        "doubtful": doubts.get("rows", []),
-        "doubtful_total": doubts.get("total", 0),
-        "doubtful_undecided": doubts.get("undecided", 0),
-    }
+    has_rows = bool(dry_run.doubts(plan)["rows"])
+    return has_rows or any(holder.get("samples") for holder in holders)
 
 
 def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
     """Return a plan as JSON, without its row ids."""
+    doubts = dry_run.doubts(plan)
     return {
         "holders": plan.body.get("holders", []),
         "total": plan.body.get("total", {}),
-        **_doubts(plan),
+        "doubtful": doubts["rows"],
+        "doubtful_total": doubts["total"],
+        "doubtful_undecided": doubts["undecided"],
         "undecided": suggested_aliases.count_undecided(plan.case.subject, plan.body),
         "number": plan.number,
         "plan_hash": plan.plan_hash,
@@ -293,7 +253,6 @@ def plan_json(plan: CasePlan, phrase: str) -> dict[str, Any]:
 
 
 def case_detail_json(detail: CaseDetail) -> dict[str, Any]:
-    """Return a case with its plan, steps and timeline as JSON."""
     plan = plan_json(detail.plan, detail.phrase or "") if detail.plan else None
     return case_json(detail.case, detail.rules) | {
         "plan": plan,

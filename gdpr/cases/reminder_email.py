@@ -31,7 +31,6 @@ log = structlog.get_logger(__name__)
 
 
 def recipients(workspace_id: str) -> list[str]:
-    """Return the e-mail addresses of compliance officers and admins."""
     rows = Membership.objects.filter(
         workspace_id=workspace_id, role__in=RECIPIENT_ROLES, user__is_active=True
     )

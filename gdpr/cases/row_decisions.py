@@ -20,7 +20,6 @@ from gdpr.cases.state_machine import Verb
 from gdpr.data_map import requests
 from gdpr.models import (
     ActionKind,
-    ActionStatus,
     Case,
     CaseEvent,
     CasePlan,
@@ -135,10 +134,7 @@ def decide(case: Case, plan_hash: str, decision: Decision, *, by: Actor) -> Case
     with transaction.atomic():
         live = transitions.locked(case)
         transitions.target_state(live, Verb.PLAN)
-        plan = cases.latest_plan(live)
-        if plan is None or plan.plan_hash != plan_hash:
-            detail = "There is a newer plan; read that one."
-            raise errors.Conflict(detail, code="stale_plan")
+        plan = cases.require_newest_plan(live, plan_hash)
         rows = _rows(live, plan, decision)
         _keep(live, rows, decision, reason, by)
         _record(live, len(rows), decision, by)
@@ -152,10 +148,9 @@ def _record(case: Case, count: int, decision: Decision, by: Actor) -> None:
         "rows": count,
         "ground": decision.ground or None,
     }
-    row = audit_log.begin(
+    audit_log.note(
         case.subject_ref, ActionKind.DECIDE, by=by, case_ref=case.id, scope=scope
     )
-    audit_log.finish(row, ActionStatus.COMPLETED)
     rows = "1 row" if count == 1 else f"{count:,} rows"
     if decision.verdict == Verdict.SPARED:
         text = f"{rows} kept by decision: {Ground(decision.ground).label.lower()}"

@@ -50,23 +50,12 @@ def put(case: Case, names: list[Name], links: Iterable[Link] = ()) -> None:
     path = _path(case)
     if path.exists():
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = io.BytesIO()
-    sealer = encrypted_file.Sealer(target, _key(case))
     content = {
         "names": [[name.subject_id, name.kind, name.value] for name in names],
         "links": [list(link) for link in links],
     }
-    sealer.write(json.dumps(content).encode())
-    sealer.close()
-    fresh = path.with_suffix(".tmp")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(target.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    _sync(path.parent)
+    with encrypted_file.sealed(path, _key(case)) as sealer:
+        sealer.write(json.dumps(content).encode())
 
 
 def _content(case: Case) -> dict[str, Any] | None:
@@ -86,29 +75,24 @@ def get(case: Case) -> list[Name] | None:
 
 def links(case: Case) -> list[Link]:
     """Return the sealed links, empty when there is no file."""
-    content = _content(case)
-    return (
-        []
-        if content is None
-        else [(row[0], row[1], row[2]) for row in content["links"]]
-    )
+    content = _content(case) or {"links": ()}
+    return [(row[0], row[1], row[2]) for row in content["links"]]
 
 
 def drop_names(case: Case) -> None:
     """Delete the file of names: they are in their tables again."""
-    _remove(_path(case))
+    _remove(case, "names")
 
 
 def drop(case: Case) -> None:
-    """Delete the files of names and words, if any."""
-    for ending in ("names", "tmp", "words"):
-        _remove(_path(case, ending))
+    """Delete every file of a case, if any."""
+    _remove(case, "*")
 
 
-def _remove(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    if path.parent.is_dir():
-        _sync(path.parent)
+def _remove(case: Case, ending: str) -> None:
+    for path in list(_path(case).parent.glob(f"{case.id}.{ending}")):
+        path.unlink(missing_ok=True)
+        encrypted_file.sync(path.parent)
 
 
 # ── Words of erased rows ─────────────────────────────────────────────────────
@@ -203,11 +187,3 @@ def _drop_torn_record(path: Path) -> None:
     length = sum(_LENGTH + _NONCE + len(box) for _, box in _boxes(data))
     if length < len(data):
         os.truncate(path, length)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

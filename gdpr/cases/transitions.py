@@ -81,7 +81,6 @@ def event(
     by: Actor,
     data: Mapping[str, Any] | None = None,
 ) -> CaseEvent:
-    """Add an event to the timeline."""
     return CaseEvent.objects.create(
         workspace_id=case.workspace_id,
         case=case,

@@ -129,7 +129,6 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
 
 
 def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
-    """Record how the requester's identity was verified."""
     by.require(MAY, case.workspace_id)
     method_text = clean_text(method, "how", 400)
     with transaction.atomic():
@@ -188,7 +187,8 @@ def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
     return plan
 
 
-def _require_newest_plan(case: Case, plan_hash: str) -> CasePlan:
+def require_newest_plan(case: Case, plan_hash: str) -> CasePlan:
+    """Return the newest plan; Conflict ``stale_plan`` when the hash is another's."""
     plan = latest_plan(case)
     if plan is None or plan.plan_hash != plan_hash:
         detail = "There is a newer plan; read that one."
@@ -202,7 +202,7 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
     with transaction.atomic():
         live = locked(case)
         transitions.target_state(live, Verb.APPROVE)
-        plan = _require_newest_plan(live, plan_hash)
+        plan = require_newest_plan(live, plan_hash)
         if by.id in (live.opened_by_id, plan.made_by_id):
             detail = "Whoever opened or planned a case cannot approve it."
             raise errors.Conflict(detail, code="same_person")
@@ -283,7 +283,7 @@ def execute(
         transitions.target_state(live, Verb.EXECUTE)
         rules = privacy_settings.of(live.workspace_id)
         _require_identity(live, rules)
-        plan = _require_newest_plan(live, plan_hash)
+        plan = require_newest_plan(live, plan_hash)
         _require_decisions(live, plan)
         _require_second_person(live, rules, reason, by)
         _require_no_hold(live)

@@ -73,11 +73,9 @@ class Verdict:
 
     @property
     def valid(self) -> bool:
-        """Intact, and without a reason for rejection."""
         return self.intact and not self.reasons
 
     def add(self, reason: str) -> None:
-        """Add a reason for rejection, once."""
         if reason not in self.reasons:
             self.reasons.append(reason)
 
@@ -87,7 +85,6 @@ class Verdict:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The reasons with their sentences."""
         return [(reason, SENTENCES[reason]) for reason in self.reasons]
 
 
@@ -199,13 +196,6 @@ def _parts(document: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]
     return content, signature
 
 
-def _has_required_fields(content: Mapping[str, Any]) -> bool:
-    return all(
-        isinstance(content.get(name), kind) and not isinstance(content[name], bool)
-        for name, kind in CONTENT_NEEDS.items()
-    )
-
-
 def _verifies(public_key: str, content: Any, value: str) -> bool:
     """Whether a key made a signature over a content."""
     try:
@@ -263,7 +253,10 @@ def verify(
     version = content.get("version")
     if isinstance(version, int) and version > VERSION:
         verdict.add("future_version")
-    elif not _has_required_fields(content):
+    elif not all(
+        isinstance(content.get(name), kind) and not isinstance(content[name], bool)
+        for name, kind in CONTENT_NEEDS.items()
+    ):
         verdict.add("malformed")
     if case_id and content.get("case_id") != case_id:
         verdict.add("wrong_case")

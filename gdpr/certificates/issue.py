@@ -72,7 +72,6 @@ class Facts:
     ledger_action: str
     spared_grounds: Mapping[str, int] = field(default_factory=dict)
     does_not_prove: Sequence[str] = ()
-    software: Mapping[str, str] = field(default_factory=dict)
 
 
 # ── Issuing ──────────────────────────────────────────────────────────────────
@@ -105,11 +104,6 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
     )
     texts = [MEDIUM, backups, MACHINES, COPIES, *extra]
     return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
-
-
-def _installation() -> str:
-    """Return an id of this installation that reveals nothing else about it."""
-    return certificate_document.digest_name(settings.SECRET_KEY)
 
 
 def _fields_note(facts: Facts) -> str:
@@ -161,7 +155,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
     return {
         "id": name,
         "version": certificate_document.VERSION,
-        "installation": _installation(),
+        "installation": certificate_document.digest_name(settings.SECRET_KEY),
         "workspace_id": case.workspace_id,
         "case_id": case.id,
         "kind": case.kind,
@@ -188,7 +182,7 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "journal": dict(facts.journal),
         "ledger_action": facts.ledger_action,
         "replaces": before.pk if before else None,
-        "software": {**_software(), **facts.software},
+        "software": _software(),
         "does_not_prove": limits(case, now, facts.does_not_prove),
     }
 
@@ -255,7 +249,6 @@ def get(actor: Actor, certificate_id: str) -> Certificate:
 
 
 def page(actor: Actor, page_query: PageQuery) -> Page[Certificate]:
-    """Return a page of the workspace's certificates, newest first."""
     home = actor.workspace_id
     return pagination.newest(
         _in_workspace(actor), "issued_at", page_query, "certificates", home
@@ -263,7 +256,6 @@ def page(actor: Actor, page_query: PageQuery) -> Page[Certificate]:
 
 
 def count(actor: Actor) -> int:
-    """Return how many certificates the workspace has."""
     return _in_workspace(actor).count()
 
 

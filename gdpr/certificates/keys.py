@@ -7,8 +7,6 @@ that what it signed can still be verified.
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +19,7 @@ from django.utils import timezone
 from gdpr.certificates import document
 from gdpr.models import SigningKey
 from memory.installation import identity as installation
+from memory.installation import key_files
 from memory.journal import append as journal
 from memory.models import Workspace
 from memory.rules import errors, permissions
@@ -39,31 +38,6 @@ def _path(key_id: str) -> Path:
     return _folder() / f"certificates-{key_id}{SUFFIX}"
 
 
-def _write(private: Ed25519PrivateKey, path: Path) -> None:
-    """Write a private key atomically, with mode 0600, synced."""
-    pem = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(pem)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _load(path: Path) -> Ed25519PrivateKey:
     key = serialization.load_pem_private_key(path.read_bytes(), None)
     if not isinstance(key, Ed25519PrivateKey):
@@ -76,7 +50,12 @@ def _make() -> SigningKey:
     private = Ed25519PrivateKey.generate()
     public = document.public_of(private)
     name = document.key_id(public)
-    _write(private, _path(name))
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    key_files.replace(_path(name), pem.decode("ascii"))
     return SigningKey.objects.create(key_id=name, public_key=public)
 
 
@@ -149,5 +128,4 @@ def published() -> list[SigningKey]:
 
 def trusted() -> dict[str, str]:
     """Return key id → public key of all keys of this installation."""
-    rows = SigningKey.objects.order_by("made_at", "key_id")
-    return dict(rows.values_list("key_id", "public_key"))
+    return {row.key_id: row.public_key for row in published()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
+from gdpr.data_map.journal import acting_ids
+from gdpr.matching import name_fields
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import archive_erasure
@@ -19,38 +21,32 @@ def _subject_aliases(row: ArchivedEntry) -> list[str]:
     return [alias for alias in row.subjects.split("\n") if alias]
 
 
-def _is_named(person: Person) -> Callable[[str], bool]:
-    return lambda alias: person.matcher.sign_of_value(alias) is Sign.SURE
+def _are_theirs(person: Person, row: ArchivedEntry) -> list[bool]:
+    """Return for each name that the writer gave whether it is surely the person's."""
+    sign_of = person.matcher.sign_of_value
+    return [sign_of(alias) is Sign.SURE for alias in _subject_aliases(row)]
 
 
 def _text(row: ArchivedEntry) -> str:
     aliases = _subject_aliases(row)
     context_ids = [row.mission_id or "", row.trace_id or "", row.span_id or ""]
-    payload = row_text.from_json(row.payload_text)
+    payload = name_fields.json_as_text(row.payload_text)
     return row_text.join_texts([row.summary, payload, *aliases, *context_ids])
 
 
 def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
-    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id).order_by("seq")
+    rows = ArchivedEntry.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(summary="", payload_text="{}", subjects="")
-    last = 0
-    while True:
-        chunk = list(rows.filter(seq__gt=last)[: row_text.CHUNK])
-        yield from chunk
-        if len(chunk) < row_text.CHUNK:
-            return
-        last = chunk[-1].seq
+    return row_text.in_chunks(rows, "seq")
 
 
-class Archive:
+class Archive(Holder):
     """Archived entries; links to a journal entry stay valid after compaction."""
 
-    name, title, derived = PLACE, "Archived entries", False
+    name, title = PLACE, "Archived entries"
     tables = ("memory.ArchivedEntry",)
-    files: tuple[str, ...] = ()
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Return every archived entry that is linked or names the person."""
         for row in _rows(person.workspace_id):
             text = _text(row)
             sign = self._sign(person, row, text)
@@ -64,12 +60,12 @@ class Archive:
 
     def _sign(self, person: Person, row: ArchivedEntry, text: str) -> Sign:
         """Return how surely an entry is about the person, by text or any link."""
-        if any(map(_is_named(person), _subject_aliases(row))):
+        if any(_are_theirs(person, row)):
             return person.matcher.judge(text, linked=True)
         return max(person.sign(place, row.id, text) for place in ("journal", PLACE))
 
     def _is_shared(self, person: Person, row: ArchivedEntry, text: str) -> bool:
-        if not all(map(_is_named(person), _subject_aliases(row))):
+        if not all(_are_theirs(person, row)):
             return True
         fates = {person.fate(place, row.id, text) for place in ("journal", PLACE)}
         return Fate.REDACT in fates
@@ -77,7 +73,6 @@ class Archive:
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Return archived entries; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             for row in ArchivedEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part
@@ -89,9 +84,7 @@ class Archive:
                     "ts": journal.stamp(row.ts),
                     "entry_type": row.entry_type,
                     "archived_at": journal.stamp(row.archived_at),
-                    **row_text.masked(
-                        person.others_matcher, texts, row_text.OTHERS_MARK
-                    ),
+                    **row_text.without_others(person, texts),
                 }
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
@@ -102,12 +95,9 @@ class Archive:
                 yield from row_text.rare(_text(row))
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Erase the text of archived entries."""
         return archive_erasure.empty_archived(person.workspace_id, row_ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask the person in archived entries."""
-
         def mask(value: Any) -> Any:
             # Each line of ``subjects`` is a complete name.
             finder = person.matcher.for_redaction()
@@ -116,16 +106,10 @@ class Archive:
         return archive_erasure.mask_archived(person.workspace_id, row_ids, mask)
 
     def verify(self, person: Person) -> Iterator[Trace]:
-        """Search the whole archive again."""
         for row in _rows(person.workspace_id):
             if self._sign(person, row, _text(row)) is not Sign.NONE:
                 yield Trace(PLACE, row.id, "archived entry")
 
     def kept_texts(self, person: Person) -> Iterator[str]:
-        """Return user ids under which the person acted: the audit trail keeps them."""
-        for name in person.matcher.names_known:
-            own_entries = ArchivedEntry.objects.filter(
-                workspace_id=person.workspace_id, actor_id=name.value
-            )
-            if name.kind == "user_id" and own_entries.exists():
-                yield name.value
+        """Yield user ids under which the person acted: the audit trail keeps them."""
+        return acting_ids(person, ArchivedEntry.objects.all())

@@ -8,11 +8,12 @@ nor writes the audit log: ``gdpr.erasure`` does.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from gdpr.matching.matcher import Matcher, Sign
 
@@ -120,60 +121,66 @@ class Trace:
     row_id: str = ""
 
 
-class Holder(Protocol):
+class Holder(ABC):
     """One place where personal data is stored.
 
     ``tables`` are ``app.Model`` labels and ``files`` are folders below the data
     directory: together with ``KNOWN_HARMLESS`` in ``gdpr.data_map.registry`` they must
     cover every table and folder. ``derived`` places are computed from another (an
     index, a cache): they are counted and verified, and erased with their source.
+
+    A place without text of its own inherits everything but ``find``.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    title: str
+    tables: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    derived = False
+    # What a row that ``find`` still returns after an erasure is called.
+    trace = "row"
 
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def tables(self) -> tuple[str, ...]: ...
-
-    @property
-    def files(self) -> tuple[str, ...]: ...
-
-    @property
-    def derived(self) -> bool: ...
-
+    @abstractmethod
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield every row that names a person, by link or by content."""
-        ...
 
     def export(
-        self, person: Person, rows: Iterable[RowMatch]
+        self,
+        person: Person,  # noqa: ARG002
+        rows: Iterable[RowMatch],
     ) -> Iterator[dict[str, Any]]:
         """Yield rows as JSON objects, bodies included, other people masked."""
-        ...
+        for match in rows:
+            yield {"place": self.name, "id": match.row_id}
 
-    def erase(self, person: Person, row_ids: Sequence[str]) -> int:
+    def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Delete a batch of rows about one person; return how many existed."""
-        ...
+        return 0
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask a person in a batch of rows about several; return how many."""
-        ...
+        """Mask a person in a batch of rows about several; return how many.
 
-    def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
+        Rows that cannot be edited are deleted.
+        """
+        return self.erase(person, row_ids)
+
+    def tokens(
+        self,
+        person: Person,  # noqa: ARG002
+        row_ids: Sequence[str],  # noqa: ARG002
+    ) -> Iterator[bytes]:
         """Yield rare byte strings of rows about to be erased, for the final search.
 
         Kept in memory only: lower-cased words of eight letters and more, blob names,
         the first 24 bytes of vectors.
         """
-        ...
+        return iter(())
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Search for the person again, the way a reader would."""
-        ...
+        for match in self.find(person):
+            yield Trace(self.name, match.row_id, self.trace)
 
-    def kept_texts(self, person: Person) -> Iterator[str]:
+    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
         """Yield texts that name the person and are kept for a reason in the plan."""
-        ...
+        return iter(())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.contrib.admin.models import LogEntry
+from django.db import models
 from django.db.models import Q
 
 from episodic.consolidation import proposals
@@ -60,18 +61,13 @@ def _mend_webhook(row: Any) -> None:
     row.active = row.active and row_text.ERASED not in row.url
 
 
-# ── Workspace conditions of tables without one ───────────────────────────────
-def _of_recall_check(workspace_id: str) -> Q:
-    return Q(recall_check__workspace_id=workspace_id)
+class _LogOfStaff(Table):
+    """The log of the Django admin: of members of the workspace, and of superusers."""
 
-
-def _own_row(workspace_id: str) -> Q:
-    return Q(pk=workspace_id)
-
-
-def _by_staff(workspace_id: str) -> Q:
-    in_workspace = Q(memberships__workspace_id=workspace_id)
-    return Q(user__in=User.objects.filter(in_workspace | Q(is_superuser=True)))
+    def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
+        in_workspace = Q(memberships__workspace_id=workspace_id)
+        staff = User.objects.filter(in_workspace | Q(is_superuser=True))
+        return LogEntry.objects.filter(user__in=staff)
 
 
 RECORDS: Final = TableHolder(
@@ -142,7 +138,7 @@ RECALL_CHECKS: Final = TableHolder(
         model=RecallCheckRun,
         words=("missing", "note"),
         rule=Rule.MASKED,
-        within=_of_recall_check,
+        workspace="recall_check__workspace_id",
         at="ran_at",
     ),
 )
@@ -255,7 +251,7 @@ TENANCY: Final = TableHolder(
         model=Workspace,
         labels=("name",),
         keeps=("slug",),
-        within=_own_row,
+        workspace="pk",
         at="created_at",
         keep_reason=_SLUG_KEPT,
     ),
@@ -286,11 +282,10 @@ TENANCY: Final = TableHolder(
 ADMIN_LOG: Final = TableHolder(
     "admin_log",
     "Log of the raw-row admin",
-    Table(
+    _LogOfStaff(
         model=LogEntry,
         words=("object_repr", "change_message"),
         rule=Rule.MASKED,
-        within=_by_staff,
         at="action_time",
         why="The log names the person; who changed what has to stay.",
     ),

@@ -9,6 +9,7 @@ from django.db import connection
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Person
+from gdpr.matching import name_fields
 
 CHUNK: Final = 1_000
 AT_ONCE: Final = 500
@@ -52,8 +53,8 @@ class Row(NamedTuple):
         return row_text.join_texts(
             (
                 self.summary,
-                row_text.from_json(self.payload_text),
-                row_text.from_json(self.refs_text),
+                name_fields.json_as_text(self.payload_text),
+                name_fields.json_as_text(self.refs_text),
                 self.mission_id or "",
                 self.trace_id or "",
                 self.span_id or "",
@@ -123,5 +124,5 @@ def _as_row_text(text: str) -> str | None:
     if len(parts) != _COLUMNS or seams != _COLUMNS - 1:
         return None
     return row_text.join_texts(
-        (parts[0], *map(row_text.from_json, parts[1:3]), *parts[3:])
+        (parts[0], *map(name_fields.json_as_text, parts[1:3]), *parts[3:])
     )

@@ -6,9 +6,9 @@ verified, in the tables and in this process's memory.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import Q
 
@@ -17,7 +17,7 @@ from episodic.models import Embedding, MemoryRelation
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
@@ -26,56 +26,23 @@ from memory.models import JournalEntry
 VECTOR_BYTES: Final = 24
 
 
-class DerivedHolder(ABC):
+class _MadeFromEntries(Holder):
     """The common part of holders of data derived from journal entries."""
 
     derived = True
-    name, title = "", ""
-    tables: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
 
     @abstractmethod
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
         """Return the keys of rows derived from these entries."""
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield rows derived from entries that name the person."""
         for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
                 reason = "It was made from an entry and goes with it."
                 yield RowMatch(row_id, Fate.DELETE, reason)
 
-    def export(
-        self,
-        person: Person,  # noqa: ARG002
-        rows: Iterable[RowMatch],
-    ) -> Iterator[dict[str, Any]]:
-        """Yield ids only: the text is exported with the entry."""
-        for match in rows:
-            yield {"place": self.name, "id": match.row_id}
 
-    def tokens(
-        self,
-        person: Person,  # noqa: ARG002
-        row_ids: Sequence[str],  # noqa: ARG002
-    ) -> Iterator[bytes]:
-        """Yield nothing: the words are taken from the entry."""
-        return iter(())
-
-    def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Do nothing: erasing the entries did it."""
-        return 0
-
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Do nothing: redacting the entries did it."""
-        return 0
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())
-
-
-class WordIndex(DerivedHolder):
+class WordIndex(_MadeFromEntries):
     """The journal's full-text index, queried as the search box does."""
 
     name, title = "word_index", "Word index"
@@ -105,7 +72,7 @@ class WordIndex(DerivedHolder):
                     yield Trace(self.name, entry_id, "search hit")
 
 
-class Vectors(DerivedHolder):
+class Vectors(_MadeFromEntries):
     """Embeddings, and the matrix of this process."""
 
     name, title = "vectors", "Embeddings and matrices"
@@ -154,7 +121,7 @@ class Vectors(DerivedHolder):
                     yield Trace(self.name, entry_id, "row of a matrix")
 
 
-class Relations(DerivedHolder):
+class Relations(_MadeFromEntries):
     """Edges between similar entries."""
 
     name, title = "relations", "Relations"

@@ -14,10 +14,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from gdpr import cache_version
 from gdpr.data_map import entry_text, row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.journal import append as journal
 from memory.journal import erasure
@@ -33,7 +34,6 @@ _ACTOR: Final = "actor"
 # A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
 MAX_READINGS: Final = 4
-entries_of = entry_text.of
 
 
 def mentions(person: Person) -> tuple[frozenset[str], frozenset[str]]:
@@ -119,12 +119,19 @@ def candidates(person: Person) -> list[str]:
     return sorted(reading.ids)
 
 
-class Journal:
+def acting_ids(person: Person, entries: QuerySet[Any]) -> Iterator[str]:
+    """Yield the person's user ids under which some entries were written."""
+    own_entries = entries.filter(workspace_id=person.workspace_id)
+    for name in person.matcher.names_known:
+        if name.kind == "user_id" and own_entries.filter(actor_id=name.value).exists():
+            yield name.value
+
+
+class Journal(Holder):
     """Journal entries with their mentions."""
 
-    name, title, derived = PLACE, "Journal entries", False
+    name, title = PLACE, "Journal entries"
     tables = ("memory.JournalEntry", "memory.SubjectMention")
-    files: tuple[str, ...] = ()
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[RowMatch]:
@@ -136,11 +143,12 @@ class Journal:
         follow: set[str] = set()
         for part in row_text.batches(sorted(ids)):
             times = _times(person.workspace_id, part)
-            for row in entries_of(person.workspace_id, part):
+            for row in entry_text.of(person.workspace_id, part):
                 text = row.text
-                sign = self._sign(
-                    person, row, text, is_mentioned=row.id in mentioned_ids
-                )
+                if row.id in mentioned_ids:
+                    sign = person.matcher.judge(text, linked=True)
+                else:
+                    sign = person.sign(PLACE, row.id, text)
                 if sign is Sign.NONE:
                     continue
                 found_ids.add(row.id)
@@ -164,13 +172,6 @@ class Journal:
             reason = "The audit trail says who acted; it is kept to account for access."
             yield RowMatch(_ACTOR, Fate.KEEP, reason)
 
-    def _sign(
-        self, person: Person, row: entry_text.Row, text: str, *, is_mentioned: bool
-    ) -> Sign:
-        if is_mentioned:
-            return person.matcher.judge(text, linked=True)
-        return person.sign(PLACE, row.id, text)
-
     def _fate(
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
     ) -> tuple[Fate, str]:
@@ -186,18 +187,12 @@ class Journal:
 
     def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield user ids under which the person acted: the audit trail keeps them."""
-        for name in person.matcher.names_known:
-            own_entries = JournalEntry.objects.filter(
-                workspace_id=person.workspace_id, actor_id=name.value
-            )
-            if name.kind == "user_id" and own_entries.exists():
-                yield name.value
+        return acting_ids(person, JournalEntry.objects.all())
 
     # ── Reading ──────────────────────────────────────────────────────────────
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Return entries with their payload; other people are masked."""
         for part in row_text.batches([match.row_id for match in rows]):
             live = JournalEntry.objects.filter(
                 workspace_id=person.workspace_id, pk__in=part, erased_at=None
@@ -206,12 +201,11 @@ class Journal:
                 yield {"place": PLACE, **_as_json(row, person)}
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
-        for row in entries_of(person.workspace_id, row_ids):
+        for row in entry_text.of(person.workspace_id, row_ids):
             yield from row_text.rare(row.text)
 
     # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Erase the text of entries; return how many had any."""
         ids = [row_id for row_id in row_ids if row_id != _ACTOR]
         return erasure.erase(person.workspace_id, ids)
 
@@ -252,8 +246,6 @@ class Journal:
 
 
 def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:
-    if not ids:
-        return {}
     rows = erasure.of(JournalEntry.objects.filter(pk__in=ids), workspace_id)
     return dict(rows.values_list("pk", "ts"))
 
@@ -291,7 +283,7 @@ def _as_json(row: JournalEntry, person: Person) -> dict[str, Any]:
         "crew_id": row.crew_id,
         "agent_id": row.agent_id,
         **{
-            name: row_text.masked(person.others_matcher, value, row_text.OTHERS_MARK)
+            name: row_text.without_others(person, value)
             for name, value in texts.items()
         },
     }

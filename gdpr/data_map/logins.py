@@ -14,21 +14,11 @@ from typing import Any, Final
 from allauth.account.models import EmailAddress
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
-from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory.models import Invitation, Membership, User
-
-
-def _members(workspace_id: str) -> Q:
-    return Q(memberships__workspace_id=workspace_id)
-
-
-def _addresses(workspace_id: str) -> Q:
-    return Q(user__memberships__workspace_id=workspace_id)
-
 
 _KEEP_REASON: Final = (
     "It is a login of this workspace. An admin removes the member on the members"
@@ -40,7 +30,7 @@ LOGINS: Final = TableHolder(
     Table(
         model=User,
         keeps=("id", "email", "name"),
-        within=_members,
+        workspace="memberships__workspace_id",
         at="date_joined",
         keep_reason=_KEEP_REASON,
     ),
@@ -58,42 +48,34 @@ LOGINS: Final = TableHolder(
     Table(
         model=EmailAddress,
         keeps=("email",),
-        within=_addresses,
+        workspace="user__memberships__workspace_id",
         keep_reason=_KEEP_REASON,
     ),
 )
 
 
-class Sessions:
+class Sessions(Holder):
     """Browser sessions. Their data is compressed, so it is decoded before matching.
 
     A row has no workspace, and its key is a credential: the row id here is a hash of
     it, and only sessions of this workspace's members, or of nobody, are searched.
     """
 
-    name, title, derived = "sessions", "Browser sessions", False
+    name, title = "sessions", "Browser sessions"
     tables = ("sessions.Session",)
-    files: tuple[str, ...] = ()
+    trace = "session"
 
     def _rows(self, person: Person) -> Iterator[tuple[str, Session, str]]:
         rows = User.objects.filter(memberships__workspace_id=person.workspace_id)
         members = set(rows.values_list("pk", flat=True))
-        sessions = Session.objects.order_by("pk")
-        last = ""
-        while True:
-            chunk = list(sessions.filter(pk__gt=last)[: row_text.CHUNK])
-            for row in chunk:
-                data = row.get_decoded()
-                user = data.get(SESSION_KEY)
-                if user is None or user in members:
-                    row_id = sha256(row.pk.encode()).hexdigest()[:32]
-                    yield row_id, row, row_text.plain(data)
-            if len(chunk) < row_text.CHUNK:
-                return
-            last = chunk[-1].pk
+        for row in row_text.in_chunks(Session.objects.all()):
+            data = row.get_decoded()
+            user = data.get(SESSION_KEY)
+            if user is None or user in members:
+                row_id = sha256(row.pk.encode()).hexdigest()[:32]
+                yield row_id, row, row_text.plain(data)
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Return the sessions that name the person."""
         for row_id, row, text in self._rows(person):
             if person.matcher.sure(text):
                 reason = "The browser has to sign in again."
@@ -109,30 +91,9 @@ class Sessions:
                 ends = row.expire_date.isoformat()
                 yield {"place": self.name, "id": row_id, "expires_at": ends}
 
-    def tokens(
-        self,
-        person: Person,  # noqa: ARG002
-        row_ids: Sequence[str],  # noqa: ARG002
-    ) -> Iterator[bytes]:
-        """Yield nothing: a session's data is compressed."""
-        return iter(())
-
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         requested_ids = set(row_ids)
         keys = [
             row.pk for row_id, row, _ in self._rows(person) if row_id in requested_ids
         ]
         return Session.objects.filter(pk__in=keys).delete()[0]
-
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete sessions: they cannot be edited."""
-        return self.erase(person, row_ids)
-
-    def verify(self, person: Person) -> Iterator[Trace]:
-        """Search every session again."""
-        for match in self.find(person):
-            yield Trace(self.name, match.row_id, "session")
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())

@@ -7,11 +7,10 @@ that names only the person is erased, one that names others too is masked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
 from memory.files import erasure, reconcile
 from memory.files.erasure import Redactor
@@ -84,17 +83,6 @@ def slug(workspace_id: str) -> str:
     return Workspace.objects.values_list("slug", flat=True).get(pk=workspace_id)
 
 
-@dataclass(slots=True)
-class _Hits:
-    """In how many versions of a file the person is named, surely or possibly."""
-
-    versions: int = 0
-    sure: int = 0
-    doubtful: int = 0
-    sample: str = ""
-    doubtful_sample: str = ""
-
-
 def _doubtful_lines(
     person: Person, text: str, named_lines: frozenset[str]
 ) -> list[str]:
@@ -112,10 +100,10 @@ def _row(file_id: str, sign: Sign) -> str:
     return file_id if sign is Sign.SURE else f"{file_id}{LINES_MARK}"
 
 
-class MemoryFiles:
+class MemoryFiles(Holder):
     """Tier files, written by agents, crews and people."""
 
-    name, title, derived = PLACE, "Memory files and their versions", False
+    name, title = PLACE, "Memory files and their versions"
     tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
     files = ("files", "blobs", "locks")
 
@@ -138,21 +126,37 @@ class MemoryFiles:
             yield from self._matches(file, person)
 
     def _matches(self, file: MemoryFile, person: Person) -> Iterator[RowMatch]:
-        hits = self._hits(file, person)
-        if hits.sure:
+        linked, file_linked = person.linked("versions"), file.id in person.linked(PLACE)
+        named_lines = self._named_lines(file, person)
+        count, at = 0, file.updated_at
+        # A sample of each version that names the person, surely or possibly.
+        sure: list[str] = []
+        doubtful: list[str] = []
+        for version, text in erasure.texts(file):
+            count += 1
+            by = row_text.plain(version.written_by, "written_by")
+            version_text = row_text.join_texts([text, version.note, by])
+            is_linked = file_linked or version.id in linked
+            sign = person.matcher.judge(version_text, linked=is_linked)
+            if sign is Sign.NONE:
+                continue
+            if sign is Sign.SURE:
+                sure.append(row_text.sample(person, version_text))
+            if lines := _doubtful_lines(person, text, named_lines):
+                doubtful.append(row_text.sample(person, lines[0]))
+        if sure:
             reason = (
-                f"{hits.sure} of {hits.versions} versions name the person: those lines"
+                f"{len(sure)} of {count} versions name the person: those lines"
                 " are erased; lines that name somebody else too are masked."
             )
-            yield RowMatch(file.id, Fate.REDACT, reason, hits.sample, file.updated_at)
-        if hits.doubtful:
+            yield RowMatch(file.id, Fate.REDACT, reason, sure[-1], at)
+        if doubtful:
             reason = (
-                f"Lines in {hits.doubtful} of {hits.versions} versions hold a word that"
+                f"Lines in {len(doubtful)} of {count} versions hold a word that"
                 " may mean the person, and nothing else that does."
             )
-            sample, row_id = hits.doubtful_sample, f"{file.id}{LINES_MARK}"
-            at = file.updated_at
-            yield RowMatch(row_id, Fate.REDACT, reason, sample, at, doubtful=True)
+            row_id = f"{file.id}{LINES_MARK}"
+            yield RowMatch(row_id, Fate.REDACT, reason, doubtful[-1], at, doubtful=True)
 
     def _files(self, person: Person) -> Any:
         rows = MemoryFile.objects.filter(workspace_id=person.workspace_id)
@@ -167,32 +171,10 @@ class MemoryFiles:
             matcher.sign_of_value(file.key), matcher.sign(file.key.replace("-", " "))
         )
 
-    def _hits(self, file: MemoryFile, person: Person) -> _Hits:
-        linked, hits = person.linked("versions"), _Hits()
-        file_linked = file.id in person.linked(PLACE)
-        named_lines = self._named_lines(file, person)
-        for version, text in erasure.texts(file):
-            hits.versions += 1
-            by = row_text.plain(version.written_by, "written_by")
-            version_text = row_text.join_texts([text, version.note, by])
-            is_linked = file_linked or version.id in linked
-            sign = person.matcher.judge(version_text, linked=is_linked)
-            if sign is Sign.SURE:
-                hits.sure += 1
-                hits.sample = row_text.sample(person, version_text)
-            lines = (
-                [] if sign is Sign.NONE else _doubtful_lines(person, text, named_lines)
-            )
-            if lines:
-                hits.doubtful += 1
-                hits.doubtful_sample = row_text.sample(person, lines[0])
-        return hits
-
     # ── Reading ──────────────────────────────────────────────────────────────
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Return files with every version's text; other people are masked."""
         ids = _file_ids([match.row_id for match in rows])
         for part in row_text.batches(ids):
             for file in self._files(person).filter(pk__in=part).order_by("path"):
@@ -219,9 +201,7 @@ class MemoryFiles:
             "note": version.note,
             "text": text,
         }
-        return dict(
-            row_text.masked(person.others_matcher, values, row_text.OTHERS_MARK)
-        )
+        return dict(row_text.without_others(person, values))
 
     def tokens(self, person: Person, row_ids: Sequence[str]) -> Iterator[bytes]:
         """Yield the long words of lines about to be erased, and the names of blobs."""
@@ -259,7 +239,6 @@ class MemoryFiles:
         return len(rows)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Erase or mask the person's lines in files and all their versions."""
         doubtful_ids = {row_id for row_id in row_ids if row_id.endswith(LINES_MARK)}
         rows = list(self._files(person).filter(pk__in=_file_ids(row_ids)))
         for file in rows:
@@ -291,7 +270,3 @@ class MemoryFiles:
             sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
                 yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())

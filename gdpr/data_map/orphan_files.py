@@ -14,18 +14,18 @@ from typing import Any
 from django.conf import settings
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.data_map.memory_files import slug
 from gdpr.matching.matcher import Sign
 from memory.files import erasure
 
 
-class OrphanFiles:
+class OrphanFiles(Holder):
     """Files below ``files`` and ``blobs`` that no row refers to."""
 
-    name, title, derived = "strays", "Files that nothing points to", False
-    tables: tuple[str, ...] = ()
+    name, title = "strays", "Files that nothing points to"
     files = ("files", "blobs")
+    trace = "file"
 
     def _rows(self, person: Person) -> Iterator[tuple[str, Path, str]]:
         workspace_id = person.workspace_id
@@ -38,7 +38,6 @@ class OrphanFiles:
             yield sha256(place.encode()).hexdigest()[:32], path, f"{place}\n{text}"
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield orphan files that name the person in their path or bytes."""
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
                 reason = "Nothing points to this file: it is deleted."
@@ -51,7 +50,6 @@ class OrphanFiles:
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the text of orphan files; other people are masked."""
         ids = {match.row_id for match in rows}
         for row_id, _, text in self._rows(person):
             if row_id in ids:
@@ -66,16 +64,3 @@ class OrphanFiles:
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         rows = list(self._rows(person))
         return sum(erasure.discard(path) for key, path, _ in rows if key in row_ids)
-
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete them as well: without a row nobody can say whose they are."""
-        return self.erase(person, row_ids)
-
-    def verify(self, person: Person) -> Iterator[Trace]:
-        """Search every orphan file again."""
-        for match in self.find(person):
-            yield Trace(self.name, match.row_id, "file")
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())

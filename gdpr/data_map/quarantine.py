@@ -11,22 +11,9 @@ from gdpr.data_map.table_holder import Table, TableHolder
 from memory.files import erasure
 from memory.models import BlockedSource, Clearance, HeldFile, HeldRecord, KnownAttack
 
-PLACE: Final = "held"
 
-
-class Quarantine(TableHolder):
+class _Quarantine(TableHolder):
     """Held texts. One on which a block of a writer is based is emptied, not deleted."""
-
-    def __init__(self) -> None:
-        held_table = Table(
-            model=HeldFile,
-            cards=True,
-            words=("body", "findings", "label", "key", "reason", "outcome"),
-            labels=("written_by", "claimed_by", "decided_by"),
-            at="received_at",
-            why="The held text names the person; no model ever saw it.",
-        )
-        super().__init__(PLACE, "Texts held for review", held_table, *_other_tables())
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete held texts, or empty those on which a block is based."""
@@ -41,15 +28,24 @@ class Quarantine(TableHolder):
         return count + (super().redact(person, rest) if rest else 0)
 
 
-def _other_tables() -> tuple[Table, ...]:
-    return (
-        Table(model=HeldRecord, words=("draft",)),
-        Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
-        Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
-        Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),
-    )
-
-
 def _split(row_ids: Sequence[str]) -> tuple[list[str], list[str]]:
     held_ids = [row_id for row_id in row_ids if ":" not in row_id]
     return held_ids, [row_id for row_id in row_ids if ":" in row_id]
+
+
+QUARANTINE: Final = _Quarantine(
+    "held",
+    "Texts held for review",
+    Table(
+        model=HeldFile,
+        cards=True,
+        words=("body", "findings", "label", "key", "reason", "outcome"),
+        labels=("written_by", "claimed_by", "decided_by"),
+        at="received_at",
+        why="The held text names the person; no model ever saw it.",
+    ),
+    Table(model=HeldRecord, words=("draft",)),
+    Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),
+    Table(model=KnownAttack, labels=("confirmed_by",), at="confirmed_at"),
+    Table(model=BlockedSource, labels=("blocked_by",), at="blocked_at"),
+)

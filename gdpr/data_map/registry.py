@@ -18,7 +18,7 @@ from gdpr.data_map.journal import Journal
 from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles
 from gdpr.data_map.orphan_files import OrphanFiles
 from gdpr.data_map.process import Caches, Logs
-from gdpr.data_map.quarantine import Quarantine
+from gdpr.data_map.quarantine import QUARANTINE
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
@@ -43,7 +43,7 @@ ALL: Final[tuple[Holder, ...]] = (
     logins.Sessions(),
     logins.LOGINS,
     declared_tables.RECORDS,
-    Quarantine(),
+    QUARANTINE,
     MemoryFiles(),
     OrphanFiles(),
     declared_tables.PRIORITIES,
@@ -122,18 +122,6 @@ def by_name(name: str) -> Holder:
 
 
 # ── The person to search for ─────────────────────────────────────────────────
-def _names(workspace_id: str, subject_id: str) -> tuple[list[Name], list[Name]]:
-    """Return the person's aliases, and those of all others in the workspace."""
-    own_names: list[Name] = []
-    other_names: list[Name] = []
-    rows = Alias.objects.filter(workspace_id=workspace_id).order_by("pk")
-    for owner_id, kind, value in rows.values_list("subject_id", "kind", "value"):
-        (own_names if owner_id == subject_id else other_names).append(
-            Name(owner_id, kind, value)
-        )
-    return own_names, other_names
-
-
 Places = dict[str, frozenset[str]]
 
 
@@ -166,7 +154,9 @@ def _frozen(sets: dict[str, set[str]]) -> dict[str, frozenset[str]]:
 
 def person(subject: Subject) -> Person:
     """Return the person to search for, built from a subject's names and links."""
-    own_names, other_names = _names(subject.workspace_id, subject.id)
+    names = Alias.names(subject.workspace_id)
+    own_names = [name for name in names if name.subject_id == subject.id]
+    other_names = [name for name in names if name.subject_id != subject.id]
     links, matched, shared_rows = _links(subject.workspace_id, subject.id)
     return Person(
         workspace_id=subject.workspace_id,

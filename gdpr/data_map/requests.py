@@ -7,15 +7,14 @@ found by them; the run erases them last.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from gdpr.models import (
     Alias,
@@ -35,42 +34,12 @@ from gdpr.models import (
     Suppression,
 )
 
-
-class _Cases(TableHolder):
-    """Texts of cases. A person's own cases are about them without doubt."""
-
-    def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield what names the person; rows of their own cases are never doubtful."""
-        own = self.own(person)
-        for row in super().find(person):
-            yield replace(row, doubtful=False) if row.row_id in own else row
-
-    def own(self, person: Person) -> set[str]:
-        """Return the rows of the person's own cases."""
-        row_ids: set[str] = set()
-        for table in self._tables:
-            fields = {field.name for field in table.model._meta.get_fields()}
-            condition = (
-                {"case__subject_ref": person.subject_id} if "case" in fields else {}
-            )
-            for name in ("subject_ref", "subject"):
-                if not condition and name in fields:
-                    condition = {name: person.subject_id}
-            rows = table.rows(person.workspace_id)
-            row_ids |= {
-                self._row_id(table, pk)
-                for pk in (
-                    rows.filter(**condition) if condition else rows.none()
-                ).values_list("pk", flat=True)
-            }
-        return row_ids
-
-
-CASES: Final = _Cases(
+CASES: Final = TableHolder(
     "cases",
     "Cases, holds and the audit log",
     Table(
         model=Case,
+        owner="subject_ref",
         words=(
             "reason", "requester", "ticket", "extension_reason", "identity_how",
             "break_glass_reason", "refusal_reason", "correction",
@@ -86,6 +55,7 @@ CASES: Final = _Cases(
     ),
     Table(
         model=CasePlan,
+        owner="case__subject_ref",
         facts=("body",),
         labels=("made_by",),
         rule=Rule.MASKED,
@@ -94,6 +64,7 @@ CASES: Final = _Cases(
     ),
     Table(
         model=CaseEvent,
+        owner="case__subject_ref",
         words=("text",),
         facts=("data",),
         labels=("by",),
@@ -103,15 +74,23 @@ CASES: Final = _Cases(
     ),
     Table(
         model=RowVerdict,
+        owner="case__subject_ref",
         words=("reason",),
         labels=("decided_by",),
         rule=Rule.MASKED,
         at="decided_at",
         why="Why a row stays names the person.",
     ),
-    Table(model=CaseStep, facts=("fault", "counts"), rule=Rule.MASKED, at="started_at"),
+    Table(
+        model=CaseStep,
+        owner="case__subject_ref",
+        facts=("fault", "counts"),
+        rule=Rule.MASKED,
+        at="started_at",
+    ),
     Table(
         model=Hold,
+        owner="subject",
         words=("ground", "reason", "release_reason"),
         labels=("owner", "placed_by", "released_by"),
         rule=Rule.MASKED,
@@ -119,6 +98,7 @@ CASES: Final = _Cases(
     ),
     Table(
         model=GdprAction,
+        owner="subject_ref",
         words=("reason",),
         facts=("error", "scope"),
         labels=("actor_label",),
@@ -128,6 +108,7 @@ CASES: Final = _Cases(
     ),
     Table(
         model=Suppression,
+        owner="subject_ref",
         words=("lift_reason",),
         labels=("lifted_by",),
         rule=Rule.MASKED,
@@ -135,6 +116,7 @@ CASES: Final = _Cases(
     ),
     Table(
         model=Certificate,
+        owner="case__subject_ref",
         keeps=("document",),
         at="issued_at",
         keep_reason="A certificate is signed and can only be replaced.",
@@ -142,30 +124,21 @@ CASES: Final = _Cases(
 )  # fmt: skip
 
 
-class _Decisions(TableHolder):
-    """Decisions about the person, which are erased with them."""
-
-    def own(self, person: Person) -> Iterator[str]:
-        """Yield the rows of decisions about the person."""
-        for table in self._tables:
-            rows = table.rows(person.workspace_id).filter(subject_id=person.subject_id)
-            for pk in rows.order_by("pk").values_list("pk", flat=True):
-                yield self._row_id(table, pk)
-
-    def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield decisions about the person, and others that name them."""
-        own = dict.fromkeys(self.own(person))
-        for row_id in own:
-            yield RowMatch(row_id, Fate.DELETE, "It was decided about this person.")
-        yield from (match for match in super().find(person) if match.row_id not in own)
-
-
-DECISIONS: Final = _Decisions(
+_DECIDED: Final = "It was decided about this person."
+DECISIONS: Final = TableHolder(
     "decisions",
     "Addresses set aside, restrictions lifted",
-    Table(model=Dismissal, labels=("decided_by",), at="decided_at"),
+    Table(
+        model=Dismissal,
+        owner="subject",
+        owned=_DECIDED,
+        labels=("decided_by",),
+        at="decided_at",
+    ),
     Table(
         model=Lifting,
+        owner="subject",
+        owned=_DECIDED,
         words=("reason",),
         labels=("lifted_by",),
         rule=Rule.MASKED,
@@ -175,12 +148,13 @@ DECISIONS: Final = _Decisions(
 )
 
 
-class Exports:
+class Exports(Holder):
     """Bundles made for the person: encrypted files with an expiry date."""
 
-    name, title, derived = "exports", "Bundles made for the person", False
+    name, title = "exports", "Bundles made for the person"
     tables = ("gdpr.Export",)
     files = ("exports",)
+    trace = "bundle"
 
     def _rows(self, person: Person) -> QuerySet[Export]:
         rows = Export.objects.filter(
@@ -213,14 +187,6 @@ class Exports:
                 "bytes": row.bytes,
             }
 
-    def tokens(
-        self,
-        person: Person,  # noqa: ARG002
-        row_ids: Sequence[str],  # noqa: ARG002
-    ) -> Iterator[bytes]:
-        """Yield nothing: the files are encrypted."""
-        return iter(())
-
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
         """Delete bundles; the audit log still says that they were made."""
         count = 0
@@ -236,81 +202,41 @@ class Exports:
             count += Export.objects.filter(pk=row.pk).update(**erased_fields)
         return count
 
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Delete bundles: each is about one person."""
-        return self.erase(person, row_ids)
 
-    def verify(self, person: Person) -> Iterator[Trace]:
-        """Search for bundles again."""
-        for match in self.find(person):
-            yield Trace(self.name, match.row_id, "bundle")
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())
-
-
-class Subjects:
+class Subjects(Holder):
     """The person's own row and names, erased by the run at the end."""
 
     name, title, derived = "subjects", "The person's name and aliases", True
     tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
-    files: tuple[str, ...] = ()
 
-    def _named_rows(self, person: Person) -> list[tuple[str, Model, str]]:
+    def _texts(self, person: Person) -> Iterator[tuple[str, str]]:
+        """Yield the row and every alias: id and text, unless that is empty."""
         rows = {"workspace_id": person.workspace_id}
-        subjects = Subject.objects.filter(pk=person.subject_id, **rows)
-        aliases = Alias.objects.filter(subject_id=person.subject_id, **rows)
-        named_rows: list[tuple[str, Model, str]] = [
-            (
-                subject.id,
-                subject,
-                row_text.join_texts([subject.display_name, subject.consent_note]),
-            )
-            for subject in subjects
-        ]
-        return named_rows + [(f"alias:{a.pk}", a, a.value) for a in aliases]
+        for subject in Subject.objects.filter(pk=person.subject_id, **rows):
+            texts = [subject.display_name, subject.consent_note]
+            if any(texts):
+                yield subject.id, row_text.join_texts(texts)
+        for alias in Alias.objects.filter(subject_id=person.subject_id, **rows):
+            yield f"alias:{alias.pk}", alias.value
 
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield the row and every alias."""
-        for row_id, _, text in self._named_rows(person):
-            if text:
-                reason = "It is erased at the end: everything else is found by it."
-                yield RowMatch(row_id, Fate.DELETE, reason, text)
+        reason = "It is erased at the end: everything else is found by it."
+        for row_id, text in self._texts(person):
+            yield RowMatch(row_id, Fate.DELETE, reason, text)
 
     def export(
         self, person: Person, rows: Iterable[RowMatch]
     ) -> Iterator[dict[str, Any]]:
         requested_ids = {match.row_id for match in rows}
-        for row_id, _, text in self._named_rows(person):
+        for row_id, text in self._texts(person):
             if row_id in requested_ids:
                 yield {"place": self.name, "id": row_id, "text": text}
-
-    def tokens(
-        self,
-        person: Person,  # noqa: ARG002
-        row_ids: Sequence[str],  # noqa: ARG002
-    ) -> Iterator[bytes]:
-        """Yield nothing: the search covers aliases anyway."""
-        return iter(())
-
-    def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run erases names last."""
-        return 0
-
-    def redact(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Nothing to do here: the run erases names last."""
-        return 0
 
     def verify(self, person: Person) -> Iterator[Trace]:
         """Yield names that remain after a completed erasure."""
         is_erased = Subject.objects.filter(
             pk=person.subject_id, erased_at__isnull=False
         ).exists()
-        for row_id, _, text in self._named_rows(person) if is_erased else ():
-            if text:
-                yield Trace(self.name, row_id, "alias")
-
-    def kept_texts(self, person: Person) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept."""
-        return iter(())
+        for row_id, _ in self._texts(person) if is_erased else ():
+            yield Trace(self.name, row_id, "alias")

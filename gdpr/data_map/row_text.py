@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from django.db.models import QuerySet
+
 from gdpr.data_map.base import SAMPLE_CHARS, Person
 from gdpr.matching import name_fields
 from gdpr.matching.matcher import Matcher
@@ -47,10 +49,6 @@ def plain(value: object, column: str = "") -> str:
     return name_fields.rendered(value) or field_line
 
 
-def from_json(text: str) -> str:
-    return name_fields.json_as_text(text)
-
-
 def parsed(text: str) -> Any:
     """Parse JSON text; anything else is returned as it is."""
     try:
@@ -73,6 +71,11 @@ def masked(matcher: Matcher, value: Any, mark: str = ERASED, column: str = "") -
     if isinstance(result, (dict, list)) and matcher.names(plain(result)):
         return type(result)()
     return result
+
+
+def without_others(person: Person, value: Any) -> Any:
+    """Return a JSON value or text with the names of other people masked."""
+    return masked(person.others_matcher, value, OTHERS_MARK)
 
 
 def facts(value: Any, *, quoted: bool, key: str = "") -> Iterator[str]:
@@ -132,6 +135,19 @@ def rare(text: str) -> Iterator[bytes]:
     """Yield the distinct words of eight letters and more, lower-cased, as bytes."""
     for word in dict.fromkeys(_LONG.findall(text.lower())):
         yield word.encode()
+
+
+def in_chunks(rows: QuerySet[Any, Any], key: str = "pk") -> Iterator[Any]:
+    """Yield rows by a key, in short queries that keep no read open."""
+    rest = rows = rows.order_by(key)
+    while True:
+        chunk = list(rest[:CHUNK])
+        yield from chunk
+        if len(chunk) < CHUNK:
+            return
+        last = chunk[-1]
+        edge = last[key] if isinstance(last, dict) else getattr(last, key)
+        rest = rows.filter(**{f"{key}__gt": edge})
 
 
 def batches(row_ids: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:

@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import models, transaction
-from django.db.models import Q
 
 from gdpr.data_map import row_text
-from gdpr.data_map.base import Fate, Person, RowMatch, Trace
+from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
+from gdpr.matching import name_fields
 from gdpr.matching.matcher import Sign
 from memory.rules import entries
 from memory.rules.tiers import Tier
@@ -35,20 +35,18 @@ class Rule(StrEnum):
     MASKED = "masked"
 
 
-def in_workspace(workspace_id: str) -> Q:
-    """Return the condition of tables that carry their workspace."""
-    return Q(workspace_id=workspace_id)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """One table of a place.
 
-    ``jsons`` are columns with JSON as text. ``entry`` is a column that may hold ids of
-    journal entries, so that a row made from an entry is erased with it. ``facts`` are
-    columns that the program fills: their keys and numbers stay. ``system`` tables have
-    no free text: only sure matches count. ``cards``: a row of the peer tier is about
-    the person whom its ``key`` names. ``mend`` updates values computed from columns.
+    ``workspace`` and ``owner`` are the look-ups of the workspace and of the person
+    whose row it is; that row is never doubtful, and with ``owned``, the reason, it is
+    deleted whatever it says. ``jsons`` are columns with JSON as text. ``entry`` is a
+    column that may hold ids of journal entries, so that a row made from an entry is
+    erased with it. ``facts`` are columns that the program fills: their keys and numbers
+    stay. ``system`` tables have no free text: only sure matches count. ``cards``: a row
+    of the peer tier is about the person whom its ``key`` names. ``mend`` updates values
+    computed from columns.
     """
 
     model: type[models.Model]
@@ -62,7 +60,9 @@ class Table:
     rule: Rule = Rule.BY_CONTENT
     why: str = "It names the person."
     keep_reason: str = ""
-    within: Callable[[str], Q] = in_workspace
+    workspace: str = "workspace_id"
+    owner: str = ""
+    owned: str = ""
     at: str = ""
     unique: tuple[str, ...] = ()
     entry: str = ""
@@ -79,7 +79,7 @@ class Table:
         return str(self.model._meta.model_name)
 
     def rows(self, workspace_id: str) -> models.QuerySet[models.Model]:
-        return self.model._default_manager.filter(self.within(workspace_id))
+        return self.model._default_manager.filter(**{self.workspace: workspace_id})
 
     def text(self, row: Mapping[str, Any], columns: Sequence[str]) -> str:
         card = self.cards and "key" in columns and row.get("tier") == Tier.PEERS
@@ -87,7 +87,7 @@ class Table:
         return row_text.join_texts(
             card_owner
             + [
-                row_text.from_json(row[name] or "")
+                name_fields.json_as_text(row[name] or "")
                 if name in self.jsons
                 else row_text.plain(row[name], name)
                 for name in columns
@@ -95,7 +95,6 @@ class Table:
         )
 
     def sign(self, person: Person, row_id: str, text: str, place: str) -> Sign:
-        """Return how surely a text of a row is about the person."""
         sign = person.sign(place, row_id, text) if text else Sign.NONE
         return Sign.NONE if self.system and sign is not Sign.SURE else sign
 
@@ -112,68 +111,67 @@ class Table:
         return sure or (bool(quoted) and bool(person.matcher.names(quoted)))
 
     def read(self, workspace_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the columns of every row, in short queries that keep no read open."""
         names = {"pk", *self.words, *self.labels, *self.keeps, *self.facts}
         names |= {name for name in (self.at, self.entry) if name}
         names |= {"tier"} if self.cards else set()
-        rows, last = self.rows(workspace_id).order_by("pk"), None
-        while True:
-            chunk = list(
-                (rows if last is None else rows.filter(pk__gt=last)).values(*names)[
-                    : row_text.CHUNK
-                ]
-            )
-            yield from chunk
-            if len(chunk) < row_text.CHUNK:
-                return
-            last = chunk[-1]["pk"]
+        return row_text.in_chunks(self.rows(workspace_id).values(*names))
 
 
-class TableHolder:
+class TableHolder(Holder):
     """A holder of one table, or of a few that belong together.
 
     Row ids of the first table are primary keys, those of the others have the model's
     name as prefix: ``recallcheckrun:12``.
     """
 
-    derived = False
-    files: tuple[str, ...] = ()
-
     def __init__(self, name: str, title: str, *tables: Table) -> None:
         self.name, self.title = name, title
+        self.tables = tuple(table.label for table in tables)
         self._tables = tables
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return tuple(table.label for table in self._tables)
 
     # ── Finding ──────────────────────────────────────────────────────────────
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield every row that names the person."""
+        own = self.own(person)
         for table in self._tables:
             for row in table.read(person.workspace_id):
-                match = self._judge(table, row, person)
+                match = self._judge(table, row, person, own)
                 if match is not None:
                     yield match
+
+    def own(self, person: Person) -> set[str]:
+        """Return the rows of the person, by the ``owner`` of their tables."""
+        return {
+            self._row_id(table, pk)
+            for table in self._tables
+            if table.owner
+            for pk in table.rows(person.workspace_id)
+            .filter(**{table.owner: person.subject_id})
+            .values_list("pk", flat=True)
+        }
 
     def _row_id(self, table: Table, pk: object) -> str:
         return str(pk) if table is self._tables[0] else f"{table.key}:{pk}"
 
     def _judge(
-        self, table: Table, row: Mapping[str, Any], person: Person
+        self, table: Table, row: Mapping[str, Any], person: Person, own: set[str]
     ) -> RowMatch | None:
         row_id, at = self._row_id(table, row["pk"]), row.get(table.at)
+        is_own = row_id in own
+        if is_own and table.owned:
+            return RowMatch(row_id, Fate.DELETE, table.owned)
         text = table.text(row, table.words)
         sign = self._sign(table, row, row_id, text, person)
         if sign is not Sign.NONE:
-            fate, doubt = self._fate(table, row_id, text, person), sign is not Sign.SURE
+            fate = self._fate(table, row_id, text, person)
             sample = row_text.sample(person, text)
+            doubt = sign is not Sign.SURE and not is_own
             return RowMatch(row_id, fate, table.why, sample, at, doubt)
         label_text = table.text(row, table.labels)
         sign = table.sign(person, "", label_text, self.name)
         if sign is not Sign.NONE:
             reason = "It says that the person did this; the name is masked."
-            sample, doubt = row_text.sample(person, label_text), sign is not Sign.SURE
+            sample = row_text.sample(person, label_text)
+            doubt = sign is not Sign.SURE and not is_own
             return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt)
         if table.facts and table.names_in_facts(person, row):
             return RowMatch(row_id, Fate.REDACT, table.why, "", at)
@@ -191,11 +189,8 @@ class TableHolder:
         person: Person,
     ) -> Sign:
         if table.entry:
-            text = row_text.plain(row[table.entry])
-            if any(
-                entry_id in entries_naming(person)
-                for entry_id in row_text.entry_ids(text)
-            ):
+            entry_ids = row_text.entry_ids(row_text.plain(row[table.entry]))
+            if entry_ids and not entries_naming(person).isdisjoint(entry_ids):
                 return Sign.SURE
         if row_id in person.linked(self.name):
             return person.sign(self.name, row_id, row_words)
@@ -243,9 +238,7 @@ class TableHolder:
         """Yield rows with all their columns; other people are masked."""
         for table, row in self._rows(person, [match.row_id for match in rows]):
             values = {
-                name: row_text.masked(
-                    person.others_matcher, _readable(value), row_text.OTHERS_MARK
-                )
+                name: row_text.without_others(person, _readable(value))
                 for name, value in row.items()
                 if name != "pk"
             }
@@ -266,7 +259,6 @@ class TableHolder:
         return count
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:
-        """Mask the person in rows; return how many there were."""
         count = 0
         with transaction.atomic():
             for table, pks in self._split(row_ids):

@@ -1,7 +1,7 @@
 """Carrying out a case in the background, safe against a crash at any point.
 
 ``start`` checks plan and phrase and sets the case running. ``runner`` claims cases and
-carries them out by kind. ``execute`` erases in every holder, ``flush_processes`` has
+carries them out by kind. ``execute`` erases in every holder, ``process_caches`` has
 every process drop its caches, ``seal_names`` erases the person's names and can restore
 them, ``finish`` cleans the database, searches for remaining matches and closes the
 case. ``failpoints`` names the points between two steps; crash tests kill the process

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from django.db import transaction
@@ -21,7 +21,7 @@ from gdpr.data_map import journal, registry
 from gdpr.data_map.base import Fate, Holder, Person
 from gdpr.erasure import failpoints, tombstones
 from gdpr.erasure.run_context import Run
-from gdpr.erasure.tombstones import Digest, Record
+from gdpr.erasure.tombstones import Record
 from gdpr.models import (
     ActionKind,
     CaseKind,
@@ -85,8 +85,7 @@ def announce(run: Run, rows: dict[str, list[list[str]]]) -> None:
             run=run.case.run,
             at=tombstones.now(),
             aliases=tuple(
-                Digest(*row)
-                for row in suppression.digests_of(
+                suppression.digests_of(
                     run.case.workspace_id, run.person().matcher.names_known
                 )
             ),
@@ -101,30 +100,29 @@ def suppress_subject(run: Run) -> None:
     Nothing else about subjects changes here, so the journal's cached reading of the
     plan stays valid.
     """
-    subject, home = run.case.subject, run.case.workspace_id
-    assert subject is not None  # noqa: S101
-    person = run.person()
+    home, person = run.case.workspace_id, run.person()
     with transaction.atomic():
-        Subject.objects.filter(pk=subject.pk, opted_out_at=None).update(
+        Subject.objects.filter(pk=run.subject.pk, opted_out_at=None).update(
             opted_out_at=timezone.now()
         )
         before = cache_version.locked_stamp(home)
-        suppression.suppress(subject, case_ref=run.case.id)
+        suppression.suppress(run.subject, case_ref=run.case.id)
         after = cache_version.current(home)
     journal.keep_reading(person, before, after)
 
 
-def prepare(run: Run, step: CaseStep) -> None:
+def prepare(run: Run) -> None:
     """Audit log, erasures file, suppression: in this order, before the first batch."""
-    leases.begin(step)
-    ledger_row(run)
-    failpoints.step("ledgered")
-    if not run.is_rectification:
-        announce(run, run.plan.rows)
-        failpoints.step("announced")
-        suppress_subject(run)
-        failpoints.step("suppressed")
-    leases.finish(step)
+    if run.steps()["prepare"].state == StepState.DONE:
+        return
+    with run.step("prepare"):
+        ledger_row(run)
+        failpoints.step("ledgered")
+        if not run.is_rectification:
+            announce(run, run.plan.rows)
+            failpoints.step("announced")
+            suppress_subject(run)
+            failpoints.step("suppressed")
 
 
 # ── The places ───────────────────────────────────────────────────────────────
@@ -161,7 +159,7 @@ def _place(run: Run, holder: Holder, step: CaseStep, person: Person) -> None:
     planned = [
         (row_id, Fate(fate)) for row_id, fate in run.plan.rows.get(holder.name, ())
     ]
-    _rows(run, holder, step, person, planned)
+    _rows(run, holder, person, planned, step)
     late = _erase_late_rows(run, holder, {row_id for row_id, _ in planned})
     counts = Counter(COUNT_NAMES[fate] for _, fate in (*planned, *late))
     leases.finish(step, len(planned), **counts, late=len(late))
@@ -197,26 +195,26 @@ class Pace:
         self.rows = max(MIN_BATCH, min(fitting, 2 * self.rows, MAX_BATCH))
 
 
-def _batches(rows: Rows, pace: Pace) -> Iterator[tuple[int, Rows]]:
-    """Yield batches of rows, each with the number of rows done after it."""
-    at = 0
+def _rows(
+    run: Run,
+    holder: Holder,
+    person: Person,
+    rows: Rows,
+    step: CaseStep | None = None,
+) -> None:
+    """Erase rows in batches; with a step from where an earlier runner stopped."""
+    at, pace = (min(step.done, len(rows)) if step else 0), Pace()
     while at < len(rows):
         batch = rows[at : at + pace.rows]
         at += len(batch)
-        yield at, batch
-
-
-def _rows(run: Run, holder: Holder, step: CaseStep, person: Person, rows: Rows) -> None:
-    """Erase a place's planned rows, from where an earlier runner stopped."""
-    start, pace = min(step.done, len(rows)), Pace()
-    for end, batch in _batches(rows[start:], pace):
         run.renew_lease()
         _require_no_hold(run, holder)
         _batch(run, holder, person, batch, pace)
         failpoints.step("batch_erased")
         with transaction.atomic():
             _unlink(run, holder, [row_id for row_id, _ in batch])
-            leases.progress(step, start + end)
+            if step:
+                leases.progress(step, at)
         failpoints.step("batch_counted")
 
 
@@ -224,7 +222,9 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
     delete_ids = [row_id for row_id, fate in batch if fate is Fate.DELETE]
     mask_ids = [row_id for row_id, fate in batch if fate is Fate.REDACT]
     if run.tokens.wants(holder.name, len(batch)):
-        for source in (holder, *_followers(holder)):
+        # Places derived from the journal use the same row ids.
+        derived = [h for h in registry.ALL if h.derived and holder.name == "journal"]
+        for source in (holder, *derived):
             tokens = list(source.tokens(person, [*delete_ids, *mask_ids]))
             run.tokens.add(source.name, tokens)
             # Stored encrypted, so that a run resumed after a crash searches them too.
@@ -237,13 +237,6 @@ def _batch(run: Run, holder: Holder, person: Person, batch: Rows, pace: Pace) ->
     if mask_ids:
         holder.redact(person, mask_ids)
     pace.record(time.monotonic() - started)
-
-
-def _followers(holder: Holder) -> list[Holder]:
-    """Return the holders derived from a place, which use the same row ids."""
-    if holder.name != "journal":
-        return []
-    return [follower for follower in registry.ALL if follower.derived]
 
 
 def _unlink(run: Run, holder: Holder, row_ids: Sequence[str]) -> None:
@@ -273,13 +266,7 @@ def _erase_late_rows(run: Run, holder: Holder, planned_ids: set[str]) -> Rows:
             break
         if not run.is_rectification and holder.name not in dry_run.VOLATILE:
             announce(run, {holder.name: [[row_id, f.value] for row_id, f in fresh]})
-        pace = Pace()
-        for _, batch in _batches(fresh, pace):
-            run.renew_lease()
-            _require_no_hold(run, holder)
-            _batch(run, holder, person, batch, pace)
-            with transaction.atomic():
-                _unlink(run, holder, [row_id for row_id, _ in batch])
+        _rows(run, holder, person, fresh)
         planned_ids |= {row_id for row_id, _ in fresh}
         late_rows += fresh
     return late_rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import datetime
 from typing import Any, Final
 
 from django.apps import apps
@@ -15,9 +14,9 @@ from gdpr.cases import decided_rows, dry_run, leases, sealed_names
 from gdpr.certificates import issue as certificates
 from gdpr.certificates.issue import Facts
 from gdpr.data_map import registry
-from gdpr.erasure import execute, failpoints, flush_processes, seal_names
+from gdpr.erasure import execute, failpoints, seal_names
 from gdpr.erasure.run_context import Run
-from gdpr.models import ActionStatus, CaseKind, Certificate, StepState
+from gdpr.models import ActionStatus, CaseStep, Certificate, GdprAction
 from gdpr.verification import postgres, search, sqlite
 from gdpr.verification.report import Report
 from memory.journal import append as journal
@@ -41,23 +40,32 @@ UNTOUCHED: Final = (
 # ── Cleaning ─────────────────────────────────────────────────────────────────
 def clean(run: Run) -> Report:
     """Remove deleted data from the database's files; return a report to fill."""
-    step = leases.begin(run.steps()["residue"])
     report = Report()
-    if connection.vendor == "sqlite":
-        report.checkpoint, report.methods = sqlite.clean(run.check_lease)
-        if report.checkpoint[0]:
-            report.todo.append(BUSY)
-    else:
-        result = postgres.clean(_tables(run), run.check_lease)
-        report.methods, report.remains, report.todo = result
-    report.remains += flush_processes.unconfirmed(run.steps()["processes"])
-    leases.finish(step, **_checkpoint(report))
+    with run.step("residue") as step:
+        if connection.vendor == "sqlite":
+            report.checkpoint, report.methods = sqlite.clean(run.check_lease)
+            step.counts["checkpoint"] = report.checkpoint
+            if report.checkpoint[0]:
+                report.todo.append(BUSY)
+        else:
+            result = postgres.clean(_tables(run), run.check_lease)
+            report.methods, report.remains, report.todo = result
+        report.remains += unconfirmed(run.steps()["processes"])
     failpoints.step("cleaned")
     return report
 
 
-def _checkpoint(report: Report) -> dict[str, Any]:
-    return {"checkpoint": report.checkpoint} if report.checkpoint else {}
+def unconfirmed(step: CaseStep) -> list[str]:
+    """Return the certificate's sentence about processes that did not confirm."""
+    count = step.counts.get("unconfirmed", 0)
+    if not count:
+        return []
+    text = (
+        f"That {count} of {step.counts.get('processes', count)} running processes"
+        " dropped the texts of recent questions from memory: they did not say so in"
+        " time. They do at a restart. Vectors are wiped before the next answer."
+    )
+    return [text]
 
 
 def _tables(run: Run) -> set[str]:
@@ -75,21 +83,18 @@ def _tables(run: Run) -> set[str]:
 # ── Searching ────────────────────────────────────────────────────────────────
 def search_all(run: Run, report: Report) -> Report:
     """Search every place, every read path and every file."""
-    step = leases.begin(run.steps()["verification"])
-    if sealed_names.get(run.case) is None and not _is_signed(run):
-        report.todo.append(NAMELESS)
-    search.run(run.person(), registry.ALL, run.tokens, report, run.check_lease)
-    if note := sealed_names.words(run.case).note():
-        report.methods.append(note)
-    leases.finish(step, searches=report.searches, found=len(report.traces))
+    certificates_of_run = Certificate.objects.filter(
+        workspace_id=run.case.workspace_id, case=run.case, run=run.case.run
+    )
+    with run.step("verification") as step:
+        if sealed_names.get(run.case) is None and not certificates_of_run.exists():
+            report.todo.append(NAMELESS)
+        search.run(run.person(), registry.ALL, run.tokens, report, run.check_lease)
+        if note := sealed_names.words(run.case).note():
+            report.methods.append(note)
+        step.counts |= {"searches": report.searches, "found": len(report.traces)}
     failpoints.step("searched")
     return report
-
-
-def _is_signed(run: Run) -> bool:
-    """Whether an earlier runner already issued the certificate."""
-    rows = Certificate.objects.filter(workspace_id=run.case.workspace_id)
-    return rows.filter(case=run.case, run=run.case.run).exists()
 
 
 # ── Closing ──────────────────────────────────────────────────────────────────
@@ -98,44 +103,43 @@ def close(run: Run, report: Report) -> None:
 
     Each step is done once, however often it is repeated after a crash.
     """
-    result = "complete" if report.is_clean else "partial"
     action = execute.ledger_row(run)
-    facts = _facts(run, report, result, action.id, action.initiated_at)
-    run.renew_lease()
-    certificate = certificates.issue(run.case, facts)
-    # An earlier runner may have signed already; its result counts.
-    result = certificate.result
-    failpoints.step("certified")
-    _record(run, result, facts, certificate.id)
-    failpoints.step("journaled")
-    status = ActionStatus.COMPLETED if result == "complete" else ActionStatus.PARTIAL
-    proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
-    audit_log.finish(action, status, scope=proof)
-    if run.case.kind == CaseKind.RECTIFICATION:
-        # Texts of entries changed, so cached readings are invalid.
-        cache_version.bump(run.case.workspace_id)
-    failpoints.step("ledger_closed")
-    if result == "complete":
-        seal_names.finalize(run)
-    else:
-        seal_names.restore(run)
-    for step in leases.steps(run.case):
-        if step.name == "certificate" and step.state != StepState.DONE:
-            leases.finish(step)
+    with run.step("certificate") as step:
+        facts = _facts(run, report, action)
+        run.renew_lease()
+        certificate = certificates.issue(run.case, facts)
+        # An earlier runner may have signed already; its result counts.
+        result = certificate.result
+        failpoints.step("certified")
+        if not step.counts.get("told"):
+            _record(run, step, result, facts, certificate.id)
+        failpoints.step("journaled")
+        is_complete = result == "complete"
+        status = ActionStatus.COMPLETED if is_complete else ActionStatus.PARTIAL
+        proof = {"certificate": certificate.id, "plan_hash": run.plan.plan_hash}
+        audit_log.finish(action, status, scope=proof)
+        if run.is_rectification:
+            # Texts of entries changed, so cached readings are invalid.
+            cache_version.bump(run.case.workspace_id)
+        failpoints.step("ledger_closed")
+        if is_complete:
+            seal_names.finalize(run)
+        else:
+            seal_names.restore(run)
     case_result = {"certificate": certificate.id, "residue": report.as_json()}
     leases.close(run.case, run.runner, result, case_result, by=run.by)
     failpoints.step("closed")
 
 
-def _facts(
-    run: Run, report: Report, result: str, action_id: str, started_at: datetime
-) -> Facts:
+def _facts(run: Run, report: Report, action: GdprAction) -> Facts:
     steps = {step.name: step.counts for step in leases.steps(run.case)}
     places = [holder.name for holder in execute.places(run)]
     count_names = ("deleted", "redacted", "kept")
+    # What no holder can reach; the certificate adds backups itself.
+    out_of_reach = [s for name, s in registry.OUT_OF_REACH.items() if name != "backups"]
     return Facts(
-        result=result,
-        started_at=started_at,
+        result="complete" if report.is_clean else "partial",
+        started_at=action.initiated_at,
         finished_at=timezone.now(),
         holders={
             place: {key: int(steps[place].get(key, 0)) for key in count_names}
@@ -147,15 +151,9 @@ def _facts(
         spared_grounds=decided_rows.grounds(run.case, run.plan.rows),
         residue=report.as_json(),
         journal=_journal(run),
-        ledger_action=action_id,
-        does_not_prove=[*report.remains, UNTOUCHED, *_out_of_reach()],
+        ledger_action=action.id,
+        does_not_prove=[*report.remains, UNTOUCHED, *out_of_reach],
     )
-
-
-def _out_of_reach() -> list[str]:
-    """Return what no holder can reach; the certificate adds backups itself."""
-    sentences = registry.OUT_OF_REACH.items()
-    return [sentence for name, sentence in sentences if name != "backups"]
 
 
 def _journal(run: Run) -> dict[str, Any]:
@@ -175,12 +173,11 @@ def _journal(run: Run) -> dict[str, Any]:
     }
 
 
-def _record(run: Run, result: str, facts: Facts, certificate: str) -> None:
-    """Write the journal entry of the run, once: ids and counts only."""
-    kind = "erased" if run.case.kind == CaseKind.ERASURE else "rectified"
-    step = leases.begin(run.steps()["certificate"])
-    if step.counts.get("told"):
-        return
+def _record(
+    run: Run, step: CaseStep, result: str, facts: Facts, certificate: str
+) -> None:
+    """Write the journal entry of the run, and note that: ids and counts only."""
+    kind = "rectified" if run.is_rectification else "erased"
     payload = {
         "case_id": run.case.id,
         "subject_id": run.case.subject_ref,

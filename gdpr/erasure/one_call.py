@@ -6,6 +6,7 @@ plans and runs a case.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,7 +129,6 @@ def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
 
 
 def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:
-    """Return the row of a run in the audit log."""
     return audit_log.begin(
         case.subject_ref,
         ActionKind.DELETE,
@@ -148,7 +148,7 @@ def _rows(rows: dict[str, list[list[str]]]) -> dict[str, int]:
 
 
 def _warn(plan: CasePlan) -> list[str]:
-    warnings, rows = [], plan.rows
+    warnings = []
     doubtful_count = cases.undecided_count(plan)
     if doubtful_count:
         warnings.append(
@@ -161,15 +161,11 @@ def _warn(plan: CasePlan) -> list[str]:
             f"{addresses} addresses were found near the person and registered as"
             " nobody's: they stay where the person is not named."
         )
+    fates = Counter(fate for rows in plan.rows.values() for _, fate in rows)
     for fate, sentence in (
         ("redact", "{} rows name other people too: the person is masked in them."),
         ("keep", "{} rows stay, for the reasons that the case's plan gives."),
     ):
-        count = sum(
-            row_fate == fate
-            for place_rows in rows.values()
-            for _, row_fate in place_rows
-        )
-        if count:
-            warnings.append(sentence.format(count))
+        if fates[fate]:
+            warnings.append(sentence.format(fates[fate]))
     return warnings

@@ -2,7 +2,8 @@
 
 A run writes an order. Every process with caches has a thread that polls for orders once
 a second, drops cached queries, counts, names and vectors, and records that it did. The
-run waits for that, for a limited time.
+run waits for that, for a limited time. A vector matrix also reads the change log before
+each answer and overwrites erased rows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -92,21 +92,15 @@ class Listener:
         self._last_beat = time.monotonic()
 
     def _run(self) -> None:
-        self._guarded(self._sign_on)
+        # Alive before the first look, so that an order in between is obeyed.
+        self._guarded(self.beat)
+        self._guarded(self.poll)
         while not self._stopping.wait(self.interval):
             self._guarded(self.poll)
-        self._guarded(self._sign_off)
+        self._guarded(LiveProcess.objects.filter(pk=self.name).delete)
         connections.close_all()
 
-    def _sign_on(self) -> None:
-        # In this order, so that an order in between is obeyed.
-        self.beat()
-        self.poll()
-
-    def _sign_off(self) -> None:
-        LiveProcess.objects.filter(pk=self.name).delete()
-
-    def _guarded(self, act: Callable[[], None]) -> None:
+    def _guarded(self, act: Callable[[], object]) -> None:
         try:
             act()
         except Exception as error:  # noqa: BLE001  (a thread that dies obeys nothing)
@@ -114,31 +108,27 @@ class Listener:
             connections.close_all()
 
 
-@dataclass(slots=True)
-class _Current:
-    listener: Listener | None = None
-    pid: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-_current = _Current()
+_starting = threading.Lock()
+# By process id: a forked child starts its own.
+_listeners: dict[int, Listener] = {}
 
 
 def listen() -> Listener:
-    """Start this process's thread unless it runs; a forked child starts its own."""
-    if _current.listener is None or _current.pid != os.getpid():
-        with _current.lock:
-            if _current.listener is None or _current.pid != os.getpid():
-                _current.listener, _current.pid = Listener(), os.getpid()
-                _current.listener.start()
-    return _current.listener
+    """Start this process's thread unless it runs."""
+    if os.getpid() not in _listeners:
+        with _starting:
+            if os.getpid() not in _listeners:
+                listener = Listener()
+                listener.start()
+                _listeners[os.getpid()] = listener
+    return _listeners[os.getpid()]
 
 
 def stop() -> None:
     """Stop this process's thread, if any."""
-    if _current.listener is not None and _current.pid == os.getpid():
-        _current.listener.stop()
-        _current.listener = None
+    listener = _listeners.pop(os.getpid(), None)
+    if listener is not None:
+        listener.stop()
 
 
 # ── Ordering ─────────────────────────────────────────────────────────────────
@@ -159,11 +149,6 @@ def pending(number: int) -> int:
     return rows.count()
 
 
-def live_processes() -> int:
-    """Return how many live processes there are."""
-    return LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
-
-
 def wait_for_all(
     number: int, beat: Callable[[], None], max_seconds: float | None = None
 ) -> int:
@@ -175,3 +160,11 @@ def wait_for_all(
         beat()
         time.sleep(0.2)
     return pending_count
+
+
+def flush_everywhere(workspace_id: str, beat: Callable[[], None]) -> dict[str, int]:
+    """Have every process flush; return how many live, and did not confirm in time."""
+    number = order_flush(workspace_id)
+    unconfirmed = wait_for_all(number, beat)
+    live = LiveProcess.objects.filter(seen_at__gte=Now() - DEAD_AFTER).count()
+    return {"processes": live, "unconfirmed": unconfirmed}

@@ -8,7 +8,8 @@ database. What these names match is erased again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from django.utils import timezone
 
 from gdpr import audit_log, cache_version, suppression
 from gdpr.cases import decided_rows
-from gdpr.data_map import registry
+from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import Fate, Holder, Person
 from gdpr.erasure import process_caches, tombstones
 from gdpr.erasure.tombstones import Record
@@ -39,11 +40,9 @@ from memory.rules.entries import NewEntry, Severity
 
 BATCH: Final = 50
 TAIL_LOST: Final = "The erasures file knows less than the database: its end was lost."
-Progress = Callable[[str], None]
-
-
-def _no_progress(_line: str) -> None:
-    return None
+Progress = Callable[[str], object]
+# Place → row id → fate.
+Rows = dict[str, dict[str, Fate]]
 
 
 @dataclass(slots=True)
@@ -59,17 +58,12 @@ class Replayed:
 
 
 # ── The person ───────────────────────────────────────────────────────────────
-def _restored_names(workspace_id: str, subject_id: str) -> list[Name]:
-    """Return the aliases that were restored with the subject's row."""
-    rows = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject_id)
-    return [Name(subject_id, alias.kind, alias.value) for alias in rows]
-
-
 def _without_names(record: Record, names: list[Name]) -> Record:
     """Return a record without the digests of some names."""
-    digests = suppression.digests_of(record.workspace_id, names)
-    known_digests = {digest for digest, _, _ in digests}
-    remaining = (alias for alias in record.aliases if alias.digest not in known_digests)
+    digests = {
+        digest.digest for digest in suppression.digests_of(record.workspace_id, names)
+    }
+    remaining = (alias for alias in record.aliases if alias.digest not in digests)
     return replace(record, aliases=tuple(remaining))
 
 
@@ -80,12 +74,13 @@ def _names_by_digest(record: Record) -> list[Name]:
     """
     if not record.aliases:
         return []
-    digests = [(alias.digest, alias.kind, alias.words) for alias in record.aliases]
     values: dict[str, None] = {}
     for piece in expected_words.rows():
         for text in piece.decode("utf-8", "replace").split("\x00"):
             if text:
-                matches = suppression.names_in(record.workspace_id, text, digests)
+                matches = suppression.names_in(
+                    record.workspace_id, text, record.aliases
+                )
                 values.update(dict.fromkeys(matches))
     kinds = {alias.kind for alias in record.aliases}
     return [
@@ -100,7 +95,8 @@ def _is_one_of(record: Record, kind: str, value: str) -> bool:
     digests = suppression.digests_of(
         record.workspace_id, [Name(record.subject_id, kind, value)]
     )
-    return {alias[0] for alias in digests} <= {alias.digest for alias in record.aliases}
+    record_digests = {alias.digest for alias in record.aliases}
+    return {digest.digest for digest in digests} <= record_digests
 
 
 def _person(records: list[Record]) -> Person:
@@ -108,7 +104,7 @@ def _person(records: list[Record]) -> Person:
     first = records[0]
     rows = Subject.objects.filter(workspace_id=first.workspace_id)
     subject = rows.filter(pk=first.subject_id).first()
-    names = _restored_names(first.workspace_id, first.subject_id)
+    names = Alias.names(first.workspace_id, subject_id=first.subject_id)
     # An alias added after the backup can still occur in its texts.
     names += _names_by_digest(_without_names(first, names))
     if subject is None:
@@ -117,42 +113,28 @@ def _person(records: list[Record]) -> Person:
     matcher = registry.matcher_of(names, person.others_matcher.names_known)
     kept_rows = decided_rows.by_place(
         (place, row_id)
-        for place, rows in _rows_by_place(records).items()
-        for row_id, fate in rows
-        if fate == Fate.KEEP
+        for place, fates in _announced(records).items()
+        for row_id, fate in fates.items()
+        if fate is Fate.KEEP
     )
     return replace(person, matcher=matcher, spared_rows=kept_rows)
 
 
-def _rows_by_place(records: list[Record]) -> dict[str, list[tuple[str, str]]]:
-    """Return place → (row id, fate) of all rows that a run announced."""
-    rows_by_place: dict[str, list[tuple[str, str]]] = {}
+def _announced(records: list[Record]) -> Rows:
+    """Return place → row id → fate of all rows that a run announced."""
+    announced: Rows = defaultdict(dict)
     for record in records:
         for place, rows in record.rows.items():
-            rows_by_place.setdefault(place, []).extend((row[0], row[1]) for row in rows)
-    return rows_by_place
+            announced[place].update((row_id, Fate(fate)) for row_id, fate in rows)
+    return announced
 
 
 # ── Erasing again ────────────────────────────────────────────────────────────
-def _batches(row_ids: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(row_ids), BATCH):
-        yield row_ids[start : start + BATCH]
-
-
-def _announced(records: list[Record], place: str) -> dict[str, Fate]:
-    fates: dict[str, Fate] = {}
-    for record in records:
-        for row_id, fate in record.rows.get(place, ()):
-            if fate != Fate.KEEP:
-                fates[row_id] = Fate(fate)
-    return fates
-
-
 def _place(
-    holder: Holder, person: Person, records: list[Record], tokens: Tokens
+    holder: Holder, person: Person, announced: Mapping[str, Fate], tokens: Tokens
 ) -> tuple[int, int]:
     """Erase in one place the announced rows, and those that match the names."""
-    fates = _announced(records, holder.name)
+    fates = dict(announced)
     for row in holder.find(person):
         # The run decided on doubtful rows: those it did not announce are kept.
         is_subjects = person.is_about(holder.name, row.row_id, doubtful=row.doubtful)
@@ -161,7 +143,7 @@ def _place(
     counts = {Fate.DELETE: 0, Fate.REDACT: 0}
     for fate, act in ((Fate.DELETE, holder.erase), (Fate.REDACT, holder.redact)):
         rows = sorted(row_id for row_id, row_fate in fates.items() if row_fate is fate)
-        for batch in _batches(rows):
+        for batch in row_text.batches(rows, BATCH):
             tokens.add(holder.name, holder.tokens(person, batch))
             counts[fate] += act(person, batch)
     return counts[Fate.DELETE], counts[Fate.REDACT]
@@ -182,18 +164,11 @@ def _erase_names(first: Record) -> None:
         )
         suppression.restore(
             first.workspace_id,
-            [(alias.digest, alias.kind, alias.words) for alias in first.aliases],
+            first.aliases,
             subject_ref=first.subject_id,
             case_ref=first.case_id,
         )
         cache_version.bump(first.workspace_id)
-
-
-def _flush_servers(workspace_id: str, report: Report) -> None:
-    """Flush the caches of servers that already run on the restored database."""
-    number = process_caches.order_flush(workspace_id)
-    if process_caches.wait_for_all(number, lambda: None):
-        report.todo.append("A running server did not forget in time: restart it.")
 
 
 def _clean(report: Report) -> None:
@@ -214,17 +189,20 @@ def _run(records: list[Record], watch: Progress) -> Replayed:
     """
     first = records[0]
     replayed = Replayed(first.case_id, first.subject_id)
-    person, tokens = _person(records), Tokens()
+    person, announced, tokens = _person(records), _announced(records), Tokens()
     for holder in registry.ALL:
         if not holder.derived:
-            erased, redacted = _place(holder, person, records, tokens)
+            erased, redacted = _place(holder, person, announced[holder.name], tokens)
             replayed.erased += erased
             replayed.redacted += redacted
             if erased or redacted:
                 watch(f"{holder.title}: {erased} erased, {redacted} masked")
     _erase_names(first)
     report = Report()
-    _flush_servers(first.workspace_id, report)
+    # Servers may run on the restored database already.
+    flush = process_caches.flush_everywhere(first.workspace_id, lambda: None)
+    if flush["unconfirmed"]:
+        report.todo.append("A running server did not forget in time: restart it.")
     _clean(report)
     search.run(person, registry.ALL, tokens, report)
     replayed.remaining = [
@@ -260,7 +238,7 @@ def _note(first: Record, replayed: Replayed) -> None:
 
 
 # ── Public ───────────────────────────────────────────────────────────────────
-def run(watch: Progress = _no_progress) -> list[Replayed]:
+def run(watch: Progress = lambda _line: None) -> list[Replayed]:
     """Repeat every announced run that is missing from the audit log."""
     replays = []
     for workspace_id in tombstones.workspaces():

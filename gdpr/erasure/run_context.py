@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import structlog
@@ -21,7 +19,7 @@ from gdpr.cases.leases import LeaseLost
 from gdpr.data_map import registry
 from gdpr.data_map.base import Person
 from gdpr.matching.matcher import Name
-from gdpr.models import Case, CaseKind, CasePlan, CaseStep, SubjectLink
+from gdpr.models import Case, CaseKind, CasePlan, CaseStep, Subject, SubjectLink
 from gdpr.subjects import rectification
 from gdpr.verification.search import Tokens
 from memory.installation import identity as installation
@@ -34,11 +32,7 @@ DISPLAY_NAME: Final = "display"
 log = structlog.get_logger(__name__)
 
 
-def runner_name() -> str:
-    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
-
-
-@dataclass(slots=True)
+@dataclass
 class Run:
     """One runner's claim on a case. ``lease_lost`` is set when another has it."""
 
@@ -46,7 +40,6 @@ class Run:
     runner: str
     tokens: Tokens = field(default_factory=Tokens)
     lease_lost: threading.Event = field(default_factory=threading.Event)
-    _plan: CasePlan | None = field(default=None, repr=False)
     _known: tuple[object, Person] | None = field(default=None, repr=False)
 
     @property
@@ -64,12 +57,17 @@ class Run:
         )
 
     @property
+    def subject(self) -> Subject:
+        subject = self.case.subject
+        assert subject is not None  # noqa: S101  (subjects are kept, without names)
+        return subject
+
+    @cached_property
     def plan(self) -> CasePlan:
         """The approved plan, which does not change while the case runs."""
-        if self._plan is None:
-            self._plan = cases.latest_plan(self.case)
-        assert self._plan is not None  # noqa: S101  (nothing runs without a plan)
-        return self._plan
+        plan = cases.latest_plan(self.case)
+        assert plan is not None  # noqa: S101  (nothing runs without a plan)
+        return plan
 
     @property
     def is_rectification(self) -> bool:
@@ -78,9 +76,7 @@ class Run:
 
     def person(self) -> Person:
         """Return the person, by the names in the tables or the sealed ones."""
-        subject = self.case.subject
-        assert subject is not None  # noqa: S101  (subjects are kept, without names)
-        base = decided_rows.with_decisions(registry.person(subject), self.case)
+        base = decided_rows.with_decisions(registry.person(self.subject), self.case)
         sealed = sealed_names.get(self.case)
         if self.is_rectification:
             return rectification.person(base, *self.correction(sealed))
@@ -110,6 +106,13 @@ class Run:
 
     def steps(self) -> dict[str, CaseStep]:
         return {step.name: step for step in leases.steps(self.case)}
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[CaseStep]:
+        """Begin or resume a step, and finish it when the block ends without a fault."""
+        step = leases.begin(self.steps()[name])
+        yield step
+        leases.finish(step)
 
     def renew_lease(self) -> None:
         """Renew the lease; raise LeaseLost when another runner has the case.

@@ -7,12 +7,14 @@ from datetime import timedelta
 from typing import Final
 
 import structlog
+from django.conf import settings
+from django.core.cache import cache
 from django.db import DatabaseError
 
 from gdpr.cases import leases, sealed_names
 from gdpr.cases.leases import LeaseLost
-from gdpr.erasure import execute, failpoints, finish, flush_processes, seal_names
-from gdpr.erasure.run_context import Run, heartbeat, runner_name
+from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
+from gdpr.erasure.run_context import Run, heartbeat
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
 from gdpr.subjects import restriction
@@ -48,7 +50,7 @@ def sweep() -> dict[str, int]:
 
 def run(workspace_id: str, case_id: str) -> bool | None:
     """Carry out a case; None when another runner has it, False after a fault."""
-    runner = runner_name()
+    runner = leases.runner_name()
     case = leases.claim(workspace_id, case_id, runner)
     if case is None:
         return None
@@ -90,26 +92,23 @@ def _erase(run: Run) -> None:
     run.tokens.add("kept", sealed_names.resume_words(run.case).strings)
     if run.case.state == CaseState.RUNNING:
         _ensure_steps(run)
-        steps = run.steps()
-        if steps["prepare"].state != StepState.DONE:
-            execute.prepare(run, steps["prepare"])
+        execute.prepare(run)
         if execute.erase_places(run):
             leases.defer(run.case, run.runner, by=run.by)
             return
-        flush_processes.flush(run, steps["processes"])
+        with run.step("processes") as step:
+            if not settings.REDIS_URL:
+                cache.clear()
+            home = run.case.workspace_id
+            step.counts |= process_caches.flush_everywhere(home, run.check_lease)
         failpoints.step("processes_flushed")
-        _seal(run)
+        with run.step("names"):
+            seal_names.seal(run)
         run.case = leases.to_verifying(run.case, run.runner, by=run.by)
         failpoints.step("verifying")
     report = finish.clean(run)
     finish.search_all(run, report)
     finish.close(run, report)
-
-
-def _seal(run: Run) -> None:
-    step = leases.begin(run.steps()["names"])
-    seal_names.seal(run)
-    leases.finish(step)
 
 
 def _ensure_steps(run: Run) -> None:
@@ -126,9 +125,8 @@ def _access(run: Run) -> None:
     """Make the bundle; the case ends ``partial`` with the error if that fails."""
     leases.ensure_steps(run.case, [("export", "Bundle of everything", 1)])
     step = leases.begin(run.steps()["export"])
-    subject = run.case.subject
-    assert subject is not None  # noqa: S101
-    bundle = export.make(export.request(subject, case=run.case, by=run.officer))
+    request = export.request(run.subject, case=run.case, by=run.officer)
+    bundle = export.make(request)
     failpoints.step("exported")
     run.renew_lease()
     if bundle.state != ExportState.READY:
@@ -142,14 +140,11 @@ def _access(run: Run) -> None:
 def _restrict(run: Run) -> None:
     """Restrict the use of the person's data."""
     leases.ensure_steps(run.case, [("restriction", "Out of recall and search", 1)])
-    step = leases.begin(run.steps()["restriction"])
-    subject = run.case.subject
-    assert subject is not None  # noqa: S101
-    person = run.person()
-    decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)
-    restriction.restrict(subject, by=run.by, decisions=decisions)
-    run.renew_lease()
-    leases.finish(step)
+    with run.step("restriction"):
+        person = run.person()
+        decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)
+        restriction.restrict(run.subject, by=run.by, decisions=decisions)
+        run.renew_lease()
     _end(run, "complete", {})
 
 

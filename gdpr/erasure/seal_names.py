@@ -10,9 +10,9 @@ from __future__ import annotations
 from django.db import transaction
 from django.utils import timezone
 
-from gdpr import cache_version
+from gdpr import cache_version, linking
 from gdpr.cases import leases, sealed_names
-from gdpr.erasure import failpoints, flush_processes
+from gdpr.erasure import failpoints, process_caches
 from gdpr.erasure.run_context import DISPLAY_NAME, Run
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Name
@@ -21,45 +21,38 @@ from gdpr.models import Alias, Case, Subject, SubjectLink
 
 def seal(run: Run) -> None:
     """Write the names to the sealed file and erase them from every table."""
-    subject = run.case.subject
-    assert subject is not None  # noqa: S101
     if run.is_rectification:
-        sealed_names.put(run.case, _correction(run))
+        _seal_correction(run)
     else:
-        sealed_names.put(run.case, _names(subject), _links(subject))
-    failpoints.step("names_sealed")
-    if run.is_rectification:
-        leases.erase_texts(run.case)
-    else:
-        _erase_names(subject)
-        leases.erase_texts_of(subject.workspace_id, subject.id)
-        flush_processes.flush_again(run)
+        _seal_subject(run)
     failpoints.step("names_erased")
 
 
-def _names(subject: Subject) -> list[Name]:
-    aliases = Alias.objects.filter(
-        workspace_id=subject.workspace_id, subject_id=subject.pk
-    )
-    names = [Name(subject.id, alias.kind, alias.value) for alias in aliases]
-    if subject.display_name:
-        names.append(Name(subject.id, DISPLAY_NAME, subject.display_name))
-    return names
-
-
-def _links(subject: Subject) -> list[sealed_names.Link]:
-    """Return the links to kept rows: another run finds some rows only by them."""
-    rows = SubjectLink.objects.filter(
-        workspace_id=subject.workspace_id, subject_id=subject.pk
-    )
-    return list(rows.values_list("place", "row_id", "via"))
-
-
-def _correction(run: Run) -> list[Name]:
+def _seal_correction(run: Run) -> None:
     # After a crash between sealing and erasing, the case still holds it.
     wrong, right = run.correction(sealed_names.get(run.case))
     subject_ref = run.case.subject_ref
-    return [Name(subject_ref, "wrong", wrong), Name(subject_ref, "right", right)]
+    names = [Name(subject_ref, "wrong", wrong), Name(subject_ref, "right", right)]
+    sealed_names.put(run.case, names)
+    failpoints.step("names_sealed")
+    leases.erase_texts(run.case)
+
+
+def _seal_subject(run: Run) -> None:
+    subject = run.subject
+    of_subject = {"workspace_id": subject.workspace_id, "subject_id": subject.pk}
+    names = Alias.names(**of_subject)
+    if subject.display_name:
+        names.append(Name(subject.id, DISPLAY_NAME, subject.display_name))
+    # Another run finds some kept rows only by their links.
+    links = SubjectLink.objects.filter(**of_subject)
+    sealed_names.put(run.case, names, links.values_list("place", "row_id", "via"))
+    failpoints.step("names_sealed")
+    _erase_names(subject)
+    leases.erase_texts_of(subject.workspace_id, subject.id)
+    step = run.steps()["processes"]
+    counts = process_caches.flush_everywhere(subject.workspace_id, run.check_lease)
+    leases.progress(step, step.done, **counts)
 
 
 def _erase_names(subject: Subject) -> None:
@@ -107,20 +100,7 @@ def _restore_names(
         )
         Subject.objects.filter(pk=subject.pk).update(display_name=display_name)
         Alias.objects.bulk_create(aliases, ignore_conflicts=True)
-        SubjectLink.objects.bulk_create(
-            [
-                SubjectLink(
-                    workspace_id=subject.workspace_id,
-                    subject_id=subject.pk,
-                    place=place,
-                    row_id=row_id,
-                    via=via,
-                )
-                for place, row_id, via in links
-            ],
-            ignore_conflicts=True,
-            batch_size=500,
-        )
+        linking.link(subject.workspace_id, ((subject.pk, *row) for row in links))
         cache_version.bump(subject.workspace_id)
 
 

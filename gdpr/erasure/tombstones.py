@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,9 @@ from django.conf import settings
 from django.utils import timezone
 from filelock import FileLock
 
+from gdpr import encrypted_file
 from gdpr.models import ActionKind, ActionStatus, GdprAction
+from gdpr.suppression import Digest
 from memory.installation import key_files
 from memory.journal import append as journal
 from memory.models import Workspace
@@ -36,15 +38,6 @@ _DOMAIN: Final = b"crewship erasures v1\x00"
 
 class Damaged(Exception):
     """The file was changed or damaged; the message may be shown to users."""
-
-
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """A suppressed name: its keyed hash, its kind, its number of words."""
-
-    digest: str
-    kind: str
-    words: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,19 +131,17 @@ def announce(record: Record) -> Record:
     """
     with _locked(record.workspace_id) as path:
         records, mac = _read_chain(path)
+        rows = entries.canonical(record.rows)
         for earlier in records:
-            if (earlier.case_id, earlier.run) == (record.case_id, record.run):
-                if _equal_rows(earlier.rows, record.rows):
-                    return earlier
-        fields = {**asdict(record), "number": len(records) + 1}
-        body = entries.canonical(fields)
+            same_run = (earlier.case_id, earlier.run) == (record.case_id, record.run)
+            if same_run and entries.canonical(earlier.rows) == rows:
+                return earlier
+        numbered = replace(record, number=len(records) + 1)
+        aliases = [alias._asdict() for alias in record.aliases]
+        body = entries.canonical({**asdict(numbered), "aliases": aliases})
         line = json.dumps({"body": body, "mac": _mac(mac, body)}) + "\n"
         _append(path, line.encode())
-    return Record(**{**fields, "aliases": record.aliases})
-
-
-def _equal_rows(left_rows: object, right_rows: object) -> bool:
-    return entries.canonical({"r": left_rows}) == entries.canonical({"r": right_rows})
+    return numbered
 
 
 def _append(path: Path, line: bytes) -> None:
@@ -165,11 +156,7 @@ def _append(path: Path, line: bytes) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    encrypted_file.sync(path.parent)
 
 
 def now() -> str:

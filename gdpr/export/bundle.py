@@ -7,7 +7,6 @@ pages have no scripts and no external resources.
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -41,7 +40,6 @@ class Place:
 
     @property
     def count(self) -> int:
-        """The number of rows."""
         return len(self.rows)
 
     @property
@@ -67,22 +65,9 @@ class Collection:
 
     @property
     def total(self) -> int:
-        """The number of rows in all places."""
         return sum(place.count for place in self.places)
 
-    def scope(self) -> dict[str, Any]:
-        """Return place → title and counts, for every place searched."""
-        return {
-            place.name: {
-                "title": place.title,
-                "rows": place.count,
-                "shared_with_others": place.shared,
-            }
-            for place in self.places
-        }
-
     def document(self) -> dict[str, Any]:
-        """Return everything as one JSON document."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -91,7 +76,14 @@ class Collection:
             "exported_at": self.exported_at,
             "action_id": self.action_id,
             "subject": self.subject,
-            "scope": self.scope(),
+            "scope": {
+                place.name: {
+                    "title": place.title,
+                    "rows": place.count,
+                    "shared_with_others": place.shared,
+                }
+                for place in self.places
+            },
             "places": {place.name: place.rows for place in self.places},
             "actions": list(self.actions),
             "not_included": list(NOT_INCLUDED),
@@ -108,12 +100,6 @@ def write(collection: Collection, target: BinaryIO) -> None:
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr, info.compress_type = 0o600 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(info, data)
-
-
-def to_bytes(collection: Collection) -> bytes:
-    target = io.BytesIO()
-    write(collection, target)
-    return target.getvalue()
 
 
 def _files(collection: Collection) -> Iterator[tuple[str, str]]:

@@ -7,19 +7,16 @@ answer to the person would be wrong.
 
 from __future__ import annotations
 
-import os
-import secrets
-import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final
 
 import structlog
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gdpr import audit_log, pagination
-from gdpr.cases import decided_rows, privacy_settings
+from gdpr.cases import decided_rows, leases, privacy_settings
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person
 from gdpr.export import storage
@@ -181,18 +178,17 @@ def request(
         reason=reason,
         scope={"export": export.id},
     )
-    Export.objects.filter(pk=export.pk).update(counts={"action": action.id})
     export.counts = {"action": action.id}
+    export.save(update_fields=["counts"])
     return export
 
 
 def _claim(export_id: str) -> Export | None:
     """Claim a bundle by a conditional UPDATE; None when another process has it."""
     now = timezone.now()
-    runner = f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"
-    free = Q(lease_until=None) | Q(lease_until__lt=now)
-    rows = Export.objects.filter(free, pk=export_id, state=ExportState.MAKING)
-    if not rows.update(claimed_by=runner, lease_until=now + LEASE):
+    rows = Export.objects.filter(pk=export_id, state=ExportState.MAKING)
+    free = rows.filter(leases.unclaimed(now))
+    if not free.update(claimed_by=leases.runner_name(), lease_until=now + LEASE):
         return None
     return Export.objects.select_related("workspace", "case").get(pk=export_id)
 
@@ -270,8 +266,8 @@ def _record(
 def sweep() -> dict[str, int]:
     """Make waiting bundles and erase expired ones; return how many of each."""
     now, made_count = timezone.now(), 0
-    free = Q(lease_until=None) | Q(lease_until__lt=now)
-    for export in list(Export.objects.filter(free, state=ExportState.MAKING)):
+    waiting = Export.objects.filter(leases.unclaimed(now), state=ExportState.MAKING)
+    for export in list(waiting):
         made_count += make(export).state == ExportState.READY
     old = Export.objects.filter(expires_at__lte=now).exclude(state=ExportState.GONE)
     return {
@@ -289,7 +285,6 @@ def exports(by: Actor, *, subject_ref: str = "") -> QuerySet[Export]:
 
 
 def page(by: Actor, page_query: PageQuery, *, subject_ref: str = "") -> Page[Export]:
-    """Return a page of exports, newest first."""
     rows, question = exports(by, subject_ref=subject_ref), ["exports", subject_ref]
     return pagination.newest(rows, "made_at", page_query, question, by.workspace_id)
 
@@ -316,8 +311,7 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     if not storage.path(export).is_file():
         raise NotReady(state="gone")
     scope = {"export": export.id}
-    action = audit_log.begin(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
-    audit_log.finish(action, ActionStatus.COMPLETED, scope=scope)
+    audit_log.note(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
     reading = {"last_read_at": timezone.now(), "last_read_by": by.label}
     Export.objects.filter(pk=export.pk).update(**reading)
     payload = {"export_id": export.id, "subject": export.subject_ref}
@@ -342,9 +336,3 @@ def remove(export: Export, *, by: Actor) -> bool:
         payload = {"export_id": export.id, "subject": export.subject_ref}
         _record(export, "gdpr.export_removed", "A bundle was erased", payload, by)
     return is_erased
-
-
-def remove_all(workspace_id: str, subject_ref: str) -> int:
-    """Erase every bundle about a person; return how many."""
-    rows = Export.objects.filter(workspace_id=workspace_id, subject_ref=subject_ref)
-    return sum(_erase_bundle(export) for export in rows.exclude(state=ExportState.GONE))

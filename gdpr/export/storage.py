@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -56,39 +53,11 @@ def _opens(export: Export, key: str) -> bool:
     return True
 
 
-class _HashingWriter:
-    """A file that hashes and counts what is written through it."""
-
-    def __init__(self, target: BinaryIO) -> None:
-        self._target, self.sha256, self.size = target, hashlib.sha256(), 0
-
-    def write(self, data: bytes) -> int:
-        self.sha256.update(data)
-        self.size += len(data)
-        return self._target.write(data)
-
-    def flush(self) -> None:
-        self._target.flush()
-
-
 def store(export: Export, collection: Collection) -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
-    target = path(export)
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = target.with_suffix(f".{secrets.token_hex(4)}.part")
-    try:
-        with fresh.open("xb") as file:
-            fresh.chmod(0o600)
-            sealer = encrypted_file.Sealer(file, _key(export))
-            plain = _HashingWriter(cast("BinaryIO", sealer))
-            bundle.write(collection, cast("BinaryIO", plain))
-            sealer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(target)
-    finally:
-        fresh.unlink(missing_ok=True)
-    export.sha256, export.bytes = plain.sha256.hexdigest(), plain.size
+    with encrypted_file.sealed(path(export), _key(export)) as sealer:
+        bundle.write(collection, cast("BinaryIO", sealer))
+    export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
 
 
 def pieces(export: Export) -> Iterator[bytes]:

@@ -72,7 +72,6 @@ def is_common(kind: str, value: str) -> bool:
 
 
 def reach(kind: str, value: str) -> Reach:
-    """Return where an alias is looked for."""
     if is_common(kind, value):
         return Reach.FIELDS
     if kind in ("email", "phone"):

@@ -122,13 +122,15 @@ class Matcher(Masker):
             self._tail_patterns.append(phones.tail_pattern(line.tail))
         self._numbers.setdefault(line.tail, []).append((line, name))
 
+    def _words_in(self, folded: str) -> Iterable[str]:
+        """Return the words of names in a folded text, perhaps as part of others."""
+        if len(self._words) > _MAX_SEARCHED_ANCHORS:
+            return self._words.keys() & normalize.words_of(folded)
+        return (word for word in self._words if word in folded)
+
     def _possible(self, folded: str) -> Iterator[_Entry]:
         """Return the names that have a word in a folded text."""
-        if len(self._words) <= _MAX_SEARCHED_ANCHORS:
-            anchors: Iterable[str] = [word for word in self._words if word in folded]
-        else:
-            anchors = self._words.keys() & normalize.words_of(folded)
-        for word in anchors:
+        for word in self._words_in(folded):
             yield from self._words[word]
         for piece, entries in self._pieces.items():
             if piece in folded:
@@ -215,31 +217,23 @@ class Matcher(Masker):
         folded = text.lower()
         if self._numbers and phones.may_hold_number(folded):
             return True
-        if len(self._words) > _MAX_SEARCHED_ANCHORS:
-            if not self._words.keys().isdisjoint(normalize.words_of(folded)):
-                return True
-        elif any(word in folded for word in self._words):
+        if any(True for _ in self._words_in(folded)):
             return True
         return any(piece in folded for piece in self._pieces)
 
     def _hints(self, folded: str) -> Iterator[int]:
         """Return the offsets in a folded text of words of names and of digits."""
-        words: Iterable[str] = self._words
-        if len(self._words) > _MAX_SEARCHED_ANCHORS:
-            words = self._words.keys() & normalize.words_of(folded)
-        for anchor in (*words, *self._pieces):
+        forms = self._field_only_forms
+        spellings = (
+            text for form in forms for text in name_fields.json_spellings(form)
+        )
+        for anchor in (*self._words_in(folded), *self._pieces, *spellings):
             at = folded.find(anchor)
             while at >= 0:
                 yield at
                 at = folded.find(anchor, at + 1)
         for trail in self._tail_patterns:
             yield from (match.start() for match in trail.finditer(folded))
-        for form in self._field_only_forms:
-            for anchor in name_fields.json_spellings(form):
-                at = folded.find(anchor)
-                while at >= 0:
-                    yield at
-                    at = folded.find(anchor, at + 1)
 
     def _hit(self, folded: str) -> bool:
         return any(True for _ in self._hits(folded))

@@ -115,10 +115,6 @@ def _classes() -> _Classes:
     return _Classes(re.compile(f"[{dropped_points}]+"), re.compile(special))
 
 
-def _fold_one(match: re.Match[str]) -> str:
-    return _FOLD[match[0]]
-
-
 def fold(text: str) -> str:
     """Return a text without case, accents and invisible characters.
 
@@ -133,7 +129,7 @@ def fold(text: str) -> str:
     folded = decoration.sub("", unicodedata.normalize("NFKD", text)).casefold()
     if not unicodedata.is_normalized("NFKD", folded):
         folded = decoration.sub("", unicodedata.normalize("NFKD", folded))
-    return special.sub(_fold_one, folded)
+    return special.sub(lambda match: _FOLD[match[0]], folded)
 
 
 _EDGES: Final = {c: " " for c in range(128) if not chr(c).isalnum()}

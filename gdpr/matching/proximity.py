@@ -20,7 +20,6 @@ _TOUCHING: Final = (2, 40)
 _CLOSE: Final = (6, 90)
 _LEAST_DIGITS: Final = 8
 _MOST_DIGITS: Final = 15
-_TELLING: Final = 3
 _INSIDE: Final = 4
 _MAIL: Final = re.compile(
     r"(?<![\w.+\-@])[\w.+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63}){1,8}"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+from typing import Any
 
 from django.db import models
 from django.utils import timezone
 
 from gdpr.matching import common_words
+from gdpr.matching.matcher import Name
 from memory.models import Workspace, ids
 
 
@@ -96,6 +98,12 @@ class Alias(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.subject_id}"
+
+    @classmethod
+    def names(cls, workspace_id: str, **of: Any) -> list[Name]:
+        """Return the names of a workspace, or of one person (``subject_id``) there."""
+        rows = cls.objects.filter(workspace_id=workspace_id, **of).order_by("pk")
+        return [Name(*row) for row in rows.values_list("subject_id", "kind", "value")]
 
     @property
     def is_common(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from django.utils import timezone
 
 from gdpr import audit_log
-from gdpr.models import ActionKind, ActionStatus, Case, GdprAction, Subject
+from gdpr.models import ActionKind, Case, GdprAction, Subject
 from gdpr.subjects import registry as subjects
 from memory.rules.permissions import Actor
 
@@ -19,11 +19,9 @@ REPEAT_AFTER: Final = timedelta(minutes=15)
 
 
 def _note(subject_ref: str, view: str, by: Actor, case_ref: str = "") -> GdprAction:
-    scope = {"what": view}
-    row = audit_log.begin(
-        subject_ref, ActionKind.VIEW, by=by, case_ref=case_ref, scope=scope
+    return audit_log.note(
+        subject_ref, ActionKind.VIEW, by=by, case_ref=case_ref, scope={"what": view}
     )
-    return audit_log.finish(row, ActionStatus.COMPLETED)
 
 
 def record_names_view(subject_id: str, *, by: Actor) -> GdprAction:

@@ -7,10 +7,11 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
+from gdpr import linking
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Person
 from gdpr.matching.matcher import Matcher, Name
-from gdpr.models import Alias, SubjectLink, Via
+from gdpr.models import Alias, Via
 from memory.journal import compaction, visibility
 
 # Places whose rows are linked; the others are searched when a plan is made.
@@ -33,19 +34,8 @@ def _person_with(alias: Alias) -> Person:
 
 def _link(alias: Alias, place: str, row_ids: list[str]) -> None:
     with transaction.atomic():
-        SubjectLink.objects.bulk_create(
-            [
-                SubjectLink(
-                    workspace_id=alias.workspace_id,
-                    subject_id=alias.subject_id,
-                    place=place,
-                    row_id=row_id,
-                    via=Via.MATCHED,
-                )
-                for row_id in row_ids
-            ],
-            ignore_conflicts=True,
-        )
+        links = ((alias.subject_id, place, row_id, Via.MATCHED) for row_id in row_ids)
+        linking.link(alias.workspace_id, links)
         if place == "journal" and alias.subject.restricted_at is not None:
             visibility.restrict(alias.workspace_id, row_ids)
         if place == "archive" and alias.subject.restricted_at is not None:

@@ -33,7 +33,9 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
         Case.objects.filter(**of_subject).update(subject=target, subject_ref=target.pk)
         Hold.objects.filter(**of_subject).update(subject=target)
         Lifting.objects.filter(**of_subject).update(subject=target)
-        _move_dismissals(source, target)
+        digests = list(target.dismissals.values_list("digest", flat=True))
+        source.dismissals.filter(digest__in=digests).delete()
+        source.dismissals.update(subject=target)
         _keep_stricter_protection(source, target)
         if target.restricted_at is not None:
             restriction.restrict_linked(target)
@@ -55,12 +57,6 @@ def _move_aliases(source: Subject, target: Subject) -> None:
         else:
             alias.subject = target
             alias.save(update_fields=["subject"])
-
-
-def _move_dismissals(source: Subject, target: Subject) -> None:
-    digests = target.dismissals.values_list("digest", flat=True)
-    source.dismissals.filter(digest__in=list(digests)).delete()
-    source.dismissals.update(subject=target)
 
 
 def _keep_stricter_protection(source: Subject, target: Subject) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gdpr.data_map import registry
-from gdpr.data_map.base import Fate, Holder, Person, RowMatch
+from gdpr.data_map.base import Fate, Person, RowMatch
 from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
 from gdpr.subjects import registry as subjects
 from gdpr.subjects import suggested_aliases
@@ -83,50 +83,39 @@ class SubjectProfile:
         return sum(place.rows for place in self.places if not place.derived)
 
 
-def _place(holder: Holder, person: Person) -> Place:
-    place = Place(holder.name, holder.title, holder.derived)
-    for row in holder.find(person):
-        place.add(row)
-    return place
-
-
 def places(person: Person) -> list[Place]:
     """Return the places that name a person, in the order of the registry."""
-    rows_by_place = (_place(holder, person) for holder in registry.ALL)
-    return [place for place in rows_by_place if place.rows]
+    result = []
+    for holder in registry.ALL:
+        place = Place(holder.name, holder.title, holder.derived)
+        for row in holder.find(person):
+            place.add(row)
+        if place.rows:
+            result.append(place)
+    return result
 
 
-def _moments(subject: Subject) -> Iterator[Moment]:
-    yield Moment(subject.created_at, "subject", "Added to the register")
-    dates = (
-        (subject.consent_at, "consent", f"Consent: {subject.get_consent_display()}"),
-        (subject.opted_out_at, "opt_out", "Opted out"),
-        (subject.restricted_at, "restriction", "Use restricted"),
-        (subject.erased_at, "erasure", "Erased"),
-    )
-    for at, kind, text in dates:
-        if at is not None:
-            yield Moment(at, kind, text)
+def _moments(
+    subject: Subject, cases: list[Case], holds: list[Hold], liftings: list[Lifting]
+) -> Iterator[tuple[datetime | None, str, str, str]]:
+    """Yield date, kind, text and id of what happened; without a date it did not."""
+    consent = f"Consent: {subject.get_consent_display()}"
+    yield subject.created_at, "subject", "Added to the register", ""
+    yield subject.consent_at, "consent", consent, ""
+    yield subject.opted_out_at, "opt_out", "Opted out", ""
+    yield subject.restricted_at, "restriction", "Use restricted", ""
+    yield subject.erased_at, "erasure", "Erased", ""
     for alias in subject.aliases.all():
-        yield Moment(alias.added_at, "alias", f"{alias.get_kind_display()} added")
-
-
-def _case_moments(
-    cases: list[Case], holds: list[Hold], liftings: list[Lifting]
-) -> Iterator[Moment]:
+        yield alias.added_at, "alias", f"{alias.get_kind_display()} added", ""
     for lifting in liftings:
-        if lifting.lifted_at is not None:
-            yield Moment(lifting.lifted_at, "restriction", "Restriction lifted")
+        yield lifting.lifted_at, "restriction", "Restriction lifted", ""
     for case in cases:
-        kind = case.get_kind_display()
-        yield Moment(case.opened_at, "case", f"{kind} requested", case.pk)
-        if case.closed_at is not None:
-            end = case.get_state_display().lower()
-            yield Moment(case.closed_at, "case", f"{kind} {end}", case.pk)
+        kind, state = case.get_kind_display(), case.get_state_display().lower()
+        yield case.opened_at, "case", f"{kind} requested", case.pk
+        yield case.closed_at, "case", f"{kind} {state}", case.pk
     for hold in holds:
-        yield Moment(hold.placed_at, "hold", "Hold placed", hold.pk)
-        if hold.released_at is not None:
-            yield Moment(hold.released_at, "hold", "Hold released", hold.pk)
+        yield hold.placed_at, "hold", "Hold placed", hold.pk
+        yield hold.released_at, "hold", "Hold released", hold.pk
 
 
 def of(subject_id: str, *, by: Actor) -> SubjectProfile:
@@ -135,8 +124,12 @@ def of(subject_id: str, *, by: Actor) -> SubjectProfile:
     cases = list(Case.objects.filter(**of_subject).order_by("-opened_at"))
     holds = list(Hold.objects.filter(**of_subject))
     liftings = list(Lifting.objects.filter(**of_subject))
-    moments = [*_moments(subject), *_case_moments(cases, holds, liftings)]
-    moments.sort(key=lambda moment: moment.at, reverse=True)
+    timeline = [
+        Moment(at, kind, text, ref)
+        for at, kind, text, ref in _moments(subject, cases, holds, liftings)
+        if at is not None
+    ]
+    timeline.sort(key=lambda moment: moment.at, reverse=True)
     person = registry.person(subject)
     where = places(person)
     return SubjectProfile(
@@ -146,7 +139,7 @@ def of(subject_id: str, *, by: Actor) -> SubjectProfile:
             person, {place.name: place.ids for place in where}
         ),
         liftings=liftings,
-        timeline=moments[:MOMENTS],
+        timeline=timeline[:MOMENTS],
         cases=cases,
         holds=holds,
         links=SubjectLink.objects.filter(**of_subject).count(),

@@ -8,7 +8,7 @@ says the same about somebody else is not changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gdpr.data_map.base import Person
@@ -49,6 +49,15 @@ class Corrector(Matcher):
     def _is_theirs(self, text: str) -> bool:
         return bool(self._base.matcher.names(text))
 
+    def _all(self, text: str) -> Iterator[Span]:
+        """Yield where the wrong words are in a text that names the person."""
+        hits = list(self._wrong.finditer(text))
+        sign = self._base.matcher.sign(text) if hits else Sign.NONE
+        if sign is not Sign.NONE:
+            subject_id, is_sure = self._base.subject_id, sign is Sign.SURE
+            for hit in hits:
+                yield Span(hit.start(), hit.end(), subject_id, KIND, is_sure)
+
     @property
     def former_name_sign(self) -> Sign:
         """A row without the wrong words needs no correction."""
@@ -60,22 +69,9 @@ class Corrector(Matcher):
             return Sign.NONE
         return self._base.matcher.judge(text, linked=linked)
 
-    def sign(self, text: str) -> Sign:
-        """Return how surely a text with the wrong words is about the person."""
-        return self.judge(text, linked=False)
-
-    def sure(self, text: str) -> frozenset[str]:
-        """Return the person's id when such a text is surely about them."""
-        is_sure = self.sign(text) is Sign.SURE
-        return frozenset({self._base.subject_id}) if is_sure else frozenset()
-
     def sign_of_value(self, value: object) -> Sign:
         """Return how surely a value with the wrong words means the person."""
         return self.sign(str(value))
-
-    def for_redaction(self) -> Matcher:
-        """Return itself: it replaces the words in every row."""
-        return self
 
     def only_sure(self) -> Matcher:
         """Return itself: it has no unsure names."""
@@ -89,21 +85,6 @@ class Corrector(Matcher):
         """Return all indexes: the prefilter does not apply to the wrong words."""
         return range(len(texts))
 
-    def names(self, text: str) -> frozenset[str]:
-        """Return the person's id when a text that names them has the wrong words."""
-        is_named = self._wrong.search(text) is not None and self._is_theirs(text)
-        return frozenset({self._base.subject_id}) if is_named else frozenset()
-
-    def spans(self, text: str) -> list[Span]:
-        """Return where the wrong words are in a text that names the person."""
-        if not self._is_theirs(text):
-            return []
-        subject_id = self._base.subject_id
-        return [
-            Span(hit.start(), hit.end(), subject_id, KIND)
-            for hit in self._wrong.finditer(text)
-        ]
-
     def mask(self, text: str, mark: str = "") -> str:  # noqa: ARG002
         """Return a text with the right words.
 
@@ -113,11 +94,9 @@ class Corrector(Matcher):
         lines = text.splitlines(keepends=True)
         wrong = [line for line in lines if self._wrong.search(line)]
         own = [line for line in wrong if self._is_theirs(line)]
-        selected = set(own or [line for line in wrong if not self._of_others(line)])
+        others = self._base.others_matcher
+        selected = set(own or [line for line in wrong if not others.names(line)])
         return "".join(self._put(line) if line in selected else line for line in lines)
-
-    def _of_others(self, line: str) -> bool:
-        return bool(self._base.others_matcher.names(line))
 
     def _put(self, line: str) -> str:
         return self._wrong.sub(lambda _: self._right, line)

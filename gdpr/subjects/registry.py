@@ -12,18 +12,17 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from gdpr import suppression
+from gdpr import linking, pagination, suppression
 from gdpr.matching import patterns, phones
 from gdpr.models import (
     Alias,
     AliasKind,
     CaseState,
     Subject,
-    SubjectLink,
     UnknownName,
     Via,
 )
-from memory import pagination
+from gdpr.pagination import PageQuery
 from memory.journal import append as journal
 from memory.models import SubjectMention
 from memory.rules import entries, errors, tokenizer
@@ -159,19 +158,14 @@ def list_subjects(
         folded = tokenizer.fold(q)
         matches = Q(aliases__folded__contains=folded) | Q(display_name__icontains=q)
         rows = rows.filter(matches | Q(pk=q.strip())).distinct()
-    digest = pagination.digest({"subjects": q})
-    if cursor:
-        (last,) = pagination.read(cursor, actor.workspace_id, digest)
-        edge = Subject.objects.filter(pk=str(last)).first()
-        if edge is not None:
-            older = Q(created_at__lt=edge.created_at)
-            rows = rows.filter(older | Q(created_at=edge.created_at, pk__gt=edge.pk))
-    rows = rows.prefetch_related("aliases").order_by("-created_at", "pk")
-    subjects = list(rows[: limit + 1])
-    if len(subjects) <= limit:
-        return subjects, None
-    page = subjects[:limit]
-    return page, pagination.make(actor.workspace_id, digest, [page[-1].pk])
+    page = pagination.newest(
+        rows.prefetch_related("aliases"),
+        "created_at",
+        PageQuery(limit=limit, cursor=cursor),
+        ["subjects", q],
+        actor.workspace_id,
+    )
+    return page.items, page.next_cursor
 
 
 # ── Changes ──────────────────────────────────────────────────────────────────
@@ -246,26 +240,11 @@ def is_named(workspace_id: str, value: str) -> bool:
 def _link_named(subject: Subject, value: str) -> None:
     """Link the rows whose writers gave this name before the alias was registered."""
     workspace_id = subject.workspace_id
-    unknown_names, mentions = (
-        _unknown_names(workspace_id, value),
-        _mentions(workspace_id, value),
-    )
+    unknown_names = _unknown_names(workspace_id, value)
     rows = list(unknown_names.values_list("place", "row_id"))
-    rows += [
-        ("journal", entry_id)
-        for entry_id in mentions.values_list("entry_id", flat=True)
-    ]
-    links = [
-        SubjectLink(
-            workspace_id=workspace_id,
-            subject=subject,
-            place=place,
-            row_id=row_id,
-            via=Via.NAMED,
-        )
-        for place, row_id in rows
-    ]
-    SubjectLink.objects.bulk_create(links, ignore_conflicts=True, batch_size=500)
+    mentions = _mentions(workspace_id, value).values_list("entry_id", flat=True)
+    rows += [(linking.JOURNAL, entry_id) for entry_id in mentions]
+    linking.link(workspace_id, ((subject.pk, *row, Via.NAMED) for row in rows))
     unknown_names.delete()
 
 

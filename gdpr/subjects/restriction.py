@@ -6,13 +6,14 @@ read. New entries about the person are marked when they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
 
+from gdpr import linking
 from gdpr.models import Lifting, Subject, SubjectLink, Via
 from gdpr.subjects import backfill
 from memory.journal import append as journal
@@ -53,10 +54,6 @@ def _linked(subject: Subject) -> list[str]:
     return list(dict.fromkeys(rows.order_by("pk").values_list("row_id", flat=True)))
 
 
-def _batches(ids: list[str]) -> Iterator[list[str]]:
-    yield from (list(batch) for batch in erasure.batches(ids))
-
-
 def restrict(
     subject: Subject, *, by: Actor, decisions: RowDecisions | None = None
 ) -> int:
@@ -84,21 +81,14 @@ def restrict(
 
 def _link_confirmed(subject: Subject, decisions: RowDecisions) -> None:
     """Link the entries that were confirmed to be about the subject."""
-    for place in _PLACES:
-        SubjectLink.objects.bulk_create(
-            [
-                SubjectLink(
-                    workspace_id=subject.workspace_id,
-                    subject=subject,
-                    place=place,
-                    row_id=row_id,
-                    via=Via.NAMED,
-                )
-                for row_id in sorted(decisions.confirmed.get(place, ()))
-            ],
-            ignore_conflicts=True,
-            batch_size=500,
-        )
+    linking.link(
+        subject.workspace_id,
+        (
+            (subject.pk, place, row_id, Via.NAMED)
+            for place in _PLACES
+            for row_id in sorted(decisions.confirmed.get(place, ()))
+        ),
+    )
 
 
 def _release_kept(subject: Subject, decisions: RowDecisions) -> int:
@@ -108,7 +98,7 @@ def _release_kept(subject: Subject, decisions: RowDecisions) -> int:
         row_id for place in _PLACES for row_id in decisions.staying.get(place, ())
     } & linked
     count = 0
-    for batch in _batches(sorted(ids)):
+    for batch in erasure.batches(sorted(ids)):
         rows = SubjectLink.objects.filter(
             workspace_id=subject.workspace_id, subject_id=subject.pk
         )
@@ -122,13 +112,13 @@ def _release_kept(subject: Subject, decisions: RowDecisions) -> int:
 def restrict_linked(subject: Subject) -> int:
     """Take the entries linked to a person out of use; return how many."""
     row_ids = _linked(subject)
-    for batch in _batches(row_ids):
+    for batch in erasure.batches(row_ids):
         visibility.restrict(subject.workspace_id, batch)
         compaction.restrict(subject.workspace_id, batch)
     return len(row_ids)
 
 
-def _restricted_for_others(subject: Subject, ids: list[str]) -> set[str]:
+def _restricted_for_others(subject: Subject, ids: Sequence[str]) -> set[str]:
     """Return which entries are also linked to another restricted person."""
     rows = SubjectLink.objects.filter(
         workspace_id=subject.workspace_id,
@@ -162,7 +152,7 @@ def lift(subject: Subject, reason: str, *, by: Actor) -> int:
         live.restricted_at = None
         live.save(update_fields=["restricted_at"])
     count = 0
-    for batch in _batches(_linked(live)):
+    for batch in erasure.batches(_linked(live)):
         released_ids = sorted(set(batch) - _restricted_for_others(live, batch))
         count += visibility.lift(live.workspace_id, released_ids)
         count += compaction.lift(live.workspace_id, released_ids)

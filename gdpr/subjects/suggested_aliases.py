@@ -19,7 +19,7 @@ from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import SAMPLE_CHARS, Fate, Person, RowMatch
 from gdpr.linking import JOURNAL
 from gdpr.matching import patterns, proximity
-from gdpr.matching.matcher import Matcher, Name, Sign
+from gdpr.matching.matcher import Matcher, Sign
 from gdpr.matching.proximity import Address, Nearness
 from gdpr.models import Alias, AliasKind, Dismissal, Subject
 from gdpr.subjects import registry as subjects
@@ -113,7 +113,9 @@ class _Sightings:
     def read(self, place: str, row_id: str, text: str) -> None:
         """Count every address in a row about the person."""
         if place == JOURNAL:
-            self._add_mention_samples(row_id, text)
+            for sight in self._by_mention.get(row_id, ()):
+                if len(sight.samples) < SAMPLES:
+                    sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
         addresses = (
             proximity.addresses(text) if proximity.may_hold_address(text) else []
         )
@@ -137,12 +139,6 @@ class _Sightings:
                 sight.rows.add((place, row_id))
                 if len(sight.samples) < SAMPLES:
                     sight.samples.append(self._sample(text, address))
-
-    def _add_mention_samples(self, row_id: str, text: str) -> None:
-        """Keep a sample of an entry whose writer gave another name with the person."""
-        for sight in self._by_mention.get(row_id, ()):
-            if len(sight.samples) < SAMPLES:
-                sight.samples.append(self._masked(text[:SAMPLE_CHARS]))
 
     def _sample(self, text: str, address: Address) -> str:
         margin = max(0, SAMPLE_CHARS - len(address.value)) // 2
@@ -206,7 +202,7 @@ def neighbours_of(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Nei
     for sight in sightings.sights.values():
         is_alike = proximity.is_alike(sight.kind, sight.value, own)
         reason = _reason(sight, is_alike=is_alike)
-        key = digest(person.workspace_id, sight.kind, sight.value)
+        key = suppression.dismissal_digest(person.workspace_id, sight.kind, sight.value)
         if reason and key not in dismissed:
             rank = (not is_alike, -len(sight.rows), sight.kind, sight.value)
             count, samples = len(sight.rows), sight.samples
@@ -218,11 +214,6 @@ def neighbours_of(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Nei
 
 
 # ── Deciding ─────────────────────────────────────────────────────────────────
-def digest(workspace_id: str, kind: str, value: str) -> str:
-    """Return the keyed digest of an address."""
-    return suppression.dismissal_digest(workspace_id, kind, value)
-
-
 def _dismissed(workspace_id: str, subject_id: str) -> frozenset[str]:
     rows = Dismissal.objects.filter(workspace_id=workspace_id, subject_id=subject_id)
     return frozenset(rows.values_list("digest", flat=True))
@@ -243,7 +234,7 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
         dismissal, new = Dismissal.objects.get_or_create(
             workspace_id=by.workspace_id,
             subject=subject,
-            digest=digest(by.workspace_id, alias.kind, value),
+            digest=suppression.dismissal_digest(by.workspace_id, alias.kind, value),
             defaults={"decided_by": by.label},
         )
         if new:
@@ -252,18 +243,15 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
 
 
 # ── In a plan ────────────────────────────────────────────────────────────────
-def plan_lines(neighbours: Iterable[Neighbour]) -> list[dict[str, Any]]:
-    """Return what a plan stores: kinds, digests and counts, no address."""
-    return [{"kind": n.kind, "key": n.key, "rows": n.rows} for n in neighbours]
-
-
 def count_undecided(subject: Subject | None, plan: Mapping[str, Any]) -> int:
     """Return how many of a plan's addresses are not decided on."""
     keys = {str(entry.get("key")) for entry in plan.get("beside", ())}
     if subject is None or not keys:
         return 0
     workspace_id = subject.workspace_id
-    aliases = Alias.objects.filter(workspace_id=workspace_id, subject_id=subject.pk)
-    names = [Name(subject.pk, entry.kind, entry.value) for entry in aliases]
-    alias_digests = {digest(workspace_id, entry.kind, entry.value) for entry in names}
+    names = Alias.names(workspace_id, subject_id=subject.pk)
+    alias_digests = {
+        suppression.dismissal_digest(workspace_id, name.kind, name.value)
+        for name in names
+    }
     return len(keys - alias_digests - _dismissed(workspace_id, subject.pk))

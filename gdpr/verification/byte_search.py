@@ -207,7 +207,6 @@ class Finder:
         return max((len(pattern) for pattern in self._patterns), default=0)
 
     def drop(self, patterns: Iterable[bytes]) -> None:
-        """Stop searching for these."""
         self._patterns.difference_update(patterns)
         self._build_tables()
 

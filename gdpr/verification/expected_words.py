@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -65,12 +65,6 @@ def _columns(link: sqlite3.Connection, table: str) -> tuple[list[str], list[str]
     return texts, blobs
 
 
-def _sqlite_sql(table: str, columns: Sequence[str]) -> str:
-    """Return the query that joins some columns of each row to one value."""
-    parts = [f"coalesce(CAST(\"{name}\" AS BLOB), x'')" for name in columns]
-    return f'SELECT {" || char(0) || ".join(parts)} FROM "{table}"'  # noqa: S608
-
-
 def _sqlite_texts() -> Iterator[bytes]:
     """Read every row on a separate read-only connection.
 
@@ -84,8 +78,10 @@ def _sqlite_texts() -> Iterator[bytes]:
             for table, columns in kinds.items():
                 if not columns[kind]:
                     continue
+                parts = (f"coalesce(CAST(\"{n}\" AS BLOB), x'')" for n in columns[kind])
+                row = " || char(0) || ".join(parts)
                 # Short queries: a long read blocks the log's truncation.
-                for (value,) in link.execute(_sqlite_sql(table, columns[kind])):
+                for (value,) in link.execute(f'SELECT {row} FROM "{table}"'):  # noqa: S608
                     yield value if isinstance(value, bytes) else bytes(value or b"")
 
 

@@ -14,17 +14,13 @@ from django.db import connection
 
 from gdpr.data_map.base import Trace
 from gdpr.verification.byte_search import Finder
-from gdpr.verification.report import Report
+from gdpr.verification.report import Beat, Report, no_beat
 
 # A piece's intermediate results have to fit into the processor's cache.
 PIECE: Final = 1024 * 1024
 # The context of a short name that is needed to tell it from chance.
 MARGIN: Final = 8
 DATABASE_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
-
-
-def _no_beat() -> None:
-    return None
 
 
 def files(*roots: Path) -> Iterator[Path]:
@@ -113,7 +109,7 @@ def search(
     report: Report,
     skip: Callable[[Path], bool],
     roots: Sequence[Path] = (),
-    beat: Callable[[], None] = _no_beat,
+    beat: Beat = no_beat,
 ) -> dict[bytes, str]:
     """Search every file for byte strings; return each found one with its file's path.
 

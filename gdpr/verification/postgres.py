@@ -10,9 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.db import DatabaseError, OperationalError, ProgrammingError, connection
+
+from gdpr.verification.report import Beat, no_beat
 
 TRIES: Final = 30
 WAIT: Final = 0.5
@@ -28,13 +30,15 @@ OPEN_TRANSACTION: Final = (
 )
 
 
-def _no_beat() -> None:
-    return None
-
-
 def _run(sql: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(sql)
+
+
+def _scalar(sql: str, params: list[Any] | None = None) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params)
+        return cursor.fetchone()[0]
 
 
 def _try(sql: str, params: list[str] | None = None) -> bool:
@@ -98,24 +102,16 @@ _EARLIER: Final = """
 """
 
 
-def _number() -> str:
-    """Return the id of a new transaction that ends at once."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT (pg_current_xact_id()::xid)::text")
-        return str(cursor.fetchone()[0])
-
-
-def wait_for_older_transactions(beat: Callable[[], None] = _no_beat) -> bool:
+def wait_for_older_transactions(beat: Beat = no_beat) -> bool:
     """Wait for transactions that began before this call; False when one stays open.
 
     Then deleted rows are dead for everybody, and a rewrite leaves them out.
     """
-    last = _number()
+    # The id of a new transaction that ends at once.
+    last = _scalar("SELECT (pg_current_xact_id()::xid)::text")
     for attempt in range(MAX_WAITS):
-        with connection.cursor() as cursor:
-            cursor.execute(_EARLIER, [last])
-            if not cursor.fetchone()[0]:
-                return True
+        if not _scalar(_EARLIER, [last]):
+            return True
         beat()
         if attempt + 1 < MAX_WAITS:
             time.sleep(WAIT)
@@ -153,15 +149,13 @@ def keeps_log() -> bool:
 
 def _setting(name: str) -> str:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting(%s, true)", [name])
-            return str(cursor.fetchone()[0] or "")
+        return str(_scalar("SELECT current_setting(%s, true)", [name]) or "")
     except DatabaseError:
         return ""
 
 
 def clean(
-    tables: Iterable[str], beat: Callable[[], None] = _no_beat
+    tables: Iterable[str], beat: Beat = no_beat
 ) -> tuple[list[str], list[str], list[str]]:
     """Rewrite tables; return the methods used, what remains, and what is to do."""
     methods: list[str] = []
@@ -185,11 +179,8 @@ def clean(
 
 def _own_number() -> str:
     """Return the oid of this database, the name of its folders."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT oid::text FROM pg_database WHERE datname = current_database()"
-        )
-        return str(cursor.fetchone()[0])
+    sql = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+    return str(_scalar(sql))
 
 
 def roots() -> list[Path]:

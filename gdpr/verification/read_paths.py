@@ -6,6 +6,7 @@ A hit counts when its text names the person; other hits are normal search result
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final
 
 from episodic.index import engine
@@ -111,18 +112,10 @@ def search(person: Person) -> tuple[int, list[Trace]]:
             for name in names:
                 for read_path in READ_PATHS:
                     count += 1
-                    traces += _run_read_path(read_path, person, name, by)
+                    # A name without a letter or a digit is not a valid query.
+                    with suppress(errors.Invalid):
+                        traces += list(read_path(person, name, by))
     finally:
         # The queries were the person's names, and vectors of queries are cached.
         engine.embedder().clear()
     return count, list(dict.fromkeys(traces))
-
-
-def _run_read_path(
-    read_path: ReadPath, person: Person, name: str, by: Actor
-) -> list[Trace]:
-    try:
-        return list(read_path(person, name, by))
-    except errors.Invalid:
-        # A name without a letter or a digit is not a valid query.
-        return []

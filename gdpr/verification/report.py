@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from gdpr.data_map.base import Trace
+
+# Called now and then during long work; it may raise to stop it.
+Beat = Callable[[], None]
+
+
+def no_beat() -> None:
+    return None
 
 
 @dataclass(slots=True)
@@ -32,7 +40,6 @@ class Report:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found and nothing is left to do."""
         return not self.traces and not self.todo
 
     def as_json(self) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from django.db import connection
 
@@ -24,7 +25,8 @@ from gdpr.verification import (
     sqlite,
 )
 from gdpr.verification.byte_search import Finder
-from gdpr.verification.report import Report
+from gdpr.verification.expected_words import KnownFiles
+from gdpr.verification.report import Beat, Report, no_beat
 from memory.models import JournalEntry
 
 # Limits per place. More strings prove no more; the longest are the rarest.
@@ -36,10 +38,6 @@ SAMPLE_EVERY: Final = 10
 BEAT_SECONDS: Final = 1.0
 # The id of a journal entry without its prefix ``j_``.
 _ENTRY: Final = re.compile(rb"[0-9a-f]{16}")
-
-
-def _no_beat() -> None:
-    return None
 
 
 @dataclass(slots=True)
@@ -93,7 +91,7 @@ def run(
     holders: Iterable[Holder],
     tokens: Tokens,
     report: Report,
-    beat: Callable[[], None] = _no_beat,
+    beat: Beat = no_beat,
 ) -> None:
     """Search for a person everywhere, after the database was cleaned.
 
@@ -156,88 +154,83 @@ def search_bytes(
     person: Person,
     tokens: set[bytes],
     report: Report,
-    other_work: Callable[[], None] = _no_beat,
-    beat: Callable[[], None] = _no_beat,
+    other_work: Beat = no_beat,
+    beat: Beat = no_beat,
 ) -> None:
-    """Search every file for names and for strings of erased rows.
-
-    The search runs in a thread while ``other_work`` runs in this one.
-    """
-    with _ByteSearch(person, tokens, report) as search:
+    """Search every file for names and strings of erased rows, beside ``other_work``."""
+    kept_values = {name.value for name in registry.kept_names(person)}
+    distinct = dict.fromkeys(name.value for name in person.matcher.searched)
+    names = [name for name in distinct if name not in kept_values]
+    name_shapes = set[bytes]().union(*map(byte_search.of_alias, names))
+    rare = _not_in_live_rows(tokens, names, report)
+    patterns = byte_search.of_tokens(rare) | name_shapes
+    report.shared += len(kept_values)
+    report.patterns += len(patterns)
+    known_files = expected_words.KnownFiles()
+    shapes = Finder(patterns), Finder(name_shapes)
+    with _scan(*shapes, known_files, report) as scan:
         other_work()
-        search.end(beat)
+        while not wait([scan], BEAT_SECONDS).done:
+            beat()
+    first = scan.result()
+    # A string that rows which stay contain too is not a trace.
+    shared_patterns = (
+        expected_words.shared_patterns(Finder(first), known_files) if first else ()
+    )
+    report.shared += len(shared_patterns)
+    counts = Counter(
+        where for pattern, where in first.items() if pattern not in shared_patterns
+    )
+    report.traces += [
+        Trace("files", where, f"{count} strings in its bytes")
+        for where, count in counts.items()
+    ]
+    report.methods.append("bytes of every file searched, in every encoding")
+    report.remains += byte_search.too_short(names)
 
 
 class _Stopped(Exception):
-    """The search was cancelled."""
+    """The scan was cancelled."""
 
 
-class _ByteSearch:
-    """A search of every file's bytes, in a thread without database access.
+@contextmanager
+def _scan(
+    patterns: Finder, names: Finder, known_files: KnownFiles, report: Report
+) -> Iterator[Future[dict[bytes, str]]]:
+    """Search every file in a thread without database access.
 
     Leaving the block early cancels it.
     """
+    own, stopping = Report(), threading.Event()
 
-    def __init__(self, person: Person, tokens: set[bytes], report: Report) -> None:
-        kept_values = {name.value for name in registry.kept_names(person)}
-        distinct = dict.fromkeys(name.value for name in person.matcher.searched)
-        names = [name for name in distinct if name not in kept_values]
-        self._names = names
-        name_shapes = set[bytes]().union(*map(byte_search.of_alias, names))
-        rare = _not_in_live_rows(tokens, names, report)
-        patterns = byte_search.of_tokens(rare) | name_shapes
-        report.shared += len(kept_values)
-        report.patterns += len(patterns)
-        self._report, self._own = report, Report()
-        self._patterns, self._name_shapes = Finder(patterns), Finder(name_shapes)
-        self._known = expected_words.KnownFiles()
-        self._skip, self._roots = _SkippedFiles(self._known), _roots()
-        self._stopping = threading.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="residue")
-
-    def __enter__(self) -> Self:
-        self._future = self._thread.submit(self._search)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.shutdown()
-
-    def _search(self) -> dict[bytes, str]:
-        return file_scan.search(
-            self._patterns,
-            self._name_shapes,
-            self._own,
-            self._skip,
-            self._roots,
-            self._beat,
-        )
-
-    def _beat(self) -> None:
-        if self._stopping.is_set():
+    def check() -> None:
+        if stopping.is_set():
             raise _Stopped
 
-    def end(self, beat: Callable[[], None]) -> None:
-        """Wait for the search, and add what it found to the report."""
-        while not wait([self._future], BEAT_SECONDS).done:
-            beat()
-        first = self._future.result()
-        report, own = self._report, self._own
-        report.files += own.files
-        report.bytes += own.bytes
-        report.traces += own.traces
-        # A string that rows which stay contain too is not a trace.
-        shared_patterns = (
-            expected_words.shared_patterns(Finder(first), self._known)
-            if first
-            else set()
-        )
-        report.shared += len(shared_patterns)
-        report.traces += _traces(
-            {n: w for n, w in first.items() if n not in shared_patterns}
-        )
-        report.methods.append("bytes of every file searched, in every encoding")
-        report.remains += byte_search.too_short(self._names)
+    skip = _skipped_files(known_files)
+    # Folders of the database server outside the data folder.
+    roots = postgres.roots() if connection.vendor == "postgresql" else []
+    with ThreadPoolExecutor(1, thread_name_prefix="residue") as thread:
+        try:
+            search = file_scan.search
+            yield thread.submit(search, patterns, names, own, skip, roots, check)
+        finally:
+            stopping.set()
+    report.files += own.files
+    report.bytes += own.bytes
+    report.traces += own.traces
+
+
+def _skipped_files(known_files: KnownFiles) -> Callable[[Path], bool]:
+    """Return whether a file is read in another way, or reported as out of reach."""
+    if connection.vendor != "postgresql":
+        return known_files
+    keeps_log, is_of_others = postgres.keeps_log(), postgres.other_databases()
+    return lambda path: (
+        known_files(path)
+        or (keeps_log and postgres.WAL in path.parts)
+        or is_of_others(path)
+    )
 
 
 def _not_in_live_rows(
@@ -284,34 +277,3 @@ def _listed_tokens(tokens: set[bytes], names: list[str], report: Report) -> set[
         for word in tokens_by_word.keys() & stems.keys()
         if stems[word] <= terms
     }
-
-
-class _SkippedFiles:
-    """Files read in another way, or reported as out of reach."""
-
-    def __init__(self, known_files: expected_words.KnownFiles) -> None:
-        served = connection.vendor == "postgresql"
-        self._known = known_files
-        self._log = served and postgres.keeps_log()
-        self._others = postgres.other_databases() if served else _no_file
-
-    def __call__(self, path: Path) -> bool:
-        return (
-            self._known(path)
-            or (self._log and postgres.WAL in path.parts)
-            or self._others(path)
-        )
-
-
-def _no_file(_path: Path) -> bool:
-    return False
-
-
-def _roots() -> list[Path]:
-    """Return folders of the database server outside the data folder."""
-    return postgres.roots() if connection.vendor == "postgresql" else []
-
-
-def _traces(first: dict[bytes, str]) -> list[Trace]:
-    counts = Counter(first.values())
-    return [Trace("files", w, f"{n} strings in its bytes") for w, n in counts.items()]

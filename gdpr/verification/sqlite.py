@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db import OperationalError, connection
 
+from gdpr.verification.report import Beat, no_beat
 from memory.jobs import housekeeping
 
 # PRAGMA user_version of a database in which every deletion used secure_delete.
@@ -31,12 +33,6 @@ LOCK_MS: Final = 200
 TRIES: Final = 40
 WAIT: Final = 0.25
 
-Beat = Callable[[], None]
-
-
-def _no_beat() -> None:
-    return None
-
 
 def _scalar(sql: str) -> Any:
     with connection.cursor() as cursor:
@@ -45,24 +41,13 @@ def _scalar(sql: str) -> Any:
     return row[0] if row else None
 
 
-def assert_secure() -> None:
-    """Raise OperationalError unless ``secure_delete`` is on."""
-    if int(_scalar("PRAGMA secure_delete") or 0) != 1:
-        message = "PRAGMA secure_delete is off on this connection."
-        raise OperationalError(message)
-
-
 # ── The word indexes ─────────────────────────────────────────────────────────
-def merge_words(beat: Beat = _no_beat) -> int:
-    """Merge both word indexes to one segment each, in short steps.
+def _merge(name: str, beat: Beat) -> None:
+    """Merge a word index to one segment, in short steps.
 
-    Returns the number of steps. A merge that reaches the oldest segment drops deleted
-    rows' words. Writers get the lock between two steps.
+    A merge that reaches the oldest segment drops deleted rows' words. Writers get the
+    lock between two steps.
     """
-    return sum(_merge(name, beat) for name in housekeeping.INDEXES)
-
-
-def _merge(name: str, beat: Beat) -> int:
     sql = f"INSERT INTO {name}({name}, rank) VALUES ('merge', %s)"  # noqa: S608
     pages = PAGES
     for step in range(MAX_STEPS):
@@ -78,7 +63,7 @@ def _merge(name: str, beat: Beat) -> int:
             if step * LOCK_SECONDS < MAX_PAUSE_SECONDS:
                 with connection.cursor() as cursor:
                     cursor.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
-            return step
+            return
         beat()
         # Waiting writers poll, so the lock stays free as long as it was held.
         time.sleep(min(max(seconds, PAUSE), MAX_PAUSE_SECONDS))
@@ -104,7 +89,7 @@ def _patience(milliseconds: int) -> Iterator[None]:
         _scalar(f"PRAGMA busy_timeout = {before}")
 
 
-def checkpoint(beat: Beat = _no_beat) -> list[int]:
+def checkpoint(beat: Beat = no_beat) -> list[int]:
     """Move the log into the database; return (busy, pages in it, pages moved).
 
     An earlier reader prevents truncation (busy = 1). After ``TRIES`` the caller has to
@@ -134,17 +119,12 @@ def _row(sql: str) -> list[int]:
 
 
 # ── Full rewrite ─────────────────────────────────────────────────────────────
-def is_marked_clean() -> bool:
-    """Whether every deletion in this database's life used ``secure_delete``."""
-    return int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION
-
-
 def rewrite_once() -> bool:
     """Rewrite the database once, unless it is marked as clean; return whether.
 
     A deletion without ``secure_delete`` leaves bytes that no later write removes.
     """
-    if is_marked_clean():
+    if int(_scalar("PRAGMA user_version") or 0) == CLEAN_VERSION:
         return False
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
@@ -162,13 +142,16 @@ def has_samples() -> bool:
     return bool(_scalar("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"))
 
 
-def clean(beat: Beat = _no_beat) -> tuple[list[int], list[str]]:
+def clean(beat: Beat = no_beat) -> tuple[list[int], list[str]]:
     """Do all cleaning; return the checkpoint's answer and the methods used."""
-    assert_secure()
+    if int(_scalar("PRAGMA secure_delete") or 0) != 1:
+        message = "PRAGMA secure_delete is off on this connection."
+        raise OperationalError(message)
     methods = ["secure_delete asserted"]
     if rewrite_once():
         methods.append("VACUUM, for what was deleted before")
-    merge_words(beat)
+    for name in housekeeping.INDEXES:
+        _merge(name, beat)
     methods.append("word indexes merged and optimized")
     if has_samples():
         with connection.cursor() as cursor:
@@ -237,21 +220,16 @@ def listed_terms(terms: set[str]) -> dict[str, list[tuple[int, str]]]:
 
 def stale(terms_by_index: dict[str, list[tuple[int, str]]]) -> dict[str, int]:
     """Return index → how many of the terms belong to a row that is erased."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for name, entries in terms_by_index.items():
         rare_terms = sorted(entry for entry in entries if entry[0] <= MAX_TERM_ROWS)[
             :MAX_TERMS
         ]
         if not rare_terms:
             continue
+        rows = f"{_STALE_SQL[name]} WHERE v.term = %s LIMIT {MAX_TERM_ROWS}"
         with _term_table(name, "instance") as cursor:
-            count = sum(_is_stale(cursor, name, term) for _, term in rare_terms)
-        if count:
-            counts[name] = count
-    return counts
-
-
-def _is_stale(cursor: Any, name: str, term: str) -> bool:
-    sql = f"{_STALE_SQL[name]} WHERE v.term = %s LIMIT {MAX_TERM_ROWS}"
-    cursor.execute(f"SELECT max(gone) FROM ({sql})", [term])  # noqa: S608
-    return bool(cursor.fetchone()[0])
+            for _, term in rare_terms:
+                cursor.execute(f"SELECT max(gone) FROM ({rows})", [term])  # noqa: S608
+                counts[name] += bool(cursor.fetchone()[0])
+    return {name: count for name, count in counts.items() if count}

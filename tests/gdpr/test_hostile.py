@@ -185,7 +185,7 @@ def test_a_bundle_erased_while_it_is_made_stays_erased(
 
     def slowly(*args: Any) -> Any:
         collected = collect(*args)
-        export.remove_all(world.acme.id, subject.pk)
+        kit.erase("exports", subject)
         return collected
 
     monkeypatch.setattr(export, "collect", slowly)

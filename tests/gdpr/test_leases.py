@@ -114,19 +114,6 @@ def test_a_partial_run_is_planned_again_and_run_again(world: World) -> None:
     assert leases.ensure_steps(case, [("journal", "Journal entries", 1)])[0].run == 2
 
 
-def test_a_world_that_moved_brings_the_run_back_to_its_plan(world: World) -> None:
-    make.settings(world, two_person=True)
-    by = world.actor("compliance")
-    case = make.planned(make.opened(world), by)
-    cases.approve(case, HASH, by=world.actor("owner"))
-    case = run(make.fresh(case), by)
-    assert leases.claim(case.workspace_id, case.id, RUNNER)
-    case = leases.step_back(
-        case, RUNNER, "Three rows are new", by=make.system_actor(world)
-    )
-    assert (case.state, case.approved_by_id, case.claimed_by) == ("planned", "", "")
-
-
 def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     by, system_actor = world.actor("compliance"), make.system_actor(world)
     person = make.subject(world)

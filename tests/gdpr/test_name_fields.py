@@ -39,7 +39,10 @@ OTHER: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("value", SPLIT)
 def test_two_fields_make_a_name(value: Any) -> None:
-    for text in (row_text.plain(value), row_text.from_json(entries.canonical(value))):
+    for text in (
+        row_text.plain(value),
+        name_fields.json_as_text(entries.canonical(value)),
+    ):
         assert MARIA.names(text) == {"sub_1"}
     assert MARIA.names(name_fields.json_as_text(entries.canonical(value))) == {"sub_1"}
     rest = row_text.masked(MARIA, value)

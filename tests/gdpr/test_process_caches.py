@@ -19,7 +19,7 @@ from episodic.index import engine
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
-from gdpr.erasure import flush_processes, process_caches
+from gdpr.erasure import finish, process_caches
 from gdpr.models import CaseState, ForgetOrder, LiveProcess
 from tests.gdpr import erasing
 from tests.gdpr.erasing import MAIL, WORD
@@ -85,7 +85,7 @@ def test_another_process_flushes_its_caches_before_the_search(
         assert other.keeps() == "0 0 0"
     step = case.steps.get(name="processes")
     assert step.counts == {"processes": 1, "unconfirmed": 0}
-    assert flush_processes.unconfirmed(step) == []
+    assert finish.unconfirmed(step) == []
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_process_that_does_not_confirm_is_reported(
         case = erasing.erased(world, subject)
         step = case.steps.get(name="processes")
         assert step.counts == {"processes": 1, "unconfirmed": 1}
-        (sentence,) = flush_processes.unconfirmed(step)
+        (sentence,) = finish.unconfirmed(step)
         assert "1 of 1" in sentence
         other.child.send_signal(signal.SIGCONT)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crewship_memory import doctor
 from gdpr import audit_log
 from gdpr.erasure import replay, tombstones
-from gdpr.erasure.tombstones import Damaged, Digest, Record
+from gdpr.erasure.tombstones import Damaged, Record
 from gdpr.models import (
     ActionKind,
     Alias,
@@ -26,6 +26,7 @@ from gdpr.models import (
     Suppression,
 )
 from gdpr.subjects import registry as subjects
+from gdpr.suppression import Digest
 from memory.models import JournalEntry
 from tests.gdpr import erasing, kit
 from tests.gdpr.erasing import MAIL, NAME, WORD

@@ -28,7 +28,6 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="")
 
     def handle(self, *, subject: str, workspace: str, **options: Any) -> None:
-        """Export all of it, or fail."""
         out: Path | None = options["out"]
         try:
             by = system(one_call.workspace_of(subject, workspace), "gdpr_export")

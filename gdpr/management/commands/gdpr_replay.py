@@ -16,7 +16,6 @@ class Command(BaseCommand):
     help = "Carry out again the erasures that a restored database knows nothing of."
 
     def handle(self, **_options: Any) -> None:
-        """Replay; fail when data is left."""
         try:
             runs = replay.run(self.stdout.write)
         except Damaged as error:
