@@ -31,12 +31,6 @@ def _comma_separated(
     name: str, value: str | None, allowed: set[str] | None
 ) -> tuple[str, ...]:
     parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
-    unknown = [part for part in parts if allowed is not None and part not in allowed]
-    if unknown:
-        message = f"{name} is one of {', '.join(sorted(allowed or ()))}."
-        raise errors.Invalid(
-            message,
-            code=f"unknown_{name}",
-            errors=[{"field": name, "code": "enum", "message": message}],
-        )
+    if allowed is not None and not allowed.issuperset(parts):
+        raise errors.unknown_value(name, sorted(allowed))
     return parts

@@ -144,9 +144,7 @@ def _check(criteria: Criteria) -> None:
     """Raise Invalid for criteria that a database does not take."""
     scopes.check(criteria.scope)
     texts = (criteria.under, criteria.text, criteria.session_id, criteria.external_id)
-    if not all(entries.is_storable(t) for t in (*texts, *criteria.kinds)):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(*texts, *criteria.kinds)
 
 
 def _scoped(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:

@@ -151,9 +151,7 @@ def _newest_by(
     """Return the newest record of each value; for an agent only safe ones."""
     records: dict[str, Record] = {}
     unique = list(dict.fromkeys(values))
-    if not all(map(entries.is_storable, unique)):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(*unique)
     for start in range(0, len(unique), PART):
         part = {f"{column}__in": unique[start : start + PART]}
         # Sorted here: with ORDER BY a database would read a whole workspace in order.

@@ -76,8 +76,7 @@ class Draft:
 
 # ── Validation ───────────────────────────────────────────────────────────────
 def _bad(name: str, message: str) -> errors.Invalid:
-    fault = {"field": name, "code": f"bad_{name}", "message": message}
-    return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
+    return errors.bad_field(name, message, code=f"bad_{name}")
 
 
 def _check_metadata(metadata: dict[str, Any]) -> None:
@@ -93,10 +92,7 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
 
 def _check_words(draft: Draft) -> None:
     fields = [getattr(draft, name) for name in TEXT_FIELDS]
-    texts = [draft.content, *fields, *entries.texts(draft.metadata)]
-    if not all(entries.is_storable(text) for text in texts):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(draft.content, *fields, *entries.texts(draft.metadata))
     if not 0 < len(draft.kind) <= KIND_CHARS:
         raise _bad("kind", f"kind is 1 to {KIND_CHARS} characters.")
     if len(draft.session_id) > WORD_CHARS:

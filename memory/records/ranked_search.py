@@ -198,9 +198,7 @@ def _rank(query: str, pool: _Pool) -> _Ranked:
 
 # ── Search ───────────────────────────────────────────────────────────────────
 def _check(query: str) -> None:
-    if not entries.is_storable(query):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(query)
     if len(query) > QUERY_CHARS:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(query))
 

@@ -18,7 +18,7 @@ from django.utils.dateparse import parse_datetime
 from memory import pagination, scanner
 from memory.models import Agent, HeldFile, HeldState, SavedFilter
 from memory.review import decide as review
-from memory.review.decide import BulkItem, Decision
+from memory.review.decide import Decision
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.scanner.similarity import SAME_FROM
@@ -60,6 +60,17 @@ class HeldPage:
 
     items: list[HeldFile]
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BulkItem:
+    """The result for one case in a bulk decision."""
+
+    id: str
+    ok: bool
+    state: str | None = None
+    code: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +126,15 @@ def _aged(rows: QuerySet[HeldFile], age: str) -> QuerySet[HeldFile]:
     if age == OLDER:
         return rows.filter(received_at__lt=timezone.now() - AGES["week"])
     if age not in AGES:
-        raise _unknown("age", [*AGES, OLDER])
+        raise errors.unknown_value("age", [*AGES, OLDER])
     return rows.filter(received_at__gte=timezone.now() - AGES[age])
-
-
-def _unknown(field: str, allowed: Sequence[str]) -> errors.Invalid:
-    message = f"{field} is one of {', '.join(allowed)}."
-    fault = {"field": field, "code": "enum", "message": message}
-    return errors.Invalid(message, code=f"unknown_{field}", errors=[fault])
 
 
 def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
     """Return the cases that match; the source of every list, count and group."""
     actor.require("quarantine.read")
     if filters.state and filters.state not in STATES:
-        raise _unknown("state", STATES)
+        raise errors.unknown_value("state", STATES)
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
     for name in ("state", "source", "agent_id", "family", "tier"):
         value = getattr(filters, name)
@@ -209,20 +214,29 @@ def _is_similar(case: HeldFile, other: HeldFile) -> bool:
     return scanner.similarity(case.signature, other.signature) >= SAME_FROM
 
 
-def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
-    """Return groups of two or more cases with nearly the same text.
+@dataclass(slots=True)
+class Group:
+    """Cases with nearly the same text; ``lead`` has the highest risk."""
 
-    A case joins the first group whose first member it resembles, so that a chain of
-    small changes does not join texts that differ.
+    lead: HeldFile
+    count: int = 1
+
+
+def groups(cases: Sequence[HeldFile]) -> list[Group]:
+    """Return groups of two or more cases with nearly the same text, largest first.
+
+    A case joins the first group whose lead it resembles, so that a chain of small
+    changes does not join texts that differ.
     """
-    result: list[list[HeldFile]] = []
+    result: list[Group] = []
     for case in cases[:SIMILAR_LIMIT]:
-        home = next((group for group in result if _is_similar(group[0], case)), None)
-        if home is None:
-            result.append([case])
+        group = next((group for group in result if _is_similar(group.lead, case)), None)
+        if group is None:
+            result.append(Group(case))
         else:
-            home.append(case)
-    return [group for group in result if len(group) > 1]
+            group.count += 1
+    several = [group for group in result if group.count > 1]
+    return sorted(several, key=lambda group: -group.count)
 
 
 def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
@@ -236,7 +250,7 @@ def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
 def decide_many(
     actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
 ) -> list[BulkItem]:
-    """Decide cases by id; one of another workspace is reported as not found."""
+    """Decide cases, each by itself; one of another workspace is not found."""
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
@@ -244,19 +258,26 @@ def decide_many(
     if not 0 < len(unique_ids) <= BULK_LIMIT:
         detail = f"Name between 1 and {BULK_LIMIT} held texts."
         raise errors.Invalid(detail, code="bad_ids")
-    rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    cases_by_id = rows.filter(workspace_id=actor.workspace_id).in_bulk(unique_ids)
-    cases = [cases_by_id[held_id] for held_id in unique_ids if held_id in cases_by_id]
-    results = review.decide_many(cases, decision, reason=reason, by=actor)
-    by_id = {item.id: item for item in results}
-    not_found = errors.NotFound()
-    return [
-        by_id.get(held_id)
-        or BulkItem(
-            held_id, ok=False, code=not_found.problem_code, detail=not_found.detail
-        )
-        for held_id in unique_ids
-    ]
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    cases = rows.in_bulk(unique_ids)
+    results = []
+    for held_id in unique_ids:
+        try:
+            if held_id not in cases:
+                raise errors.NotFound
+            case = review.decide(
+                cases[held_id],
+                decision,
+                version=cases[held_id].version,
+                reason=reason,
+                by=actor,
+            )
+        except errors.AppError as error:
+            code, detail = error.problem_code, error.detail
+            results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
+        else:
+            results.append(BulkItem(held_id, ok=True, state=case.state))
+    return results
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────
@@ -292,18 +313,3 @@ def forget(actor: Actor, filter_id: int) -> None:
     filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
     if not filters.filter(user_id=actor.id, pk=filter_id).delete()[0]:
         raise errors.NotFound
-
-
-# ── Groups ───────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Open cases with nearly the same text; ``lead`` has the highest risk."""
-
-    lead: HeldFile
-    count: int
-
-
-def group_summary(cases: Sequence[HeldFile]) -> list[Group]:
-    """Return the groups of a list, largest first."""
-    summaries = [Group(group[0], len(group)) for group in groups(cases)]
-    return sorted(summaries, key=lambda group: -group.count)

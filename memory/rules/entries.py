@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from memory.rules import errors
+
 SUMMARY_BYTES: Final = 4_096
 JSON_BYTES: Final = 262_144
 REFS_BYTES: Final = 65_536
@@ -180,3 +182,10 @@ def has_surrogate(text: str) -> bool:
 def is_storable(text: str) -> bool:
     """Whether every database can store the text: no NUL, no half surrogate."""
     return "\x00" not in text and not has_surrogate(text)
+
+
+def check_storable(*texts: str) -> None:
+    """Raise Invalid ``bad_text`` for a text that a database cannot store."""
+    if not all(map(is_storable, texts)):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")

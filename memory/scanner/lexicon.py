@@ -29,96 +29,19 @@ _TOKENS = {
 }
 # Concepts that are frequent in ordinary text, the commonest first; from manuals.
 _COMMON = (
-    "ABOUT",
-    "TO",
-    "YOU",
-    "NEG",
-    "ALL",
-    "WHEN",
-    "WHAT",
-    "USER",
-    "EXEC",
-    "MUST",
-    "NEW",
-    "CHANGE",
-    "TELL",
-    "PLACE",
-    "REPLICATE",
-    "SEND",
-    "TASK",
-    "YOUR",
-    "SAYS",
-    "FREE",
-    "NOW",
-    "BEFORE",
-    "PREV",
-    "DOING",
-    "DATA",
-    "OBEY",
-    "RULE",
-    "INSTR",
-    "VENDOR",
-    "DANGER",
-    "REVEAL",
-    "REVEALW",
-    "APPROVED",
-    "RECOMMEND",
-    "ACCOUNT",
-    "AI",
-    "PAY",
-    "DISABLE",
-    "IGNORE",
-    "IGNOREW",
-    "SUMMARY",
-    "AUTHORITY",
-    "SECRET",
-    "ME",
-    "URL",
-    "ACCTNO",
-    "MAIL",
-    "COPY",
-    "ALWAYS",
-    "VOID",
-    "SAFE",
-    "VERBATIM",
-    "GUARD",
+    "ABOUT TO YOU NEG ALL WHEN WHAT USER EXEC MUST NEW CHANGE TELL PLACE REPLICATE "
+    "SEND TASK YOUR SAYS FREE NOW BEFORE PREV DOING DATA OBEY RULE INSTR VENDOR "
+    "DANGER REVEAL REVEALW APPROVED RECOMMEND ACCOUNT AI PAY DISABLE IGNORE IGNOREW "
+    "SUMMARY AUTHORITY SECRET ME URL ACCTNO MAIL COPY ALWAYS VOID SAFE VERBATIM "
+    "GUARD".split()
 )
 _OFTEN_MISSPELT = (
-    "ignore",
-    "disregard",
-    "instructions",
-    "instruction",
-    "previous",
-    "password",
-    "guidelines",
-    "directives",
-    "reveal",
-    "system prompt",
-    "passwords",
-    "credentials",
-    "forget",
-    "override",
-    "bypass",
-    "restrictions",
-    "unrestricted",
-    "everything",
-    "remember",
-    "conversation",
-    "permanently",
-    "secretly",
-    "silently",
-    "forward",
-    "upload",
-    "delete",
-    "disable",
-    "execute",
-    "print",
-    "prompt",
-    "prior",
-    "always",
-    "payments",
-    "invoices",
-)
+    "ignore, disregard, instructions, instruction, previous, password, guidelines, "
+    "directives, reveal, system prompt, passwords, credentials, forget, override, "
+    "bypass, restrictions, unrestricted, everything, remember, conversation, "
+    "permanently, secretly, silently, forward, upload, delete, disable, execute, "
+    "print, prompt, prior, always, payments, invoices"
+).split(", ")
 _PREFIX = re.compile(r"(\^?(?:~\d+)?)(.+)")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
@@ -141,12 +64,17 @@ def _fold_char(char: str) -> str:
     return base if ord(base) < 0x530 else char
 
 
+# First word → second word → the phrases that begin so: words, open end, character.
+Rows = tuple[tuple[tuple[str, ...], bool, str], ...]
+Phrases = dict[str, dict[str, Rows]]
+
+
 class Lexicon(NamedTuple):
     """Look-up tables made once from the word list."""
 
     words: dict[str, str]
     prefixes: dict[str, str]
-    phrases: dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]
+    phrases: Phrases
     classes: dict[str, str]
     cjk: re.Pattern[str]
     bits: dict[str, int]
@@ -171,11 +99,6 @@ def _entries() -> dict[str, set[str]]:
     return table
 
 
-def _characters(table: dict[str, set[str]]) -> dict[frozenset[str], str]:
-    distinct = sorted({frozenset(names) for names in table.values()}, key=sorted)
-    return {names: chr(0x100 + index) for index, names in enumerate(distinct)}
-
-
 def _inherit(table: dict[str, set[str]]) -> None:
     for phrase, names in table.items():
         first, _, rest = phrase.rstrip("*").partition(" ")
@@ -197,9 +120,7 @@ def _misspell(table: dict[str, set[str]]) -> None:
                 table.setdefault(slip, set(table[word]))
 
 
-def _phrase_table(
-    items: list[tuple[str, str]],
-) -> dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]:
+def _phrase_table(items: list[tuple[str, str]]) -> Phrases:
     table: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
     for phrase, char in items:
         parts = tuple(phrase.rstrip("*").split())
@@ -213,13 +134,6 @@ def _phrase_table(
             for second, rows in seconds.items()
         }
         for first, seconds in table.items()
-    }
-
-
-def _masks(chars: dict[frozenset[str], str], bits: dict[str, int]) -> dict[str, int]:
-    """Concept character → the bits of its concepts."""
-    return {
-        char: sum(bits[concept] for concept in names) for names, char in chars.items()
     }
 
 
@@ -240,7 +154,8 @@ def _build() -> Lexicon:
     table = _entries()
     _inherit(table)
     _misspell(table)
-    chars = _characters(table)
+    distinct = sorted({frozenset(names) for names in table.values()}, key=sorted)
+    chars = {names: chr(0x100 + index) for index, names in enumerate(distinct)}
     coded = {phrase: chars[frozenset(names)] for phrase, names in table.items()}
     cjk = [phrase.rstrip("*") for phrase in coded if _CJK.search(phrase)]
     prefixes = {
@@ -254,7 +169,8 @@ def _build() -> Lexicon:
             classes[name] = classes.get(name, "") + char
     phrases = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
     bits = {name: 1 << number for number, name in enumerate(sorted(classes))}
-    masks = _masks(chars, bits)
+    # Concept character → the bits of its concepts.
+    masks = {char: sum(bits[name] for name in names) for names, char in chars.items()}
     return Lexicon(
         words={key: char for key, char in coded.items() if " " not in key},
         prefixes=prefixes,

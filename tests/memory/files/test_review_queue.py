@@ -106,7 +106,7 @@ def test_alike_texts_form_a_group_and_others_do_not(world: World) -> None:
     assert ids(review_queue.similar_cases(operator, first)) == [second.id]
     assert review_queue.similar_cases(operator, other) == []
     rows = review_queue.listing(operator, HeldFilter(state="held"))
-    summary = review_queue.group_summary(rows)
+    summary = review_queue.groups(rows)
     assert [group.count for group in summary] == [2]
 
 
