@@ -83,13 +83,14 @@ def reads(case: HeldFile, text: str) -> str:
 
     Names of people whose data may not be used are masked, as they are for agents.
     """
-    final = text
-    if is_file(case):
-        write_request = request(case, text)
-        final = writer.resulting_text(
-            writer.current_text(write_request.owner, write_request.place), write_request
-        )
+    final = _file_before_and_after(case, text)[1] if is_file(case) else text
     return subject_linker.mask(case.workspace_id, final)
+
+
+def _file_before_and_after(case: HeldFile, text: str) -> tuple[str, str]:
+    write_request = request(case, text)
+    before = writer.current_text(write_request.owner, write_request.place)
+    return before, writer.resulting_text(before, write_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +127,5 @@ def before_and_after(case: HeldFile) -> list[versions.DiffLine]:
     releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
         return versions.diff(releaser.current(case).encode(), bytes(case.body))
-    write_request = request(case, text_of(case))
-    present = writer.current_text(write_request.owner, write_request.place)
-    return versions.diff(
-        present.encode(), writer.resulting_text(present, write_request).encode()
-    )
+    before, after = _file_before_and_after(case, text_of(case))
+    return versions.diff(before.encode(), after.encode())

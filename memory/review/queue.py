@@ -13,9 +13,8 @@ from typing import Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
-from memory import pagination, scanner
+from memory import lookup, pagination, scanner
 from memory.models import Agent, HeldFile, HeldState, SavedFilter
 from memory.review import decide as review
 from memory.review.decide import Decision
@@ -75,21 +74,14 @@ class BulkItem:
 
 @dataclass(frozen=True, slots=True)
 class StateCounts:
-    """The number of cases in each state, and when the oldest open one was received."""
+    """The number of cases in each state, and when the oldest open one was received.
 
+    ``by_state`` are the states with their labels and counts, held first.
+    """
+
+    by_state: list[tuple[str, str, int]]
     held: int
-    released: int
-    redacted: int
-    discarded: int
     oldest: datetime | None
-
-    @property
-    def by_state(self) -> list[tuple[str, str, int]]:
-        """The states with their labels and counts, held first."""
-        return [
-            (state.value, str(state.label), getattr(self, state.value))
-            for state in HeldState
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +97,8 @@ class Choices:
 def held_file(actor: Actor, held_id: str) -> HeldFile:
     """Return a case of the actor's workspace."""
     actor.require("quarantine.read")
-    rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    case = rows.filter(pk=held_id, workspace_id=actor.workspace_id).first()
-    if case is None:
-        raise errors.NotFound
-    return case
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    return lookup.required(rows.select_related("crew__workspace", "agent"), pk=held_id)
 
 
 def open_case_count(actor: Actor) -> int | None:
@@ -159,7 +148,7 @@ def page(
     rows = filtered(actor, filters)
     if cursor:
         risk, at, held_id = pagination.read(cursor, actor.workspace_id, filters.digest)
-        number, moment = float(risk), parse_datetime(str(at))
+        number, moment = float(risk), pagination.moment(at)
         rows = rows.filter(
             Q(risk__lt=number)
             | Q(risk=number, received_at__gt=moment)
@@ -187,12 +176,10 @@ def state_counts(actor: Actor) -> StateCounts:
     """Return the counts for the head of the page."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    counts_by_state = rows.order_by().values_list("state").annotate(n=Count("pk"))
-    open_cases = rows.filter(state=HeldState.HELD)
-    counts = dict.fromkeys(STATES, 0) | dict(counts_by_state)
-    return StateCounts(
-        **counts, oldest=open_cases.aggregate(at=Min("received_at"))["at"]
-    )
+    counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    oldest = rows.filter(state=HeldState.HELD).aggregate(at=Min("received_at"))["at"]
+    by_state = [(s.value, str(s.label), counts.get(s.value, 0)) for s in HeldState]
+    return StateCounts(by_state, counts.get(HeldState.HELD.value, 0), oldest)
 
 
 def choices(actor: Actor) -> Choices:

@@ -45,16 +45,12 @@ _WITH_SIGNS = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(it
 _MAX_KNOWN, _START = 1 << 17, 3
 
 
-def _in_words() -> dict[str, tuple[tuple[str, int], ...]]:
-    """The first three characters of a literal → the literals that begin so."""
-    table: dict[str, list[tuple[str, int]]] = {}
-    for literal, bit in _BITS.items():
-        if _WORDLIKE.fullmatch(literal):
-            table.setdefault(literal[:_START], []).append((literal, bit))
-    return {key: tuple(rows) for key, rows in table.items()}
-
-
-_IN_WORDS = _in_words()
+# The first three characters of a literal → the literals that begin so.
+_IN_WORDS = lexicon.grouped(
+    (literal[:_START], (literal, bit))
+    for literal, bit in _BITS.items()
+    if _WORDLIKE.fullmatch(literal)
+)
 _STARTS = frozenset(_IN_WORDS)
 # The hash of a token → its bits. Hashes differ in every process and say nothing about
 # the word, so that names and numbers of one text are not kept for the next.

@@ -82,13 +82,7 @@ def styled(text: str) -> list[Hit]:
         return []
     start, end = places[0][0], places[-1][1]
     decoded = normalise.folded(text[start:end])[:_SHOWN_CHARS]
-    hits = [
-        Hit(registry.rule("hidden_text.styled_letters"), start, end, decoded=decoded)
-    ]
-    if _gives_orders(decoded):
-        rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=decoded))
-    return hits
+    return _decoded_hits("styled_letters", start, end, decoded)
 
 
 def expand(original: View, folded: View) -> Iterator[View]:
@@ -113,16 +107,17 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     decoded = "\n".join(text for _, _, text in pieces)
     if not decode.is_prose(decoded) or not _is_enough(view.kind, decoded):
         return []
-    start, end = pieces[0][0], pieces[-1][1]
     name = "encoded_prose"
     if view.kind in GAMES:
         name = "long_letter_game" if _is_sentence(view, decoded) else "letter_game"
-    excerpt = decoded[:_SHOWN_CHARS]
-    hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=excerpt)]
-    if _gives_orders(decoded):
-        rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=excerpt))
-    return hits
+    return _decoded_hits(name, pieces[0][0], pieces[-1][1], decoded)
+
+
+def _decoded_hits(name: str, start: int, end: int, decoded: str) -> list[Hit]:
+    """A hit for hidden text, and one more where it gives orders."""
+    names = [name, "encoded_order"] if _gives_orders(decoded) else [name]
+    rules = [registry.rule(f"hidden_text.{name}") for name in names]
+    return [Hit(rule, start, end, decoded=decoded[:_SHOWN_CHARS]) for rule in rules]
 
 
 def _is_sentence(view: View, decoded: str) -> bool:

@@ -11,11 +11,13 @@ import re
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+K = TypeVar("K")
+V = TypeVar("V")
 UNKNOWN = "."
 # Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
 _INHERITED = frozenset({"INSTR", "TASK", "RULE", "SECRET", "ACCOUNT", "USER"})
@@ -120,34 +122,35 @@ def _misspell(table: dict[str, set[str]]) -> None:
                 table.setdefault(slip, set(table[word]))
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:
+    """The values of each key, in their order."""
+    table: dict[K, list[V]] = {}
+    for key, value in pairs:
+        table.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in table.items()}
+
+
 def _phrase_table(items: list[tuple[str, str]]) -> Phrases:
-    table: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
+    rows = []
     for phrase, char in items:
-        parts = tuple(phrase.rstrip("*").split())
-        entry = (parts, phrase.endswith("*"), char)
-        seconds = table.setdefault(parts[0], {})
-        key = "" if entry[1] and len(parts) == 2 else parts[1]
-        seconds.setdefault(key, []).append(entry)
-    return {
-        first: {
-            second: tuple(sorted(rows, key=lambda row: -len(row[0])))
-            for second, rows in seconds.items()
-        }
-        for first, seconds in table.items()
-    }
+        parts, is_open = tuple(phrase.rstrip("*").split()), phrase.endswith("*")
+        second = "" if is_open and len(parts) == 2 else parts[1]
+        rows.append((parts[0], (second, (parts, is_open, char))))
+    # The longest phrases first.
+    rows.sort(key=lambda row: -len(row[1][1][0]))
+    return {first: grouped(seconds) for first, seconds in grouped(rows).items()}
 
 
 def _phrase_keys(
     items: list[tuple[str, str]], masks: dict[str, int]
 ) -> dict[str, tuple[tuple[frozenset[str], int], ...]]:
     """A phrase's longest word → the other words it needs, and its concepts."""
-    keys: dict[str, list[tuple[frozenset[str], int]]] = {}
+    rows = []
     for phrase, char in items:
         full_words = [part for part in phrase.split() if not part.endswith("*")]
         key = max(full_words, key=len)
-        rest = frozenset(full_words) - {key}
-        keys.setdefault(key, []).append((rest, masks[char]))
-    return {key: tuple(rows) for key, rows in keys.items()}
+        rows.append((key, (frozenset(full_words) - {key}, masks[char])))
+    return grouped(rows)
 
 
 def _build() -> Lexicon:
@@ -186,15 +189,11 @@ def _build() -> Lexicon:
 LEXICON = _build()
 
 
-def _prefixes_by_head() -> dict[str, tuple[str, ...]]:
-    """The first letters of a prefix → the prefixes that begin so, longest first."""
-    table: dict[str, list[str]] = {}
-    for prefix in sorted(LEXICON.prefixes, key=len, reverse=True):
-        table.setdefault(prefix[:_MIN_PREFIX], []).append(prefix)
-    return {head: tuple(rows) for head, rows in table.items()}
-
-
-_BY_HEAD = _prefixes_by_head()
+# The first letters of a prefix → the prefixes that begin so, longest first.
+_BY_HEAD = grouped(
+    (prefix[:_MIN_PREFIX], prefix)
+    for prefix in sorted(LEXICON.prefixes, key=len, reverse=True)
+)
 
 
 def concept_char(word: str) -> str:

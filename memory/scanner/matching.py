@@ -59,14 +59,14 @@ def _expression(rule: Rule) -> _Expression:
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
     """Concept bit → the alternatives whose rarest concept it is."""
-    table: dict[int, list[_Alternative]] = {}
+    rows = []
     for rule in registry.RULES:
         for pattern in rule.phrases:
             phrase = _Phrase(rule, lexicon.compile_pattern(pattern))
-            masks = lexicon.needed(pattern)
-            for bit in lexicon.bits_of(masks[0]):
-                table.setdefault(bit, []).append(_Alternative(phrase, masks[1:]))
-    return {bit: tuple(rows) for bit, rows in table.items()}
+            rarest, *others = lexicon.needed(pattern)
+            alternative = _Alternative(phrase, tuple(others))
+            rows += [(bit, alternative) for bit in lexicon.bits_of(rarest)]
+    return lexicon.grouped(rows)
 
 
 _PHRASES = _index()

@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _COMPILED = tuple(
-    (rule, re.compile(*rule.expressions))
+    (rule, re.compile("|".join(rule.expressions)))
     for rule in registry.RULES
     if rule.family is Family.SECRETS
 )
