@@ -152,7 +152,9 @@ def body_of(entry_type: str, payload: dict[str, Any]) -> str:
     """
     if entry_type.startswith(UNSEARCHED):
         return ""
-    return "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
+    body = "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
+    # New payloads hold no NUL; older ones may, and their words must stay the same.
+    return body.replace("\x00", " ")
 
 
 _TYPE = re.compile(TYPE_PATTERN)
@@ -168,20 +170,15 @@ def round_ms(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
-def has_surrogate(text: str) -> bool:
-    """Whether a text holds half a surrogate pair, which no encoding can carry."""
-    if text.isascii():
+def is_storable(text: str) -> bool:
+    """Whether every database can store the text: no NUL, no half surrogate."""
+    if "\x00" in text:
         return False
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
-
-
-def is_storable(text: str) -> bool:
-    """Whether every database can store the text: no NUL, no half surrogate."""
-    return "\x00" not in text and not has_surrogate(text)
+        return False
+    return True
 
 
 def check_storable(*texts: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -23,10 +22,6 @@ _DIGEST: Final = b"crewship journal digest v1"
 _SEAL: Final = b"crewship journal seal v1"
 _ADOPTION: Final = b"crewship journal adopted v1"
 _SEGMENT: Final = b"crewship journal segment v1"
-
-
-def new_salt() -> bytes:
-    return secrets.token_bytes(SALT_BYTES)
 
 
 def frame(fields: Iterable[str | None]) -> bytes:
