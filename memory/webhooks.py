@@ -177,7 +177,7 @@ def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
     """Queue a test message."""
     by.require(PERMISSION, hook.workspace_id)
     _require_active(hook)
-    fields = {
+    fields: dict[str, Any] = {
         "event": TEST,
         "entry_id": None,
         "ts": journal.stamp(timezone.now()),
