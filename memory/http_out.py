@@ -196,7 +196,9 @@ def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answ
         request = httpx.Request(
             "POST", check_url(message.url), content=message.body, headers=headers
         )
-        with httpx.Client(transport=pinned, timeout=TIMEOUT) as client:
+        with httpx.Client(
+            transport=pinned, timeout=TIMEOUT, trust_env=False, follow_redirects=False
+        ) as client:
             response = client.send(request, stream=True)
             response.close()
     except (Unreachable, errors.Invalid) as error:

@@ -232,10 +232,15 @@ def _rows_to_skip(criteria: Criteria, offset: int, by: Actor) -> RowsToSkip:
     """
     if offset <= 0 or criteria.filter is not None or criteria.as_of is not None:
         return NO_ROWS
-    hidden = unsafe_ids(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
+    hidden = hidden_ids(select(criteria, by=by), by)
     if len(hidden) > MAX_HIDDEN:
         return NO_ROWS
     return RowsToSkip(min(offset, MAX_OFFSET), frozenset(hidden))
+
+
+def hidden_ids(rows: QuerySet[Record], by: Actor) -> set[str]:
+    """Return the ids of unsafe records when an agent reads; people see all."""
+    return unsafe_ids(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
 def without_unsafe(
