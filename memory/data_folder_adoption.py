@@ -148,7 +148,9 @@ def adopt(reason: str) -> list[str]:
         row = _row()
         keys.make_missing()
         folders.mark_folders(Path(settings.DATA_DIR), row.installation_id)
-        _make_trees()
+        trees = Path(settings.DATA_DIR) / "files"
+        for slug in Workspace.objects.values_list("slug", flat=True):
+            (trees / slug).mkdir(mode=0o700, exist_ok=True)
         keys.record(row.installation_id)
         for head in _unsigned_heads():
             _new_segment(head.workspace_id)
@@ -169,12 +171,6 @@ def _row() -> Installation:
         number=ONLY, defaults={"installation_id": name}
     )
     return row
-
-
-def _make_trees() -> None:
-    root = Path(settings.DATA_DIR) / "files"
-    for slug in Workspace.objects.values_list("slug", flat=True):
-        (root / slug).mkdir(mode=0o700, exist_ok=True)
 
 
 def _chunks(workspace_id: str) -> Iterator[list[JournalEntry]]:

@@ -154,32 +154,26 @@ class _Frequencies:
 frequencies = _Frequencies()
 
 
-def _head(workspace_id: str) -> int:
-    seq = ChainHead.objects.values_list("seq", flat=True).filter(pk=workspace_id)
-    return seq.first() or 0
-
-
 def _prune(workspace_id: str, terms: list[str]) -> tuple[list[str], list[str]]:
     """Split terms into those worth scoring and the commonest, in a large workspace.
 
     Rarest first until the budget is spent; the rarest term always stays. The others
     carry the least weight in BM25.
     """
-    head = _head(workspace_id)
+    seqs = ChainHead.objects.filter(pk=workspace_id).values_list("seq", flat=True)
+    head = seqs.first() or 0
     if not is_sqlite() or head < PRUNE_FROM or len(terms) < 2:
         return terms, []
     counts = frequencies.of(workspace_id, terms, head)
-    scored: list[str] = []
+    scored: set[str] = set()
     cost = 0
     for term in sorted(terms, key=lambda t: counts[t]):
         if scored and cost + counts[term] > BUDGET:
             break
-        scored.append(term)
+        scored.add(term)
         cost += counts[term]
-    scored_set = set(scored)
-    return [t for t in terms if t in scored_set], [
-        t for t in terms if t not in scored_set
-    ]
+    common = [term for term in terms if term not in scored]
+    return [term for term in terms if term in scored], common
 
 
 def word_query(workspace_id: str, text: str) -> WordQuery:
@@ -199,13 +193,12 @@ def word_query(workspace_id: str, text: str) -> WordQuery:
 def _conditions(scope: WordScope) -> tuple[list[str], list[Any]]:
     """Return SQL conditions over ``e``, the entries table, for a scope."""
     where, params = ["e.workspace_id = %s"], [scope.workspace_id]
-    owner_columns = {"e.crew_id": scope.crew_id, "e.agent_id": scope.agent_id}
-    owners = {
-        column: value for column, value in owner_columns.items() if value is not None
-    }
-    if owners:
-        alternatives = [f"{column} = %s" for column in owners]
-        params += list(owners.values())
+    alternatives = []
+    for column, owner_id in (("crew_id", scope.crew_id), ("agent_id", scope.agent_id)):
+        if owner_id is not None:
+            alternatives.append(f"e.{column} = %s")
+            params.append(owner_id)
+    if alternatives:
         if scope.rules_crew_id is not None:
             alternatives.append(
                 "(e.crew_id = %s AND e.agent_id IS NULL AND e.entry_type = %s)"

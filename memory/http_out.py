@@ -7,7 +7,6 @@ the response body is not read, and errors do not contain the address.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import re
@@ -55,10 +54,8 @@ class Answer:
 # ── Signing ──────────────────────────────────────────────────────────────────
 def sign(secret: str, body: str, moment: int) -> str:
     """Return the signature header of a body that is sent at a Unix time."""
-    text = f"{moment}.{body}".encode()
-    return (
-        f"t={moment},v1={hmac.new(secret.encode(), text, hashlib.sha256).hexdigest()}"
-    )
+    mac = hmac.digest(secret.encode(), f"{moment}.{body}".encode(), "sha256")
+    return f"t={moment},v1={mac.hex()}"
 
 
 def verify(secret: str, header: str, body: str, *, now: float | None = None) -> bool:
@@ -139,9 +136,7 @@ def _check_host(host: str, private: bool | None, caller: str) -> None:  # noqa: 
         raise errors.Invalid(detail, code="private_address")
 
 
-def _resolve(
-    host: str, port: int, *, private: bool | None = None, caller: str = "webhooks"
-) -> str:
+def _resolve(host: str, port: int, *, private: bool | None, caller: str) -> str:
     """Return the address to connect to; one bad address refuses the whole name."""
     try:
         results = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -155,16 +150,22 @@ def _resolve(
     return addresses[0]
 
 
-class PinnedTransport(httpx.HTTPTransport):
+class PinnedTransport(httpx.BaseTransport):
     """Connects to the address that was checked, under the host's own name.
 
     A name is resolved for every request; raise Unreachable where it leads to a private
-    network and ``private`` is false.
+    network and ``private`` is false. ``inner`` sends the request; default: over HTTP.
     """
 
-    def __init__(self, *, private: bool, caller: str) -> None:
-        super().__init__(trust_env=False)
+    def __init__(
+        self,
+        *,
+        private: bool | None,
+        caller: str,
+        inner: httpx.BaseTransport | None = None,
+    ) -> None:
         self._private, self._who = private, caller
+        self._inner = inner or httpx.HTTPTransport(trust_env=False)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; its Host header and TLS name stay those of the host."""
@@ -174,42 +175,29 @@ class PinnedTransport(httpx.HTTPTransport):
         address = _resolve(host, port, private=self._private, caller=self._who)
         request.url = url.copy_with(host=address)
         request.extensions = {**request.extensions, "sni_hostname": host}
-        return super().handle_request(request)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
-def _request(message: Message) -> httpx.Request:
-    """Return the request to the resolved address, signed now, for the host's name."""
-    url = httpx.URL(check_url(message.url))
-    host = url.raw_host.decode("ascii")
-    port = url.port or (443 if url.scheme == "https" else 80)
-    address = _resolve(host, port)
-    return httpx.Request(
-        "POST",
-        url.copy_with(host=address),
-        content=message.body.encode(),
-        headers={
-            "Host": url.netloc.decode("ascii"),
-            "Content-Type": "application/json",
-            "User-Agent": "crewship-memory",
-            **message.headers,
-            "X-Crewship-Signature": sign(
-                message.secret, message.body, int(time.time())
-            ),
-        },
-        extensions={
-            "sni_hostname": host,
-            "timeout": httpx.Timeout(TIMEOUT).as_dict(),
-        },
-    )
-
-
 def post(message: Message, transport: httpx.BaseTransport | None = None) -> Answer:
     """Send once, and return the answer's status or what went wrong."""
+    signature = sign(message.secret, message.body, int(time.time()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "crewship-memory",
+        **message.headers,
+        "X-Crewship-Signature": signature,
+    }
+    pinned = PinnedTransport(private=None, caller="webhooks", inner=transport)
     try:
-        request = _request(message)
+        request = httpx.Request(
+            "POST", check_url(message.url), content=message.body, headers=headers
+        )
         with httpx.Client(
-            transport=transport, trust_env=False, follow_redirects=False
+            transport=pinned, timeout=TIMEOUT, trust_env=False, follow_redirects=False
         ) as client:
             response = client.send(request, stream=True)
             response.close()

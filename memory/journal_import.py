@@ -122,15 +122,10 @@ def _check_shape(row: dict[str, Any]) -> None:
     for name in OBJECTS:
         if not isinstance(row.get(name), dict | None):
             _refuse(f"{name} is an object")
-    _check_subjects(row.get("subjects"))
-
-
-def _check_subjects(value: object) -> None:
-    if value is None:
+    subjects = row.get("subjects")
+    if subjects is None:
         return
-    if not isinstance(value, list) or not all(
-        isinstance(alias, str) for alias in value
-    ):
+    if not isinstance(subjects, list) or not all(isinstance(x, str) for x in subjects):
         _refuse("subjects is a list of texts")
 
 
@@ -141,13 +136,6 @@ def _moment(value: str | None) -> datetime | None:
         return datetime.fromisoformat(value)
     except ValueError:
         _refuse("ts is not a time such as 2026-11-21T09:30:00Z")
-
-
-def _severity(value: str | None) -> Severity:
-    try:
-        return Severity(value or Severity.INFO)
-    except ValueError:
-        _refuse(f"severity is one of {', '.join(Severity)}")
 
 
 # ── Crews and agents ─────────────────────────────────────────────────────────
@@ -194,10 +182,13 @@ def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
     """Return a line as a checked entry, or raise why it is refused."""
     row = _object(line)
     _check_shape(row)
+    severity = row.get("severity") or Severity.INFO
+    if severity not in list(Severity):
+        _refuse(f"severity is one of {', '.join(Severity)}")
     new = NewEntry(
         entry_type=row["entry_type"],
         summary=row["summary"],
-        severity=_severity(row.get("severity")),
+        severity=Severity(severity),
         payload=row.get("payload") or {},
         refs=row.get("refs") or {},
         ts=_moment(row.get("ts")),

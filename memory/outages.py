@@ -83,7 +83,10 @@ def _is_full(error: BaseException) -> bool:
     if code is not None and code & 0xFF == sqlite3.SQLITE_FULL:
         return True
     if code is not None and code & 0xFF == sqlite3.SQLITE_IOERR:
-        return _no_room()
+        try:
+            return shutil.disk_usage(settings.DATA_DIR).free < NO_ROOM_BYTES
+        except OSError:
+            return False
     return getattr(error, "sqlstate", None) in _FULL_STATES or _has_message(
         error, _FULL_WORDS
     )
@@ -100,13 +103,6 @@ def _is_damaged(error: BaseException) -> bool:
 def _has_message(error: BaseException, words: tuple[str, ...]) -> bool:
     text = str(error).lower() if isinstance(error, DatabaseError) else ""
     return any(word in text for word in words)
-
-
-def _no_room() -> bool:
-    try:
-        return shutil.disk_usage(settings.DATA_DIR).free < NO_ROOM_BYTES
-    except OSError:
-        return False
 
 
 def _is_unavailable(error: BaseException) -> bool:

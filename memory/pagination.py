@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import datetime
 
 from django.core import signing
+from django.utils.dateparse import parse_datetime
 
 from memory.rules import entries, errors
 
@@ -39,3 +41,11 @@ def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
         detail = "The cursor belongs to a list with other filters."
         raise errors.Invalid(detail, code="bad_cursor")
     return list(position)
+
+
+def moment(value: str | int) -> datetime:
+    """Return the time in a cursor's position."""
+    parsed = parse_datetime(str(value))
+    if parsed is None:
+        raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
+    return parsed

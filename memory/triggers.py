@@ -14,13 +14,7 @@ from typing import Any
 from django.db import connections
 
 _CREATE = re.compile(r"^\s*CREATE TRIGGER (\w+)", re.IGNORECASE)
-
-
-def _tables_of(statement: str) -> set[str]:
-    """Return the tables that a trigger is on and writes to."""
-    return set(
-        re.findall(r"\b(?:ON|INSERT INTO|UPDATE|DELETE FROM) (\w+)", statement)
-    ) - {"OF"}
+_TABLES = re.compile(r"\b(?:ON|INSERT INTO|UPDATE|DELETE FROM) (\w+)")
 
 
 def restore(statements: Sequence[str], using: str = "default") -> list[str]:
@@ -43,7 +37,8 @@ def restore(statements: Sequence[str], using: str = "default") -> list[str]:
             match = _CREATE.match(statement)
             if match is None or match[1] in existing:
                 continue
-            if _tables_of(statement) <= existing:
+            # The tables that the trigger is on and writes to.
+            if set(_TABLES.findall(statement)) - {"OF"} <= existing:
                 cursor.execute(statement)
                 restored.append(match[1])
     return restored

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import structlog
@@ -22,7 +22,7 @@ from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
-from memory import http_out
+from memory import http_out, lookup
 from memory.journal import append as journal
 from memory.models import (
     DeliveryStatus,
@@ -78,21 +78,15 @@ def all_webhooks(actor: Actor) -> list[Webhook]:
 def webhook(actor: Actor, webhook_id: str) -> Webhook:
     """Return a webhook of the actor's workspace."""
     actor.require(PERMISSION)
-    rows = Webhook.objects.filter(workspace_id=actor.workspace_id, pk=webhook_id)
-    hook = rows.first()
-    if hook is None:
-        raise errors.NotFound
-    return hook
+    rows = Webhook.objects.filter(workspace_id=actor.workspace_id)
+    return lookup.required(rows, pk=webhook_id)
 
 
 def delivery(actor: Actor, delivery_id: str) -> WebhookDelivery:
     """Return a delivery of the actor's workspace."""
     actor.require(PERMISSION)
     rows = WebhookDelivery.objects.select_related("webhook")
-    row = rows.filter(workspace_id=actor.workspace_id, pk=delivery_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    return lookup.required(rows, workspace_id=actor.workspace_id, pk=delivery_id)
 
 
 def _record(action: str, hook: Webhook, by: Actor) -> None:
@@ -151,24 +145,22 @@ def remove(hook: Webhook, *, by: Actor) -> None:
 
 
 # ── Queueing ─────────────────────────────────────────────────────────────────
-def _pending(
-    hook: Webhook, fields: dict[str, object], entry_id: str
-) -> WebhookDelivery:
+def _pending(hook: Webhook, fields: dict[str, Any]) -> WebhookDelivery:
     new_id = delivery_id()
     body = {"id": new_id, "workspace_id": hook.workspace_id, **fields}
     return WebhookDelivery(
         id=new_id,
         workspace_id=hook.workspace_id,
         webhook=hook,
-        event=str(fields["event"]),
-        entry_id=entry_id,
+        event=fields["event"],
+        entry_id=fields["entry_id"] or "",
         body=json.dumps(body, ensure_ascii=False, sort_keys=True),
     )
 
 
 def queue(entry: JournalEntry) -> int:
     """Write an entry's deliveries in the caller's transaction; return how many."""
-    fields: dict[str, object] = {
+    fields = {
         "event": entry.entry_type,
         "entry_id": entry.id,
         "ts": journal.stamp(entry.ts),
@@ -176,11 +168,7 @@ def queue(entry: JournalEntry) -> int:
         "payload": entry.payload,
     }
     hooks = Webhook.objects.filter(workspace_id=entry.workspace_id, active=True)
-    rows = [
-        _pending(hook, fields, entry.id)
-        for hook in hooks
-        if entry.entry_type in hook.events
-    ]
+    rows = [_pending(hook, fields) for hook in hooks if entry.entry_type in hook.events]
     WebhookDelivery.objects.bulk_create(rows)
     return len(rows)
 
@@ -189,14 +177,14 @@ def queue_test(hook: Webhook, *, by: Actor) -> WebhookDelivery:
     """Queue a test message."""
     by.require(PERMISSION, hook.workspace_id)
     _require_active(hook)
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "event": TEST,
         "entry_id": None,
         "ts": journal.stamp(timezone.now()),
         "summary": "A test of this webhook",
         "payload": {},
     }
-    row = _pending(hook, fields, "")
+    row = _pending(hook, fields)
     row.save(force_insert=True)
     return row
 
@@ -225,11 +213,6 @@ def _require_active(hook: Webhook) -> None:
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
-def _message(row: WebhookDelivery) -> http_out.Message:
-    headers = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
-    return http_out.Message(row.webhook.url, row.webhook.secret, row.body, headers)
-
-
 def _claim(row: WebhookDelivery, now: datetime) -> bool:
     """Claim a due delivery; of two workers only one succeeds."""
     unclaimed = WebhookDelivery.objects.filter(
@@ -247,15 +230,13 @@ def send(
     """Claim and send a delivery; None when it is claimed elsewhere or not due."""
     if not _claim(row, timezone.now()):
         return None
-    answer = http_out.post(_message(row), transport)
-    status = (
-        DELIVERED
-        if not answer.error
-        else FAILED
-        if row.attempts >= MAX_ATTEMPTS
-        else PENDING
-    )
-    now = timezone.now()
+    headers = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
+    hook = row.webhook
+    message = http_out.Message(hook.url, hook.secret, row.body, headers)
+    answer, now = http_out.post(message, transport), timezone.now()
+    status = FAILED if row.attempts >= MAX_ATTEMPTS else PENDING
+    if not answer.error:
+        status = DELIVERED
     sent_fields = {"sent_at": now} if status == DELIVERED else {}
     claimed = WebhookDelivery.objects.filter(
         pk=row.pk, status=PENDING, attempts=row.attempts

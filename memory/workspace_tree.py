@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from django.db.models import Q
 
+from memory import lookup
 from memory.models import (
     Agent,
     AgentKey,
@@ -18,15 +19,11 @@ from memory.models import (
     OperatorKey,
     Workspace,
 )
-from memory.rules import errors
 from memory.rules.permissions import Actor
 
 
 def workspace(actor: Actor) -> Workspace:
-    row = Workspace.objects.filter(pk=actor.workspace_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    return lookup.required(Workspace.objects.all(), pk=actor.workspace_id)
 
 
 def crews(actor: Actor) -> list[Crew]:
@@ -37,12 +34,10 @@ def crews(actor: Actor) -> list[Crew]:
 
 def crew(actor: Actor, crew_id: str) -> Crew:
     """Return a crew; an agent gets its own crew only."""
-    row = Crew.objects.filter(pk=crew_id, workspace_id=actor.workspace_id).first()
-    if row is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != row.id:
-        raise errors.NotFound
-    return row
+    rows = Crew.objects.filter(workspace_id=actor.workspace_id)
+    if actor.is_agent:
+        rows = rows.filter(pk=actor.crew_id)
+    return lookup.required(rows, pk=crew_id)
 
 
 def agents(actor: Actor) -> list[Agent]:
@@ -55,13 +50,10 @@ def agents(actor: Actor) -> list[Agent]:
 
 def agent(actor: Actor, agent_id: str) -> Agent:
     """Return an agent; an agent gets its own crew's agents only."""
-    rows = Agent.objects.select_related("crew")
-    row = rows.filter(pk=agent_id, workspace_id=actor.workspace_id).first()
-    if row is None:
-        raise errors.NotFound
-    if actor.is_agent and actor.crew_id != row.crew_id:
-        raise errors.NotFound
-    return row
+    rows = Agent.objects.filter(workspace_id=actor.workspace_id).select_related("crew")
+    if actor.is_agent:
+        rows = rows.filter(crew_id=actor.crew_id)
+    return lookup.required(rows, pk=agent_id)
 
 
 def members(actor: Actor) -> list[Membership]:
@@ -72,11 +64,8 @@ def members(actor: Actor) -> list[Membership]:
 
 def member(actor: Actor, member_id: str) -> Membership:
     actor.require("members.read")
-    rows = Membership.objects.select_related("user")
-    row = rows.filter(pk=member_id, workspace_id=actor.workspace_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    rows = Membership.objects.filter(workspace_id=actor.workspace_id)
+    return lookup.required(rows.select_related("user"), pk=member_id)
 
 
 def keys(actor: Actor) -> list[AgentKey | OperatorKey]:
@@ -94,13 +83,10 @@ def key(actor: Actor, key_id: str) -> AgentKey | OperatorKey:
     """Return a key of the workspace, of either kind."""
     actor.require("keys.read")
     by_id = Q(pk=key_id, workspace_id=actor.workspace_id)
-    row: AgentKey | OperatorKey | None
-    row = AgentKey.objects.select_related("agent").filter(by_id).first()
-    if row is None:
-        row = OperatorKey.objects.select_related("user").filter(by_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    agent_key = AgentKey.objects.select_related("agent").filter(by_id).first()
+    if agent_key is not None:
+        return agent_key
+    return lookup.required(OperatorKey.objects.select_related("user").filter(by_id))
 
 
 def agent_slugs(entries: Sequence[JournalEntry]) -> dict[str, str]:

@@ -7,6 +7,7 @@ forks and no number is given twice. Everything that can fail is checked before.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -97,16 +98,6 @@ def content(entry: JournalEntry) -> bytes:
     )
 
 
-def searchable(entry_type: str, payload: dict[str, Any]) -> str:
-    """Return the words of an entry that go into the word index.
-
-    Computed before the entry is chained; only an erasure or a redaction changes them
-    later, with this function too.
-    """
-    # New payloads hold no NUL; older ones may, and their words must stay the same.
-    return entries.body_of(entry_type, payload).replace("\x00", " ")
-
-
 def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
     """Return an unsaved row; only its place in the chain is missing."""
     own = by.is_agent
@@ -129,7 +120,7 @@ def _row(new: NewEntry, by: Actor, now: datetime) -> JournalEntry:
         summary=new.summary,
         payload_text=entries.canonical(new.payload),
         refs_text=entries.canonical(new.refs),
-        body=searchable(new.entry_type, new.payload),
+        body=entries.body_of(new.entry_type, new.payload),
         embeddable=ranker.ranker().is_embeddable(
             new.entry_type, new.severity.value, new.payload, new.refs
         ),
@@ -150,8 +141,7 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
         head.seq += 1
         row.seq = head.seq
         row.docid = (number << entries.SEQ_BITS) + head.seq
-        salt = hashing.new_salt()
-        row.salt = salt
+        row.salt = salt = secrets.token_bytes(hashing.SALT_BYTES)
         row.prev_hash = head.entry_hash
         row.commitment = hashing.commitment(salt, content(row))
         row.entry_hash = hashing.link(secret, head.entry_hash, row.commitment)

@@ -9,9 +9,10 @@ is evidence: it is left unchanged and reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from django.db import transaction
@@ -151,33 +152,25 @@ def plan(
 
 
 # ── Verification ─────────────────────────────────────────────────────────────
-class _Predecessors:
-    """Looks up hashes by their number: of live entries, or from signed checkpoints."""
+Signed = Callable[[int], dict[int, str]]
 
-    def __init__(self, workspace_id: str) -> None:
-        self._workspace_id = workspace_id
-        self._signed: dict[int, dict[int, str]] = {}
 
-    def of(self, rows: Sequence[JournalEntry]) -> dict[int, str]:
-        """Return seq → hash for the entries before some rows, as far as known."""
-        seqs = [row.seq - 1 for row in rows]
-        filters = {"workspace_id": self._workspace_id, "seq__in": seqs}
-        live = JournalEntry.objects.filter(**filters).values_list("seq", "entry_hash")
-        hashes: dict[int, str] = {0: "", **dict(live)}
-        archived = ArchivedEntry.objects.filter(**filters).exclude(checkpoint=None)
-        for seq, point in archived.values_list("seq", "checkpoint_id"):
-            signed = self._of_point(point)
-            if seq in signed:
-                hashes.setdefault(seq, signed[seq])
-        return hashes
+def _hashes_before(
+    workspace_id: str, rows: Sequence[JournalEntry], signed: Signed
+) -> dict[int, str]:
+    """Return seq → hash for the entries before some rows, as far as known.
 
-    def _of_point(self, point_id: int) -> dict[int, str]:
-        if point_id not in self._signed:
-            if len(self._signed) > 32:
-                self._signed.clear()
-            point = ChainCheckpoint.objects.get(pk=point_id)
-            self._signed[point_id] = integrity.signed(point)
-        return self._signed[point_id]
+    They are live, or were archived: then ``signed`` returns the hashes of a checkpoint.
+    """
+    before = {"workspace_id": workspace_id, "seq__in": [row.seq - 1 for row in rows]}
+    live = JournalEntry.objects.filter(**before).values_list("seq", "entry_hash")
+    hashes: dict[int, str] = {0: "", **dict(live)}
+    archived = ArchivedEntry.objects.filter(**before).exclude(checkpoint=None)
+    for seq, point_id in archived.values_list("seq", "checkpoint_id"):
+        covered = signed(point_id)
+        if seq in covered:
+            hashes.setdefault(seq, covered[seq])
+    return hashes
 
 
 def _check(rows: Sequence[JournalEntry], before: dict[int, str]) -> None:
@@ -254,9 +247,14 @@ def _archive_and_delete(
     rows: QuerySet[JournalEntry], point: ChainCheckpoint, now: datetime
 ) -> _Removal:
     """Archive a bucket's entries, then delete them with their dependent rows."""
-    predecessors, removal, ids = _Predecessors(point.workspace_id), _Removal(), []
+    removal, ids = _Removal(), []
+
+    @lru_cache(maxsize=32)
+    def signed(point_id: int) -> dict[int, str]:
+        return integrity.signed(ChainCheckpoint.objects.get(pk=point_id))
+
     for chunk in _chunks(rows):
-        _check(chunk, predecessors.of(chunk))
+        _check(chunk, _hashes_before(point.workspace_id, chunk, signed))
         _store(_archived(chunk, point, now))
         ids.append([row.id for row in chunk])
         removal.pairs += [(row.seq, row.entry_hash) for row in chunk]
@@ -294,18 +292,11 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | 
         point.removed = [list(pair) for pair in removal.pairs]
         point.mac = hashing.checkpoint_mac(journal.key(), workspace_id, removal.pairs)
         point.save(update_fields=["removed", "mac"])
-        _check_counts(point, removal)
+        wanted, archived = len(removal.pairs), point.archived.count()
+        if not wanted == archived == removal.deleted:
+            raise RowsLost(wanted=wanted, archived=archived, deleted=removal.deleted)
         _summarise(workspace_id, bucket, point, removal)
     return removal
-
-
-def _check_counts(point: ChainCheckpoint, removal: _Removal) -> None:
-    """Raise RowsLost unless as many rows are archived as deleted and signed for."""
-    archived = ArchivedEntry.objects.filter(checkpoint=point).count()
-    if not len(removal.pairs) == archived == removal.deleted:
-        raise RowsLost(
-            wanted=len(removal.pairs), archived=archived, deleted=removal.deleted
-        )
 
 
 def _summarise(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 from django.db import connection, transaction
-from django.db.models import Model, QuerySet, Value
+from django.db.models import Field, Model, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.utils import timezone
@@ -71,18 +71,16 @@ def _live(workspace_id: str, entry_ids: Sequence[str]) -> QuerySet[JournalEntry]
     return of(rows, workspace_id)
 
 
+def _fields() -> list[Field[Any, Any]]:
+    by_name = {field.name: field for field in JournalEntry._meta.concrete_fields}
+    return [by_name[name] for name in _COLUMNS]
+
+
 def _values(rows: Sequence[JournalEntry]) -> list[list[Any]]:
     """Return the changed columns of entries as database values, with the id last."""
-    fields_by_name = {field.name: field for field in JournalEntry._meta.concrete_fields}
-    fields = [fields_by_name[name] for name in _COLUMNS]
+    prepare = [(field.attname, field.get_db_prep_save) for field in _fields()]
     return [
-        [
-            *(
-                field.get_db_prep_save(getattr(row, field.attname), connection)
-                for field in fields
-            ),
-            row.id,
-        ]
+        [*(to_db(getattr(row, name), connection) for name, to_db in prepare), row.id]
         for row in rows
     ]
 
@@ -92,10 +90,7 @@ def _save(values: list[list[Any]]) -> None:
 
     Appends wait meanwhile, and saving through the model takes five times as long.
     """
-    columns_by_name = {
-        field.name: field.column for field in JournalEntry._meta.concrete_fields
-    }
-    columns = ", ".join(f"{columns_by_name[name]} = %s" for name in _COLUMNS)
+    columns = ", ".join(f"{field.column} = %s" for field in _fields())
     sql = f"UPDATE journal_entries SET {columns} WHERE id = %s"  # noqa: S608  (ours)
     with connection.cursor() as cursor:
         cursor.executemany(f"{sql} AND erased_at IS NULL", values)
@@ -131,7 +126,10 @@ def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
     values = _values(sorted(rows, key=lambda row: row.id))
     with transaction.atomic():
         _save(values)
-        _delete_mentions_and_reasons(workspace_id, rows)
+        about = {"workspace_id": workspace_id, "entry_id__in": [row.id for row in rows]}
+        SubjectMention.objects.filter(**about).delete()
+        # The ledger rows stay: verification needs them to explain the priority.
+        PriorityChange.objects.filter(**about).exclude(reason="").update(reason="")
         _send_entries_left(workspace_id, rows, "erased")
     return len(rows)
 
@@ -147,7 +145,7 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
             row.summary = rest.summary
             row.payload_text = entries.canonical(dict(rest.payload))
             row.refs_text = entries.canonical(dict(rest.refs))
-            row.body = journal.searchable(row.entry_type, dict(rest.payload))
+            row.body = entries.body_of(row.entry_type, dict(rest.payload))
             row.redacted_at = now
             for name in _FREE_TEXTS:
                 setattr(row, name, rest.columns.get(name, getattr(row, name)))
@@ -155,16 +153,3 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
         _save(_values(rows))
         _send_entries_left(workspace_id, rows, "redacted")
     return len(rows)
-
-
-def _delete_mentions_and_reasons(
-    workspace_id: str, rows: Sequence[JournalEntry]
-) -> None:
-    """Delete the mentions of erased entries and empty their priority reasons.
-
-    The ledger rows themselves stay: verification needs them to explain the priority.
-    """
-    ids = [row.id for row in rows]
-    SubjectMention.objects.filter(workspace_id=workspace_id, entry_id__in=ids).delete()
-    steps = PriorityChange.objects.filter(workspace_id=workspace_id, entry_id__in=ids)
-    steps.exclude(reason="").update(reason="")

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from memory.journal import append as journal
+from memory.journal.chain_scan import Link
 from memory.models import ArchivedEntry, ChainCheckpoint, ChainSegment, JournalEntry
-from memory.rules import hashing
-
-
-class Linked(Protocol):
-    """The columns that an entry's hash is computed from, and the hash."""
-
-    @property
-    def prev_hash(self) -> str: ...
-
-    @property
-    def commitment(self) -> str: ...
-
-    @property
-    def entry_hash(self) -> str: ...
+from memory.rules import entries, hashing
 
 
 def adopted_until(workspace_id: str) -> int:
@@ -34,7 +20,7 @@ def adopted_until(workspace_id: str) -> int:
     return last
 
 
-def is_linked(row: Linked, adopted_seq: int = 0) -> bool:
+def is_linked(row: JournalEntry | Link, adopted_seq: int = 0) -> bool:
     """Whether an entry's hash reproduces; one that is not even a hash does not.
 
     Up to the number ``adopted_seq`` the key is lost and the seal of the adoption is
@@ -55,7 +41,7 @@ def is_linked(row: Linked, adopted_seq: int = 0) -> bool:
 def _searchable(row: JournalEntry) -> str | None:
     """Return the words of the payload for the index, None when it is not JSON."""
     try:
-        return journal.searchable(row.entry_type, row.payload)
+        return entries.body_of(row.entry_type, row.payload)
     except (ValueError, TypeError):
         return None
 

@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.db.models import Q, QuerySet
-from django.utils.dateparse import parse_datetime
 
-from memory import fulltext, pagination, workspace_tree
+from memory import fulltext, lookup, pagination, workspace_tree
 from memory.journal import append as journal
 from memory.journal import integrity
 from memory.models import (
@@ -25,6 +24,8 @@ from memory.rules import entries, errors, tokenizer
 from memory.rules.permissions import Actor
 
 Row = TypeVar("Row", JournalEntry, ArchivedEntry)
+# The time and the number of an entry.
+Position = tuple[datetime, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,50 +71,38 @@ class EntryPlace:
 
     previous: JournalEntry | None
     following: JournalEntry | None
-    verdict: str = field(default="unknown")
+    verdict: str
 
 
 # ── One entry ────────────────────────────────────────────────────────────────
 def entry(actor: Actor, entry_id: str) -> JournalEntry:
     """Return an entry the actor may read."""
     actor.require("journal.read")
-    row = visible_entries(actor).filter(pk=entry_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    return lookup.required(visible_entries(actor), pk=entry_id)
 
 
 def archived_entry(actor: Actor, entry_id: str) -> ArchivedEntry:
     """Return the archived row of a compacted entry the actor may read."""
     actor.require("journal.read")
-    rows = _readable(ArchivedEntry.objects.all(), actor)
-    if not actor.can("gdpr.read"):
-        rows = rows.filter(restricted_at=None)
-    row = rows.filter(pk=entry_id).first()
-    if row is None:
-        raise errors.NotFound
-    return row
+    return lookup.required(_visible(ArchivedEntry.objects.all(), actor), pk=entry_id)
 
 
 # ── Lists ────────────────────────────────────────────────────────────────────
-def _readable(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
+def _visible(rows: QuerySet[Row], actor: Actor) -> QuerySet[Row]:
     """Return those of some rows that an actor may read.
 
     People read their workspace; an agent reads its own entries and its crew's.
+    Restricted entries are visible only with the permission ``gdpr.read``.
     """
     rows = rows.filter(workspace_id=actor.workspace_id)
     if actor.is_agent:
         rows = rows.filter(Q(agent_id=actor.id) | Q(crew_id=actor.crew_id))
-    return rows
+    return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
 
 
 def visible_entries(actor: Actor) -> QuerySet[JournalEntry]:
-    """Return the entries an actor may read.
-
-    Restricted entries are visible only with the permission ``gdpr.read``.
-    """
-    rows = _readable(JournalEntry.objects.all(), actor)
-    return rows if actor.can("gdpr.read") else rows.filter(restricted_at=None)
+    """Return the entries an actor may read."""
+    return _visible(JournalEntry.objects.all(), actor)
 
 
 def _authorise(actor: Actor, filters: JournalFilter) -> None:
@@ -124,19 +113,14 @@ def _authorise(actor: Actor, filters: JournalFilter) -> None:
         workspace_tree.agent(actor, filters.agent_id)
 
 
-def _times(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
+def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
+    """Apply the filters on columns and times."""
     if filters.since and filters.until and filters.since > filters.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
     if filters.since:
         rows = rows.filter(ts__gte=filters.since)
     if filters.until:
         rows = rows.filter(ts__lte=filters.until)
-    return rows
-
-
-def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
-    """Apply the filters on columns and times."""
-    rows = _times(rows, filters)
     for name in ("crew_id", "agent_id", "mission_id", "trace_id"):
         value = getattr(filters, name)
         if value is not None:
@@ -178,9 +162,7 @@ def archived(actor: Actor, filters: JournalFilter) -> QuerySet[ArchivedEntry]:
         return rows.none()
     actor.require("journal.read")
     _authorise(actor, filters)
-    rows = _matching(_readable(rows, actor), filters)
-    if not actor.can("gdpr.read"):
-        rows = rows.filter(restricted_at=None)
+    rows = _matching(_visible(rows, actor), filters)
     if filters.subject:
         rows = rows.filter(subjects__contains=f"\n{tokenizer.fold(filters.subject)}\n")
     if filters.q.strip():
@@ -201,13 +183,20 @@ def count(actor: Actor, filters: JournalFilter) -> int:
     return total + (archived(actor, filters).count() if filters.include_archive else 0)
 
 
-def _older(
-    rows: QuerySet[Row], cursor: str, workspace_id: str, digest: str
-) -> QuerySet[Row]:
-    """Return the rows older than a cursor; it holds the time and number of a row."""
-    ts, seq = pagination.read(cursor, workspace_id, digest)
-    moment = parse_datetime(str(ts))
-    return rows.filter(Q(ts__lt=moment) | Q(ts=moment, seq__lt=seq))
+# ── Pages ────────────────────────────────────────────────────────────────────
+def read_cursor(cursor: str, actor: Actor, filters: JournalFilter) -> Position:
+    """Return the position in a cursor; Invalid for another list's."""
+    ts, seq = pagination.read(cursor, actor.workspace_id, filters.digest)
+    return pagination.moment(ts), int(seq)
+
+
+def cursor_at(row: JournalEntry | ArchivedEntry, filters: JournalFilter) -> str:
+    position: list[str | int] = [journal.stamp(row.ts), row.seq]
+    return pagination.make(row.workspace_id, filters.digest, position)
+
+
+def older(rows: QuerySet[Row], at: Position) -> QuerySet[Row]:
+    return rows.filter(Q(ts__lt=at[0]) | Q(ts=at[0], seq__lt=at[1]))
 
 
 def journal_page(
@@ -215,22 +204,18 @@ def journal_page(
 ) -> JournalPage:
     """Return a page of entries, newest first."""
     live, archive = filtered(actor, filters), archived(actor, filters)
-    workspace_id, digest = actor.workspace_id, filters.digest
     if cursor:
-        live = _older(live, cursor, workspace_id, digest)
-        archive = _older(archive, cursor, workspace_id, digest)
+        at = read_cursor(cursor, actor, filters)
+        live, archive = older(live, at), older(archive, at)
     rows: list[JournalEntry | ArchivedEntry] = []
     rows += live.order_by("-ts", "-seq")[: limit + 1]
     rows += archive.order_by("-ts", "-seq")[: limit + 1]
     rows.sort(key=lambda row: (row.ts, row.seq), reverse=True)
-    page, next_cursor = rows[:limit], None
-    if len(rows) > limit:
-        last = page[-1]
-        position: list[str | int] = [journal.stamp(last.ts), last.seq]
-        next_cursor = pagination.make(workspace_id, digest, position)
-    live_rows = [row for row in page if isinstance(row, JournalEntry)]
+    page = rows[:limit]
     return JournalPage(
-        live_rows, next_cursor, [r for r in page if isinstance(r, ArchivedEntry)]
+        [row for row in page if isinstance(row, JournalEntry)],
+        cursor_at(page[-1], filters) if len(rows) > limit else None,
+        [row for row in page if isinstance(row, ArchivedEntry)],
     )
 
 

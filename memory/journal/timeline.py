@@ -13,14 +13,11 @@ from typing import Final
 
 from django.db import connection
 from django.db.models import Q, QuerySet
-from django.utils.dateparse import parse_datetime
 
-from memory import pagination, workspace_tree
-from memory.journal import append as journal
+from memory import workspace_tree
 from memory.journal import queries
-from memory.journal.queries import JournalFilter
+from memory.journal.queries import JournalFilter, Position
 from memory.models import JournalEntry, User
-from memory.rules import errors
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
 
@@ -71,32 +68,8 @@ class Length:
     since: datetime | None
 
 
-Position = tuple[datetime, int]
-
-
-def _position(row: JournalEntry) -> Position:
-    return row.ts, row.seq
-
-
-def _older(rows: Rows, at: Position) -> Rows:
-    return rows.filter(Q(ts__lt=at[0]) | Q(ts=at[0], seq__lt=at[1]))
-
-
 def _newer(rows: Rows, at: Position) -> Rows:
     return rows.filter(Q(ts__gt=at[0]) | Q(ts=at[0], seq__gt=at[1]))
-
-
-def _read(cursor: str, actor: Actor, filters: JournalFilter) -> Position:
-    ts, seq = pagination.read(cursor, actor.workspace_id, filters.digest)
-    moment = parse_datetime(str(ts))
-    if moment is None:
-        raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
-    return moment, int(seq)
-
-
-def _cursor(row: JournalEntry, filters: JournalFilter) -> str:
-    position: list[str | int] = [journal.stamp(row.ts), row.seq]
-    return pagination.make(row.workspace_id, filters.digest, position)
 
 
 def _tally(rows: Rows) -> Tally:
@@ -120,20 +93,22 @@ def _around(rows: Rows, entry: JournalEntry, limit: int) -> list[JournalEntry]:
         return newest
     if not rows.filter(pk=entry.pk).exists():
         return newest
-    at = _position(entry)
+    at = entry.ts, entry.seq
     above = _oldest(_newer(rows, at), ABOVE)
-    return [*above, entry, *_newest(_older(rows, at), limit - len(above) - 1)]
+    return [*above, entry, *_newest(queries.older(rows, at), limit - len(above) - 1)]
 
 
 def _page(
     rows: Rows, actor: Actor, filters: JournalFilter, start: Start, limit: int
 ) -> list[JournalEntry]:
     if start.newer:
-        entries = _oldest(_newer(rows, _read(start.newer, actor, filters)), limit)
+        at = queries.read_cursor(start.newer, actor, filters)
+        entries = _oldest(_newer(rows, at), limit)
         # With fewer rows above than fit, the newest page is returned, full.
         return entries if len(entries) == limit else _newest(rows, limit)
     if start.older:
-        return _newest(_older(rows, _read(start.older, actor, filters)), limit)
+        at = queries.read_cursor(start.older, actor, filters)
+        return _newest(queries.older(rows, at), limit)
     if start.around is not None:
         return _around(rows, start.around, limit)
     return _newest(rows, limit)
@@ -150,12 +125,12 @@ def stretch(
             entries=[], newer=None, older=None, before=Tally(0), total=_tally(rows)
         )
     first, last = entries[0], entries[-1]
-    before = _tally(_newer(rows, _position(first)))
-    has_older = _older(rows, _position(last)).exists()
+    before = _tally(_newer(rows, (first.ts, first.seq)))
+    has_older = queries.older(rows, (last.ts, last.seq)).exists()
     return Stretch(
         entries=entries,
-        newer=_cursor(first, filters) if before.number else None,
-        older=_cursor(last, filters) if has_older else None,
+        newer=queries.cursor_at(first, filters) if before.number else None,
+        older=queries.cursor_at(last, filters) if has_older else None,
         before=before,
         total=_tally(rows),
     )
@@ -182,15 +157,14 @@ def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
             pk__in=user_ids, memberships__workspace_id=actor.workspace_id
         )
         people = dict(members.values_list("pk", "email"))
-    return {e.id: _author(e, slugs, people) for e in entries}
-
-
-def _author(entry: JournalEntry, slugs: dict[str, str], people: dict[str, str]) -> str:
-    if entry.agent_id:
-        return slugs.get(entry.agent_id, entry.agent_id)
-    if entry.actor_type == ActorType.USER:
-        return people.get(entry.actor_id, "a former member")
-    return entry.actor_id
+    names = {}
+    for entry in entries:
+        names[entry.id] = entry.actor_id
+        if entry.agent_id:
+            names[entry.id] = slugs.get(entry.agent_id, entry.agent_id)
+        elif entry.actor_type == ActorType.USER:
+            names[entry.id] = people.get(entry.actor_id, "a former member")
+    return names
 
 
 def subjects(row: JournalEntry) -> list[str]:

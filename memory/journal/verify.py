@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Final
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from memory.journal import append as journal
@@ -79,62 +78,85 @@ def _unwatched(rows: Iterable[JournalEntry], _total: int) -> Iterable[JournalEnt
     return rows
 
 
-def _removed_hashes(workspace_id: str, report: Report) -> dict[int, str]:
-    """Return seq → hash of the compacted entries, from the checkpoints that verify."""
-    removed_hashes: dict[int, str] = {}
-    for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
-        covered = integrity.signed(point)
-        if covered:
-            removed_hashes.update(covered)
-            report.checkpoints += 1
-    return removed_hashes
+class _Walk:
+    """A walk along a chain: the entry last checked, and what was found so far.
 
+    ``prev`` is the hash that the next entry must follow; it is empty at the start, and
+    after a gap that nothing explains. ``end`` is the last number to verify: 0, no
+    limit, without a validly signed head.
+    """
 
-def _rows(workspace_id: str, end: int) -> QuerySet[JournalEntry]:
-    """Return the entries to verify: those up to the head at the start."""
-    rows = JournalEntry.objects.filter(workspace_id=workspace_id)
-    return (rows.filter(seq__lte=end) if end else rows).order_by("seq")
+    def __init__(self, workspace_id: str) -> None:
+        self.report = Report(checked_at=timezone.now())
+        self.head = ChainHead.objects.filter(pk=workspace_id).first()
+        is_signed = self.head is not None and _is_signed(self.head)
+        self.end = self.head.seq if self.head and is_signed else 0
+        # Seq → hash of the compacted entries, from the checkpoints that verify.
+        self.removed_hashes: dict[int, str] = {}
+        for point in ChainCheckpoint.objects.filter(workspace_id=workspace_id):
+            covered = integrity.signed(point)
+            self.removed_hashes |= covered
+            self.report.checkpoints += bool(covered)
+        self.adopted_seq = integrity.adopted_until(workspace_id)
+        self.rows = JournalEntry.objects.filter(workspace_id=workspace_id)
+        self.seq, self.prev = 0, ""
 
+    def skip_to(self, seq: int) -> None:
+        """Pass the missing numbers before ``seq``; report one that nothing explains."""
+        for number in range(self.seq + 1, seq):
+            self.prev = self.removed_hashes.get(number, "")
+            if number not in self.removed_hashes:
+                reason = "The entry is missing and nothing says why."
+                self.report.note("gap", number, None, reason)
+                break
 
-def _bridge(
-    report: Report, removed_hashes: dict[int, str], at: int, prev: str, until: int
-) -> str:
-    """Skip missing numbers; return the hash that the next entry must follow."""
-    for seq in range(at, until):
-        if seq in removed_hashes:
-            prev = removed_hashes[seq]
+    def step(self, link: JournalEntry | chain_scan.Link) -> None:
+        """Check that an entry follows the one before, and go on to it."""
+        report = self.report
+        self.skip_to(link.seq)
+        if (self.prev or link.seq == 1) and link.prev_hash != self.prev:
+            report.note("broken_link", link.seq, link.id, _BROKEN)
+        if not integrity.is_linked(link, self.adopted_seq):
+            report.note("broken_link", link.seq, link.id, _UNMADE)
+        report.unproved += link.seq <= self.adopted_seq
+        report.count += 1
+        self.seq, self.prev = link.seq, link.entry_hash
+
+    def check_content(self, row: JournalEntry) -> None:
+        if row.salt is None and row.redacted_at is None:
+            self.report.erased += 1
+        elif row.salt is None:
+            self.report.redacted += 1
+        fault = integrity.content_fault(row)
+        if fault is not None:
+            self.report.note("content_break", row.seq, row.id, fault)
+
+    def check_sealed(self, ids: list[str]) -> None:
+        """Verify erased and redacted entries, a few hundred per query."""
+        for start in range(0, len(ids), SEALED_CHUNK):
+            part = ids[start : start + SEALED_CHUNK]
+            for row in JournalEntry.objects.filter(pk__in=part).order_by("seq"):
+                self.check_content(row)
+
+    def check_tail(self) -> None:
+        """Check that the chain ends where its signed head says."""
+        head, note = self.head, self.report.note
+        if head is None:
+            if self.seq:
+                note("tail_missing", self.seq, None, "The chain has no signed end.")
+        elif head.seq and not _is_signed(head):
+            note("tail_missing", head.seq, None, "The signed end was changed.")
         else:
-            report.note("gap", seq, None, "The entry is missing and nothing says why.")
-            return ""
-    return prev
+            self.skip_to(head.seq + 1)
+            if self.prev and head.entry_hash != self.prev:
+                reason = "The chain ends somewhere else."
+                note("tail_missing", head.seq, None, reason)
 
 
-def _check_entry(
-    report: Report, row: JournalEntry, prev: str | None, adopted_seq: int
-) -> None:
-    if prev is not None and row.prev_hash != prev:
-        report.note("broken_link", row.seq, row.id, _BROKEN)
-    report.unproved += row.seq <= adopted_seq
-    if not integrity.is_linked(row, adopted_seq):
-        report.note("broken_link", row.seq, row.id, _UNMADE)
-    _check_content(report, row)
-
-
-def _check_content(report: Report, row: JournalEntry) -> None:
-    if row.salt is None and row.redacted_at is None:
-        report.erased += 1
-    elif row.salt is None:
-        report.redacted += 1
-    fault = integrity.content_fault(row)
-    if fault is not None:
-        report.note("content_break", row.seq, row.id, fault)
-
-
-def _check_place(report: Report, row: JournalEntry, number: int) -> None:
-    """Check the row number in the word index, which contains the workspace's number."""
-    if row.docid != (number << entries.SEQ_BITS) + row.seq:
-        reason = "Its number in the word index was changed."
-        report.note("content_break", row.seq, row.id, reason)
+def _is_signed(head: ChainHead) -> bool:
+    key = journal.key()
+    mac = hashing.head_mac(key, head.workspace_id, head.seq, head.entry_hash)
+    return mac == head.mac
 
 
 def _priority_steps(
@@ -170,21 +192,14 @@ def _witnesses(workspace_id: str) -> set[tuple[str, int, str]]:
     return witnesses
 
 
-def _explains(row: JournalEntry, steps: list[PriorityChange]) -> bool:
-    current = row.priority_at_emit
-    for step in steps:
-        if step.previous != current:
-            return False
-        current = step.priority
-    return current == row.priority
-
-
 def _priority_fault(
     row: JournalEntry,
     steps: list[PriorityChange],
     witnesses: set[tuple[str, int, str]],
 ) -> str | None:
-    if not _explains(row, steps):
+    # Each step starts where the one before it ended, and the last ends where it is now.
+    reached = [row.priority_at_emit, *(step.priority for step in steps)]
+    if reached != [*(step.previous for step in steps), row.priority]:
         return "Its priority is not in the ledger."
     for step in steps:
         if (row.id, step.number, step.priority) not in witnesses:
@@ -210,28 +225,6 @@ def _check_priority(
         report.note("priority_break", row.seq, row.id, fault)
 
 
-def _check_tail(
-    report: Report,
-    head: ChainHead | None,
-    seq: int,
-    prev: str,
-    removed_hashes: dict[int, str],
-) -> None:
-    if head is None:
-        if seq:
-            report.note("tail_missing", seq, None, "The chain has no signed end.")
-        return
-    signed = hashing.head_mac(
-        journal.key(), head.workspace_id, head.seq, head.entry_hash
-    )
-    if head.seq and signed != head.mac:
-        report.note("tail_missing", head.seq, None, "The signed end was changed.")
-        return
-    end = _bridge(report, removed_hashes, seq + 1, prev, head.seq + 1)
-    if end and head.entry_hash != end:
-        report.note("tail_missing", head.seq, None, "The chain ends somewhere else.")
-
-
 def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report:
     """Verify the whole chain of a workspace and report every break.
 
@@ -239,96 +232,52 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report
     on meanwhile: entries after the head at the start are not checked.
     """
     by.require("journal.verify", workspace_id)
-    report = Report(checked_at=timezone.now())
-    head = ChainHead.objects.filter(pk=workspace_id).first()
+    walk = _Walk(workspace_id)
     numbers = Workspace.objects.filter(pk=workspace_id).values_list("number", flat=True)
     number = numbers.first() or 0
-    rows = _rows(workspace_id, _end(head))
-    removed_hashes = _removed_hashes(workspace_id, report)
     steps, witnesses = _priority_steps(workspace_id), _witnesses(workspace_id)
-    seq, prev, adopted_seq = 0, "", integrity.adopted_until(workspace_id)
-    for row in watch(rows.iterator(chunk_size=1_000), rows.count()):
-        if row.seq > seq + 1:
-            prev = _bridge(report, removed_hashes, seq + 1, prev, row.seq)
-        # After an unexplained gap there is no hash to compare with.
-        expected = prev if prev or row.seq == 1 else None
-        _check_entry(report, row, expected, adopted_seq)
-        _check_place(report, row, number)
-        _check_priority(report, row, steps.get(row.id, []), witnesses)
-        report.count += 1
-        seq, prev = row.seq, row.entry_hash
-    _check_tail(report, head, seq, prev, removed_hashes)
-    return report
+    rows = walk.rows.filter(seq__lte=walk.end) if walk.end else walk.rows
+    iterator = rows.order_by("seq").iterator(chunk_size=1_000)
+    for row in watch(iterator, rows.count()):
+        walk.step(row)
+        walk.check_content(row)
+        # The row number in the word index contains the workspace's number.
+        if row.docid != (number << entries.SEQ_BITS) + row.seq:
+            reason = "Its number in the word index was changed."
+            walk.report.note("content_break", row.seq, row.id, reason)
+        _check_priority(walk.report, row, steps.get(row.id, []), witnesses)
+    walk.check_tail()
+    return walk.report
 
 
 def verify_links(workspace_id: str, *, by: Actor) -> Report:
     """Verify every link, and the content of erased and redacted entries only.
 
     For use after an erasure: contents of other entries are not read, which makes this
-    many times as fast as ``verify``.
+    many times as fast as ``verify``. Those chained with a lost key are all read.
     """
     by.require("journal.verify", workspace_id)
-    report = Report(checked_at=timezone.now())
-    head = ChainHead.objects.filter(pk=workspace_id).first()
-    end = _end(head)
-    removed_hashes = _removed_hashes(workspace_id, report)
-    seq, prev = _verify_adopted(report, workspace_id, removed_hashes)
+    walk = _Walk(workspace_id)
+    end = walk.end or _NO_END
+    if walk.adopted_seq:
+        rows = walk.rows.filter(seq__lte=walk.adopted_seq).order_by("seq")
+        for row in rows.iterator(chunk_size=1_000):
+            walk.step(row)
+            walk.check_content(row)
+        walk.skip_to(walk.adopted_seq + 1)
+        walk.seq = walk.adopted_seq
     while True:
-        run = chain_scan.unbroken_run(workspace_id, seq, prev, end or _NO_END)
+        run = chain_scan.unbroken_run(workspace_id, walk.seq, walk.prev, end)
         if run is not None:
-            report.count += run.length
-            _check_sealed(report, run.sealed)
-            seq, prev = run.seq, run.entry_hash
+            walk.report.count += run.length
+            walk.seq, walk.prev = run.seq, run.entry_hash
+            walk.check_sealed(run.sealed)
             continue
-        chunk = chain_scan.next_links(workspace_id, seq, end or _NO_END)
+        chunk = chain_scan.next_links(workspace_id, walk.seq, end)
         if not chunk:
             break
         for link in chunk:
-            if link.seq > seq + 1:
-                prev = _bridge(report, removed_hashes, seq + 1, prev, link.seq)
-            _check_link(report, link, prev if prev or link.seq == 1 else None)
-            report.count += 1
-            seq, prev = link.seq, link.entry_hash
-        _check_sealed(report, [link.id for link in chunk if link.is_sealed])
-    _check_tail(report, head, seq, prev, removed_hashes)
-    return report
-
-
-def _verify_adopted(
-    report: Report, workspace_id: str, removed_hashes: dict[int, str]
-) -> tuple[int, str]:
-    """Verify the entries chained with a lost key one by one; return number and hash."""
-    seq, prev, adopted_seq = 0, "", integrity.adopted_until(workspace_id)
-    if not adopted_seq:
-        return seq, prev
-    for row in _rows(workspace_id, adopted_seq).iterator(chunk_size=1_000):
-        if row.seq > seq + 1:
-            prev = _bridge(report, removed_hashes, seq + 1, prev, row.seq)
-        _check_entry(report, row, prev if prev or row.seq == 1 else None, adopted_seq)
-        report.count += 1
-        seq, prev = row.seq, row.entry_hash
-    return adopted_seq, _bridge(report, removed_hashes, seq + 1, prev, adopted_seq + 1)
-
-
-def _check_link(report: Report, link: chain_scan.Link, prev: str | None) -> None:
-    if prev is not None and link.prev_hash != prev:
-        report.note("broken_link", link.seq, link.id, _BROKEN)
-    if not integrity.is_linked(link):
-        report.note("broken_link", link.seq, link.id, _UNMADE)
-
-
-def _check_sealed(report: Report, ids: list[str]) -> None:
-    """Verify erased and redacted entries, a few hundred per query."""
-    for start in range(0, len(ids), SEALED_CHUNK):
-        part = ids[start : start + SEALED_CHUNK]
-        for row in JournalEntry.objects.filter(pk__in=part).order_by("seq"):
-            _check_content(report, row)
-
-
-def _end(head: ChainHead | None) -> int:
-    """Return the last number to verify; 0, no limit, without a validly signed head."""
-    if head is None:
-        return 0
-    key = journal.key()
-    signed = hashing.head_mac(key, head.workspace_id, head.seq, head.entry_hash)
-    return head.seq if signed == head.mac else 0
+            walk.step(link)
+        walk.check_sealed([link.id for link in chunk if link.is_sealed])
+    walk.check_tail()
+    return walk.report

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, Protocol
 
+from memory.ports.port import Port
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -69,51 +71,33 @@ class Answer:
 
 
 class LanguageModel(Protocol):
-    """What ``episodic`` implements."""
+    """What ``episodic`` implements; as it stands, the answers without any model."""
 
     def engine(self) -> Engine:
         """Return what ranks by meaning now."""
-        ...
-
-    def model_name(self) -> str:
-        """Return the name of the language model, ``NO_MODEL`` without one."""
-        ...
-
-    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
-        """Return the model's conclusions; faults are returned, never raised."""
-        ...
-
-
-class NoLanguageModel:
-    """The default: ranking by words, and no language model."""
-
-    def engine(self) -> Engine:
         return WORDS
 
     def model_name(self) -> str:
+        """Return the name of the language model, ``NO_MODEL`` without one."""
         return NO_MODEL
 
-    def answer(
-        self,
-        question: Question,  # noqa: ARG002  (the protocol names it)
-        statements: Sequence[Statement],  # noqa: ARG002
-    ) -> Answer:
+    def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
+        """Return the model's conclusions; faults are returned, never raised."""
         return Answer()
 
 
-class _Port:
-    def __init__(self) -> None:
-        self.model: LanguageModel = NoLanguageModel()
+class NoLanguageModel(LanguageModel):
+    """The default."""
 
 
-_port = _Port()
+_port: Port[LanguageModel] = Port(NoLanguageModel())
 
 
 def register(model: LanguageModel) -> None:
     """Set the implementation; called once, at start-up."""
-    _port.model = model
+    _port.implementation = model
 
 
 def current() -> LanguageModel:
     """Return the registered implementation."""
-    return _port.model
+    return _port.implementation

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from memory.ports.port import Port
 from memory.rules import errors
 
 JOURNAL: Final = "journal"
@@ -22,24 +23,21 @@ def _none(_workspace_id: str, _place: str, _entry_ids: Sequence[str]) -> frozens
     return frozenset()
 
 
-class _Port:
-    def __init__(self) -> None:
-        self.lookup: HeldIds = _none
-
-
-_port = _Port()
+_port: Port[HeldIds] = Port(_none)
 
 
 def register(lookup: HeldIds) -> None:
     """Set the lookup; called once, at start-up."""
-    _port.lookup = lookup
+    _port.implementation = lookup
 
 
 def held_ids(
     workspace_id: str, entry_ids: Sequence[str], place: str = JOURNAL
 ) -> frozenset[str]:
     """Return the entries under a legal hold; ``place`` is where their words are."""
-    return _port.lookup(workspace_id, place, entry_ids) if entry_ids else frozenset()
+    if not entry_ids:
+        return frozenset()
+    return _port.implementation(workspace_id, place, entry_ids)
 
 
 def require_no_hold(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memory import fulltext
 from memory.fulltext import WordScope
 from memory.models import Agent, Crew, JournalEntry
+from memory.ports.port import Port
 from memory.rules import errors
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Recalled:
 
 
 class Ranker(Protocol):
-    """What ``episodic`` implements."""
+    """What ``episodic`` implements; as it stands, the answers without embeddings."""
 
     name: str
 
@@ -76,15 +77,15 @@ class Ranker(Protocol):
         refs: Mapping[str, Any],
     ) -> bool:
         """Whether such an entry is to be embedded."""
-        ...
+        return False
 
     def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
         """Return the embedding state of each entry, by entry id."""
-        ...
+        return {entry.id: EmbeddingState("not_embeddable") for entry in entries}
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
         """Return the best entries the actor may read, without counting them as used."""
-        ...
+        return words_only(question, by=by)
 
     def cosines(
         self,
@@ -99,7 +100,7 @@ class Ranker(Protocol):
         None when no embedder is available. The text is a question, or a statement
         like the entries. The caller checks who may see the entries.
         """
-        ...
+        return None
 
     def nearest(
         self, query: str, scope: WordScope, *, limit: int, min_similarity: float
@@ -108,48 +109,13 @@ class Ranker(Protocol):
 
         None when no embedder is available; ``min_similarity`` is the lowest cosine.
         """
-        ...
+        return None
 
 
-class WordsOnly:
-    """The default: nothing is embedded, ranking is by words."""
+class WordsOnly(Ranker):
+    """The default: ranking is by words."""
 
     name = "words"
-
-    def is_embeddable(
-        self,
-        entry_type: str,  # noqa: ARG002  (the protocol names it)
-        severity: str,  # noqa: ARG002
-        payload: Mapping[str, Any],  # noqa: ARG002
-        refs: Mapping[str, Any],  # noqa: ARG002
-    ) -> bool:
-        return False
-
-    def states(self, entries: Sequence[JournalEntry]) -> dict[str, EmbeddingState]:
-        return {entry.id: EmbeddingState("not_embeddable") for entry in entries}
-
-    def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
-        return words_only(question, by=by)
-
-    def cosines(
-        self,
-        text: str,  # noqa: ARG002
-        entry_ids: Sequence[str],  # noqa: ARG002
-        *,
-        workspace_id: str,  # noqa: ARG002
-        as_question: bool = True,  # noqa: ARG002
-    ) -> dict[str, float] | None:
-        return None
-
-    def nearest(
-        self,
-        query: str,  # noqa: ARG002
-        scope: WordScope,  # noqa: ARG002
-        *,
-        limit: int,  # noqa: ARG002
-        min_similarity: float,  # noqa: ARG002
-    ) -> dict[str, float] | None:
-        return None
 
 
 def _word_scope(question: Question, by: Actor) -> WordScope:
@@ -181,14 +147,12 @@ def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     by.require("recall.ask")
     query = fulltext.word_query(by.workspace_id, question.query)
     hits = fulltext.rank(query, _word_scope(question, by), question.limit)
-    rows = JournalEntry.objects.filter(
-        pk__in=[hit.entry_id for hit in hits],
+    by_id = JournalEntry.objects.filter(
         workspace_id=by.workspace_id,
         erased_at__isnull=True,
         retired_at__isnull=True,
         restricted_at__isnull=True,
-    )
-    by_id = {row.id: row for row in rows}
+    ).in_bulk([hit.entry_id for hit in hits])
     return [
         Recalled(by_id[hit.entry_id], hit.score, "words")
         for hit in hits
@@ -196,18 +160,13 @@ def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     ]
 
 
-class _Port:
-    def __init__(self) -> None:
-        self.ranker: Ranker = WordsOnly()
-
-
-_port = _Port()
+_port: Port[Ranker] = Port(WordsOnly())
 
 
 def register(ranker: Ranker) -> None:
     """Set the ranker; called once, at start-up."""
-    _port.ranker = ranker
+    _port.implementation = ranker
 
 
 def ranker() -> Ranker:
-    return _port.ranker
+    return _port.implementation

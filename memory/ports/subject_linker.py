@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from memory.models import JournalEntry
+from memory.ports.port import Port
 from memory.rules.entries import NewEntry
 
 RESTRICTED: Final = "[restricted]"
@@ -31,50 +32,39 @@ Gate = Callable[[Iterable[str], Sequence[str]], None]
 
 
 class SubjectLinker(Protocol):
-    """What ``gdpr`` implements; every call is about one workspace."""
+    """What ``gdpr`` implements; as it stands, the answers where no subject is known.
+
+    Every call is about one workspace.
+    """
 
     def gate(self, workspace_id: str) -> Gate | None:
         """Return what raises Conflict ``subject_suppressed``; None refuses nothing."""
-        ...
-
-    def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
-        """Link stored rows to the people they name, inside the transaction."""
-        ...
-
-    def mask(self, workspace_id: str, text: str) -> str:
-        """Return a text with restricted people masked."""
-        ...
-
-
-class NoSubjects:
-    """The default: no subjects are known."""
-
-    def gate(self, workspace_id: str) -> Gate | None:  # noqa: ARG002
         return None
 
     def note(self, workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
-        """Nothing is linked."""
+        """Link stored rows to the people they name, inside the transaction."""
+        return
 
-    def mask(self, workspace_id: str, text: str) -> str:  # noqa: ARG002
+    def mask(self, workspace_id: str, text: str) -> str:
+        """Return a text with restricted people masked."""
         return text
 
 
-class _Port:
-    def __init__(self) -> None:
-        self.people: SubjectLinker = NoSubjects()
+class NoSubjects(SubjectLinker):
+    """The default."""
 
 
-_port = _Port()
+_port: Port[SubjectLinker] = Port(NoSubjects())
 
 
 def register(people: SubjectLinker) -> None:
     """Set the linker; called once, at start-up."""
-    _port.people = people
+    _port.implementation = people
 
 
 def gate(workspace_id: str) -> Gate | None:
     """Return the check that refuses texts about erased people, for many texts."""
-    return _port.people.gate(workspace_id)
+    return _port.implementation.gate(workspace_id)
 
 
 def refuse(
@@ -103,9 +93,9 @@ def entries_of(rows: Sequence[JournalEntry], news: Sequence[NewEntry]) -> list[T
 def note(workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
     """Link rows to the people they name; call it inside the writing transaction."""
     if rows:
-        _port.people.note(workspace_id, place, rows)
+        _port.implementation.note(workspace_id, place, rows)
 
 
 def mask(workspace_id: str, text: str) -> str:
     """Return a text with restricted people masked, for actors who may not see them."""
-    return _port.people.mask(workspace_id, text) if text else text
+    return _port.implementation.mask(workspace_id, text) if text else text

@@ -11,7 +11,7 @@ from django.db.models.functions import Cast, Left
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from memory import workspace_tree
+from memory import lookup, workspace_tree
 from memory.files.paths import Owner
 from memory.models import Agent, Crew, Record, RecordStatus
 from memory.records import sql_filters
@@ -69,18 +69,15 @@ def owner_for(
             raise errors.NotFound
         agent_id = by.id
     if agent_id is not None:
-        rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.filter(pk=agent_id, workspace_id=by.workspace_id).first()
-        if agent is None or crew_id not in (None, agent.crew_id):
+        agents = Agent.objects.filter(workspace_id=by.workspace_id)
+        agent = lookup.required(agents.select_related("crew__workspace"), pk=agent_id)
+        if crew_id not in (None, agent.crew_id):
             raise errors.NotFound
         return Owner(agent.crew, None if is_shared else agent)
     if crew_id is None:
         return None
-    crews = Crew.objects.select_related("workspace")
-    crew = crews.filter(pk=crew_id, workspace_id=by.workspace_id).first()
-    if crew is None:
-        raise errors.NotFound
-    return Owner(crew)
+    crews = Crew.objects.filter(workspace_id=by.workspace_id)
+    return Owner(lookup.required(crews.select_related("workspace"), pk=crew_id))
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────
@@ -144,9 +141,7 @@ def _check(criteria: Criteria) -> None:
     """Raise Invalid for criteria that a database does not take."""
     scopes.check(criteria.scope)
     texts = (criteria.under, criteria.text, criteria.session_id, criteria.external_id)
-    if not all(entries.is_storable(t) for t in (*texts, *criteria.kinds)):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(*texts, *criteria.kinds)
 
 
 def _scoped(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
@@ -168,9 +163,18 @@ def _scoped(rows: QuerySet[Record], criteria: Criteria) -> QuerySet[Record]:
     return rows
 
 
-def _narrowed_by_ids(
-    rows: QuerySet[Record], criteria: Criteria, by: Actor
+def in_scope(
+    criteria: Criteria, *, by: Actor, among: Among | None = None
 ) -> QuerySet[Record]:
+    """Return the rows in the owner, scope and ids of the criteria, in any state.
+
+    An agent that names no owner means itself.
+    """
+    _check(criteria)
+    owner = criteria.owner
+    if owner is None and by.is_agent:
+        owner = owner_for(by)
+    rows = _scoped(reach(owner, by=by, among=among), criteria)
     if criteria.crew_id is not None:
         rows = rows.filter(crew_id=workspace_tree.crew(by, criteria.crew_id).id)
     if criteria.agent_id is not None:
@@ -179,21 +183,6 @@ def _narrowed_by_ids(
         if value := getattr(criteria, name):
             rows = rows.filter(**{name: value})
     return rows
-
-
-def _owner(criteria: Criteria, by: Actor) -> Owner | None:
-    if criteria.owner is None and by.is_agent:
-        return owner_for(by)
-    return criteria.owner
-
-
-def in_scope(
-    criteria: Criteria, *, by: Actor, among: Among | None = None
-) -> QuerySet[Record]:
-    """Return the rows in the owner, scope and ids of the criteria, in any state."""
-    _check(criteria)
-    rows = reach(_owner(criteria, by), by=by, among=among)
-    return _narrowed_by_ids(_scoped(rows, criteria), criteria, by)
 
 
 def select(

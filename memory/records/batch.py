@@ -87,25 +87,19 @@ def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveR
     repeat_numbers: list[int] = []
     for number, draft in enumerate(drafts):
         name = rows.name_of(draft)
-        if not draft.external_id:
-            new_numbers.append(number)
-        elif name in names:
+        current = existing.get(name)
+        if draft.external_id and name in names:
             # The same id twice in a batch: the second is a new version of the first.
             repeat_numbers.append(number)
-        elif name not in existing:
+        elif current is None:
             new_numbers.append(number)
-        elif rows.is_same(existing[name], draft):
-            results[number] = existing[name], Action.UNCHANGED
+        elif rows.is_same(current, draft):
+            results[number] = current, Action.UNCHANGED
         else:
             repeat_numbers.append(number)
         names.add(name)
-    _lock(
-        [
-            existing[name].id
-            for n in repeat_numbers
-            if (name := rows.name_of(drafts[n])) in existing
-        ]
-    )
+    revised = (existing.get(rows.name_of(drafts[n])) for n in repeat_numbers)
+    _lock([record.id for record in revised if record is not None])
     for start in range(0, len(new_numbers), PART):
         part = new_numbers[start : start + PART]
         part_drafts = [drafts[number] for number in part]
@@ -151,9 +145,7 @@ def _newest_by(
     """Return the newest record of each value; for an agent only safe ones."""
     records: dict[str, Record] = {}
     unique = list(dict.fromkeys(values))
-    if not all(map(entries.is_storable, unique)):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(*unique)
     for start in range(0, len(unique), PART):
         part = {f"{column}__in": unique[start : start + PART]}
         # Sorted here: with ORDER BY a database would read a whole workspace in order.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from memory.files.paths import Owner
 from memory.models import Record
@@ -17,19 +17,14 @@ from memory.records.reading import (
     MAX_HIDDEN,
     columns_for_filter,
     facts_of,
+    hidden_ids,
     scan,
     without_unsafe,
 )
-from memory.records.redaction import unsafe_ids
 from memory.records.types import Criteria
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES
-
-
-def _hidden(rows: QuerySet[Record], by: Actor) -> set[str]:
-    """Return the ids that are hidden from the actor."""
-    return unsafe_ids(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
 def count(criteria: Criteria, *, by: Actor) -> int:
@@ -42,7 +37,7 @@ def count(criteria: Criteria, *, by: Actor) -> int:
         rows_read = islice(without_unsafe(scan(criteria, by=by), by), COUNT_LIMIT)
         return sum(row is not None for row, _ in rows_read)
     rows = select(criteria, by=by)
-    hidden = _hidden(rows, by)
+    hidden = hidden_ids(rows, by)
     columns, holds = columns_for_filter(criteria)
     if holds is None:
         return rows.count() - len(hidden)
@@ -64,7 +59,7 @@ def scopes(
     if owner is None and by.is_agent:
         owner = owner_for(by)
     rows = current_records(owner, by=by).exclude(**{column: ""}).order_by(column)
-    if hidden := _hidden(rows, by):
+    if hidden := hidden_ids(rows, by):
         rows = rows.exclude(pk__in=list(hidden)[:MAX_HIDDEN])
     groups = rows.values(column).annotate(many=Count("pk"))
     return [(row[column], row["many"]) for row in groups[:limit]]

@@ -21,7 +21,7 @@ from memory.files.quarantine import (
     Policy,
     WriteRefused,
 )
-from memory.files.redaction import Remainder, Standard
+from memory.files.redaction import Standard
 from memory.files.storage import digest
 from memory.models import HeldFile, HeldRecord
 from memory.rules import entries, errors, scopes
@@ -35,6 +35,8 @@ WORD_CHARS: Final = 256
 EXTERNAL_CHARS: Final = 200
 KIND_CHARS: Final = 40
 TEXT_FIELDS: Final = ("kind", "session_id", "external_id")
+# Stored with a held draft as they are.
+_PLAIN: Final = (*TEXT_FIELDS, "metadata", "confidence", "turn_range")
 SCOPE_NAMES: Final = {name: name for name in scopes.NAMES}
 
 
@@ -76,8 +78,7 @@ class Draft:
 
 # ── Validation ───────────────────────────────────────────────────────────────
 def _bad(name: str, message: str) -> errors.Invalid:
-    fault = {"field": name, "code": f"bad_{name}", "message": message}
-    return errors.Invalid(message, code=f"bad_{name}", errors=[fault])
+    return errors.bad_field(name, message, code=f"bad_{name}")
 
 
 def _check_metadata(metadata: dict[str, Any]) -> None:
@@ -93,10 +94,7 @@ def _check_metadata(metadata: dict[str, Any]) -> None:
 
 def _check_words(draft: Draft) -> None:
     fields = [getattr(draft, name) for name in TEXT_FIELDS]
-    texts = [draft.content, *fields, *entries.texts(draft.metadata)]
-    if not all(entries.is_storable(text) for text in texts):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(draft.content, *fields, *entries.texts(draft.metadata))
     if not 0 < len(draft.kind) <= KIND_CHARS:
         raise _bad("kind", f"kind is 1 to {KIND_CHARS} characters.")
     if len(draft.session_id) > WORD_CHARS:
@@ -124,17 +122,6 @@ def check(draft: Draft) -> None:
 
 
 # ── The gate ─────────────────────────────────────────────────────────────────
-def _incoming(draft: Draft, owner: Owner, source: str, by: Actor) -> Incoming:
-    return Incoming(
-        owner=owner,
-        place=RecordPlace(draft.external_id[:64]),
-        text=draft.content,
-        mode="replace",
-        source=source[:16],
-        written_by=by.label,
-    )
-
-
 class Gate:
     """The scanner's gate for one writer's drafts; policy and blocks are read once."""
 
@@ -151,7 +138,14 @@ class Gate:
                 reason = "name a crew or an agent: only theirs can be reviewed."
                 raise WriteRefused(why=reason)
             return draft
-        incoming = _incoming(draft, draft.owner, source, self._by)
+        incoming = Incoming(
+            owner=draft.owner,
+            place=RecordPlace(draft.external_id[:64]),
+            text=draft.content,
+            mode="replace",
+            source=source[:16],
+            written_by=self._by.label,
+        )
         if self._is_blocked(incoming):
             raise WriteRefused(why="this writer is blocked until an operator lifts it.")
         judgement = self._judge(draft, incoming)
@@ -160,18 +154,14 @@ class Gate:
         if judgement.action == "block":
             raise WriteRefused(why=judgement.why)
         if judgement.action == "redact":
-            remainder = self._redacted(incoming, judgement)
+            spans = scanner.spans(judgement.verdict.findings)
+            by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
+            remainder = redaction.of(incoming.text, spans, by, is_reviewed=False)
             if remainder.is_clean:
                 return replace(draft, content=remainder.text)
         held_file = quarantine.hold(incoming, judgement, by=self._by)
         _keep_draft(held_file, draft, record_id, source)
         raise HeldForReview(held_id=held_file.id, why=judgement.why)
-
-    def _redacted(self, incoming: Incoming, judgement: Judgement) -> Remainder:
-        """Return the rest that a redacting policy would store."""
-        spans = scanner.spans(judgement.verdict.findings)
-        by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
-        return redaction.of(incoming.text, spans, by, is_reviewed=False)
 
     def _is_blocked(self, incoming: Incoming) -> bool:
         agent_id = incoming.owner.agent_id
@@ -206,15 +196,9 @@ def gate(draft: Draft, record_id: str, *, source: str, by: Actor) -> Draft:
 
 def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) -> None:
     """Store the fields of a held draft; its content is in the case."""
-    fields = {
+    fields = {name: getattr(draft, name) for name in _PLAIN} | {
         "scope": draft.scope.as_map(),
-        "kind": draft.kind,
-        "metadata": draft.metadata,
-        "confidence": draft.confidence,
-        "session_id": draft.session_id,
-        "turn_range": draft.turn_range,
         "expires_at": draft.expires_at.isoformat() if draft.expires_at else None,
-        "external_id": draft.external_id,
         "subjects": list(draft.subjects),
         "record_id": record_id,
         "provenance": source,
@@ -235,14 +219,9 @@ def draft_of(held_file: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
     draft = Draft(
         content=text,
         owner=Owner(held_file.crew, held_file.agent),
-        kind=fields["kind"],
         scope=Scope.of(fields["scope"], SCOPE_NAMES),
-        metadata=fields["metadata"],
-        confidence=fields["confidence"],
-        session_id=fields["session_id"],
-        turn_range=fields["turn_range"],
         expires_at=datetime.fromisoformat(due) if due else None,
-        external_id=fields["external_id"],
         subjects=tuple(fields["subjects"]),
+        **{name: fields[name] for name in _PLAIN},
     )
     return draft, fields

@@ -46,29 +46,26 @@ def forget(record: Record, *, reason: str = "", by: Actor) -> bool:
 
 
 def _forget(record: Record, reason: str, by: Actor) -> bool:
+    """Empty a row and erase its entries."""
+    workspace_id = record.workspace_id
     with transaction.atomic():
         rows = Record.objects.select_for_update().filter(pk=record.pk)
-        live = rows.filter(workspace_id=record.workspace_id).first()
+        live = rows.filter(workspace_id=workspace_id).first()
         if live is None or live.status == RecordStatus.FORGOTTEN:
             return False
-        _erase_content(live, reason, by)
+        entry_ids = chain.content_entry_ids(workspace_id, [live.id])
+        legal_holds.require_no_hold(workspace_id, entry_ids, legal_holds.RECORDS)
+        live.version += 1
+        live.status = RecordStatus.FORGOTTEN
+        live.content, live.sha256, live.metadata = "", "", {}
+        live.external_id, live.turn_range, live.session_id = "", None, ""
+        live.current_entry = chain.extend(
+            live, RecordEvent.INVALIDATED, by=by, reason=reason
+        )
+        live.updated_at = timezone.now()
+        live.save()
+        erasure.erase(workspace_id, entry_ids)
     return True
-
-
-def _erase_content(live: Record, reason: str, by: Actor) -> None:
-    """Empty a locked row and erase its entries."""
-    entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
-    legal_holds.require_no_hold(live.workspace_id, entry_ids, legal_holds.RECORDS)
-    live.version += 1
-    live.status = RecordStatus.FORGOTTEN
-    live.content, live.sha256, live.metadata = "", "", {}
-    live.external_id, live.turn_range, live.session_id = "", None, ""
-    live.current_entry = chain.extend(
-        live, RecordEvent.INVALIDATED, by=by, reason=reason
-    )
-    live.updated_at = timezone.now()
-    live.save()
-    erasure.erase(live.workspace_id, entry_ids)
 
 
 # ── Many ─────────────────────────────────────────────────────────────────────
@@ -119,11 +116,8 @@ def forget_scope(criteria: Criteria, *, reason: str = "", by: Actor) -> int:
     # In batches, so that appends wait only briefly; each batch is final.
     parts = [ids[start : start + BATCH] for start in range(0, len(ids), BATCH)]
     for part in parts:
-        legal_holds.require_no_hold(
-            workspace_id,
-            chain.content_entry_ids(workspace_id, part),
-            legal_holds.RECORDS,
-        )
+        entry_ids = chain.content_entry_ids(workspace_id, part)
+        legal_holds.require_no_hold(workspace_id, entry_ids, legal_holds.RECORDS)
     for part in parts:
         rows = Record.objects.select_related("crew__workspace", "agent").filter(
             equal("workspace_id", workspace_id, by_id=True), pk__in=part

@@ -9,7 +9,8 @@ Both lie in 0..1. Without vectors the words alone decide.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Final
 
 from memory.rules.fusion import Fusion
@@ -36,16 +37,11 @@ def fuse(
     }
     if fusion is Fusion.CONVEX and cosines is not None:
         return _convex(words, cosines, {*words, *strong})
-    return _rrf([order(words)] + ([] if cosines is None else [order(strong)]))
-
-
-def _rrf(rankings: Sequence[Sequence[int]]) -> dict[int, float]:
-    scores: dict[int, float] = {}
+    rankings = [order(words)] if cosines is None else [order(words), order(strong)]
+    scores: dict[int, float] = defaultdict(float)
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):
-            scores[place] = scores.get(place, 0.0) + (RRF + 1) / (RRF + rank) / len(
-                rankings
-            )
+            scores[place] += (RRF + 1) / (RRF + rank) / len(rankings)
     return scores
 
 
@@ -55,14 +51,12 @@ def _convex(
     best_weight = max(words.values(), default=0.0) or 1.0
     low = min(cosines.values(), default=0.0)
     span = max(cosines.values(), default=0.0) - low
+    scaled = {
+        place: (cosine - low) / span if span > 0 else 1.0
+        for place, cosine in cosines.items()
+    }
     return {
-        place: COSINE_SHARE * _scaled(cosines.get(place), low, span)
+        place: COSINE_SHARE * scaled.get(place, 0.0)
         + (1 - COSINE_SHARE) * words.get(place, 0.0) / best_weight
         for place in places
     }
-
-
-def _scaled(cosine: float | None, low: float, span: float) -> float:
-    if cosine is None:
-        return 0.0
-    return (cosine - low) / span if span > 0 else 1.0

@@ -81,11 +81,7 @@ class _Pool:
         if unread:
             rows = select(self.criteria, by=self.by, among=unread)
             self.rows |= {row.id: row for row in rows}
-        return {
-            record_id: self.rows[record_id]
-            for record_id in ids
-            if record_id in self.rows
-        }
+        return {pk: self.rows[pk] for pk in ids if pk in self.rows}
 
 
 def _newest(criteria: Criteria, by: Actor) -> _Pool:
@@ -198,9 +194,7 @@ def _rank(query: str, pool: _Pool) -> _Ranked:
 
 # ── Search ───────────────────────────────────────────────────────────────────
 def _check(query: str) -> None:
-    if not entries.is_storable(query):
-        detail = "A text holds a NUL or half a surrogate pair."
-        raise errors.Invalid(detail, code="bad_text")
+    entries.check_storable(query)
     if len(query) > QUERY_CHARS:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(query))
 
@@ -274,7 +268,4 @@ def find(
     """Return the best current records, unsafe ones too: the caller must check."""
     pool, ranked = _ranked(query, Criteria(owner=owner, kinds=kinds), by)
     best = ranked.order[: max(1, min(limit, LIMIT))]
-    return [
-        ranked.hit(*ranked_record)
-        for ranked_record in _loaded(pool, ranked, best, LIMIT)
-    ]
+    return [ranked.hit(place, row) for place, row in _loaded(pool, ranked, best, LIMIT)]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models import Model, Q, QuerySet
-from django.utils.dateparse import parse_datetime
 
-from memory import pagination
+from memory import lookup, pagination
 from memory.files.paths import Owner
 from memory.models import Record, RecordEntry, RecordStatus
 from memory.records import version_history
@@ -64,18 +63,14 @@ def get(
     an agent also for an unsafe one.
     """
     if by.is_agent:
-        record = (
-            current_records(owner or owner_for(by), by=by).filter(pk=record_id).first()
-        )
-        if record is None or not is_safe(record):
+        rows = current_records(owner or owner_for(by), by=by)
+        record = lookup.required(rows, pk=record_id)
+        if not is_safe(record):
             raise errors.NotFound
         return record
-    current = statuses == (RecordStatus.CURRENT.value,)
-    rows = current_records(owner, by=by) if current else reach(owner, by=by)
-    record = rows.filter(pk=record_id, status__in=statuses).first()
-    if record is None:
-        raise errors.NotFound
-    return record
+    is_current = statuses == (RecordStatus.CURRENT.value,)
+    rows = current_records(owner, by=by) if is_current else reach(owner, by=by)
+    return lookup.required(rows, pk=record_id, status__in=statuses)
 
 
 def repeated_answer(record_id: str, action: Action, *, by: Actor) -> Saved:
@@ -153,25 +148,14 @@ def _place(row: Model, names: tuple[str, str]) -> Place:
     return moment, str(getattr(row, names[1]))
 
 
-def _current_rows(
-    criteria: Criteria, order: Order, after: Place | None, skip: RowsToSkip, by: Actor
-) -> Iterator[tuple[Record, Place]]:
-    rows = select(criteria, by=by)
-    if skip.hidden:
-        rows = rows.exclude(pk__in=skip.hidden)
-    yield from _in_order(rows, order, ROWS[order], after, skip.number)
-
-
 def _rows_at(
     criteria: Criteria, moment: datetime, order: Order, after: Place | None, by: Actor
 ) -> Iterator[tuple[Record | None, Place]]:
     links: QuerySet[RecordEntry] = version_history.links_at(criteria, moment, by=by)
     for link, place in _in_order(links, order, LINKS[order], after):
         version = version_history.record_at(link)
-        yield (
-            version if version_history.is_match(version, criteria, moment) else None,
-            place,
-        )
+        is_match = version_history.is_match(version, criteria, moment)
+        yield version if is_match else None, place
 
 
 def scan(
@@ -184,23 +168,19 @@ def scan(
 ) -> Iterator[tuple[Record | None, Place]]:
     """Yield every record read with its place; None for one that does not match.
 
-    ``skip`` is skipped unread, only where every row matches (``_is_plain``).
+    ``skip`` is skipped unread, only where SQL alone decides which rows match.
     """
     by.require("records.read")
     holds = filters.read(criteria.filter)
     rows: Iterator[tuple[Record | None, Place]]
     if criteria.as_of is None:
-        rows = _current_rows(criteria, order, after, skip, by)
+        current = select(criteria, by=by).exclude(pk__in=skip.hidden)
+        rows = _in_order(current, order, ROWS[order], after, skip.number)
     else:
         rows = _rows_at(criteria, criteria.as_of, order, after, by)
     for row, place in rows:
         is_match = row is not None and (holds is None or holds(facts(row)))
         yield row if is_match else None, place
-
-
-def _is_plain(criteria: Criteria) -> bool:
-    """Whether SQL alone decides which rows match."""
-    return criteria.filter is None and criteria.as_of is None
 
 
 def page(
@@ -214,10 +194,15 @@ def page(
 ) -> Page:
     """Return a page of records, for an agent without unsafe ones."""
     limit = max(1, min(limit, LIMIT))
+    owner = criteria.owner
+    owner_ids = [owner.crew.id, owner.agent_id] if owner else []
     question = pagination.digest(
-        [asdict(_without_owner(criteria)), _owner_ids(criteria), order.value]
+        [asdict(replace(criteria, owner=None)), owner_ids, order.value]
     )
-    after = _after(cursor, by, question) if cursor else None
+    after = None
+    if cursor:
+        moment, key = pagination.read(cursor, by.workspace_id, question)
+        after = pagination.moment(moment), str(key)
     rows: list[Record] = []
     last: Place | None = None
     skip = _rows_to_skip(criteria, offset, by)
@@ -233,47 +218,29 @@ def page(
             )
             return Page(rows, next_cursor)
         last = place
-        if row is None:
-            continue
-        if passed < offset:
+        if row is not None and passed < offset:
             passed += 1
-            continue
-        rows.append(row)
+        elif row is not None:
+            rows.append(row)
     return Page(rows, None)
 
 
-def _without_owner(criteria: Criteria) -> Criteria:
-    """Return the criteria without the owner's model instances, for a digest."""
-    return Criteria(
-        **{
-            name: getattr(criteria, name)
-            for name in criteria.__dataclass_fields__
-            if name != "owner"
-        }
-    )
-
-
-def _owner_ids(criteria: Criteria) -> list[str | None]:
-    owner = criteria.owner
-    return [owner.crew.id, owner.agent_id] if owner else []
-
-
-def _after(cursor: str, by: Actor, question: str) -> Place:
-    moment, key = pagination.read(cursor, by.workspace_id, question)
-    parsed = parse_datetime(str(moment))
-    if parsed is None:
-        raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
-    return parsed, str(key)
-
-
 def _rows_to_skip(criteria: Criteria, offset: int, by: Actor) -> RowsToSkip:
-    """Return how many rows SQL may skip, and the hidden ones it must not count."""
-    if offset <= 0 or not _is_plain(criteria):
+    """Return how many rows SQL may skip, and the hidden ones it must not count.
+
+    None where SQL alone does not decide which rows match.
+    """
+    if offset <= 0 or criteria.filter is not None or criteria.as_of is not None:
         return NO_ROWS
-    hidden = unsafe_ids(select(criteria, by=by), COUNT_LIMIT) if by.is_agent else set()
+    hidden = hidden_ids(select(criteria, by=by), by)
     if len(hidden) > MAX_HIDDEN:
         return NO_ROWS
     return RowsToSkip(min(offset, MAX_OFFSET), frozenset(hidden))
+
+
+def hidden_ids(rows: QuerySet[Record], by: Actor) -> set[str]:
+    """Return the ids of unsafe records when an agent reads; people see all."""
+    return unsafe_ids(rows, COUNT_LIMIT) if by.is_agent else set()
 
 
 def without_unsafe(

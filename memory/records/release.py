@@ -8,17 +8,8 @@ from memory import records
 from memory.files import quarantine
 from memory.models import HeldFile, HeldRecord, Record
 from memory.records import drafts
-from memory.records.drafts import Draft
 from memory.rules import errors
 from memory.rules.permissions import Actor
-
-
-def _target_record(draft: Draft, record_id: str, by: Actor) -> Record | None:
-    """Return the record that a held draft would have changed, None for a new one."""
-    record = records.current_records(draft.owner, by=by).filter(pk=record_id).first()
-    return record or records.by_external(
-        draft.external_id, owner=draft.owner, scope=draft.scope, by=by
-    )
 
 
 class _Releases:
@@ -34,7 +25,11 @@ class _Releases:
     ) -> dict[str, Any]:
         draft, fields = drafts.draft_of(held_file, text)
         provenance = fields["provenance"]
-        record = _target_record(draft, fields["record_id"], by)
+        # The record that the draft would have changed; None for a new one.
+        current = records.current_records(draft.owner, by=by)
+        record = current.filter(pk=fields["record_id"]).first() or records.by_external(
+            draft.external_id, owner=draft.owner, scope=draft.scope, by=by
+        )
         before = record.content if record else ""
         if record is None:
             record, _ = records.keep(draft, provenance=provenance, by=by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Final
 
 from memory.files.storage import digest
 from memory.models import Record, RecordStatus
@@ -16,12 +17,17 @@ from memory.rules.permissions import Actor
 Name = tuple[str | None, str | None, str, str]
 
 
+# What a new version may change, beside the content; a row and a draft name it alike.
+FACTS: Final = (
+    "kind", "metadata", "confidence", "session_id", "turn_range", "expires_at"
+)  # fmt: skip
+
+
 def fill(record: Record, draft: Draft, provenance: str) -> None:
     """Copy a draft's fields to a row, except owner, scope and external id."""
+    for name in FACTS:
+        setattr(record, name, getattr(draft, name))
     record.content, record.sha256 = draft.content, digest(draft.content.encode())
-    record.metadata, record.confidence = draft.metadata, draft.confidence
-    record.kind, record.session_id = draft.kind, draft.session_id
-    record.turn_range, record.expires_at = draft.turn_range, draft.expires_at
     record.provenance = provenance
 
 

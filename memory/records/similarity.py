@@ -7,7 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -108,7 +108,11 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
     combined = _concatenated(texts)
     bags, holding = _bags(combined, terms), _holding(query, texts, combined)
     spread = Counter(term for bag in bags.values() for term in bag)
-    rarity = {term: _rarity(count, len(texts)) for term, count in spread.items()}
+    # The BM25 weight of a term that ``count`` of the texts contain.
+    rarity = {
+        term: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5))
+        for term, count in spread.items()
+    }
     mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
     scores: dict[int, tuple[float, float]] = {}
     # Without terms, or in another script, texts that contain the query count too.
@@ -125,24 +129,12 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
     return scores
 
 
-def _rarity(spread: int, size: int) -> float:
-    """Return the BM25 weight of a term that ``spread`` of ``size`` texts contain."""
-    return math.log(1 + (size - spread + 0.5) / (spread + 0.5))
-
-
 # ── Similar records ──────────────────────────────────────────────────────────
 def overlap(first: str, second: str) -> float:
     """Return the share of words two texts have in common, 0..1."""
-    first_words, second_words = (
-        Counter(tokenizer.split(first)),
-        Counter(tokenizer.split(second)),
-    )
-    total = first_words.total() + second_words.total()
-    return (
-        2 * (first_words & second_words).total() / total
-        if total
-        else float(first == second)
-    )
+    words, others = Counter(tokenizer.split(first)), Counter(tokenizer.split(second))
+    total = words.total() + others.total()
+    return 2 * (words & others).total() / total if total else float(first == second)
 
 
 def _neighbours(record: Record) -> list[Record]:
@@ -168,23 +160,12 @@ def similar_records(record: Record) -> list[SimilarRecord]:
     cosines = ranker.ranker().cosines(
         record.content, ids, workspace_id=record.workspace_id, as_question=False
     )
-    scores = _scores(record, rows, cosines or {})
-    similar = [
-        SimilarRecord(row.id, row.content, round(min(1.0, score), 4))
-        for row, score in zip(rows, scores, strict=True)
-        if score >= MIN_SIMILARITY and is_safe(row)
-    ]
-    similar.sort(key=lambda record_: (-record_.similarity, record_.record_id))
+    similar = []
+    for row in rows:
+        cosine = (cosines or {}).get(str(row.current_entry_id), 0.0)
+        score = max(cosine, overlap(record.content, row.content))
+        if score >= MIN_SIMILARITY and is_safe(row):
+            score = round(min(1.0, score), 4)
+            similar.append(SimilarRecord(row.id, row.content, score))
+    similar.sort(key=lambda other: (-other.similarity, other.record_id))
     return similar[:MAX_SIMILAR]
-
-
-def _scores(
-    record: Record, rows: Sequence[Record], cosines: Mapping[str, float]
-) -> list[float]:
-    return [
-        max(
-            cosines.get(str(row.current_entry_id), 0.0),
-            overlap(record.content, row.content),
-        )
-        for row in rows
-    ]

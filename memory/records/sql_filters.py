@@ -9,7 +9,9 @@ containment, or negations.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import and_, or_
 from typing import Any, Final
 
 from django.db.models import JSONField, Q, TextField, Value
@@ -56,11 +58,11 @@ def _condition(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None
             for operand in raw["and"]
             if (part := _condition(operand, only)) is not None
         ]
-        return _all(parts)
+        return reduce(and_, parts) if parts else None
     if "or" in raw:
         wide = [_condition(operand, only) for operand in raw["or"]]
         parts = [part for part in wide if part is not None]
-        return _any(parts) if len(parts) == len(wide) else None
+        return reduce(or_, parts) if len(parts) == len(wide) else None
     if "field" not in raw:
         return None
     field, op, value = filters.leaf(raw)
@@ -68,20 +70,6 @@ def _condition(raw: Mapping[str, Any], only: Collection[str] | None) -> Q | None
     if only is not None and column not in only:
         return None
     return _leaf(column, op, value)
-
-
-def _all(parts: list[Q]) -> Q | None:
-    result = Q()
-    for part in parts:
-        result &= part
-    return result if parts else None
-
-
-def _any(parts: list[Q]) -> Q:
-    result = parts[0]
-    for part in parts[1:]:
-        result |= part
-    return result
 
 
 def _leaf(column: str, op: str, value: Any) -> Q | None:
@@ -156,18 +144,10 @@ def _metadata_condition(path: list[str], op: str, value: Any) -> Q | None:
         return Q(condition) if op == "eq" else None
     if isinstance(value, str):
         return Q(Exact(_as_text(path), Value(value))) if op == "eq" else None
-    return _range_condition(path, op, value)
-
-
-def _range_condition(path: list[str], op: str, value: float) -> Q | None:
-    bounds: dict[str, Callable[[], Q]] = {
-        "eq": lambda: _between(path, value, value),
-        "gt": lambda: _between(path, value, None),
-        "gte": lambda: _between(path, value, None),
-        "lt": lambda: _between(path, None, value),
-        "lte": lambda: _between(path, None, value),
-    }
-    return bounds[op]() if op in bounds else None
+    if op not in ("eq", "gt", "gte", "lt", "lte"):
+        return None
+    low = None if op in ("lt", "lte") else value
+    return _between(path, low, None if op in ("gt", "gte") else value)
 
 
 def _between(path: list[str], low: float | None, high: float | None) -> Q:

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
+from memory import lookup
 from memory.files.paths import Owner
 from memory.models import (
     Agent,
@@ -26,7 +27,6 @@ from memory.records.access import alive, in_scope, owner_for, reach
 from memory.records.chain import CONTENT_EVENTS
 from memory.records.redaction import may_show
 from memory.records.types import Criteria, Version
-from memory.rules import errors
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
 
@@ -71,10 +71,6 @@ def _version(link: RecordEntry, record: Record, text: str) -> Version:
     )
 
 
-def _is_withheld(entry: JournalEntry) -> bool:
-    return entry.restricted_at is not None or entry.erased_at is not None
-
-
 def _blank(version: Version) -> Version:
     """Return a version without content, metadata and reason."""
     return replace(version, content="", metadata={}, reason="")
@@ -92,9 +88,10 @@ def versions(record: Record) -> list[Version]:
     result: list[Version] = []
     text, is_blank = "", False
     for link in links.order_by("version"):
-        is_withheld = _is_withheld(link.entry)
+        entry = link.entry
+        is_withheld = entry.restricted_at is not None or entry.erased_at is not None
         if link.event in CONTENT_EVENTS or link.event is None:
-            text, is_blank = _words(link.entry), is_withheld
+            text, is_blank = _words(entry), is_withheld
         version = _version(link, record, text)
         if is_withheld:
             version = _blank(version)
@@ -115,13 +112,11 @@ def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
     rows = reach(owner, by=by).exclude(status=RecordStatus.FORGOTTEN)
     if by.is_agent:
         rows = rows.filter(alive())
-    record = rows.filter(pk=record_id).first()
-    if record is None:
-        raise errors.NotFound
-    shown_versions = versions(record)
+    record = lookup.required(rows, pk=record_id)
+    shown = versions(record)
     if by.is_agent:
-        return [v if may_show(record, v.content) else _blank(v) for v in shown_versions]
-    return shown_versions
+        return [v if may_show(record, v.content) else _blank(v) for v in shown]
+    return shown
 
 
 def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Final
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from memory import lookup
 from memory.models import Record, RecordEvent, RecordStatus
 from memory.records import chain, drafts, rows, similarity
 from memory.records.access import owner_of, permit, reach, scope_of
@@ -93,15 +94,10 @@ def draft_of(record: Record, content: str, subjects: tuple[str, ...] = ()) -> Dr
     return Draft(
         content=content,
         owner=owner_of(record),
-        kind=record.kind,
         scope=scope_of(record),
-        metadata=record.metadata,
-        confidence=record.confidence,
-        session_id=record.session_id,
-        turn_range=record.turn_range,
-        expires_at=record.expires_at,
         external_id=record.external_id,
         subjects=subjects,
+        **{name: getattr(record, name) for name in rows.FACTS},
     )
 
 
@@ -119,8 +115,8 @@ def replace_content(
     drafts.check(draft)
     with transaction.atomic():
         locked = Record.objects.select_for_update().filter(pk=record.pk)
-        live = locked.filter(workspace_id=by.workspace_id).first()
-        if live is None or live.status != RecordStatus.CURRENT:
+        live = lookup.required(locked, workspace_id=by.workspace_id)
+        if live.status != RecordStatus.CURRENT:
             raise errors.NotFound
         if live.version != expected:
             return None
@@ -166,10 +162,8 @@ def amend(
     a difference no version is made.
     """
     for _ in range(TRIES):
-        live = reach(None if not by.is_agent else owner_of(record), by=by)
-        row = live.filter(pk=record.pk, status=RecordStatus.CURRENT).first()
-        if row is None:
-            raise errors.NotFound
+        live = reach(owner_of(record) if by.is_agent else None, by=by)
+        row = lookup.required(live, pk=record.pk, status=RecordStatus.CURRENT)
         if expected is not None and row.version != expected:
             raise errors.Conflict(
                 "The record changed since you read it.",

@@ -8,7 +8,6 @@ recorded in the journal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -62,25 +61,6 @@ class NotSeen(errors.AppError):
         "What would be left is not what you looked at. Look at it as it is shown now, "
         "and decide again."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class RedactionChoice:
-    """The spans to take out, and the digest of the remaining text the reviewer read."""
-
-    redactions: Sequence[tuple[int, int]] = ()
-    preview_sha256: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BulkItem:
-    """The result for one case in a bulk decision."""
-
-    id: str
-    ok: bool
-    state: str | None = None
-    code: str | None = None
-    detail: str | None = None
 
 
 def _check(case: HeldFile, version: int, reason: str, by: Actor) -> None:
@@ -146,9 +126,7 @@ def decide(  # noqa: PLR0913  (spans and digest are independent)
     with transaction.atomic():
         live = _locked(case)
         _check(live, version, reason, by)
-        outcome = _act(
-            live, decision, reason, RedactionChoice(redactions, preview_sha256), by
-        )
+        outcome = _act(live, decision, reason, redactions, preview_sha256, by)
         live.state, live.decision = STATES[decision], decision.value
         live.reason, live.decided_by = reason.strip(), by.label
         live.decided_at, live.outcome = timezone.now(), outcome
@@ -168,24 +146,28 @@ def _act(
     case: HeldFile,
     decision: Decision,
     reason: str,
-    choice: RedactionChoice,
+    redactions: Sequence[tuple[int, int]],
+    preview_sha256: str,
     by: Actor,
 ) -> dict[str, Any]:
     """Carry out a decision; return what undoing it needs."""
     if decision in (Decision.RELEASE, Decision.RELEASE_AND_ALLOW):
         text = preview.text_of(case)
-        outcome = _release(case, text, reason, by)
         if decision is Decision.RELEASE_AND_ALLOW:
-            _clear(case, text, by)
-        return outcome
+            # From now on exactly this text passes.
+            Clearance.objects.get_or_create(
+                workspace_id=case.workspace_id,
+                fingerprint=scanner.fingerprint(text),
+                defaults={"held": case, "cleared_by": by.label},
+            )
+        return _release(case, text, reason, by)
     if decision is Decision.REDACT:
-        remainder = preview.remainder(case, choice.redactions)
+        remainder = preview.remainder(case, redactions)
         remainder.require_clean()
-        if choice.preview_sha256 not in ("", remainder.sha256):
+        if preview_sha256 not in ("", remainder.sha256):
             raise NotSeen
-        return _release(case, remainder.text, reason, by) | {
-            "spans": preview.edges(remainder)
-        }
+        spans = preview.edges(remainder)
+        return _release(case, remainder.text, reason, by) | {"spans": spans}
     KnownAttack.objects.get_or_create(
         workspace_id=case.workspace_id,
         held=case,
@@ -200,15 +182,6 @@ def _act(
             blocked_by=by.label,
         )
     return {}
-
-
-def _clear(case: HeldFile, text: str, by: Actor) -> None:
-    """Let exactly this text pass from now on."""
-    Clearance.objects.get_or_create(
-        workspace_id=case.workspace_id,
-        fingerprint=scanner.fingerprint(text),
-        defaults={"held": case, "cleared_by": by.label},
-    )
 
 
 def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any]:
@@ -260,23 +233,3 @@ def _take_back(case: HeldFile, by: Actor) -> None:
     place = Place(tiers.Tier(case.tier), case.key)
     owner = preview.owner_of(case).of(place)
     writer.take_back(owner, place, version_id, by=by)
-
-
-# ── Many at once ─────────────────────────────────────────────────────────────
-def decide_many(
-    cases: Sequence[HeldFile], decision: Decision, *, reason: str, by: Actor
-) -> list[BulkItem]:
-    """Apply one decision to several cases, each by itself; return a result for each."""
-    report = []
-    for case in cases:
-        try:
-            decided = decide(case, decision, version=case.version, reason=reason, by=by)
-        except errors.AppError as error:
-            report.append(
-                BulkItem(
-                    case.id, ok=False, code=error.problem_code, detail=error.detail
-                )
-            )
-        else:
-            report.append(BulkItem(case.id, ok=True, state=decided.state))
-    return report

@@ -10,7 +10,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from memory.files import paths, policy, search_index, versions
+from memory.files import policy, search_index, versions
 from memory.files.versions import DiffLine
 from memory.models import HeldFile, HeldState, MemoryFile
 from memory.review import highlight
@@ -67,7 +67,6 @@ class CaseDetail:
     alike: list[HeldFile]
     source: str
     undo_until: timedelta | None
-    writes: str
 
     @property
     def held_file(self) -> HeldFile:
@@ -194,20 +193,15 @@ def _searches(case: HeldFile, text: str) -> list[Search]:
     return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 
-def _undo_until(case: HeldFile) -> timedelta | None:
-    if case.decided_at is None:
-        return None
-    remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
-    return remaining if remaining > timedelta(0) else None
-
-
 def case_detail(
     case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
 ) -> CaseDetail:
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
-    owner = paths.Owner(case.crew, case.agent) if case.crew else None
+    remaining = timedelta(0)
+    if case.decided_at is not None:
+        remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
     return CaseDetail(
         line=line(case),
         text=highlight.mark(text, case.findings),
@@ -219,8 +213,7 @@ def case_detail(
         searches=_searches(case, text),
         alike=review_queue.similar_cases(actor, case),
         source=policy.SOURCES.get(case.source, case.source),
-        undo_until=_undo_until(case),
-        writes="/".join(owner.parts()) if owner else "",
+        undo_until=remaining if remaining > timedelta(0) else None,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from memory import scanner
@@ -48,18 +48,10 @@ _SHORT: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Note(Finding):
     """One finding with the number that marks it in the text."""
 
-    number: int
-    rule: str
-    family: str
-    severity: str
-    weight: float
-    start: int
-    end: int
-    decoded: str | None
-    why: str
+    number: int = field(kw_only=True)
 
     @property
     def badge(self) -> str:
@@ -141,17 +133,7 @@ def notes(findings: Sequence[Mapping[str, Any]]) -> list[Note]:
         distinct.values(), key=lambda f: (-f["weight"], f["start"], f["rule"])
     )
     return [
-        Note(
-            number=number,
-            rule=finding["rule"],
-            family=finding["family"],
-            severity=finding["severity"],
-            weight=finding["weight"],
-            start=finding["start"],
-            end=finding["end"],
-            decoded=finding.get("decoded"),
-            why=finding["why"],
-        )
+        Note(**finding, number=number)
         for number, finding in enumerate(by_weight[:MAX_MARKS], 1)
     ]
 
@@ -181,13 +163,11 @@ def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
     numbered = notes(findings)
     visible_text = text[:MAX_CHARS]
     pieces, counts, at = [], Counter[str](), 0
-    for segment in scanner.segments(
-        visible_text, [_finding(note) for note in numbered]
-    ):
+    for segment in scanner.segments(visible_text, numbered):
         pieces.append(_piece(segment, at, numbered))
         at += len(segment.text)
-        if segment.name:
-            counts[segment.text[0]] += segment.count
+        if segment.is_unseen:
+            counts[segment.text[0]] += len(segment.text)
     invisible_kinds = [
         InvisibleKind(short_name(c), code_point(c), n) for c, n in counts.most_common()
     ]
@@ -196,28 +176,17 @@ def mark(text: str, findings: Sequence[Mapping[str, Any]]) -> Marked:
     )
 
 
-def _finding(note: Note) -> Finding:
-    return Finding(
-        note.rule,
-        note.family,
-        note.severity,
-        note.weight,
-        note.start,
-        note.end,
-        note.decoded,
-        note.why,
-    )
-
-
 def _piece(segment: Segment, start: int, notes: Sequence[Note]) -> Piece:
     over = [notes[place] for place in segment.findings]
-    end, text = start + len(segment.text), segment.text
-    if segment.name:
-        times = f" × {segment.count}" if segment.count > 1 else ""
+    text, hidden = segment.text, ""
+    end = start + len(text)
+    if segment.is_unseen:
+        hidden = code_point(text[0])
+        times = f" × {len(text)}" if len(text) > 1 else ""
         text = f"{short_name(text[0])}{times}"
     return Piece(
         text=text,
-        hidden=code_point(segment.text[0]) if segment.name else "",
+        hidden=hidden,
         is_marked=bool(over),
         css="" if segment.severity == "medium" else segment.severity or "",
         opens=tuple(note.number for note in over if note.start == start),
@@ -248,16 +217,13 @@ def excerpt(text: str, notes: Sequence[Note], width: int = 110) -> str:
     start = notes[0].start if notes else 0
     for note in sorted(notes, key=lambda n: -n.start):
         if note.family == "secrets":
-            text = text[: note.start] + _masked(text, note) + text[note.end :]
+            secret = text[note.start : note.end]
+            mask = "•" * len(secret)
+            if len(secret) >= 16:
+                mask = f"{secret[:8]}{'•' * 12}{secret[-4:]}"
+            text = text[: note.start] + mask + text[note.end :]
     begin = max(text.rfind("\n", 0, start) + 1, start - width // 3, 0)
     if begin and text[begin - 1] != "\n":
         begin = max(text.find(" ", begin, start) + 1, begin)
     line = invisible.ANY.sub("", text[begin : begin + 4 * width])
     return " ".join(line.split())[:width]
-
-
-def _masked(text: str, note: Note) -> str:
-    secret = text[note.start : note.end]
-    if len(secret) < 16:
-        return "•" * len(secret)
-    return f"{secret[:8]}{'•' * 12}{secret[-4:]}"

@@ -44,22 +44,6 @@ def request(case: HeldFile, text: str, note: str = "") -> Request:
 
 
 # ── After a redaction ────────────────────────────────────────────────────────
-def _check_spans(case: HeldFile, spans: Sequence[tuple[int, int]]) -> None:
-    length = len(text_of(case))
-    if not spans or any(not 0 <= start < end <= length for start, end in spans):
-        detail = "redactions are spans of the held text: 0 ≤ start < end."
-        raise errors.Invalid(detail, code="bad_redactions")
-
-
-def _finding_spans(case: HeldFile) -> list[scanner.Span]:
-    """Return the spans of the findings that have one."""
-    return [
-        scanner.Span(finding["start"], finding["end"], str(finding["family"]))
-        for finding in case.findings
-        if finding["start"] < finding["end"]
-    ]
-
-
 def remainder(
     case: HeldFile, choice: Sequence[tuple[int, int]] = ()
 ) -> redaction.Remainder:
@@ -67,9 +51,17 @@ def remainder(
 
     Whole sentences and lines are taken out, so the parts are wider than ``choice``.
     """
-    finding_spans, ahead = _finding_spans(case), ""
+    text, ahead = text_of(case), ""
+    finding_spans = [
+        scanner.Span(finding["start"], finding["end"], str(finding["family"]))
+        for finding in case.findings
+        if finding["start"] < finding["end"]
+    ]
     spans = [scanner.Span(*span, scanner.REVIEWED) for span in choice] or finding_spans
-    _check_spans(case, [(span.start, span.end) for span in spans])
+    is_inside = all(0 <= span.start < span.end <= len(text) for span in spans)
+    if not spans or not is_inside:
+        detail = "redactions are spans of the held text: 0 ≤ start < end."
+        raise errors.Invalid(detail, code="bad_redactions")
     if is_file(case):
         write_request = request(case, "")
         ahead = writer.preceding_text(
@@ -77,7 +69,7 @@ def remainder(
         )
     policy = quarantine.policy(case.workspace_id)
     by = redaction.Standard(case.source, case.tier, policy)
-    return redaction.of(text_of(case), spans, by, findings=finding_spans, before=ahead)
+    return redaction.of(text, spans, by, findings=finding_spans, before=ahead)
 
 
 def edges(remainder: redaction.Remainder) -> list[tuple[int, int]]:
@@ -91,13 +83,14 @@ def reads(case: HeldFile, text: str) -> str:
 
     Names of people whose data may not be used are masked, as they are for agents.
     """
-    final = text
-    if is_file(case):
-        write_request = request(case, text)
-        final = writer.resulting_text(
-            writer.current_text(write_request.owner, write_request.place), write_request
-        )
+    final = _file_before_and_after(case, text)[1] if is_file(case) else text
     return subject_linker.mask(case.workspace_id, final)
+
+
+def _file_before_and_after(case: HeldFile, text: str) -> tuple[str, str]:
+    write_request = request(case, text)
+    before = writer.current_text(write_request.owner, write_request.place)
+    return before, writer.resulting_text(before, write_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +127,5 @@ def before_and_after(case: HeldFile) -> list[versions.DiffLine]:
     releaser = quarantine.RELEASERS.get(case.tier)
     if releaser is not None:
         return versions.diff(releaser.current(case).encode(), bytes(case.body))
-    write_request = request(case, text_of(case))
-    present = writer.current_text(write_request.owner, write_request.place)
-    return versions.diff(
-        present.encode(), writer.resulting_text(present, write_request).encode()
-    )
+    before, after = _file_before_and_after(case, text_of(case))
+    return versions.diff(before.encode(), after.encode())

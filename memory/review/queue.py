@@ -13,12 +13,11 @@ from typing import Final
 
 from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
-from memory import pagination, scanner
+from memory import lookup, pagination, scanner
 from memory.models import Agent, HeldFile, HeldState, SavedFilter
 from memory.review import decide as review
-from memory.review.decide import BulkItem, Decision
+from memory.review.decide import Decision
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.scanner.similarity import SAME_FROM
@@ -63,22 +62,26 @@ class HeldPage:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkItem:
+    """The result for one case in a bulk decision."""
+
+    id: str
+    ok: bool
+    state: str | None = None
+    code: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StateCounts:
-    """The number of cases in each state, and when the oldest open one was received."""
+    """The number of cases in each state, and when the oldest open one was received.
 
+    ``by_state`` are the states with their labels and counts, held first.
+    """
+
+    by_state: list[tuple[str, str, int]]
     held: int
-    released: int
-    redacted: int
-    discarded: int
     oldest: datetime | None
-
-    @property
-    def by_state(self) -> list[tuple[str, str, int]]:
-        """The states with their labels and counts, held first."""
-        return [
-            (state.value, str(state.label), getattr(self, state.value))
-            for state in HeldState
-        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,8 @@ class Choices:
 def held_file(actor: Actor, held_id: str) -> HeldFile:
     """Return a case of the actor's workspace."""
     actor.require("quarantine.read")
-    rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    case = rows.filter(pk=held_id, workspace_id=actor.workspace_id).first()
-    if case is None:
-        raise errors.NotFound
-    return case
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    return lookup.required(rows.select_related("crew__workspace", "agent"), pk=held_id)
 
 
 def open_case_count(actor: Actor) -> int | None:
@@ -115,21 +115,15 @@ def _aged(rows: QuerySet[HeldFile], age: str) -> QuerySet[HeldFile]:
     if age == OLDER:
         return rows.filter(received_at__lt=timezone.now() - AGES["week"])
     if age not in AGES:
-        raise _unknown("age", [*AGES, OLDER])
+        raise errors.unknown_value("age", [*AGES, OLDER])
     return rows.filter(received_at__gte=timezone.now() - AGES[age])
-
-
-def _unknown(field: str, allowed: Sequence[str]) -> errors.Invalid:
-    message = f"{field} is one of {', '.join(allowed)}."
-    fault = {"field": field, "code": "enum", "message": message}
-    return errors.Invalid(message, code=f"unknown_{field}", errors=[fault])
 
 
 def filtered(actor: Actor, filters: HeldFilter) -> QuerySet[HeldFile]:
     """Return the cases that match; the source of every list, count and group."""
     actor.require("quarantine.read")
     if filters.state and filters.state not in STATES:
-        raise _unknown("state", STATES)
+        raise errors.unknown_value("state", STATES)
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
     for name in ("state", "source", "agent_id", "family", "tier"):
         value = getattr(filters, name)
@@ -154,7 +148,7 @@ def page(
     rows = filtered(actor, filters)
     if cursor:
         risk, at, held_id = pagination.read(cursor, actor.workspace_id, filters.digest)
-        number, moment = float(risk), parse_datetime(str(at))
+        number, moment = float(risk), pagination.moment(at)
         rows = rows.filter(
             Q(risk__lt=number)
             | Q(risk=number, received_at__gt=moment)
@@ -182,12 +176,10 @@ def state_counts(actor: Actor) -> StateCounts:
     """Return the counts for the head of the page."""
     actor.require("quarantine.read")
     rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    counts_by_state = rows.order_by().values_list("state").annotate(n=Count("pk"))
-    open_cases = rows.filter(state=HeldState.HELD)
-    counts = dict.fromkeys(STATES, 0) | dict(counts_by_state)
-    return StateCounts(
-        **counts, oldest=open_cases.aggregate(at=Min("received_at"))["at"]
-    )
+    counts = dict(rows.order_by().values_list("state").annotate(n=Count("pk")))
+    oldest = rows.filter(state=HeldState.HELD).aggregate(at=Min("received_at"))["at"]
+    by_state = [(s.value, str(s.label), counts.get(s.value, 0)) for s in HeldState]
+    return StateCounts(by_state, counts.get(HeldState.HELD.value, 0), oldest)
 
 
 def choices(actor: Actor) -> Choices:
@@ -209,20 +201,29 @@ def _is_similar(case: HeldFile, other: HeldFile) -> bool:
     return scanner.similarity(case.signature, other.signature) >= SAME_FROM
 
 
-def groups(cases: Sequence[HeldFile]) -> list[list[HeldFile]]:
-    """Return groups of two or more cases with nearly the same text.
+@dataclass(slots=True)
+class Group:
+    """Cases with nearly the same text; ``lead`` has the highest risk."""
 
-    A case joins the first group whose first member it resembles, so that a chain of
-    small changes does not join texts that differ.
+    lead: HeldFile
+    count: int = 1
+
+
+def groups(cases: Sequence[HeldFile]) -> list[Group]:
+    """Return groups of two or more cases with nearly the same text, largest first.
+
+    A case joins the first group whose lead it resembles, so that a chain of small
+    changes does not join texts that differ.
     """
-    result: list[list[HeldFile]] = []
+    result: list[Group] = []
     for case in cases[:SIMILAR_LIMIT]:
-        home = next((group for group in result if _is_similar(group[0], case)), None)
-        if home is None:
-            result.append([case])
+        group = next((group for group in result if _is_similar(group.lead, case)), None)
+        if group is None:
+            result.append(Group(case))
         else:
-            home.append(case)
-    return [group for group in result if len(group) > 1]
+            group.count += 1
+    several = [group for group in result if group.count > 1]
+    return sorted(several, key=lambda group: -group.count)
 
 
 def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
@@ -236,7 +237,7 @@ def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
 def decide_many(
     actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
 ) -> list[BulkItem]:
-    """Decide cases by id; one of another workspace is reported as not found."""
+    """Decide cases, each by itself; one of another workspace is not found."""
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
@@ -244,19 +245,26 @@ def decide_many(
     if not 0 < len(unique_ids) <= BULK_LIMIT:
         detail = f"Name between 1 and {BULK_LIMIT} held texts."
         raise errors.Invalid(detail, code="bad_ids")
-    rows = HeldFile.objects.select_related("crew__workspace", "agent")
-    cases_by_id = rows.filter(workspace_id=actor.workspace_id).in_bulk(unique_ids)
-    cases = [cases_by_id[held_id] for held_id in unique_ids if held_id in cases_by_id]
-    results = review.decide_many(cases, decision, reason=reason, by=actor)
-    by_id = {item.id: item for item in results}
-    not_found = errors.NotFound()
-    return [
-        by_id.get(held_id)
-        or BulkItem(
-            held_id, ok=False, code=not_found.problem_code, detail=not_found.detail
-        )
-        for held_id in unique_ids
-    ]
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    cases = rows.in_bulk(unique_ids)
+    results = []
+    for held_id in unique_ids:
+        try:
+            if held_id not in cases:
+                raise errors.NotFound
+            case = review.decide(
+                cases[held_id],
+                decision,
+                version=cases[held_id].version,
+                reason=reason,
+                by=actor,
+            )
+        except errors.AppError as error:
+            code, detail = error.problem_code, error.detail
+            results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
+        else:
+            results.append(BulkItem(held_id, ok=True, state=case.state))
+    return results
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────
@@ -292,18 +300,3 @@ def forget(actor: Actor, filter_id: int) -> None:
     filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
     if not filters.filter(user_id=actor.id, pk=filter_id).delete()[0]:
         raise errors.NotFound
-
-
-# ── Groups ───────────────────────────────────────────────────────────────────
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Open cases with nearly the same text; ``lead`` has the highest risk."""
-
-    lead: HeldFile
-    count: int
-
-
-def group_summary(cases: Sequence[HeldFile]) -> list[Group]:
-    """Return the groups of a list, largest first."""
-    summaries = [Group(group[0], len(group)) for group in groups(cases)]
-    return sorted(summaries, key=lambda group: -group.count)

@@ -143,11 +143,6 @@ def _held_texts(workspace_id: str) -> Iterator[Stored]:
         yield Stored("waiting text", row.id, text, row.source, row.tier)
 
 
-def _stored(workspace_id: str) -> Iterator[Stored]:
-    for read in (_held_texts, _files, _records, _journal):
-        yield from read(workspace_id)
-
-
 # ── Replay ───────────────────────────────────────────────────────────────────
 def replay(
     actor: Actor, modes: Mapping[str, str], *, budget: float = BUDGET_SECONDS
@@ -157,7 +152,9 @@ def replay(
     now_modes = quarantine.rule_modes(actor.workspace_id)
     tallies: dict[str, Tally] = {}
     started, is_cut = time.monotonic(), False
-    for stored in _stored(actor.workspace_id):
+    kinds = (_held_texts, _files, _records, _journal)
+    texts = (stored for read in kinds for stored in read(actor.workspace_id))
+    for stored in texts:
         if time.monotonic() - started > budget:
             is_cut = True
             break
@@ -169,11 +166,9 @@ def replay(
 def _count(
     stored: Stored, tally: Tally, now: Mapping[str, str], then: Mapping[str, str]
 ) -> None:
-    before = scanner.scan(
-        stored.text, source=stored.source, tier=stored.tier, modes=now
-    )
-    after = scanner.scan(
-        stored.text, source=stored.source, tier=stored.tier, modes=then
+    before, after = (
+        scanner.scan(stored.text, source=stored.source, tier=stored.tier, modes=modes)
+        for modes in (now, then)
     )
     tally.seen += 1
     tally.held_now += before.is_held
@@ -183,12 +178,8 @@ def _count(
     tally.newly_held += after.is_held
     tally.newly_passed += before.is_held
     if len(tally.samples) < SAMPLES_PER_KIND:
-        scan_result = after if after.is_held else before
-        reason = (
-            max(scan_result.findings, key=lambda f: f.weight).why
-            if scan_result.findings
-            else ""
-        )
+        findings = (after if after.is_held else before).findings
+        reason = max(findings, key=lambda f: f.weight).why if findings else ""
         verdict = "would be held" if after.is_held else "would pass"
         line = " ".join(stored.text.split())[:160]
         tally.samples.append(
@@ -243,8 +234,7 @@ def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
         if current is None:
             return None
         version, text = current
-        incoming = _incoming(file, version, text)
-        judgement = _judge(incoming, text, file)
+        incoming, judgement = _judge(file, version, text)
         if judgement.action == "allow":
             return None
         case = quarantine.hold(incoming, judgement, by=by)
@@ -252,9 +242,12 @@ def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:
         return case
 
 
-def _incoming(file: MemoryFile, version: MemoryVersion, text: str) -> Incoming:
+def _judge(
+    file: MemoryFile, version: MemoryVersion, text: str
+) -> tuple[Incoming, Judgement]:
+    """Scan a version, leaving out what a person released into its file."""
     before = version.parent
-    return Incoming(
+    incoming = Incoming(
         owner=paths.owner_of(file),
         place=paths.place_of(file),
         text=text,
@@ -263,10 +256,6 @@ def _incoming(file: MemoryFile, version: MemoryVersion, text: str) -> Incoming:
         written_by=version.written_by,
         base_sha256=before.sha256 if before else "",
     )
-
-
-def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
-    """Scan a stored text, leaving out what a person released into this file."""
     released = HeldFile.objects.filter(
         workspace_id=file.workspace_id,
         crew_id=file.crew_id,
@@ -276,7 +265,7 @@ def _judge(incoming: Incoming, text: str, file: MemoryFile) -> Judgement:
     )
     for body in released.values_list("body", flat=True):
         text = text.replace(bytes(body).decode("utf-8", "replace"), "\n")
-    return quarantine.judge(incoming, text)
+    return incoming, quarantine.judge(incoming, text)
 
 
 def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> None:
@@ -288,7 +277,8 @@ def _restore_newest_clean(file: MemoryFile, bad: MemoryVersion, by: Actor) -> No
             continue
         data = versions.read(old)
         text = data.decode("utf-8", "replace")
-        if _judge(_incoming(file, old, text), text, file).action == "allow":
+        _, judgement = _judge(file, old, text)
+        if judgement.action == "allow":
             good = versions.begin(file, data, by=by, source="rescan", note=note)
             paths.file_store().write(owner.parts(place), data)
             commit.settle(file, good, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from memory import scanner
 from memory.files import policy, quarantine
@@ -12,7 +12,7 @@ from memory.review.highlight import Marked
 from memory.review.rescan import Replay
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.scanner import Finding, Verdict, scoring
+from memory.scanner import Verdict, scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,6 @@ class Attempt:
     ms: float
 
 
-def _as_dict(finding: Finding) -> dict[str, object]:
-    names = ("rule", "family", "severity", "weight", "start", "end", "decoded", "why")
-    return {name: getattr(finding, name) for name in names}
-
-
 def attempt(actor: Actor, text: str, source: str) -> Attempt:
     """Scan a text with the workspace's rule modes, as if it came from a source."""
     actor.require("scanner.read")
@@ -39,7 +34,7 @@ def attempt(actor: Actor, text: str, source: str) -> Attempt:
     verdict = scanner.scan(text, source=source, modes=modes)
     milliseconds = (time.perf_counter() - started) * 1000
     limits = scoring.thresholds(source, None)
-    marked = highlight.mark(text, [_as_dict(finding) for finding in verdict.findings])
+    marked = highlight.mark(text, [asdict(finding) for finding in verdict.findings])
     return Attempt(
         verdict, marked, limits.suspicious, limits.held, round(milliseconds, 2)
     )

@@ -21,21 +21,6 @@ class Chunk:
     line_end: int
 
 
-class _Headings:
-    """The path of headings above a line."""
-
-    def __init__(self) -> None:
-        self._path: list[tuple[int, str]] = []
-
-    def enter(self, level: int, title: str) -> None:
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        self._path.append((level, title))
-
-    def __str__(self) -> str:
-        return " › ".join(title for _, title in self._path)
-
-
 def _pieces(line: str) -> list[str]:
     """Split a line that is longer than a chunk, at spaces where there are any."""
     parts = []
@@ -52,13 +37,20 @@ class _Cutter:
 
     def __init__(self) -> None:
         self.chunks: list[Chunk] = []
-        self.headings = _Headings()
+        # The headings above the next line, each with its level.
+        self._headings: list[tuple[int, str]] = []
         self._lines: list[tuple[int, str]] = []
 
     def enter(self, level: int, title: str) -> None:
         """Close the chunk and start the next one below a heading."""
         self.close()
-        self.headings.enter(level, title)
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self._headings.append((level, title))
+
+    @property
+    def heading(self) -> str:
+        return " › ".join(title for _, title in self._headings)
 
     def add(self, number: int, part: str) -> None:
         """Add a line; close the chunk before it when that is full enough."""
@@ -73,7 +65,7 @@ class _Cutter:
         body = "\n".join(part for _, part in self._lines).strip()
         if body:
             first, last = self._lines[0][0], self._lines[-1][0]
-            self.chunks.append(Chunk(str(self.headings), body, first, last))
+            self.chunks.append(Chunk(self.heading, body, first, last))
         self._lines.clear()
 
 
@@ -93,7 +85,6 @@ def split(text: str) -> list[Chunk]:
         for part in _pieces(line):
             cutter.add(number, part)
     cutter.close()
-    if not cutter.chunks and str(cutter.headings):
-        title = str(cutter.headings)
-        return [Chunk(title, title, 1, 1)]
+    if not cutter.chunks and cutter.heading:
+        return [Chunk(cutter.heading, cutter.heading, 1, 1)]
     return cutter.chunks

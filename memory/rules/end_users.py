@@ -23,8 +23,7 @@ def validate(text: str) -> str:
     user = text.strip()
     if not user or len(user) > CHARS or not entries.is_storable(user):
         message = f"An end user is 1 to {CHARS} characters of text."
-        fault = {"field": "end_user", "code": "bad_end_user", "message": message}
-        raise errors.Invalid(message, code="bad_end_user", errors=[fault])
+        raise errors.bad_field("end_user", message, code="bad_end_user")
     return user
 
 

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from memory.rules import errors
+
 SUMMARY_BYTES: Final = 4_096
 JSON_BYTES: Final = 262_144
 REFS_BYTES: Final = 65_536
@@ -150,7 +152,9 @@ def body_of(entry_type: str, payload: dict[str, Any]) -> str:
     """
     if entry_type.startswith(UNSEARCHED):
         return ""
-    return "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
+    body = "\n".join(leaf for leaf in leaves(payload) if leaf)[:BODY_CHARS]
+    # New payloads hold no NUL; older ones may, and their words must stay the same.
+    return body.replace("\x00", " ")
 
 
 _TYPE = re.compile(TYPE_PATTERN)
@@ -166,17 +170,19 @@ def round_ms(moment: datetime) -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
-def has_surrogate(text: str) -> bool:
-    """Whether a text holds half a surrogate pair, which no encoding can carry."""
-    if text.isascii():
+def is_storable(text: str) -> bool:
+    """Whether every database can store the text: no NUL, no half surrogate."""
+    if "\x00" in text:
         return False
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return False
+    return True
 
 
-def is_storable(text: str) -> bool:
-    """Whether every database can store the text: no NUL, no half surrogate."""
-    return "\x00" not in text and not has_surrogate(text)
+def check_storable(*texts: str) -> None:
+    """Raise Invalid ``bad_text`` for a text that a database cannot store."""
+    if not all(map(is_storable, texts)):
+        detail = "A text holds a NUL or half a surrogate pair."
+        raise errors.Invalid(detail, code="bad_text")

@@ -19,6 +19,7 @@ the outermost layer turns it into problem+json, a dialect's own body, or a page.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from typing import ClassVar, Final
 
 # The errors of a full disk and of an exhausted quota.
@@ -80,6 +81,19 @@ class Invalid(AppError):
 
     code, status, title = "invalid", 422, "Invalid request"
     sentence = "The request is not valid."
+
+
+def bad_field(field: str, message: str, *, code: str) -> Invalid:
+    """Return the error of one field of a request."""
+    fault = {"field": field, "code": code, "message": message}
+    return Invalid(message, code=code, errors=[fault])
+
+
+def unknown_value(field: str, allowed: Iterable[str]) -> Invalid:
+    """Return the error of a field that takes one of some values."""
+    message = f"{field} is one of {', '.join(allowed)}."
+    fault = {"field": field, "code": "enum", "message": message}
+    return Invalid(message, code=f"unknown_{field}", errors=[fault])
 
 
 class TooMany(AppError):

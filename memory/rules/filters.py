@@ -33,8 +33,7 @@ ABSENT: Final = object()
 
 
 def _bad(message: str) -> errors.Invalid:
-    fault = {"field": "filter", "code": "bad_filter", "message": message}
-    return errors.Invalid(message, code="bad_filter", errors=[fault])
+    return errors.bad_field("filter", message, code="bad_filter")
 
 
 # ── Values ───────────────────────────────────────────────────────────────────

@@ -10,24 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 SALT_BYTES: Final = 16
 _HASH: Final = 32
 HASH_CHARS: Final = 2 * _HASH
-GENESIS: Final = ""
 _HEAD: Final = b"crewship journal head v1"
 _CHECKPOINT: Final = b"crewship journal checkpoint v1"
 _DIGEST: Final = b"crewship journal digest v1"
 _SEAL: Final = b"crewship journal seal v1"
 _ADOPTION: Final = b"crewship journal adopted v1"
 _SEGMENT: Final = b"crewship journal segment v1"
-
-
-def new_salt() -> bytes:
-    return secrets.token_bytes(SALT_BYTES)
 
 
 def frame(fields: Iterable[str | None]) -> bytes:
@@ -68,14 +62,10 @@ def is_unbroken(key: bytes, prev_hash: str, hashes: str, count: int) -> bool:
     if data.hex() != hashes or len(data) != count * 3 * _HASH:
         return False
     for at in range(0, len(data), 3 * _HASH):
-        message, entry_hash = (
-            data[at : at + 2 * _HASH],
-            data[at + 2 * _HASH : at + 3 * _HASH],
-        )
-        if (
-            not message.startswith(prev)
-            or hmac.digest(key, message, "sha256") != entry_hash
-        ):
+        middle = at + 2 * _HASH
+        message, entry_hash = data[at:middle], data[middle : middle + _HASH]
+        is_linked = hmac.digest(key, message, "sha256") == entry_hash
+        if not is_linked or not message.startswith(prev):
             return False
         prev = entry_hash
     return True

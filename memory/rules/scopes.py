@@ -31,8 +31,7 @@ _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 def _bad(message: str) -> errors.Invalid:
-    fault = {"field": "scope", "code": "bad_scope", "message": message}
-    return errors.Invalid(message, code="bad_scope", errors=[fault])
+    return errors.bad_field("scope", message, code="bad_scope")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +88,6 @@ def check(scope: Scope) -> None:
         if key in NAMES or not _KEY.fullmatch(key):
             raise _bad("A scope's name is letters, digits and _ . : - , 64 at most.")
     for text in scope.as_map().values():
-        if not entries.is_storable(text):
-            detail = "A text holds a NUL or half a surrogate pair."
-            raise errors.Invalid(detail, code="bad_text")
+        entries.check_storable(text)
         if len(text) > CHARS:
             raise _bad(f"A scope is {CHARS} characters at most.")

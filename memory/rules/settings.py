@@ -64,10 +64,6 @@ def entry_of(changes: Sequence[Change]) -> Sequence[NewEntry]:
     ]
 
 
-def _no_choices() -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting(Generic[T]):
     """One setting of a workspace.
@@ -90,7 +86,7 @@ class Setting(Generic[T]):
     readers: str
     kind: Kind
     default: T
-    choices: Choices = _no_choices
+    choices: Choices = dict
     least: float | None = None
     most: float | None = None
     unit: str = ""

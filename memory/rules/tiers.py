@@ -8,6 +8,7 @@ become a path: odd names, traversal and tricks of case or Unicode cannot be expr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -36,26 +37,59 @@ class WriteMode(StrEnum):
     APPEND = "append"
 
 
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_SLUG: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+
+
+def _bad_key(message: str) -> errors.Invalid:
+    return errors.bad_field("key", message, code="bad_key")
+
+
+def day_key(key: str) -> str:
+    """Return a real calendar date written YYYY-MM-DD, or raise Invalid."""
+    if _DATE.fullmatch(key):
+        try:
+            return date.fromisoformat(key).isoformat()
+        except ValueError:
+            pass
+    raise _bad_key("The key of daily and learned is a real date, written YYYY-MM-DD.")
+
+
+def slug_key(key: str) -> str:
+    """Return a peer's slug, or raise Invalid."""
+    if _SLUG.fullmatch(key):
+        return key
+    message = "The key of peers is lower-case letters, digits and dashes, 64 at most."
+    raise _bad_key(message)
+
+
 @dataclass(frozen=True, slots=True)
 class TierRule:
-    """What one tier allows. ``cap`` is in bytes of the whole file, 0 means none."""
+    """What one tier allows. ``cap`` is in bytes of the whole file, 0 means none.
+
+    A tier has one file with the name ``file``, or a file for each key; ``key`` returns
+    a valid key or raises Invalid, ``key_is`` says what the key is.
+    """
 
     cap: int
+    file: str = ""
+    key: Callable[[str], str] | None = None
+    key_is: str = ""
     shared: bool = False
-    keyed: bool = False
     by_tools: bool = True
 
 
+_DAY: Final = "the day, written YYYY-MM-DD."
 RULES: Final[dict[Tier, TierRule]] = {
-    Tier.AGENT: TierRule(cap=4_000),
-    Tier.CREW: TierRule(cap=4_000, shared=True),
-    Tier.PERSONA: TierRule(cap=1_500, by_tools=False),
-    Tier.PINS: TierRule(cap=8_000),
-    Tier.DAILY: TierRule(cap=30_000, keyed=True),
-    Tier.PEERS: TierRule(cap=1_500, keyed=True),
-    Tier.LESSONS: TierRule(cap=0, by_tools=False),
+    Tier.AGENT: TierRule(4_000, "AGENT.md"),
+    Tier.CREW: TierRule(4_000, "CREW.md", shared=True),
+    Tier.PERSONA: TierRule(1_500, "PERSONA.md", by_tools=False),
+    Tier.PINS: TierRule(8_000, "pins.md"),
+    Tier.DAILY: TierRule(30_000, key=day_key, key_is=_DAY),
+    Tier.PEERS: TierRule(1_500, key=slug_key, key_is="whom the card is about."),
+    Tier.LESSONS: TierRule(0, "lessons.md", by_tools=False),
     # Rules that people approved; tools read and search them, consolidation writes.
-    Tier.LEARNED: TierRule(cap=0, shared=True, keyed=True, by_tools=False),
+    Tier.LEARNED: TierRule(0, key=day_key, key_is=_DAY, shared=True, by_tools=False),
 }
 WARN_SHARE: Final = 0.8
 # The tiers that have one file a day.
@@ -64,16 +98,6 @@ DATED: Final = (Tier.DAILY, Tier.LEARNED)
 SYSTEM_TIERS: Final = (Tier.LESSONS, Tier.LEARNED)
 # The limit of tiers without a cap.
 HARD_CAP: Final = 1_048_576
-
-_FILES: Final = {
-    Tier.AGENT: "AGENT.md",
-    Tier.CREW: "CREW.md",
-    Tier.PERSONA: "PERSONA.md",
-    Tier.PINS: "pins.md",
-    Tier.LESSONS: "lessons.md",
-}
-_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_SLUG: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +110,7 @@ class Place:
     @property
     def label(self) -> str:
         """The file as callers see it."""
-        if self.tier in _FILES:
-            return _FILES[self.tier]
-        return f"{self.tier.value}/{self.key}.md"
+        return self.rule.file or f"{self.tier.value}/{self.key}.md"
 
     @property
     def rule(self) -> TierRule:
@@ -99,33 +121,6 @@ class Place:
     def parts(self) -> tuple[str, ...]:
         """The label as path segments."""
         return tuple(self.label.split("/"))
-
-
-def _bad_key(message: str) -> errors.Invalid:
-    return errors.Invalid(
-        message,
-        code="bad_key",
-        errors=[{"field": "key", "code": "bad_key", "message": message}],
-    )
-
-
-def day_key(key: str) -> str:
-    """Return a real calendar date written YYYY-MM-DD, or raise Invalid."""
-    if _DATE.fullmatch(key):
-        try:
-            return date.fromisoformat(key).isoformat()
-        except ValueError:
-            pass
-    message = "The key of daily and learned is a real date, written YYYY-MM-DD."
-    raise _bad_key(message)
-
-
-def slug_key(key: str) -> str:
-    """Return a peer's slug, or raise Invalid."""
-    if _SLUG.fullmatch(key):
-        return key
-    message = "The key of peers is lower-case letters, digits and dashes, 64 at most."
-    raise _bad_key(message)
 
 
 def tier_named(text: str) -> Tier:
@@ -139,43 +134,29 @@ def tier_named(text: str) -> Tier:
 
 
 def place(tier: str, key: str | None) -> Place:
-    """Return the canonical place of a caller's tier and key.
-
-    A dated tier and peers need a key, every other tier takes none. Raises Invalid.
-    """
+    """Return the canonical place of a caller's tier and key; Invalid for a bad one."""
     tier_value = tier_named(tier)
-    if tier_value in DATED:
-        if not key:
-            message = f"{tier_value.value} needs a key: the day, written YYYY-MM-DD."
-            raise _bad_key(message)
-        return Place(tier_value, day_key(key))
-    if tier_value is Tier.PEERS:
-        if not key:
-            message = "peers needs a key: whom the card is about."
-            raise _bad_key(message)
-        return Place(tier_value, slug_key(key))
-    if key:
-        message = f"{tier_value.value} takes no key."
-        raise _bad_key(message)
-    return Place(tier_value)
+    rule = RULES[tier_value]
+    if rule.key is None:
+        if key:
+            raise _bad_key(f"{tier_value.value} takes no key.")
+        return Place(tier_value)
+    if not key:
+        raise _bad_key(f"{tier_value.value} needs a key: {rule.key_is}")
+    return Place(tier_value, rule.key(key))
 
 
 def split(label: str) -> Place | None:
     """Return the place of a label, None for anything that is not a label."""
-    for tier, name in _FILES.items():
-        if label == name:
+    for tier, rule in RULES.items():
+        if rule.key is None and label == rule.file:
             return Place(tier)
-    folder, slash, name = label.partition("/")
-    if not slash or not name.endswith(".md"):
-        return None
-    key = name.removesuffix(".md")
-    try:
-        if folder in DATED:
-            return Place(Tier(folder), day_key(key))
-        if folder == Tier.PEERS.value:
-            return Place(Tier.PEERS, slug_key(key))
-    except errors.Invalid:
-        return None
+        key = label.removeprefix(f"{tier.value}/").removesuffix(".md")
+        if rule.key is not None and label == f"{tier.value}/{key}.md":
+            try:
+                return Place(tier, rule.key(key))
+            except errors.Invalid:
+                return None
     return None
 
 

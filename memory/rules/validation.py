@@ -10,28 +10,22 @@ from memory.rules import entries, errors
 from memory.rules.entries import NewEntry
 
 
-def _fault(field: str, code: str, message: str) -> errors.Invalid:
-    return errors.Invalid(
-        message, code=code, errors=[{"field": field, "code": code, "message": message}]
-    )
-
-
 def _check_type(new: NewEntry) -> None:
     if not entries.is_type(new.entry_type):
-        raise _fault(
+        raise errors.bad_field(
             "entry_type",
-            "bad_entry_type",
             "entry_type is lower-case words joined by dots, such as peer.escalation.",
+            code="bad_entry_type",
         )
 
 
 def _check_summary(new: NewEntry) -> None:
     if not new.summary.strip():
-        raise _fault("summary", "empty_summary", "summary must not be empty.")
+        message = "summary must not be empty."
+        raise errors.bad_field("summary", message, code="empty_summary")
     if not entries.is_storable(new.summary):
-        raise _fault(
-            "summary", "bad_text", "summary holds a NUL or half a surrogate pair."
-        )
+        message = "summary holds a NUL or half a surrogate pair."
+        raise errors.bad_field("summary", message, code="bad_text")
     size = len(new.summary.encode())
     if size > entries.SUMMARY_BYTES:
         raise errors.TooLarge(what="summary", limit=entries.SUMMARY_BYTES, size=size)
@@ -39,17 +33,18 @@ def _check_summary(new: NewEntry) -> None:
 
 def _check_json(name: str, value: dict[str, Any], limit: int) -> None:
     if entries.depth(value) > entries.JSON_DEPTH:
-        raise _fault(
-            name, "too_deep", f"{name} may nest {entries.JSON_DEPTH} levels deep."
-        )
+        message = f"{name} may nest {entries.JSON_DEPTH} levels deep."
+        raise errors.bad_field(name, message, code="too_deep")
     if any("\x00" in text for text in entries.texts(value)):
-        raise _fault(name, "bad_text", f"{name} holds a NUL.")
+        raise errors.bad_field(name, f"{name} holds a NUL.", code="bad_text")
     try:
         size = len(entries.canonical(value).encode())
     except UnicodeEncodeError:
-        raise _fault(name, "bad_text", f"{name} holds half a surrogate pair.") from None
+        message = f"{name} holds half a surrogate pair."
+        raise errors.bad_field(name, message, code="bad_text") from None
     except (ValueError, TypeError):
-        raise _fault(name, "bad_json", f"{name} is not valid JSON.") from None
+        message = f"{name} is not valid JSON."
+        raise errors.bad_field(name, message, code="bad_json") from None
     if size > limit:
         raise errors.TooLarge(what=name, limit=limit, size=size)
 
@@ -60,38 +55,33 @@ def _check_ids(new: NewEntry) -> None:
         if value is None:
             continue
         if not value or len(value) > entries.ID_CHARS or not entries.is_storable(value):
-            raise _fault(
-                name, "bad_id", f"{name} is 1 to {entries.ID_CHARS} characters."
-            )
+            message = f"{name} is 1 to {entries.ID_CHARS} characters."
+            raise errors.bad_field(name, message, code="bad_id")
 
 
 def _check_ts(new: NewEntry, now: datetime) -> None:
     if new.ts is None:
         return
     if new.ts.tzinfo is None:
-        raise _fault("ts", "naive_ts", "ts needs a time zone, such as a final Z.")
+        message = "ts needs a time zone, such as a final Z."
+        raise errors.bad_field("ts", message, code="naive_ts")
     if new.ts > now + timedelta(seconds=entries.FUTURE_SECONDS):
-        raise _fault("ts", "ts_in_future", "ts lies in the future.")
+        raise errors.bad_field("ts", "ts lies in the future.", code="ts_in_future")
     if new.ts < datetime(entries.EARLIEST_YEAR, 1, 1, tzinfo=UTC):
-        raise _fault(
-            "ts", "ts_too_early", f"ts lies before the year {entries.EARLIEST_YEAR}."
-        )
+        message = f"ts lies before the year {entries.EARLIEST_YEAR}."
+        raise errors.bad_field("ts", message, code="ts_too_early")
 
 
 def check_subjects(subjects: Sequence[str]) -> None:
     """Raise Invalid for names of people that are too many, too long or no text."""
     if len(subjects) > entries.SUBJECTS:
-        raise _fault(
-            "subjects", "too_many", f"An entry names {entries.SUBJECTS} people at most."
-        )
+        message = f"An entry names {entries.SUBJECTS} people at most."
+        raise errors.bad_field("subjects", message, code="too_many")
     for alias in subjects:
         short = len(alias.strip()) > 0 and len(alias) <= entries.SUBJECT_CHARS
         if not short or not entries.is_storable(alias):
-            raise _fault(
-                "subjects",
-                "bad_subject",
-                f"A subject is 1 to {entries.SUBJECT_CHARS} characters.",
-            )
+            message = f"A subject is 1 to {entries.SUBJECT_CHARS} characters."
+            raise errors.bad_field("subjects", message, code="bad_subject")
 
 
 def check(new: NewEntry, now: datetime) -> None:
@@ -112,4 +102,4 @@ def check_offered(new: NewEntry) -> None:
     """
     if new.entry_type.startswith(entries.RESERVED):
         detail = "Entries of this type are written by the system alone."
-        raise _fault("entry_type", "reserved_type", detail)
+        raise errors.bad_field("entry_type", detail, code="reserved_type")

@@ -9,46 +9,15 @@ from __future__ import annotations
 
 from memory.scanner.engine import scan
 from memory.scanner.invisible import has_any as has_unseen
-from memory.scanner.model import Family, Finding, Level, Mode, Rule, Severity, Verdict
+from memory.scanner.model import Family, Finding, Level, Mode, Rule, Verdict
 from memory.scanner.registry import VERSION, rule, rules
 from memory.scanner.render import (
     Segment,
     Span,
     redact,
-    redact_findings,
     redact_for_prompt,
     segments,
     spans,
 )
 from memory.scanner.similarity import fingerprint, signature, similarity
-from memory.scanner.units import REVIEWED, Redaction, Unit, redact_units, units
-
-__all__ = [
-    "REVIEWED",
-    "VERSION",
-    "Family",
-    "Finding",
-    "Level",
-    "Mode",
-    "Redaction",
-    "Rule",
-    "Segment",
-    "Severity",
-    "Span",
-    "Unit",
-    "Verdict",
-    "fingerprint",
-    "has_unseen",
-    "redact",
-    "redact_findings",
-    "redact_for_prompt",
-    "redact_units",
-    "rule",
-    "rules",
-    "scan",
-    "segments",
-    "signature",
-    "similarity",
-    "spans",
-    "units",
-]
+from memory.scanner.units import REVIEWED, Redaction, redact_units, units

@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment, split
-from memory.scanner.views import beyond_ascii, nearby
+from memory.scanner.views import apart, beyond_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.scanner.views import View
+    from memory.scanner.views import Piece, View
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MARKERS = (
@@ -97,11 +97,12 @@ def undo(view: View) -> Iterator[View]:
     """Views with ciphers undone."""
     letters = view.text.encode("ascii", "replace").translate(_LETTERS_ONLY).decode()
     words = letters.split()
-    sizes = _sizes(words)
+    # The length of each word, cut off at what a byte can hold.
+    sizes = bytes(min(len(word), 255) for word in words)
     if not _TABLE_WORDS.isdisjoint(words):
         yield from _substitution(view, words)
     yield from _leet(view)
-    if _LONE_LETTERS in sizes or _has_foreign_letters(view.text):
+    if _LONE_LETTERS in sizes or any(map(str.isalpha, set(beyond_ascii(view.text)))):
         yield from _pulled_apart_words(view)
     for sign, inside in _SNAKE_INSIDE.items():
         if view.text.count(sign) > _FEW_SIGNS and inside.search(view.text):
@@ -111,40 +112,25 @@ def undo(view: View) -> Iterator[View]:
     yield from split.undo(view)
 
 
-def _has_foreign_letters(text: str) -> bool:
-    return any(map(str.isalpha, set(beyond_ascii(text))))
-
-
-def _sizes(words: list[str]) -> bytes:
-    """The length of each word, cut off at what a byte can hold."""
-    try:
-        return bytes(map(len, words))
-    except ValueError:
-        return bytes(min(len(word), 255) for word in words)
-
-
 def _substitution(view: View, words: list[str]) -> Iterator[View]:
     counts = Counter(_TABLE[word] for word in words if word in _TABLE)
     for cipher, count in counts.most_common(2):
         if count < _MIN_MARKERS:
             continue
-        pieces: list[tuple[str, int, int]] = []
+        parts: list[Piece] = []
         markers = {word for word in words if _TABLE.get(word) == cipher}
         for start, end in _enciphered(view.text, cipher, markers):
-            decoded = view.text[start:end]
-            decoded = (
-                decoded[::-1]
-                if cipher == "reversed"
-                else _shift(decoded, int(cipher[5:]))
-            )
-            pieces.append((decoded, start, end))
-            pieces.append(("\n\n", end, end))
-            if cipher == "reversed" and end - start <= _MAX_REVERSED:
-                flipped = " ".join(word[::-1] for word in view.text[start:end].split())
-                pieces += [(flipped, start, end), ("\n\n", end, end)]
+            source = view.text[start:end]
+            if cipher != "reversed":
+                parts.append((_shift(source, int(cipher[5:])), start, end))
+                continue
+            parts.append((source[::-1], start, end))
+            if end - start <= _MAX_REVERSED:
+                flipped = " ".join(word[::-1] for word in source.split())
+                parts.append((flipped, start, end))
         kind = {"shift13": "rot13", "reversed": "reversed"}.get(cipher, "cipher")
-        if pieces:
-            yield view.derive(pieces, kind=kind)
+        if parts:
+            yield view.derive(apart(parts), kind=kind)
 
 
 def _enciphered(text: str, cipher: str, markers: set[str]) -> Iterator[tuple[int, int]]:
@@ -189,41 +175,27 @@ def _leet(view: View) -> Iterator[View]:
     }
     if len(leet_words) < _MIN_LEET:
         return
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
-    for match in _leet_words(leet_words).finditer(view.text):
-        plain = unleet(match.group())
-        if plain:
-            start, end = match.span()
-            pieces.append((view.text[position:start], position, start))
-            pieces.append((plain, start, end))
-            position = end
-    if pieces:
-        pieces.append((view.text[position:], position, len(view.text)))
-        yield view.derive(nearby(pieces, view.text), kind="leetspeak")
-
-
-def _leet_words(words_to_find: set[str]) -> re.Pattern[str]:
-    """A pattern for the leetspeak words; a general one when there are many of them."""
-    if len(words_to_find) > _FEW_LEET:
-        return _LEET_WORD
-    words = "|".join(map(re.escape, sorted(words_to_find, key=len, reverse=True)))
-    return re.compile(rf"(?<![\w$@!|+])(?:{words})(?![\w$@])")
+    pattern = _LEET_WORD
+    if len(leet_words) <= _FEW_LEET:
+        words = "|".join(map(re.escape, sorted(leet_words, key=len, reverse=True)))
+        pattern = re.compile(rf"(?<![\w$@!|+])(?:{words})(?![\w$@])")
+    parts = [
+        (plain, *match.span())
+        for match in pattern.finditer(view.text)
+        if (plain := unleet(match.group()))
+    ]
+    if parts:
+        yield view.with_parts(parts, kind="leetspeak")
 
 
 def _pulled_apart_words(view: View) -> Iterator[View]:
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
-    for match in _PULLED_APART.finditer(view.text):
-        start, end = match.span()
-        decoded = _join_letters(match.group())
-        if decoded:
-            pieces.append((view.text[position:start], position, start))
-            pieces.append((decoded, start, end))
-            position = end
-    if pieces:
-        pieces.append((view.text[position:], position, len(view.text)))
-        yield view.derive(nearby(pieces, view.text), kind="spaced")
+    parts = [
+        (plain, *match.span())
+        for match in _PULLED_APART.finditer(view.text)
+        if (plain := _join_letters(match.group()))
+    ]
+    if parts:
+        yield view.with_parts(parts, kind="spaced")
 
 
 def _join_letters(run: str) -> str:
@@ -239,16 +211,15 @@ def _join_letters(run: str) -> str:
 
 
 def _snake(view: View, sign: str) -> Iterator[View]:
-    pieces: list[tuple[str, int, int]] = []
-    for match in _snake_matches(view.text, sign):
-        plain = match.group().replace(sign, " ")
-        pieces.append((plain, match.start(), match.end()))
-        pieces.append(("\n\n", match.end(), match.end()))
-    if pieces:
-        yield view.derive(pieces, kind="glued")
+    parts = [
+        (match.group().replace(sign, " "), *match.span())
+        for match in _snake_matches(view.text, sign)
+    ]
+    if parts:
+        yield view.derive(apart(parts), kind="glued")
 
 
-def _snake_matches(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
+def _snake_matches(text: str, sign: str) -> Iterator[re.Match[str]]:
     """The matches of `_SNAKE`, searched for only near joined words."""
     end = 0
     while inside := _SNAKE_INSIDE[sign].search(text, end):
@@ -260,15 +231,14 @@ def _snake_matches(text: str, sign: str = "_") -> Iterator[re.Match[str]]:
 
 
 def _glued(view: View, letters: str) -> Iterator[View]:
-    pieces: list[tuple[str, int, int]] = []
+    parts: list[Piece] = []
     for start in _long_words(letters):
         match = _GLUED.match(view.text, start)
         words = segment.segment(match.group()) if match else ()
         if match and len(words) >= 4 and segment.coverage(words) >= _MIN_GLUED_SHARE:
-            pieces.append((" ".join(words), match.start(), match.end()))
-            pieces.append(("\n\n", match.end(), match.end()))
-    if pieces:
-        yield view.derive(pieces, kind="glued")
+            parts.append((" ".join(words), *match.span()))
+    if parts:
+        yield view.derive(apart(parts), kind="glued")
 
 
 def _long_words(letters: str) -> Iterator[int]:

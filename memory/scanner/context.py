@@ -48,31 +48,19 @@ def survey(text: str) -> Quotations:
     if _JSON_KEY.search(text) and text.lstrip()[:1] in ("{", "["):
         return Quotations(text, is_about_attacks=False, quotes=(), fences=())
     quotes = tuple(
-        span for span in _spans(_QUOTES, text) if not _is_json_value(text, span)
+        (start, end)
+        for start, end in _spans(_QUOTES, text)
+        if not _JSON_KEY.search(text[max(0, start - 70) : start])
     )
     size = len(text.strip())
-    covers_text = [
-        end - start >= _WHOLE_TEXT * size for start, end in (*quotes, *fences)
-    ]
     is_about_attacks = len(_CUES.findall(text)) > _DENSE * (1 + size // _DENSE_PER)
-    return Quotations(
-        text,
-        is_about_attacks,
-        () if any(covers_text) else quotes,
-        () if any(covers_text) else fences,
-    )
+    if any(end - start >= _WHOLE_TEXT * size for start, end in (*quotes, *fences)):
+        return Quotations(text, is_about_attacks, quotes=(), fences=())
+    return Quotations(text, is_about_attacks, quotes, fences)
 
 
 def _spans(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
     return tuple(match.span() for match in pattern.finditer(text))
-
-
-def _is_json_value(text: str, span: tuple[int, int]) -> bool:
-    return _JSON_KEY.search(text[max(0, span[0] - 70) : span[0]]) is not None
-
-
-def _inside(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:
-    return any(first <= start and end <= last for first, last in spans)
 
 
 def weigh(quotations: Quotations, start: int, end: int, *, is_phrase: bool) -> float:
@@ -81,10 +69,8 @@ def weigh(quotations: Quotations, start: int, end: int, *, is_phrase: bool) -> f
     before = text[max(0, start - _CUE_BEFORE) : start].rpartition("\n\n")[2]
     after = text[end : end + _CUE_AFTER].partition("\n\n")[0]
     cues = len(_CUES.findall(before)) + len(_CUES.findall(after))
-    is_quoted = _inside(quotations.quotes, start, end) or _inside(
-        quotations.fences, start, end
-    )
-    if is_quoted:
+    quoted = (*quotations.quotes, *quotations.fences)
+    if any(first <= start and end <= last for first, last in quoted):
         return _QUOTED_AND_ANNOUNCED if cues else _QUOTED
     if is_phrase and _SYNTAX.search(text[start:end]):
         return _QUOTED_AND_ANNOUNCED

@@ -15,7 +15,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from memory.scanner import segment
-from memory.scanner.views import nearby
+from memory.scanner.views import apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -87,19 +87,18 @@ def _runs(
     kind: str,
 ) -> Iterator[View]:
     """One view in which every run that decodes to something readable is replaced."""
-    pieces: list[tuple[str, int, int]] = []
-    for match in matches:
-        decoded = decode(match.group())
-        if decoded and readable(decoded):
-            pieces.append((decoded, match.start(), match.end()))
-            pieces.append(("\n\n", match.end(), match.end()))
-    if pieces:
-        yield view.derive(pieces, kind=kind)
+    parts = [
+        (decoded, *match.span())
+        for match in matches
+        if readable(decoded := decode(match.group()))
+    ]
+    if parts:
+        yield view.derive(apart(parts), kind=kind)
 
 
-def _mark_base64(text: str) -> bytes:
-    """The text with a mark for every character of base64; as long as the text."""
-    return text.encode("ascii", "replace").translate(_BASE64_MARKS)
+def _marked(text: str, marks: bytes) -> bytes:
+    """The text with a mark for some characters and a blank for others; as long."""
+    return text.encode("ascii", "replace").translate(marks)
 
 
 def _long_runs(text: str, marked: bytes) -> Iterator[re.Match[str]]:
@@ -114,38 +113,26 @@ def _escapes_in_place(
     view: View, pattern: re.Pattern[str], decode: Callable[[str], str], kind: str
 ) -> Iterator[View]:
     """One view with escapes replaced in place, the text between them kept."""
-    pieces: list[tuple[str, int, int]] = []
-    position = plain = 0
-    for match in pattern.finditer(view.text):
-        start, end = match.span()
-        pieces.append((view.text[position:start], position, start))
-        decoded = decode(match.group())
-        plain += sum(char.isascii() and char.isalpha() for char in decoded)
-        pieces.append((decoded, start, end))
-        position = end
-    if pieces:
-        pieces.append((view.text[position:], position, len(view.text)))
-        # Plain letters need no encoding: encoded ones are hidden on purpose.
-        yield view.derive(
-            nearby(pieces, view.text),
-            kind=f"{kind}_letters" if plain >= _MIN_PLAIN else kind,
-        )
+    parts = [
+        (decode(match.group()), *match.span()) for match in pattern.finditer(view.text)
+    ]
+    # Plain letters need no encoding: encoded ones are hidden on purpose.
+    decoded = "".join(part[0] for part in parts)
+    plain = sum(char.isascii() and char.isalpha() for char in decoded)
+    if parts:
+        kind = f"{kind}_letters" if plain >= _MIN_PLAIN else kind
+        yield view.with_parts(parts, kind=kind)
 
 
 def _utf8(values: bytes) -> str:
     if b"\0" in values[:4]:
-        return _utf16(values)
+        # PowerShell's encoded commands are UTF-16.
+        is_utf16 = len(values) % 2 == 0 and values[1:2] == b"\0"
+        return values.decode("utf-16-le", errors="ignore") if is_utf16 else ""
     try:
         return values.decode("utf-8")
     except UnicodeDecodeError:
         return ""
-
-
-def _utf16(values: bytes) -> str:
-    # PowerShell's encoded commands are UTF-16.
-    if len(values) % 2 or values[1:2] != b"\0":
-        return ""
-    return values.decode("utf-16-le", errors="ignore")
 
 
 def _from_base64(run: str) -> str:
@@ -196,39 +183,36 @@ def _from_morse(run: str) -> str:
 
 
 def _from_escapes(run: str) -> str:
-    return "".join(_from_escape(escape) for escape in _ONE_ESCAPE.findall(run))
-
-
-def _from_escape(run: str) -> str:
-    code = int(run[1:], 8) if run[1].isdigit() else int(run[2:].strip("{}"), 16)
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "?"
+    chars = []
+    for escape in _ONE_ESCAPE.findall(run):
+        is_octal = escape[1].isdigit()
+        code = int(escape[1:], 8) if is_octal else int(escape[2:].strip("{}"), 16)
+        is_char = code < 0x110000 and not 0xD800 <= code < 0xE000
+        chars.append(chr(code) if is_char else "?")
+    return "".join(chars)
 
 
 def decode(view: View) -> Iterator[View]:
     """Every decoding of one view that yields something readable."""
     text = view.text
-    marked = _mark_base64(text)
+    marked = _marked(text, _BASE64_MARKS)
     yield from _runs(view, _long_runs(text, marked), _from_base64, "base64")
     if _BASE64_LINE in marked:
-        yield from _runs(view, _WRAPPED.finditer(view.text), _from_base64, "base64")
-    yield from _number_encodings(view)
+        yield from _runs(view, _WRAPPED.finditer(text), _from_base64, "base64")
+    if _NUMBERS.search(text):
+        yield from _runs(view, _HEX.finditer(text), _from_hex, "hex")
+        yield from _runs(view, _BINARY.finditer(text), _from_binary, "binary")
+        yield from _runs(view, _DECIMAL.finditer(text), _from_decimal, "decimal")
     yield from _prefixed_encodings(view)
-    if _DASH_RUN in text.encode("ascii", "replace").translate(_DASH_MARKS):
-        yield from _runs(view, _MORSE.finditer(view.text), _from_morse, "morse")
-
-
-def _number_encodings(view: View) -> Iterator[View]:
-    if _NUMBERS.search(view.text):
-        yield from _runs(view, _HEX.finditer(view.text), _from_hex, "hex")
-        yield from _runs(view, _BINARY.finditer(view.text), _from_binary, "binary")
-        yield from _runs(view, _DECIMAL.finditer(view.text), _from_decimal, "decimal")
+    if _DASH_RUN in _marked(text, _DASH_MARKS):
+        yield from _runs(view, _MORSE.finditer(text), _from_morse, "morse")
 
 
 def _prefixed_encodings(view: View) -> Iterator[View]:
     """Encodings that mark every character: percent, entities, escapes, 0x."""
     text = view.text
     if "<~" in text:
-        yield from _runs(view, _ASCII85.finditer(view.text), _from_ascii85, "ascii85")
+        yield from _runs(view, _ASCII85.finditer(text), _from_ascii85, "ascii85")
     if text.count("%") >= _MIN_ESCAPES:
         yield from _escapes_in_place(view, _PERCENT, urllib.parse.unquote, "url")
     if "&" in text:
@@ -236,7 +220,7 @@ def _prefixed_encodings(view: View) -> Iterator[View]:
     if text.count("\\") >= _MIN_ESCAPES:
         yield from _escapes_in_place(view, _ESCAPE, _from_escapes, "escape")
     if text.count("0x") + text.count("\\x") >= _MIN_MARKED:
-        yield from _runs(view, _HEX_MARKED.finditer(view.text), _from_hex, "hex")
+        yield from _runs(view, _HEX_MARKED.finditer(text), _from_hex, "hex")
 
 
 def is_prose(text: str) -> bool:

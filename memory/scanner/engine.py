@@ -40,16 +40,13 @@ def scan(
     findings = [item.finding for item in scored]
     limits = scoring.thresholds(source, tier)
     level = scoring.level(points, findings, limits)
-    risk = _risk(text, points)
+    # The review priority: the score, raised by the learned head.
+    risk = points
+    if points:
+        share = _HEAD_SHARE * head.likelihood(text)
+        risk = round(points + (1.0 - points) * share, 4)
     findings = findings[:_MAX_FINDINGS]
     return Verdict(level.value, points, risk, tuple(findings), registry.VERSION)
-
-
-def _risk(text: str, points: float) -> float:
-    """The review priority: the score, raised by the learned head if there is one."""
-    if not points:
-        return points
-    return round(points + (1.0 - points) * _HEAD_SHARE * head.likelihood(text), 4)
 
 
 def _known_attacks(text: str, signatures: Collection[str]) -> list[Hit]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
 
 from memory.scanner import lexicon, registry, sentences
 from memory.scanner.model import Family, Rule
@@ -18,20 +17,6 @@ _BITS_OF = lexicon.LEXICON.bits
 _FIRST = len(_BITS_OF)
 _KEY_WORDS = frozenset({"rsa", "ed25519", "passwd", "shadow", "pem", "kube"})
 _MIN_DIGITS = 4
-
-
-class Needs(NamedTuple):
-    """What an expression needs: one bit of each non-empty mask."""
-
-    first: int
-    second: int
-
-
-class Stretch(NamedTuple):
-    """A sentence by number, with the bits of everything it holds."""
-
-    number: int
-    mask: int
 
 
 def _literals() -> dict[str, int]:
@@ -60,26 +45,22 @@ _WITH_SIGNS = tuple(item for item in _BITS.items() if not _WORDLIKE.fullmatch(it
 _MAX_KNOWN, _START = 1 << 17, 3
 
 
-def _in_words() -> dict[str, tuple[tuple[str, int], ...]]:
-    """The first three characters of a literal → the literals that begin so."""
-    table: dict[str, list[tuple[str, int]]] = {}
-    for literal, bit in _BITS.items():
-        if _WORDLIKE.fullmatch(literal):
-            table.setdefault(literal[:_START], []).append((literal, bit))
-    return {key: tuple(rows) for key, rows in table.items()}
-
-
-_IN_WORDS = _in_words()
+# The first three characters of a literal → the literals that begin so.
+_IN_WORDS = lexicon.grouped(
+    (literal[:_START], (literal, bit))
+    for literal, bit in _BITS.items()
+    if _WORDLIKE.fullmatch(literal)
+)
 _STARTS = frozenset(_IN_WORDS)
 # The hash of a token → its bits. Hashes differ in every process and say nothing about
 # the word, so that names and numbers of one text are not kept for the next.
 _memory: list[dict[int, int]] = [{}]
 
 
-def needs(rule: Rule) -> Needs:
-    """The masks of a rule's literals."""
+def needs(rule: Rule) -> tuple[int, int]:
+    """Two masks of a rule's literals; a text has one bit of each that is not 0."""
     first = sum(_BITS[literal] for literal in set(rule.needs))
-    return Needs(first, sum(_BITS[literal] for literal in set(rule.also)))
+    return first, sum(_BITS[literal] for literal in set(rule.also))
 
 
 def _mask(token: str) -> int:
@@ -106,10 +87,12 @@ def _word_bits(word: str) -> int:
         for literal, bit in _IN_WORDS[start]:
             if literal in padded:
                 mask |= bit
-    return mask | _shape_bits(word)
+    if sum(map(str.isdigit, word)) >= _MIN_DIGITS or word[:2] == "0x":
+        mask |= _BITS_OF["ACCTNO"]
+    return mask | (_BITS_OF["KEYFILE"] if word in _KEY_WORDS else 0)
 
 
-def _masks(tokens: list[str]) -> list[int]:
+def _token_masks(tokens: list[str]) -> list[int]:
     """The bits of every token; those of a distinct word are computed only once."""
     memory = _memory[0]
     if len(memory) > _MAX_KNOWN:
@@ -122,12 +105,6 @@ def _masks(tokens: list[str]) -> list[int]:
     return list(map(memory.__getitem__, hashes))
 
 
-def _shape_bits(token: str) -> int:
-    digits = sum(map(str.isdigit, token))
-    mask = _BITS_OF["ACCTNO"] if digits >= _MIN_DIGITS or token[:2] == "0x" else 0
-    return mask | (_BITS_OF["KEYFILE"] if token in _KEY_WORDS else 0)
-
-
 def literals_with_signs(text: str) -> int:
     """The bits of literals with signs or blanks inside, found in the whole text."""
     mask = 0
@@ -137,23 +114,21 @@ def literals_with_signs(text: str) -> int:
     return mask
 
 
-def stretches(text: str) -> list[Stretch]:
-    """Every sentence with its bits."""
+def masks(text: str) -> list[int]:
+    """The bits of everything that each sentence holds."""
     tokens = sentences.tokens(text)
     tokens.append(sentences.END)
-    masks = _masks(tokens)
-    result: list[Stretch] = []
+    token_masks = _token_masks(tokens)
+    result: list[int] = []
     first = 0
-    for number in range(tokens.count(sentences.END)):
+    for _ in range(tokens.count(sentences.END)):
         place = tokens.index(sentences.END, first)
-        mask = reduce(or_, masks[first:place], 0)
+        mask = reduce(or_, token_masks[first:place], 0)
         if mask & _KEY:
-            mask |= _phrases(tokens[first:place], mask)
-        result.append(Stretch(number, mask))
+            words = tokens[first:place]
+            if mask & _NOT_A_WORD:
+                words = sentences.words(" ".join(words))
+            mask |= lexicon.phrases_in(words)
+        result.append(mask)
         first = place + 1
     return result
-
-
-def _phrases(tokens: list[str], mask: int) -> int:
-    words = sentences.words(" ".join(tokens)) if mask & _NOT_A_WORD else tokens
-    return lexicon.phrases_in(words)

@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 
 # Kinds that are not used by accident, and kinds that ordinary data uses.
 GAMES = frozenset(
-    {
-        "rot13",
-        "cipher",
-        "reversed",
-        "leetspeak",
-        "spaced",
-        "morse",
-        "binary",
-        "flag_letters",
-        "decimal",
-    }
+    "rot13 cipher reversed leetspeak spaced morse binary flag_letters decimal".split()
 )
 CODES = frozenset(
     "base64 base32 ascii85 hex escape escape_letters url_letters html_letters".split()
@@ -49,30 +39,8 @@ _STYLED = re.compile(
 _MIN_STYLED = 12
 _MANY_LOOKALIKES, _SHOWN_CHARS, _MIN_CODED = 2, 400, 2
 _ORDERS = (
-    "IGNORE",
-    "IGNOREF",
-    "INSTR",
-    "SYSPROMPT",
-    "REVEAL",
-    "SEND",
-    "SECRET",
-    "FROMNOW",
-    "CONCEAL",
-    "ROLE",
-    "OBEY",
-    "DELETE",
-    "YOU",
-    "YOUR",
-    "MUST",
-    "NOCONFIRM",
-    "FREE",
-    "EXEC",
-    "TELL",
-    "URL",
-    "MAIL",
-    "ACCTNO",
-    "ALWAYS",
-    "USER",
+    "IGNORE IGNOREF INSTR SYSPROMPT REVEAL SEND SECRET FROMNOW CONCEAL ROLE OBEY "
+    "DELETE YOU YOUR MUST NOCONFIRM FREE EXEC TELL URL MAIL ACCTNO ALWAYS USER".split()
 )
 _ORDER_CHARS = {name: frozenset(lexicon.LEXICON.classes[name]) for name in _ORDERS}
 
@@ -114,13 +82,7 @@ def styled(text: str) -> list[Hit]:
         return []
     start, end = places[0][0], places[-1][1]
     decoded = normalise.folded(text[start:end])[:_SHOWN_CHARS]
-    hits = [
-        Hit(registry.rule("hidden_text.styled_letters"), start, end, decoded=decoded)
-    ]
-    if _gives_orders(decoded):
-        rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=decoded))
-    return hits
+    return _decoded_hits("styled_letters", start, end, decoded)
 
 
 def expand(original: View, folded: View) -> Iterator[View]:
@@ -145,16 +107,17 @@ def judge(view: View, pieces: list[tuple[int, int, str]]) -> list[Hit]:
     decoded = "\n".join(text for _, _, text in pieces)
     if not decode.is_prose(decoded) or not _is_enough(view.kind, decoded):
         return []
-    start, end = pieces[0][0], pieces[-1][1]
     name = "encoded_prose"
     if view.kind in GAMES:
         name = "long_letter_game" if _is_sentence(view, decoded) else "letter_game"
-    excerpt = decoded[:_SHOWN_CHARS]
-    hits = [Hit(registry.rule(f"hidden_text.{name}"), start, end, decoded=excerpt)]
-    if _gives_orders(decoded):
-        rule = registry.rule("hidden_text.encoded_order")
-        hits.append(Hit(rule, start, end, decoded=excerpt))
-    return hits
+    return _decoded_hits(name, pieces[0][0], pieces[-1][1], decoded)
+
+
+def _decoded_hits(name: str, start: int, end: int, decoded: str) -> list[Hit]:
+    """A hit for hidden text, and one more where it gives orders."""
+    names = [name, "encoded_order"] if _gives_orders(decoded) else [name]
+    rules = [registry.rule(f"hidden_text.{name}") for name in names]
+    return [Hit(rule, start, end, decoded=decoded[:_SHOWN_CHARS]) for rule in rules]
 
 
 def _is_sentence(view: View, decoded: str) -> bool:
@@ -174,17 +137,13 @@ def _is_sentence(view: View, decoded: str) -> bool:
 def changed_pieces(view: View, text: str) -> list[tuple[int, int, str]]:
     """Pieces of a view that differ from the original, as (start, end, text)."""
     pieces = []
-    for index, (begin, start, end) in enumerate(view.marks):
-        last = index + 1 == len(view.marks)
-        finish = len(view.text) if last else view.marks[index + 1][0]
-        piece = view.text[begin:finish]
-        if piece.strip() and end > start and _differs(piece, text[start:end]):
+    for index in range(len(view.marks)):
+        begin, finish, start, end = view.piece(index)
+        piece, source = view.text[begin:finish], text[start:end]
+        is_same = piece == source or normalise.folded(piece) == normalise.folded(source)
+        if piece.strip() and end > start and not is_same:
             pieces.append((start, end, piece))
     return pieces
-
-
-def _differs(piece: str, source: str) -> bool:
-    return piece != source and normalise.folded(piece) != normalise.folded(source)
 
 
 def _is_enough(kind: str, decoded: str) -> bool:

@@ -8,7 +8,6 @@ of zero-width characters and zero-width characters between Latin letters are not
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.scanner.views import beyond_ascii
@@ -23,7 +22,7 @@ SOFT_HYPHEN = "\u00ad"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0000-\U000e007f"
 ANY = re.compile(f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}]")
-RUN = re.compile(f"[{ZERO_WIDTH}{FILLERS}{BIDI}{SOFT_HYPHEN}{_SELECTORS}{_TAGS}]+")
+RUN = re.compile(f"{ANY.pattern}+")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{1,6}\U000e007f")
 _TAG_RUN = re.compile(f"[{_TAGS}]+")
 _SELECTOR_RUN = re.compile(f"[{_SELECTORS}]{{2,}}")
@@ -56,17 +55,19 @@ def _tags(text: str) -> Iterator[Channel]:
     flags = {match.start() + 1 for match in _FLAG.finditer(text)}
     for match in _TAG_RUN.finditer(text):
         if match.start() not in flags and len(match.group()) >= _MIN_TAGS:
-            yield _channel("tag_characters", match, _untag(match.group()))
+            codes = (ord(char) - 0xE0000 for char in match.group())
+            decoded = "".join(chr(code) for code in codes if 0x20 <= code < 0x7F)
+            yield Channel("tag_characters", *match.span(), decoded)
 
 
 def _runs(text: str) -> Iterator[Channel]:
     for match in _SELECTOR_RUN.finditer(text):
         if len(match.group()) > _MIN_TAGS:
             decoded = _unselect(match.group())
-            yield _channel("variation_selectors", match, decoded)
+            yield Channel("variation_selectors", *match.span(), decoded)
     for match in _ZERO_RUN.finditer(text):
         if len(match.group()) >= _MIN_RUN:
-            yield _channel("zero_width", match, _bits(match.group()))
+            yield Channel("zero_width", *match.span(), _bits(match.group()))
 
 
 def _in_words(text: str) -> Iterator[Channel]:
@@ -78,16 +79,7 @@ def _in_words(text: str) -> Iterator[Channel]:
 def _overrides(text: str) -> Iterator[Channel]:
     for match in _OVERRIDE.finditer(text):
         if re.search("[A-Za-z]{3}", match.group()):
-            yield _channel("bidi_override", match, match.group()[:0:-1])
-
-
-def _channel(kind: str, match: re.Match[str], decoded: str) -> Channel:
-    return Channel(kind, match.start(), match.end(), decoded)
-
-
-def _untag(run: str) -> str:
-    codes = (ord(char) - 0xE0000 for char in run)
-    return "".join(chr(code) for code in codes if 0x20 <= code < 0x7F)
+            yield Channel("bidi_override", *match.span(), match.group()[:0:-1])
 
 
 def _unselect(run: str) -> str:
@@ -114,11 +106,3 @@ def _bits(run: str) -> str:
 def _printable(values: bytes) -> str:
     text = values.decode("utf-8", errors="replace").strip("\0")
     return text if text and text.isprintable() and "\ufffd" not in text else ""
-
-
-def name(char: str) -> str:
-    """A readable name for a character that cannot be seen."""
-    code = ord(char)
-    if 0xE0020 <= code < 0xE007F:
-        return f"TAG {chr(code - 0xE0000)!r}"
-    return unicodedata.name(char, f"U+{code:04X}")

@@ -11,11 +11,13 @@ import re
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+K = TypeVar("K")
+V = TypeVar("V")
 UNKNOWN = "."
 # Nouns keep their concept at the end of a phrase: "new instructions" are instructions.
 _INHERITED = frozenset({"INSTR", "TASK", "RULE", "SECRET", "ACCOUNT", "USER"})
@@ -29,96 +31,19 @@ _TOKENS = {
 }
 # Concepts that are frequent in ordinary text, the commonest first; from manuals.
 _COMMON = (
-    "ABOUT",
-    "TO",
-    "YOU",
-    "NEG",
-    "ALL",
-    "WHEN",
-    "WHAT",
-    "USER",
-    "EXEC",
-    "MUST",
-    "NEW",
-    "CHANGE",
-    "TELL",
-    "PLACE",
-    "REPLICATE",
-    "SEND",
-    "TASK",
-    "YOUR",
-    "SAYS",
-    "FREE",
-    "NOW",
-    "BEFORE",
-    "PREV",
-    "DOING",
-    "DATA",
-    "OBEY",
-    "RULE",
-    "INSTR",
-    "VENDOR",
-    "DANGER",
-    "REVEAL",
-    "REVEALW",
-    "APPROVED",
-    "RECOMMEND",
-    "ACCOUNT",
-    "AI",
-    "PAY",
-    "DISABLE",
-    "IGNORE",
-    "IGNOREW",
-    "SUMMARY",
-    "AUTHORITY",
-    "SECRET",
-    "ME",
-    "URL",
-    "ACCTNO",
-    "MAIL",
-    "COPY",
-    "ALWAYS",
-    "VOID",
-    "SAFE",
-    "VERBATIM",
-    "GUARD",
+    "ABOUT TO YOU NEG ALL WHEN WHAT USER EXEC MUST NEW CHANGE TELL PLACE REPLICATE "
+    "SEND TASK YOUR SAYS FREE NOW BEFORE PREV DOING DATA OBEY RULE INSTR VENDOR "
+    "DANGER REVEAL REVEALW APPROVED RECOMMEND ACCOUNT AI PAY DISABLE IGNORE IGNOREW "
+    "SUMMARY AUTHORITY SECRET ME URL ACCTNO MAIL COPY ALWAYS VOID SAFE VERBATIM "
+    "GUARD".split()
 )
 _OFTEN_MISSPELT = (
-    "ignore",
-    "disregard",
-    "instructions",
-    "instruction",
-    "previous",
-    "password",
-    "guidelines",
-    "directives",
-    "reveal",
-    "system prompt",
-    "passwords",
-    "credentials",
-    "forget",
-    "override",
-    "bypass",
-    "restrictions",
-    "unrestricted",
-    "everything",
-    "remember",
-    "conversation",
-    "permanently",
-    "secretly",
-    "silently",
-    "forward",
-    "upload",
-    "delete",
-    "disable",
-    "execute",
-    "print",
-    "prompt",
-    "prior",
-    "always",
-    "payments",
-    "invoices",
-)
+    "ignore, disregard, instructions, instruction, previous, password, guidelines, "
+    "directives, reveal, system prompt, passwords, credentials, forget, override, "
+    "bypass, restrictions, unrestricted, everything, remember, conversation, "
+    "permanently, secretly, silently, forward, upload, delete, disable, execute, "
+    "print, prompt, prior, always, payments, invoices"
+).split(", ")
 _PREFIX = re.compile(r"(\^?(?:~\d+)?)(.+)")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 _ELISION = re.compile(r"(?:l|d|qu|dell|all|nell|dall|sull|un|c|n|s|j|m|t)'(?=\w)")
@@ -141,12 +66,17 @@ def _fold_char(char: str) -> str:
     return base if ord(base) < 0x530 else char
 
 
+# First word → second word → the phrases that begin so: words, open end, character.
+Rows = tuple[tuple[tuple[str, ...], bool, str], ...]
+Phrases = dict[str, dict[str, Rows]]
+
+
 class Lexicon(NamedTuple):
     """Look-up tables made once from the word list."""
 
     words: dict[str, str]
     prefixes: dict[str, str]
-    phrases: dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]
+    phrases: Phrases
     classes: dict[str, str]
     cjk: re.Pattern[str]
     bits: dict[str, int]
@@ -171,11 +101,6 @@ def _entries() -> dict[str, set[str]]:
     return table
 
 
-def _characters(table: dict[str, set[str]]) -> dict[frozenset[str], str]:
-    distinct = sorted({frozenset(names) for names in table.values()}, key=sorted)
-    return {names: chr(0x100 + index) for index, names in enumerate(distinct)}
-
-
 def _inherit(table: dict[str, set[str]]) -> None:
     for phrase, names in table.items():
         first, _, rest = phrase.rstrip("*").partition(" ")
@@ -197,50 +122,43 @@ def _misspell(table: dict[str, set[str]]) -> None:
                 table.setdefault(slip, set(table[word]))
 
 
-def _phrase_table(
-    items: list[tuple[str, str]],
-) -> dict[str, dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]]]:
-    table: dict[str, dict[str, list[tuple[tuple[str, ...], bool, str]]]] = {}
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, tuple[V, ...]]:
+    """The values of each key, in their order."""
+    table: dict[K, list[V]] = {}
+    for key, value in pairs:
+        table.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in table.items()}
+
+
+def _phrase_table(items: list[tuple[str, str]]) -> Phrases:
+    rows = []
     for phrase, char in items:
-        parts = tuple(phrase.rstrip("*").split())
-        entry = (parts, phrase.endswith("*"), char)
-        seconds = table.setdefault(parts[0], {})
-        key = "" if entry[1] and len(parts) == 2 else parts[1]
-        seconds.setdefault(key, []).append(entry)
-    return {
-        first: {
-            second: tuple(sorted(rows, key=lambda row: -len(row[0])))
-            for second, rows in seconds.items()
-        }
-        for first, seconds in table.items()
-    }
-
-
-def _masks(chars: dict[frozenset[str], str], bits: dict[str, int]) -> dict[str, int]:
-    """Concept character → the bits of its concepts."""
-    return {
-        char: sum(bits[concept] for concept in names) for names, char in chars.items()
-    }
+        parts, is_open = tuple(phrase.rstrip("*").split()), phrase.endswith("*")
+        second = "" if is_open and len(parts) == 2 else parts[1]
+        rows.append((parts[0], (second, (parts, is_open, char))))
+    # The longest phrases first.
+    rows.sort(key=lambda row: -len(row[1][1][0]))
+    return {first: grouped(seconds) for first, seconds in grouped(rows).items()}
 
 
 def _phrase_keys(
     items: list[tuple[str, str]], masks: dict[str, int]
 ) -> dict[str, tuple[tuple[frozenset[str], int], ...]]:
     """A phrase's longest word → the other words it needs, and its concepts."""
-    keys: dict[str, list[tuple[frozenset[str], int]]] = {}
+    rows = []
     for phrase, char in items:
         full_words = [part for part in phrase.split() if not part.endswith("*")]
         key = max(full_words, key=len)
-        rest = frozenset(full_words) - {key}
-        keys.setdefault(key, []).append((rest, masks[char]))
-    return {key: tuple(rows) for key, rows in keys.items()}
+        rows.append((key, (frozenset(full_words) - {key}, masks[char])))
+    return grouped(rows)
 
 
 def _build() -> Lexicon:
     table = _entries()
     _inherit(table)
     _misspell(table)
-    chars = _characters(table)
+    distinct = sorted({frozenset(names) for names in table.values()}, key=sorted)
+    chars = {names: chr(0x100 + index) for index, names in enumerate(distinct)}
     coded = {phrase: chars[frozenset(names)] for phrase, names in table.items()}
     cjk = [phrase.rstrip("*") for phrase in coded if _CJK.search(phrase)]
     prefixes = {
@@ -254,7 +172,8 @@ def _build() -> Lexicon:
             classes[name] = classes.get(name, "") + char
     phrases = [(phrase, char) for phrase, char in coded.items() if " " in phrase]
     bits = {name: 1 << number for number, name in enumerate(sorted(classes))}
-    masks = _masks(chars, bits)
+    # Concept character → the bits of its concepts.
+    masks = {char: sum(bits[name] for name in names) for names, char in chars.items()}
     return Lexicon(
         words={key: char for key, char in coded.items() if " " not in key},
         prefixes=prefixes,
@@ -270,15 +189,11 @@ def _build() -> Lexicon:
 LEXICON = _build()
 
 
-def _prefixes_by_head() -> dict[str, tuple[str, ...]]:
-    """The first letters of a prefix → the prefixes that begin so, longest first."""
-    table: dict[str, list[str]] = {}
-    for prefix in sorted(LEXICON.prefixes, key=len, reverse=True):
-        table.setdefault(prefix[:_MIN_PREFIX], []).append(prefix)
-    return {head: tuple(rows) for head, rows in table.items()}
-
-
-_BY_HEAD = _prefixes_by_head()
+# The first letters of a prefix → the prefixes that begin so, longest first.
+_BY_HEAD = grouped(
+    (prefix[:_MIN_PREFIX], prefix)
+    for prefix in sorted(LEXICON.prefixes, key=len, reverse=True)
+)
 
 
 def concept_char(word: str) -> str:

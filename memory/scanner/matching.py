@@ -59,16 +59,14 @@ def _expression(rule: Rule) -> _Expression:
 
 def _index() -> dict[int, tuple[_Alternative, ...]]:
     """Concept bit → the alternatives whose rarest concept it is."""
-    table: dict[int, list[_Alternative]] = {}
+    rows = []
     for rule in registry.RULES:
-        if not rule.phrases:
-            continue
         for pattern in rule.phrases:
             phrase = _Phrase(rule, lexicon.compile_pattern(pattern))
-            masks = lexicon.needed(pattern)
-            for bit in lexicon.bits_of(masks[0]):
-                table.setdefault(bit, []).append(_Alternative(phrase, masks[1:]))
-    return {bit: tuple(rows) for bit, rows in table.items()}
+            rarest, *others = lexicon.needed(pattern)
+            alternative = _Alternative(phrase, tuple(others))
+            rows += [(bit, alternative) for bit in lexicon.bits_of(rarest)]
+    return lexicon.grouped(rows)
 
 
 _PHRASES = _index()
@@ -128,15 +126,21 @@ def _possible(mask: int) -> list[_Phrase]:
 
 def _raw_hits(text: str) -> Iterator[Hit]:
     elsewhere = gate.literals_with_signs(text)
-    stretches = gate.stretches(text)
+    masks = gate.masks(text)
     bounds: list[tuple[int, int]] = []
     if sentences.has_cjk(text):
         bounds = sentences.bounds(text)
-        stretches = [_unspaced(text, bounds, stretch) for stretch in stretches]
+        # Every rule tries a sentence whose words are not separated by blanks.
+        masks = [
+            _ALL_BITS if sentences.has_cjk(text[start:end]) else mask
+            for mask, (start, end) in zip(masks, bounds, strict=True)
+        ]
     candidates = [
-        (number, phrases) for number, mask in stretches if (phrases := _possible(mask))
+        (number, phrases)
+        for number, mask in enumerate(masks)
+        if (phrases := _possible(mask))
     ]
-    spans = _spans([mask | elsewhere for _, mask in stretches], text)
+    spans = _spans([mask | elsewhere for mask in masks], text)
     if not candidates and not spans:
         return
     bounds = bounds or sentences.bounds(text)
@@ -146,16 +150,6 @@ def _raw_hits(text: str) -> Iterator[Hit]:
     for expression, first, last in spans:
         start, end = bounds[first][0], bounds[last][1]
         yield from _search(expression, start, text[start:end])
-
-
-def _unspaced(
-    text: str, bounds: list[tuple[int, int]], stretch: gate.Stretch
-) -> gate.Stretch:
-    """Let every rule try a sentence whose words are not separated by blanks."""
-    start, end = bounds[stretch.number]
-    if sentences.has_cjk(text[start:end]):
-        return gate.Stretch(stretch.number, _ALL_BITS)
-    return stretch
 
 
 def _spans(masks: list[int], text: str) -> list[tuple[_Expression, int, int]]:

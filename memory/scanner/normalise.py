@@ -12,101 +12,39 @@ from dataclasses import replace
 from functools import lru_cache
 
 from memory.scanner import invisible, segment
-from memory.scanner.views import View, beyond_ascii
+from memory.scanner.views import Piece, View, beyond_ascii, replaced
 
-# Letters of other scripts that pass for Latin ones. Kept as code points so that
+# Letters of other scripts that pass for a Latin one. Written as code points so that
 # this file itself stays free of look-alikes.
-_LOOKALIKES = {
-    0x0430: "a",
-    0x0435: "e",
-    0x043E: "o",
-    0x0440: "p",
-    0x0441: "c",
-    0x0443: "y",
-    0x0445: "x",
-    0x0455: "s",
-    0x0456: "i",
-    0x0458: "j",
-    0x04BB: "h",
-    0x0501: "d",
-    0x051B: "q",
-    0x051D: "w",
-    0x0475: "v",
-    0x043C: "m",
-    0x043D: "h",
-    0x0442: "t",
-    0x043A: "k",
-    0x0432: "b",
-    0x0433: "r",
-    0x0438: "u",
-    0x043F: "n",
-    0x04CF: "l",
-    0x0561: "w",
-    0x0578: "n",
-    0x057D: "u",
-    0x0585: "o",
-    0x0570: "h",
-    0x0566: "q",
-    0x0581: "g",
-    0x03B1: "a",
-    0x03B2: "b",
-    0x03B5: "e",
-    0x03B7: "n",
-    0x03B9: "i",
-    0x03BA: "k",
-    0x03BD: "v",
-    0x03BF: "o",
-    0x03C1: "p",
-    0x03C4: "t",
-    0x03C5: "u",
-    0x03C7: "x",
-    0x03C9: "w",
-    0x03B3: "y",
-    0x03C3: "o",
-    0x03F2: "c",
-    0x0261: "g",
-    0x026A: "i",
-    0x0274: "n",
-    0x0280: "r",
-    0x1D00: "a",
-    0x0299: "b",
-    0x1D04: "c",
-    0x1D05: "d",
-    0x1D07: "e",
-    0xA730: "f",
-    0x0262: "g",
-    0x029C: "h",
-    0x1D0A: "j",
-    0x1D0B: "k",
-    0x029F: "l",
-    0x1D0D: "m",
-    0x1D0F: "o",
-    0x1D18: "p",
-    0xA731: "s",
-    0x1D1B: "t",
-    0x1D1C: "u",
-    0x1D20: "v",
-    0x1D21: "w",
-    0x028F: "y",
-    0x1D22: "z",
-    0x0131: "i",
-    0x0269: "i",
-    0x0251: "a",
-    0x0250: "a",
-    0x025B: "e",
-    0x13A5: "i",
-    0x13D2: "r",
-    0x13AA: "g",
-    0x13E2: "p",
-    0x13DA: "s",
-    0x1E9F: "d",
-    0x01C0: "l",
-    0x2C81: "a",
-    0x2C89: "e",
-    0x2C9F: "o",
-    0x2CA3: "p",
-    0x2CA5: "c",
+_TWINS = {
+    "a": "\u0430\u03b1\u1d00\u0251\u0250\u2c81",
+    "b": "\u0432\u03b2\u0299",
+    "c": "\u0441\u03f2\u1d04\u2ca5",
+    "d": "\u0501\u1d05\u1e9f",
+    "e": "\u0435\u03b5\u1d07\u025b\u2c89",
+    "f": "\ua730",
+    "g": "\u0581\u0261\u0262\u13aa",
+    "h": "\u04bb\u043d\u0570\u029c",
+    "i": "\u0456\u03b9\u026a\u0131\u0269\u13a5",
+    "j": "\u0458\u1d0a",
+    "k": "\u043a\u03ba\u1d0b",
+    "l": "\u04cf\u029f\u01c0",
+    "m": "\u043c\u1d0d",
+    "n": "\u043f\u0578\u03b7\u0274",
+    "o": "\u043e\u0585\u03bf\u03c3\u1d0f\u2c9f",
+    "p": "\u0440\u03c1\u1d18\u13e2\u2ca3",
+    "q": "\u051b\u0566",
+    "r": "\u0433\u0280\u13d2",
+    "s": "\u0455\ua731\u13da",
+    "t": "\u0442\u03c4\u1d1b",
+    "u": "\u0438\u057d\u03c5\u1d1c",
+    "v": "\u0475\u03bd\u1d20",
+    "w": "\u051d\u0561\u03c9\u1d21",
+    "x": "\u0445\u03c7",
+    "y": "\u0443\u03b3\u028f",
+    "z": "\u1d22",
 }
+_LOOKALIKES = {ord(twin): letter for letter, twins in _TWINS.items() for twin in twins}
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530
@@ -154,14 +92,11 @@ def normalise(view: View) -> View:
     plain = {ord(char): letter for char, letter in table.items() if len(letter) == 1}
     if not odd:
         return replace(view, text=_translate(text, plain))
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
-    for match in re.finditer(f"[{re.escape(odd)}]+", text):
-        start, end = match.span()
-        pieces.append((_translate(text[position:start], plain), position, start))
-        pieces.append(("".join(map(fold_char, match.group())), start, end))
-        position = end
-    pieces.append((_translate(text[position:], plain), position, len(text)))
+    parts = [
+        ("".join(map(fold_char, match.group())), *match.span())
+        for match in re.finditer(f"[{re.escape(odd)}]+", text)
+    ]
+    pieces = replaced(text, parts, lambda rest: _translate(rest, plain))
     return view.derive(pieces, kind=view.kind, hidden=False)
 
 
@@ -180,22 +115,15 @@ def unmask(view: View) -> tuple[View | None, list[tuple[int, int]]]:
     """Look-alike letters in Latin words replaced, and the spans of those words."""
     if view.text.isascii() or _BORROWED.isdisjoint(beyond_ascii(view.text)):
         return None, []
-    pieces: list[tuple[str, int, int]] = []
-    spans: list[tuple[int, int]] = []
-    position = 0
-    for match in _WORD.finditer(view.text):
-        plain = _unmask_word(match.group())
-        if not plain:
-            continue
-        start, end = match.span()
-        pieces.append((view.text[position:start], position, start))
-        pieces.append((plain, start, end))
-        spans.append((start, end))
-        position = end
-    if not pieces:
+    parts = [
+        (plain, *match.span())
+        for match in _WORD.finditer(view.text)
+        if (plain := _unmask_word(match.group()))
+    ]
+    if not parts:
         return None, []
-    pieces.append((view.text[position:], position, len(view.text)))
-    return view.derive(pieces, kind="lookalike"), spans
+    plain_view = view.derive(replaced(view.text, parts), kind="lookalike")
+    return plain_view, [(start, end) for _, start, end in parts]
 
 
 @lru_cache(maxsize=16384)
@@ -213,15 +141,8 @@ def _unmask_word(word: str) -> str:
 
 def spaces_for_invisible(text: str) -> View:
     """Invisible characters read as spaces, for words glued by them."""
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
-    for match in invisible.RUN.finditer(text):
-        start, end = match.span()
-        pieces.append((folded(text[position:start]), position, start))
-        pieces.append((" ", start, end))
-        position = end
-    pieces.append((folded(text[position:]), position, len(text)))
-    return View(text).derive(pieces, kind="spread")
+    parts = [(" ", *match.span()) for match in invisible.RUN.finditer(text)]
+    return View(text).derive(replaced(text, parts, folded), kind="spread")
 
 
 def flag_letters(text: str) -> View | None:
@@ -229,15 +150,11 @@ def flag_letters(text: str) -> View | None:
     if not _REGIONAL.search(beyond_ascii(text)) or not _REGIONAL.search(text):
         return None
     letters = {0x1F1E6 + number: chr(97 + number) for number in range(26)}
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
+    parts: list[Piece] = []
     for match in _APART.finditer(text):
-        start, end = match.span()
         run = match.group().replace(" ", "").translate(letters)
-        pieces.append((text[position:start].translate(letters), position, start))
-        pieces.append((" ".join(segment.segment(run)), start, end))
-        position = end
-    pieces.append((text[position:].translate(letters), position, len(text)))
+        parts.append((" ".join(segment.segment(run)), *match.span()))
+    pieces = replaced(text, parts, lambda rest: rest.translate(letters))
     return View(text).derive(pieces, kind="flag_letters")
 
 

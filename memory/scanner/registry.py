@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from memory.scanner import secrets
 from memory.scanner.model import Family, Rule, Severity
 
 _FOLDER = Path(__file__).parent
@@ -22,6 +21,10 @@ _LISTS = ("phrases", "expressions", "needs", "also", "contains")
 def _rule(family: Family, row: dict[str, Any]) -> Rule:
     fields = row | {name: tuple(row.get(name, ())) for name in _LISTS}
     fields["severity"] = Severity(row["severity"])
+    if family is Family.SECRETS:
+        fields["expressions"] = ("|".join(row["expressions"]),)
+        # The examples are in parts.
+        fields |= {name: "".join(row[name]) for name in ("fires", "quiet")}
     return Rule(family=family, **fields)
 
 
@@ -31,15 +34,7 @@ def _read(family: Family) -> tuple[Rule, ...]:
     return tuple(_rule(family, row) for row in rows)
 
 
-RULES: tuple[Rule, ...] = (
-    *(
-        rule
-        for family in Family
-        if family is not Family.SECRETS
-        for rule in _read(family)
-    ),
-    *secrets.RULES,
-)
+RULES: tuple[Rule, ...] = tuple(rule for family in Family for rule in _read(family))
 BY_ID = MappingProxyType({rule.id: rule for rule in RULES})
 
 

@@ -26,16 +26,13 @@ _NOTICE = (
 class Segment:
     """A piece of the original with the findings (by position) that cover it.
 
-    For a run of one invisible character `name` and `code` say which it is and
-    `count` how often it stands there; its text is still the original's.
+    With `is_unseen` the text is a run of one invisible character.
     """
 
     text: str
-    findings: tuple[int, ...] = ()
-    severity: str | None = None
-    name: str | None = None
-    code: str | None = None
-    count: int = 1
+    findings: tuple[int, ...]
+    severity: str | None
+    is_unseen: bool
 
 
 class Span(NamedTuple):
@@ -69,16 +66,9 @@ def _segment(
         for number, finding in enumerate(findings)
         if finding.start <= start and end <= finding.end
     )
-    worst = max((findings[n].severity for n in numbers), key=_rank, default=None)
-    part = text[start:end]
-    if not is_unseen:
-        return Segment(part, numbers, worst)
-    name, code = invisible.name(part[0]), f"U+{ord(part[0]):04X}"
-    return Segment(part, numbers, worst, name, code, len(part))
-
-
-def _rank(severity: str) -> int:
-    return _RANK.get(severity, 0)
+    severities = (findings[number].severity for number in numbers)
+    worst = max(severities, key=lambda severity: _RANK.get(severity, 0), default=None)
+    return Segment(text[start:end], numbers, worst, is_unseen)
 
 
 def _invisible_runs(text: str) -> Iterator[tuple[int, int]]:
@@ -116,11 +106,6 @@ def redact(text: str, parts: Iterable[Span]) -> str:
         out.append(f"[redacted: {', '.join(families)}]")
         position = end
     return "".join((*out, text[position:]))
-
-
-def redact_findings(text: str, findings: Iterable[Finding]) -> str:
-    """Replace every finding by a mark that names its family."""
-    return redact(text, spans(findings))
 
 
 def _merged(parts: Iterable[Span], size: int) -> list[tuple[int, int, list[str]]]:

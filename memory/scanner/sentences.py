@@ -78,13 +78,10 @@ def tokens(text: str) -> list[str]:
     """
     signed = _FILES.sub(f" {FILE} ", _BREAK.sub(f" {END} ", text))
     signed = signed.replace("://", f" {LINK} ").replace("@", f" {AT} ")
-    if _has_foreign_words(signed):
+    beyond = set(beyond_ascii(signed))
+    if any(char.isalnum() or _MARKS.match(char) for char in beyond):
         return _SIGNS_OR_WORDS.findall(signed)
     return signed.encode("ascii", "replace").translate(_ASCII_TABLE).decode().split()
-
-
-def _has_foreign_words(text: str) -> bool:
-    return any(char.isalnum() or _MARKS.match(char) for char in set(beyond_ascii(text)))
 
 
 def bounds(text: str) -> list[tuple[int, int]]:
@@ -132,7 +129,7 @@ def encode(part: str) -> Encoded:
 
 
 def _phrase(
-    seconds: dict[str, tuple[tuple[tuple[str, ...], bool, str], ...]],
+    seconds: dict[str, lexicon.Rows],
     words: list[str],
     index: int,
 ) -> tuple[str, int] | None:

@@ -16,7 +16,7 @@ from memory.scanner.views import nearby
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.scanner.views import View
+    from memory.scanner.views import Piece, View
 
 KIND = "split"
 _EMPTY = re.compile(
@@ -59,7 +59,7 @@ def _without(view: View, pattern: re.Pattern[str], filler: str = "") -> Iterator
     """The text without what splits its words, where it does so several times."""
     spans = _dense([match.span() for match in pattern.finditer(view.text)])
     if spans:
-        yield _replace(view, spans, filler)
+        yield view.with_parts([(filler, *span) for span in spans], kind=KIND)
 
 
 def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -77,27 +77,13 @@ def _dense(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _one_word_a_line(view: View) -> Iterator[View]:
     """The text with runs of lines of one word each joined."""
-    spans: list[tuple[int, int]] = []
-    for match in _ONE_WORD.finditer(view.text):
-        start = match.start()
-        breaks = re.finditer("\n", match.group())
-        spans += [
-            (start + line_break.start(), start + line_break.end())
-            for line_break in breaks
-        ]
-    if spans:
-        yield _replace(view, spans, " ")
-
-
-def _replace(view: View, spans: list[tuple[int, int]], filler: str = "") -> View:
-    pieces: list[tuple[str, int, int]] = []
-    position = 0
-    for start, end in spans:
-        pieces.append((view.text[position:start], position, start))
-        pieces.append((filler, start, end))
-        position = end
-    pieces.append((view.text[position:], position, len(view.text)))
-    return view.derive(nearby(pieces, view.text), kind=KIND)
+    parts = [
+        (" ", line_break.start(), line_break.end())
+        for match in _ONE_WORD.finditer(view.text)
+        for line_break in re.compile("\n").finditer(view.text, *match.span())
+    ]
+    if parts:
+        yield view.with_parts(parts, kind=KIND)
 
 
 def _unwrapped(view: View) -> Iterator[View]:
@@ -105,33 +91,33 @@ def _unwrapped(view: View) -> Iterator[View]:
     sizes = list(map(len, view.text.split("\n")))
     if sum(map(eq, sizes, sizes[1:])) < _FEW_SPLITS:
         return
-    spans: list[tuple[int, int]] = []
+    parts: list[Piece] = []
     run: list[int] = []
     place, before = 0, -1
     for size in sizes:
         if run and size != before:
-            spans += _breaks(run, size, before)
+            parts += _breaks(run, size, before)
             run = []
         place += size
         if _SHORTEST <= size <= _LONGEST:
             run.append(place)
         before = size
         place += 1
-    if spans:
-        yield _replace(view, spans)
+    if parts:
+        yield view.with_parts(parts, kind=KIND)
 
 
-def _breaks(run: list[int], size: int, before: int) -> list[tuple[int, int]]:
+def _breaks(run: list[int], size: int, before: int) -> list[Piece]:
     """The line breaks of a run; its last line may be shorter."""
     if len(run) < _LEAST_LINES:
         return []
     ends = run if 0 < size < before else run[:-1]
-    return [(end, end + 1) for end in ends]
+    return [("", end, end + 1) for end in ends]
 
 
 def _run_together(view: View) -> Iterator[View]:
     """Sentences without blanks, their punctuation kept."""
-    pieces: list[tuple[str, int, int]] = []
+    pieces: list[Piece] = []
     position = count = letters = 0
     for match in _RUN.finditer(view.text):
         start, end = match.span()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# What a part of a text is read as, and where that part starts and ends.
+Piece = tuple[str, int, int]
 _ASCII = bytes(range(128))
 _REACH, _LONG = 400, 1000
 
@@ -17,26 +23,39 @@ def beyond_ascii(text: str) -> str:
     return encoded.translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
-def nearby(
-    pieces: list[tuple[str, int, int]], source: str
-) -> list[tuple[str, int, int]]:
+def replaced(
+    text: str, parts: Iterable[Piece], between: Callable[[str], str] = str
+) -> list[Piece]:
+    """A text with some parts replaced; ``between`` is applied to what lies between."""
+    pieces: list[Piece] = []
+    position = 0
+    for part in parts:
+        _, start, end = part
+        pieces += [(between(text[position:start]), position, start), part]
+        position = end
+    return [*pieces, (between(text[position:]), position, len(text))]
+
+
+def apart(parts: Iterable[Piece]) -> list[Piece]:
+    """Parts with a blank line after each: no match runs from one into the next."""
+    return [piece for part in parts for piece in (part, ("\n\n", part[2], part[2]))]
+
+
+def nearby(pieces: list[Piece], source: str) -> list[Piece]:
     """The pieces that differ from their source, with some of the text around them.
 
     Unchanged text has been scanned already; only its ends can form a match with
     changed text.
     """
-    result: list[tuple[str, int, int]] = []
+    result: list[Piece] = []
     for text, start, end in pieces:
-        if len(text) <= _LONG or text != source[start:end]:
-            result.append((text, start, end))
-            continue
         first = text.find(" ", _REACH)
-        last = text.rfind(" ", 0, len(text) - _REACH)
-        if not 0 < first < last:
+        last = text.rfind(" ", 0, max(len(text) - _REACH, 0))
+        is_changed = len(text) <= _LONG or text != source[start:end]
+        if is_changed or not 0 < first < last:
             result.append((text, start, end))
             continue
-        result.append((text[:first], start, start + first))
-        result.append(("\n\n", start + first, start + first))
+        result += apart([(text[:first], start, start + first)])
         result.append((text[last:], start + last, end))
     return result
 
@@ -59,22 +78,25 @@ class View:
     kind: str = "plain"
     depth: int = 0
 
-    def _piece(self, position: int) -> tuple[int, int, int, int]:
-        index = max(bisect_right(self.marks, position, key=_position) - 1, 0)
+    def piece(self, index: int) -> tuple[int, int, int, int]:
+        """The start and end of a piece, here and in the original."""
         begin, start, end = self.marks[index]
-        last = index + 1 == len(self.marks)
-        finish = len(self.text) if last else self.marks[index + 1][0]
+        is_last = index + 1 == len(self.marks)
+        finish = len(self.text) if is_last else self.marks[index + 1][0]
         return begin, finish, start, end
+
+    def _piece_at(self, position: int) -> tuple[int, int, int, int]:
+        return self.piece(max(bisect_right(self.marks, position, key=_position) - 1, 0))
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """The span of the original text that produced this span."""
         if not self.marks:
             return start, end
-        begin, finish, source, source_end = self._piece(start)
+        begin, finish, source, source_end = self._piece_at(start)
         first = (
             source + start - begin if finish - begin == source_end - source else source
         )
-        begin, finish, source, source_end = self._piece(max(end - 1, start))
+        begin, finish, source, source_end = self._piece_at(max(end - 1, start))
         final = (
             source + end - begin
             if finish - begin == source_end - source
@@ -82,9 +104,12 @@ class View:
         )
         return first, max(final, first)
 
-    def derive(
-        self, pieces: list[tuple[str, int, int]], *, kind: str, hidden: bool = True
-    ) -> View:
+    def with_parts(self, parts: Iterable[Piece], *, kind: str) -> View:
+        """The view with some parts replaced, and the text near them."""
+        pieces = nearby(replaced(self.text, parts), self.text)
+        return self.derive(pieces, kind=kind)
+
+    def derive(self, pieces: list[Piece], *, kind: str, hidden: bool = True) -> View:
         """A view made of (text, start here, end here), mapped through this one."""
         marks: list[tuple[int, int, int]] = []
         position = 0

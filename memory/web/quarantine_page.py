@@ -215,7 +215,7 @@ def build(
         case=detail,
         previous=before,
         following=after,
-        groups=review_queue.group_summary(rows) if is_held else [],
+        groups=review_queue.groups(rows) if is_held else [],
         saved=review_queue.saved(actor),
         query=filter_query(data, state),
         recent=_recent_decision(actor, data),

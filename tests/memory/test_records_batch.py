@@ -323,7 +323,7 @@ def test_a_person_who_must_not_come_back_refuses_the_whole_batch(
 
             return refuse
 
-    monkeypatch.setattr(subject_linker._port, "people", Strict())
+    monkeypatch.setattr(subject_linker._port, "implementation", Strict())
     with pytest.raises(errors.Conflict):
         records.keep_all(drafts(ada, facts(4)), provenance=PROVENANCE, by=ada)
     assert Record.objects.count() == 0

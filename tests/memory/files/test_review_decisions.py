@@ -13,6 +13,7 @@ from memory.files.quarantine import HeldForReview
 from memory.models import HeldFile, HeldState, JournalEntry, KnownAttack
 from memory.review import decide as review
 from memory.review import preview
+from memory.review import queue as review_queue
 from memory.review.decide import AlreadyDecided, Decision
 from memory.rules import errors
 from tests.memory.files import kit
@@ -276,8 +277,8 @@ def test_a_view_is_noted(world: World) -> None:
 def test_many_are_decided_one_by_one(world: World) -> None:
     first, second = hold_text(world), hold_text(world, label="pins.md")
     decide(world, second, Decision.DISCARD, by="owner")
-    report = review.decide_many(
-        [first, second], Decision.RELEASE, reason=REASON, by=world.actor("operator")
+    report = review_queue.decide_many(
+        world.actor("operator"), [first.id, second.id], Decision.RELEASE, reason=REASON
     )
     assert [(item.ok, item.state, item.code) for item in report] == [
         (True, "released", None),

@@ -82,12 +82,6 @@ def test_every_channel_is_read() -> None:
     ]
 
 
-def test_invisible_characters_have_names() -> None:
-    assert invisible.name("\u200b") == "ZERO WIDTH SPACE"
-    assert invisible.name("\U000e0041") == "TAG 'A'"
-    assert invisible.name("\ue000") == "U+E000"
-
-
 def test_words_glued_by_invisible_characters_are_read() -> None:
     text = ATTACK.replace(" ", "\u200b")
     assert "override.instructions" in {
@@ -209,7 +203,7 @@ def test_any_text_is_judged_and_spans_are_inside(text: str) -> None:
 @given(st.text(alphabet="ab.!?;|\n-=* 1)\u3002\u0964@:/'", max_size=200))
 def test_sentences_are_counted_alike_with_and_without_places(text: str) -> None:
     folded = normalise.normalise(View(text)).text
-    assert len(gate.stretches(folded)) == len(sentences.bounds(folded))
+    assert len(gate.masks(folded)) == len(sentences.bounds(folded))
 
 
 @given(st.text(max_size=200))
