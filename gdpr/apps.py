@@ -12,5 +12,5 @@ class GdprConfig(AppConfig):
     verbose_name = "Personal data"
 
     def ready(self) -> None:
-        """Register the ports, jobs and checks."""
+        """Register the ports and checks."""
         import_module("gdpr.connect").connect()

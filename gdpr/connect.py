@@ -6,9 +6,8 @@ from typing import Final
 
 from django.db.models.signals import post_delete, post_save
 
-from gdpr import cache_version, linking, lost_keys, tasks
+from gdpr import cache_version, linking, lost_keys
 from gdpr.cases import legal_holds as case_legal_holds
-from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
@@ -20,9 +19,7 @@ _WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
 
 def connect() -> None:
-    """Register the ports, jobs and checks, and watch the tables that hold names."""
-    reminder_email.install()
-    tasks.install()
+    """Register the ports and checks, and watch the tables that hold names."""
     subject_linker.register(linking.Linker())
     legal_holds.register(case_legal_holds.held_entries)
     installation.register_witness("exports", storage.key_opens)
