@@ -8,12 +8,13 @@ from __future__ import annotations
 import structlog
 from celery import shared_task
 
-from memory import records, webhooks
-from memory.files import reconcile, retention, versions
+from memory import records, webhooks, workspace_settings
+from memory.files import reconcile, versions
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
 from memory.journal import compaction
+from memory.workspace_settings import declarations
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +34,9 @@ def reconcile_files(_home: str) -> Outcome:
 
 
 def prune_versions(workspace_id: str) -> Outcome:
-    report = versions.prune(workspace_id, days=retention.days_of(workspace_id))
+    setting = declarations.VERSIONS_RETENTION_DAYS
+    days = workspace_settings.value(workspace_id, setting)
+    report = versions.prune(workspace_id, days=days)
     return Outcome({"versions_dropped": report.versions, "blobs_dropped": report.blobs})
 
 

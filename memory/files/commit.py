@@ -56,10 +56,8 @@ def recover(file: MemoryFile) -> None:
     if file.sha256:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
     for version in unfinished:
-        owner, place = paths.owner_of(file), paths.place_of(file)
-        stored = paths.file_store().read(owner.parts(place))
-        on_disk = stored.sha256 if stored else ""
-        if on_disk == version.sha256:
+        stored = paths.file_store().read(paths.parts_of(file))
+        if (stored.sha256 if stored else "") == version.sha256:
             text = stored.data.decode("utf-8", "replace") if stored else ""
             settle(file, version, text)
         else:

@@ -211,7 +211,7 @@ def _branch(
             row.updated_at,
             held_counts.get((name, row.label), 0),
         )
-        for row in sorted(rows, key=_by_tier)
+        for row in sorted(rows, key=_order)
     ]
     labels = {row.label for row in rows}
     for (target_id, label), count in held_counts.items():
@@ -228,8 +228,8 @@ def _branch(
     )
 
 
-def _by_tier(row: MemoryFile) -> tuple[int, int, str]:
-    # Days newest first; everything else by name.
+def _order(row: MemoryFile) -> tuple[int, int, str]:
+    """Return the key by which files are sorted: days newest first, others by name."""
     number = -int(row.key.replace("-", "")) if row.tier in tiers.DATED else 0
     return _ORDER[row.tier], number, row.key
 
@@ -279,7 +279,7 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         text = reading.read(owner, place, by=actor)
     except (Unsafe, BlobDamaged, errors.TooLarge) as error:
         fault = error.detail
-    row = row_of(owner, place)
+    row = paths.row_of(owner, place)
     newest = versions.latest(row) if row else None
     held_files = HeldFile.objects.filter(
         workspace_id=owner.workspace_id,
@@ -301,13 +301,6 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         held=tuple(held_files.defer("body")),
         fault=fault,
     )
-
-
-def row_of(owner: Owner, place: Place) -> MemoryFile | None:
-    """Return a file's row, None when there never was one."""
-    rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = owner.path(place)
-    return rows.filter(workspace_id=owner.workspace_id, path=path).first()
 
 
 def _history(newest: MemoryVersion | None, fault: str) -> History:

@@ -7,7 +7,7 @@ workspace. A blob is checked against its name on every read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -210,8 +210,3 @@ def collect_orphans(workspace_id: str) -> int:
             if store.age(parts) > ORPHAN_AGE.total_seconds():
                 count += store.remove(parts)
     return count
-
-
-def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return versions by id, to follow parents without a query each."""
-    return {version.id: version for version in versions}

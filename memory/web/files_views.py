@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from memory.files import editing, listing, quarantine, versions, writer
+from memory.files import editing, listing, paths, quarantine, versions, writer
 from memory.files.listing import FilePage
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -165,7 +165,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
 def _history(
     request: HttpRequest, page: FilePage, refusal: errors.AppError | None = None
 ) -> HttpResponse:
-    row = listing.row_of(page.owner, page.place)
+    row = paths.row_of(page.owner, page.place)
     log = listing.log(row)
     first, second = _number(request, "a"), _number(request, "b")
     if first is None and second is None and len(log) > 1:
