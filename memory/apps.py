@@ -19,7 +19,7 @@ class MemoryConfig(AppConfig):
     def ready(self) -> None:
         """Register providers, tools and the release of held records."""
         import_module("memory.records.release").install()
-        import_module("memory.providers.builtin").install()
+        import_module("memory.providers.registry")
         import_module("memory.integrations.agent_tools").install()
         import_module("memory.integrations.provider_tools").install()
         import_module("memory.integrations.gateway.settings").install()
