@@ -12,7 +12,7 @@ from gdpr.certificates import keys as signing_keys
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
 from memory import data_folder_adoption
-from memory.installation import identity as installation
+from memory.installation import keys
 from memory.ports import legal_holds, subject_linker
 
 _WATCHED_MODELS: Final = (Alias, Subject, Suppression)
@@ -22,8 +22,8 @@ def connect() -> None:
     """Register the ports and checks, and watch the tables that hold names."""
     subject_linker.register(linking.Linker())
     legal_holds.register(case_legal_holds.held_entries)
-    installation.register_witness("exports", storage.key_opens)
-    installation.register_check(signing_keys.problem)
+    keys.register_witness("exports", storage.key_opens)
+    keys.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
     for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"
