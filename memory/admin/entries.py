@@ -116,10 +116,7 @@ class HeadRows(rows.ReadOnly):
     list_display = ("workspace", "seq", "hash_head")
     exclude = ("entry_hash", "mac")
     readonly_fields = ("hash_head",)
-
-    @admin.display(description="hash")
-    def hash_head(self, row: ChainHead) -> str:
-        return rows.short(row.entry_hash)
+    hash_head = rows.shortened("entry_hash")
 
 
 @admin.register(ChainCheckpoint)
@@ -150,10 +147,7 @@ class IdempotencyRows(rows.ReadOnly):
     search_fields = ("=actor_id",)
     exclude = ("key_digest", "body_digest")
     readonly_fields = ("key_head",)
-
-    @admin.display(description="key")
-    def key_head(self, row: IdempotencyRecord) -> str:
-        return rows.short(row.key_digest)
+    key_head = rows.shortened("key_digest", "key")
 
 
 @admin.register(ArchivedEntry)
@@ -164,15 +158,12 @@ class ArchivedRows(rows.ReadOnly):
     search_help_text = "An id, a trace or a mission, whole."
     exclude = ("commitment", "prev_hash", "entry_hash")
     readonly_fields = ("hash_head",)
+    hash_head = rows.shortened("entry_hash")
     raw_id_fields = ("checkpoint",)
 
     @admin.display(description="summary")
     def head(self, row: ArchivedEntry) -> str:
         return row.summary[:80]
-
-    @admin.display(description="hash")
-    def hash_head(self, row: ArchivedEntry) -> str:
-        return rows.short(row.entry_hash)
 
 
 @admin.register(JobRun)
