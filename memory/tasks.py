@@ -22,12 +22,8 @@ log = structlog.get_logger(__name__)
 def reconcile_files(_home: str) -> Outcome:
     report = reconcile.sweep()
     fault = f"{report.unsafe} unsafe paths were passed over" if report.unsafe else ""
-    counts = {
-        "changed": report.changed,
-        "removed": report.removed,
-        "held": report.held,
-        "unsafe": report.unsafe,
-    }
+    names = ("changed", "removed", "held", "unsafe")
+    counts = {name: getattr(report, name) for name in names}
     if any(counts.values()):
         log.info("files_swept", **counts)
     return Outcome(counts, fault)

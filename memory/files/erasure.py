@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.db import transaction
-from django.utils import timezone
 
 from memory import scanner
-from memory.files import commit, paths, reconcile, search_index, versions
+from memory.files import commit, paths, reconcile, versions
 from memory.files.storage import FileStore, RootLost, digest
 from memory.models import (
     BlockedSource,
@@ -154,14 +153,8 @@ def _commit(
         names = ["sha256", "bytes", "note", "written_by", "author"]
         MemoryVersion.objects.bulk_update(rows, names, batch_size=50)
         if file.sha256 in new_shas:
-            file.sha256 = new_shas[file.sha256]
-            text = _text(file.workspace_id, file.sha256)
-            file.bytes, file.updated_at = len(text.encode()), timezone.now()
-            file.save(update_fields=["sha256", "bytes", "updated_at"])
-            if file.sha256:
-                search_index.put(file, text)
-            else:
-                search_index.drop(file)
+            sha256 = new_shas[file.sha256]
+            commit.set_current(file, sha256, _text(file.workspace_id, sha256))
     return count
 
 
@@ -280,7 +273,7 @@ def mask_held(workspace_id: str, ids: Iterable[str], pen: Redactor) -> int:
 
 def _mask_held(row: HeldFile, pen: Redactor) -> None:
     for name in _HELD_TEXTS:
-        limit = HeldFile._meta.get_field(name).max_length
+        limit = getattr(HeldFile._meta.get_field(name), "max_length", None)
         setattr(row, name, str(pen.mask(getattr(row, name)))[:limit])
     row.outcome = pen.mask(row.outcome)
     before = bytes(row.body).decode("utf-8", "replace")

@@ -143,11 +143,6 @@ def place(owner: Owner, label: str) -> Place:
     return place_
 
 
-def owner_id(owner: Owner) -> str:
-    """Return the id that names an owner in an address."""
-    return owner.agent_id or owner.crew.id
-
-
 def owners(actor: Actor) -> list[Owner]:
     """Return every owner the actor may read, each crew before its agents."""
     by_crew = defaultdict(list)
@@ -172,7 +167,7 @@ def tree(actor: Actor) -> Tree:
     strays = _strays(workspace_tree.workspace(actor).slug)
     crews: dict[str, list[Branch]] = {}
     for owner in owners(actor):
-        branch = _branch(owner, files[owner_id(owner)], held_counts, strays)
+        branch = _branch(owner, files[owner.id], held_counts, strays)
         crews.setdefault(owner.crew.slug, []).append(branch)
     rows = [row for branches in crews.values() for b in branches for row in b.files]
     return Tree(
@@ -202,26 +197,25 @@ def _branch(
     held_counts: dict[tuple[str, str], int],
     strays: dict[str, list[str]],
 ) -> Branch:
-    name = owner_id(owner)
     file_rows = [
         FileRow(
-            name,
+            owner.id,
             row.label,
             Usage(row.bytes, paths.place_of(row).rule.cap),
             row.updated_at,
-            held_counts.get((name, row.label), 0),
+            held_counts.get((owner.id, row.label), 0),
         )
         for row in sorted(rows, key=_order)
     ]
     labels = {row.label for row in rows}
     for (target_id, label), count in held_counts.items():
         place_ = tiers.split(label)
-        if target_id == name and label not in labels and place_ is not None:
+        if target_id == owner.id and label not in labels and place_ is not None:
             usage = Usage(0, place_.rule.cap)
-            file_rows.append(FileRow(name, label, usage, None, count, exists=False))
+            file_rows.append(FileRow(owner.id, label, usage, None, count, exists=False))
     return Branch(
-        name,
-        owner.agent.slug if owner.agent else f"{owner.crew.slug}, shared",
+        owner.id,
+        owner.name,
         owner.agent.role if owner.agent else "",
         tuple(file_rows),
         tuple(strays.get("/".join(owner.parts()), ())),
@@ -261,8 +255,7 @@ def search(actor: Actor, query: str, only_owner: str = "") -> list[Answer]:
             if _is_shared(hit.source) is (target.agent is None) or only_owner
         ]
         if hits:
-            name = target.agent.slug if target.agent else f"{target.crew.slug}, shared"
-            answers.append(Answer(owner_id(target), name, tuple(hits)))
+            answers.append(Answer(target.id, target.name, tuple(hits)))
     return answers
 
 
@@ -291,7 +284,7 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         held_files = held_files.filter(agent=owner.agent)
     return FilePage(
         owner=owner,
-        owner_id=owner_id(owner),
+        owner_id=owner.id,
         place=place,
         text=text,
         usage=Usage(text.size if text else 0, place.rule.cap),

@@ -31,6 +31,16 @@ class Owner:
         """The agent's id, None for the crew."""
         return self.agent.id if self.agent else None
 
+    @property
+    def id(self) -> str:
+        """The id that names it in an address."""
+        return self.agent_id or self.crew.id
+
+    @property
+    def name(self) -> str:
+        """What people read."""
+        return self.agent.slug if self.agent else f"{self.crew.slug}, shared"
+
     def of(self, place: Place) -> Owner:
         """Return the owner of a place: the crew for a shared tier."""
         return Owner(self.crew) if place.rule.shared else self

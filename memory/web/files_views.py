@@ -55,7 +55,7 @@ class OpenForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
         field.choices = [
             (
-                listing.owner_id(owner),
+                owner.id,
                 f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
             )
             for owner in listing.owners(actor)
@@ -100,7 +100,7 @@ def open_file(request: HttpRequest) -> HttpResponse:
             if owner.agent is None and not place.rule.shared:
                 form.add_error("owner", f"{place.tier.value} belongs to an agent.")
             else:
-                return redirect("files:file", listing.owner_id(owner), place.label)
+                return redirect("files:file", owner.id, place.label)
         except errors.Invalid as error:
             form.add_error("key", error.detail)
     return _browse(request, form, status=422)
