@@ -17,7 +17,7 @@ from memory import tool_registry
 from memory.files import paths, reading, writer
 from memory.files.paths import Owner
 from memory.files.storage import RootLost
-from memory.files.writer import Request
+from memory.files.writer import Request, WriteResult
 from memory.installation import identity as installation
 from memory.journal import append as journal
 from memory.rules import errors, prompt_fence, tiers
@@ -50,20 +50,25 @@ class Result:
 
 
 # ── Calls ────────────────────────────────────────────────────────────────────
+def owner_of(by: Actor) -> Owner:
+    """Return the calling agent as an owner of files."""
+    return paths.agent_owner(by.workspace_id, by.id)
+
+
 def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     place = tiers.place(arguments["tier"], arguments.get("key"))
     text = reading.read(owner, place, by=by)
-    metadata: dict[str, Any] = {}
-    if text.exists:
-        metadata = {"source": text.label, "bytes": text.size, "sha256": text.sha256}
+    if not text.exists:
+        is_held = reading.quarantined(owner, place)
+        return Result(ok=True, content="", metadata={"held": True} if is_held else {})
+    metadata = {"source": text.label, "bytes": text.size, "sha256": text.sha256}
     if reading.quarantined(owner, place):
         metadata["held"] = True
     return Result(ok=True, content=text.text, metadata=metadata)
 
 
-def _written(request: Request, by: Actor) -> Result:
-    """Write a file; a nearly full one is handed back, to be consolidated."""
-    write = writer.write(request, by=by)
+def _write_result(write: WriteResult, by: Actor) -> Result:
+    """Return the result of a write; a nearly full file is handed back with it."""
     content = f"Wrote {write.label}: {write.usage}."
     metadata: dict[str, Any] = {
         "source": write.label,
@@ -91,15 +96,23 @@ def _write(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     request = Request(
         owner, place, arguments["content"], mode, "tool", subjects=subjects
     )
-    return _written(request, by)
+    return _write_result(writer.write(request, by=by), by)
 
 
 def _search(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     tier = Tier(arguments["tier"]) if arguments.get("tier") else None
     limit = int(arguments.get("limit") or reading.LIMIT)
     result = reading.search(owner, arguments["q"], by=by, tier=tier, limit=limit)
-    names = ("source", "snippet", "line", "heading", "score")
-    hits = [{name: getattr(hit, name) for name in names} for hit in result.hits]
+    hits = [
+        {
+            "source": hit.source,
+            "snippet": hit.snippet,
+            "line": hit.line,
+            "heading": hit.heading,
+            "score": hit.score,
+        }
+        for hit in result.hits
+    ]
     content: dict[str, Any] = {"query": arguments["q"], "hits": hits}
     if result.quarantined:
         content["quarantined"] = result.quarantined
@@ -115,8 +128,9 @@ def _append_daily(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Resu
     line = f"- {journal.stamp(now)} — {arguments['entry'].strip()}\n"
     place = tiers.place("daily", now.date().isoformat())
     subjects = tuple(arguments.get("subjects") or ())
-    request = Request(owner, place, line, WriteMode.APPEND, "tool", subjects=subjects)
-    return _written(request, by)
+    mode = WriteMode.APPEND
+    request = Request(owner, place, line, mode, "tool", subjects=subjects)
+    return _write_result(writer.write(request, by=by), by)
 
 
 _CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = {
@@ -227,7 +241,7 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
         )
     try:
         tool_registry.check(name, tool.schema, arguments)
-        return _CALLS[name](paths.agent_owner(by.workspace_id, by.id), arguments, by)
+        return _CALLS[name](owner_of(by), arguments, by)
     except (errors.Outage, installation.NotReady, RootLost):
         # A model cannot act on these, and would believe an empty text.
         raise

@@ -12,7 +12,6 @@ from episodic.health import bands, causes
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
 from episodic.models import HealthSnapshot
-from memory.management import workspaces
 from memory.models import Crew, Workspace
 
 
@@ -45,7 +44,7 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Measure, store and print."""
         rows: list[HealthSnapshot] = []
-        for workspace in workspaces.named_or_all(options["workspace"]):
+        for workspace in self._workspaces(options["workspace"]):
             crew_ids = self._crews(workspace, options["crew"])
             if options["crew"] and not crew_ids:
                 continue
@@ -64,6 +63,14 @@ class Command(BaseCommand):
             self.stdout.write(f"{owner}: {score} ({payload['band']})")
             for cause in payload["causes"][:3]:
                 self.stdout.write(f"  -{cause['points']} {cause['text']}")
+
+    def _workspaces(self, slug: str | None) -> list[Workspace]:
+        if slug is None:
+            return list(Workspace.objects.all())
+        rows = list(Workspace.objects.filter(slug=slug))
+        if not rows:
+            raise CommandError(f"There is no workspace {slug!r}.")
+        return rows
 
     def _crews(self, workspace: Workspace, slug: str | None) -> list[str] | None:
         if slug is None:

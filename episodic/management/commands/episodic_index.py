@@ -15,7 +15,6 @@ from rich.progress import Progress
 from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.index.sweep import Report, Watch
-from memory.management import workspaces
 from memory.models import Workspace
 from memory.rules.permissions import Actor, system
 
@@ -67,18 +66,26 @@ class Command(RichCommand):
 
     def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
         """Embed, show progress on a terminal, sum up."""
-        chosen = workspaces.named_or_all(options["workspace"])
-        total = sum(_pending(workspace) for workspace in chosen)
+        workspaces = self._workspaces(options["workspace"])
+        total = sum(_pending(workspace) for workspace in workspaces)
         show = self.console.is_terminal and not as_json
         with self._bar(min(total, limit or total), show=show) as watch:
             if options["workspace"]:
-                report = of_workspace(chosen[0], limit, watch)
+                report = of_workspace(workspaces[0], limit, watch)
             else:
                 report = index_all(limit, watch)
-        pending = sum(_pending(workspace) for workspace in chosen)
+        pending = sum(_pending(workspace) for workspace in workspaces)
         self._print(report, pending, as_json=as_json)
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
+
+    def _workspaces(self, slug: str | None) -> list[Workspace]:
+        if slug is None:
+            return list(Workspace.objects.all())
+        rows = list(Workspace.objects.filter(slug=slug))
+        if not rows:
+            raise CommandError(f"There is no workspace {slug!r}.")
+        return rows
 
     @contextmanager
     def _bar(self, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
