@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -25,7 +25,6 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.rules import errors
 from memory.rules.entries import Priority
 
 REASON: Final = "set in the Django admin"
@@ -79,16 +78,11 @@ class EntryRows(rows.ReadOnly):
 
     def mark(self, request: HttpRequest, entries: Entries, priority: Priority) -> None:
         """Set priorities through the journal, entry by entry."""
-        count = 0
-        for entry in entries:
-            try:
-                actor = rows.staff_actor(request, entry.workspace_id)
-                journal.prioritise(entry, priority, REASON, by=actor)
-                count += 1
-            except errors.AppError as error:
-                text = f"{entry.pk}: {error.detail}"
-                self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{count} set to {priority.value}.")
+        self.act_on_each(
+            request, entries,
+            lambda entry, by: journal.prioritise(entry, priority, REASON, by=by),
+            f"set to {priority.value}",
+        )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Entries:
         """Defer the long texts until one entry is opened."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
@@ -23,7 +23,6 @@ from memory.models import (
     Workspace,
     WorkspaceSetting,
 )
-from memory.rules import errors
 
 admin.site.site_header = "Crewship Memory · raw rows"
 admin.site.site_title = "Crewship Memory"
@@ -153,18 +152,15 @@ class KeyRows(rows.ReadOnly):
     def state_word(self, row: AgentKey | OperatorKey) -> str:
         return row.state
 
+    def name_of(self, row: AgentKey | OperatorKey) -> str:
+        return str(row)
+
     @admin.action(description="Revoke the chosen keys")
     def revoke(self, request: HttpRequest, selection: QuerySet[Any]) -> None:
         """Revoke through the service, key by key."""
-        count = 0
-        for key in selection:
-            try:
-                api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
-                count += 1
-            except errors.AppError as error:
-                text = f"{key.prefix}…: {error.detail}"
-                self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{count} revoked.")
+        self.act_on_each(
+            request, selection, lambda key, by: api_keys.revoke(key, by=by), "revoked"
+        )
 
 
 @admin.register(AgentKey)

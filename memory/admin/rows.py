@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from django.contrib import admin
-from django.db.models import Model
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -96,3 +96,25 @@ class ReadOnly(Base):
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
         return False
+
+    def name_of(self, row: Any) -> str:
+        """Return what a message calls a row."""
+        return str(row.pk)
+
+    def act_on_each(
+        self,
+        request: HttpRequest,
+        selection: QuerySet[Any],
+        act: Callable[[Any, Actor], object],
+        result: str,
+    ) -> None:
+        """Call a service for each row; show each refusal, and how many succeeded."""
+        count = 0
+        for row in selection:
+            try:
+                act(row, staff_actor(request, row.workspace_id))
+                count += 1
+            except errors.AppError as error:
+                text = f"{self.name_of(row)}: {error.detail}"
+                self.message_user(request, text, messages.ERROR)
+        self.message_user(request, f"{count} {result}.")

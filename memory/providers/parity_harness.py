@@ -219,8 +219,8 @@ class RecordsHarness(LocalHarness):
 
     def traces(self) -> frozenset[str]:
         """Return every row that a health check could leave behind."""
-        records = Record.objects.filter(workspace=self.workspace)
-        rows = records.values_list("id", "version")
+        stored = Record.objects.filter(workspace=self.workspace)
+        rows = stored.values_list("id", "version")
         count = JournalEntry.objects.filter(workspace=self.workspace).count()
         return frozenset({f"{count} entries", *(f"{name} {n}" for name, n in rows)})
 
@@ -293,9 +293,10 @@ def local_server() -> Iterator[str]:
 
 def remove_workspace(workspace: Workspace) -> None:
     """Remove the workspace with its rows, files, blobs and locks."""
+    store = file_paths.file_store()
     files = MemoryFile.objects.filter(workspace=workspace)
     for path in files.values_list("path", flat=True):
-        file_paths.file_store().forget_lock(path)
+        store.forget_lock(path)
     data, workspace_id, slug = Path(settings.DATA_DIR), workspace.pk, workspace.slug
     _delete(workspace_id)
     # After the rows: rows without their folder would look like a lost folder.
