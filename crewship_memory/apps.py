@@ -14,5 +14,6 @@ class CrewshipMemoryConfig(AppConfig):
     verbose_name = "Crewship Memory"
 
     def ready(self) -> None:
-        """Register the system checks."""
+        """Register the system checks and the table of jobs."""
         import_module("crewship_memory.checks")
+        import_module("crewship_memory.jobs")

@@ -17,7 +17,7 @@ class EpisodicConfig(AppConfig):
     verbose_name = "Episodic memory"
 
     def ready(self) -> None:
-        """Register this package's ports, jobs and signals."""
+        """Register this package's ports, tools and signals."""
         import_module("episodic.connect").connect()
         schema = import_module("episodic.migrations.0001_schema")
         keep = triggers.keeper(schema.SQLITE)

@@ -14,7 +14,6 @@ from episodic.embedders.base import EmbedderError
 from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.models import Embedding, State
-from episodic.recall import checks, nudges
 from episodic.recall import search as recall
 from episodic.vectors.base import VectorScope
 from memory.fulltext import WordScope
@@ -128,13 +127,10 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
 
 
 def connect() -> None:
-    """Register ports, jobs, tools and signals."""
+    """Register ports, tools and signals."""
     ranker.register(Hybrid())
     language_model.register(llm_port.OllamaLanguageModel())
-    tasks.install()
     erasure.install()
-    checks.install()
-    nudges.install()
     agent_tools.install()
     extractor.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from datetime import timedelta
 from typing import Final
 
 from celery import current_app, shared_task
@@ -13,9 +12,10 @@ from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
 from episodic.index import decay
 from episodic.index import sweep as index
+from episodic.recall import nudges
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome
+from memory.jobs.registry import Outcome
 
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
@@ -28,7 +28,7 @@ LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
-def _sweep(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
+def embed_pending(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
     """Embed pending entries until none is left."""
     total = index.Report()
     while True:
@@ -43,16 +43,16 @@ def _sweep(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
     return Outcome(counts)
 
 
-def _decay(home: str) -> Outcome:
+def lower_importance(home: str) -> Outcome:
     report = decay.run(home)
     return Outcome({"rows": report.rows, "changed": report.updated})
 
 
-def _health(home: str) -> Outcome:
+def take_snapshots(home: str) -> Outcome:
     return Outcome({"snapshots": len(health.take(home))})
 
 
-def _consolidate(home: str) -> Outcome:
+def consolidate(home: str) -> Outcome:
     report = consolidation.on_schedule(home)
     counts = {
         "entries": sum(crew.considered for crew in report),
@@ -63,44 +63,8 @@ def _consolidate(home: str) -> Outcome:
     return Outcome(counts, "; ".join(faults)[:400])
 
 
-def install() -> None:
-    """Schedule this package's jobs."""
-    jobs.register(
-        Job(
-            name="consolidation",
-            title="Consolidation",
-            schedule="every 6 h",
-            act=_consolidate,
-            interval=timedelta(hours=6),
-        )
-    )
-    jobs.register(
-        Job(
-            name="index_sweep",
-            title="Index sweep",
-            schedule="every 5 s",
-            act=_sweep,
-            house_wide=True,
-        )
-    )
-    jobs.register(
-        Job(
-            name="decay",
-            title="Importance decay",
-            schedule="nightly, after compaction",
-            act=_decay,
-            night=20,
-        )
-    )
-    jobs.register(
-        Job(
-            name="health",
-            title="Health snapshots",
-            schedule="nightly, after decay",
-            act=_health,
-            night=30,
-        )
-    )
+def forget_nudges(_home: str) -> Outcome:
+    return Outcome({"nudges": nudges.forget()})
 
 
 _beginning = threading.Lock()
@@ -113,7 +77,7 @@ def sweep() -> None:
     What a workspace's first entries set going may take long: one thread at a time does
     it, so that another stays free for what is appended meanwhile.
     """
-    jobs.note("index_sweep", _sweep)
+    jobs.note("index_sweep", embed_pending)
     if _beginning.acquire(blocking=False):
         try:
             health.begin()
@@ -128,7 +92,7 @@ def sweep_soon() -> None:
     time.sleep(nudge.gather)
     nudge.sweep_started()
     start = time.monotonic()
-    jobs.note("index_sweep", _sweep)
+    jobs.note("index_sweep", embed_pending)
     nudge.record_duration(time.monotonic() - start)
 
 

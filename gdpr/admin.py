@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
@@ -24,28 +21,8 @@ from gdpr.models import (
     Suppression,
 )
 from memory.admin import rows
-from memory.rules import errors
-from memory.rules.permissions import Actor
 
 REASON = "released in the Django admin"
-
-
-def _apply_to_rows(
-    page: rows.ReadOnly,
-    request: HttpRequest,
-    queryset: QuerySet[Any],
-    act: Callable[[Any, Actor], object],
-) -> int:
-    """Call a service for each row and show each refusal; return how many succeeded."""
-    count = 0
-    for row in queryset:
-        try:
-            act(row, rows.staff_actor(request, row.workspace_id))
-            count += 1
-        except errors.AppError as error:
-            text = f"{row.pk}: {error.detail}"
-            page.message_user(request, text, messages.ERROR)
-    return count
 
 
 @admin.register(Case)
@@ -65,19 +42,19 @@ class CaseRows(rows.ReadOnly):
 
     @admin.action(description="Assign to me")
     def take(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
-        count = _apply_to_rows(
-            self, request, queryset,
+        self.act_on_each(
+            request, queryset,
             lambda row, by: case_actions.assign(row, by.label, by=by),
+            "assigned to you",
         )  # fmt: skip
-        self.message_user(request, f"{count} assigned to you.")
 
     @admin.action(description="Take from whom they are assigned to")
     def leave(self, request: HttpRequest, queryset: QuerySet[Case]) -> None:
-        count = _apply_to_rows(
-            self, request, queryset,
+        self.act_on_each(
+            request, queryset,
             lambda row, by: case_actions.assign(row, "", by=by),
+            "assigned to nobody",
         )  # fmt: skip
-        self.message_user(request, f"{count} assigned to nobody.")
 
 
 @admin.register(CasePlan)
@@ -116,11 +93,11 @@ class HoldRows(rows.ReadOnly):
 
     @admin.action(description="Release; what only it kept goes on")
     def release(self, request: HttpRequest, queryset: QuerySet[Hold]) -> None:
-        count = _apply_to_rows(
-            self, request, queryset,
+        self.act_on_each(
+            request, queryset,
             lambda row, by: legal_holds.release(row, REASON, by=by),
+            "released",
         )  # fmt: skip
-        self.message_user(request, f"{count} released.")
 
 
 @admin.register(GdprAction)

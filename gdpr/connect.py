@@ -6,27 +6,24 @@ from typing import Final
 
 from django.db.models.signals import post_delete, post_save
 
-from gdpr import cache_version, linking, lost_keys, tasks
+from gdpr import cache_version, linking, lost_keys
 from gdpr.cases import legal_holds as case_legal_holds
-from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
 from memory import data_folder_adoption
-from memory.installation import identity as installation
+from memory.installation import keys
 from memory.ports import legal_holds, subject_linker
 
 _WATCHED_MODELS: Final = (Alias, Subject, Suppression)
 
 
 def connect() -> None:
-    """Register the ports, jobs and checks, and watch the tables that hold names."""
-    reminder_email.install()
-    tasks.install()
+    """Register the ports and checks, and watch the tables that hold names."""
     subject_linker.register(linking.Linker())
     legal_holds.register(case_legal_holds.held_entries)
-    installation.register_witness("exports", storage.key_opens)
-    installation.register_check(signing_keys.problem)
+    keys.register_witness("exports", storage.key_opens)
+    keys.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
     for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"

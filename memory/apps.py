@@ -17,13 +17,11 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
-        """Register providers, jobs, tools and the release of held records."""
+        """Register providers, tools and the release of held records."""
         import_module("memory.records.release").install()
-        import_module("memory.providers.builtin").install()
-        import_module("memory.tasks").install()
+        import_module("memory.providers.registry")
         import_module("memory.integrations.agent_tools").install()
         import_module("memory.integrations.provider_tools").install()
-        import_module("memory.integrations.selftest_runs").install()
         import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
         schema = import_module("memory.migrations.0001_schema")

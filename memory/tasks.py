@@ -1,43 +1,42 @@
-"""The scheduled jobs of the memory package; every one is safe to run twice."""
+"""What the scheduled jobs of this package do; every one is safe to run twice.
+
+``crewship_memory.jobs`` says when.
+"""
 
 from __future__ import annotations
-
-from datetime import timedelta
 
 import structlog
 from celery import shared_task
 
-from memory import records, webhooks
-from memory.files import reconcile, retention, versions
+from memory import records, webhooks, workspace_settings
+from memory.files import reconcile, versions
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
-from memory.jobs.registry import ALL_WORKSPACES, Job, Outcome
+from memory.jobs.registry import ALL_WORKSPACES, Outcome
 from memory.journal import compaction
+from memory.workspace_settings import declarations
 
 log = structlog.get_logger(__name__)
 
 
-# ── What the jobs do ─────────────────────────────────────────────────────────
-def _files(_home: str) -> Outcome:
+def reconcile_files(_home: str) -> Outcome:
     report = reconcile.sweep()
     fault = f"{report.unsafe} unsafe paths were passed over" if report.unsafe else ""
-    counts = {
-        "changed": report.changed,
-        "removed": report.removed,
-        "held": report.held,
-        "unsafe": report.unsafe,
-    }
+    names = ("changed", "removed", "held", "unsafe")
+    counts = {name: getattr(report, name) for name in names}
     if any(counts.values()):
         log.info("files_swept", **counts)
     return Outcome(counts, fault)
 
 
-def _retention(workspace_id: str) -> Outcome:
-    report = versions.prune(workspace_id, days=retention.days_of(workspace_id))
+def prune_versions(workspace_id: str) -> Outcome:
+    setting = declarations.VERSIONS_RETENTION_DAYS
+    days = workspace_settings.value(workspace_id, setting)
+    report = versions.prune(workspace_id, days=days)
     return Outcome({"versions_dropped": report.versions, "blobs_dropped": report.blobs})
 
 
-def _compaction(workspace_id: str) -> Outcome:
+def compact(workspace_id: str) -> Outcome:
     report = compaction.run(workspace_id)
     counts = {"archived": report.archived, "buckets": report.buckets}
     if not report.refused:
@@ -46,19 +45,19 @@ def _compaction(workspace_id: str) -> Outcome:
     return Outcome(counts, f"A fence held: {report.refused[0]}")
 
 
-def _answers(_home: str) -> Outcome:
+def delete_old_answers(_home: str) -> Outcome:
     return Outcome({"records_dropped": housekeeping.delete_old_idempotency_records()})
 
 
-def _expiry(_home: str) -> Outcome:
+def retire_expired_records(_home: str) -> Outcome:
     return Outcome({"entries_retired": records.retire_expired()})
 
 
-def _words(_home: str) -> Outcome:
+def merge_word_indexes(_home: str) -> Outcome:
     return Outcome({"merge_steps": housekeeping.merge_word_indexes()})
 
 
-def _webhooks(_home: str) -> Outcome:
+def deliver_webhooks(_home: str) -> Outcome:
     report = webhooks.deliver_due()
     fault = f"{report.failed} deliveries were given up" if report.failed else ""
     counts = {
@@ -69,32 +68,11 @@ def _webhooks(_home: str) -> Outcome:
     return Outcome(counts, fault)
 
 
-def install() -> None:
-    """Register the jobs of this package."""
-    for job in (
-        Job(name="files_sweep", title="Files sweep", schedule="every 30 s",
-            act=_files, house_wide=True),
-        Job(name="idempotency", title="Forget old answers", schedule="every hour",
-            act=_answers, interval=timedelta(hours=1), house_wide=True),
-        Job(name="record_expiry", title="Expired records", schedule="every minute",
-            act=_expiry, interval=timedelta(minutes=1), house_wide=True),
-        Job(name="webhooks", title="Webhooks", schedule="every minute",
-            act=_webhooks, interval=timedelta(minutes=1), house_wide=True),
-        Job(name="compaction", title="Compaction", schedule="nightly, first",
-            act=_compaction, night=10),
-        Job(name="retention", title="Version retention",
-            schedule="nightly, after health", act=_retention, night=40),
-        Job(name="word_index", title="Word index", schedule="nightly, last",
-            act=_words, night=50, house_wide=True),
-    ):  # fmt: skip
-        jobs.register(job)
-
-
 # ── Celery tasks ─────────────────────────────────────────────────────────────
 @shared_task(name="memory.files_sweep", ignore_result=True)
 def files_sweep() -> None:
     """Reconcile every memory file on disk, also those the watcher missed."""
-    jobs.note("files_sweep", lambda: _files(ALL_WORKSPACES))
+    jobs.note("files_sweep", lambda: reconcile_files(ALL_WORKSPACES))
 
 
 @shared_task(name="memory.tick", ignore_result=True)

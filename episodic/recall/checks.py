@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
@@ -24,8 +24,7 @@ from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import explain
 from episodic.recall import search as recall
 from episodic.recall.search import Answer, Fusion, Mode, Request
-from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome
+from memory.jobs.registry import Outcome
 from memory.journal import append as journal
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -275,30 +274,9 @@ def _outcome(runs: Sequence[RecallCheckRun]) -> Outcome:
     return Outcome({"checks": len(runs), "broken": len(broken)}, note)
 
 
-def _nightly(home: str) -> Outcome:
+def run_nightly(home: str) -> Outcome:
     return _outcome(run_all(home))
 
 
-def _after_a_change(home: str) -> Outcome:
+def run_after_model_change(home: str) -> Outcome:
     return _outcome(run_all(home, stale_only=True))
-
-
-def install() -> None:
-    jobs.register(
-        Job(
-            name="recall_checks",
-            title="Recall checks",
-            schedule="nightly, last",
-            act=_nightly,
-            night=60,
-        )
-    )
-    jobs.register(
-        Job(
-            name="recall_checks_model",
-            title="Recall checks after a model change",
-            schedule="every 15 min, when the model changed",
-            act=_after_a_change,
-            interval=timedelta(minutes=15),
-        )
-    )

@@ -28,8 +28,6 @@ from django.utils import timezone
 
 from episodic.models import NudgeSent
 from memory import workspace_settings
-from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome
 from memory.journal import append as journal
 from memory.models import Agent, JournalEntry
 from memory.rules import hashing
@@ -208,21 +206,3 @@ def forget() -> int:
     """Delete records older than thirty days; return how many."""
     old = NudgeSent.objects.filter(sent_at__lt=timezone.now() - RETENTION)
     return old.delete()[0]
-
-
-def _forget(_home: str) -> Outcome:
-    return Outcome({"nudges": forget()})
-
-
-def install() -> None:
-    """Schedule the deletion of old records."""
-    jobs.register(
-        Job(
-            name="nudges_forgotten",
-            title="Forget nudges given",
-            schedule="nightly, after 30 days",
-            act=_forget,
-            night=61,
-            house_wide=True,
-        )
-    )

@@ -18,8 +18,7 @@ from django.utils import timezone
 from gdpr.cases import privacy_settings, queries
 from gdpr.models import OPEN, Case, CaseKind, CaseState
 from memory.accounts import mail
-from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome
+from memory.jobs.registry import Outcome
 from memory.journal import append as journal
 from memory.models import Membership, Workspace
 from memory.rules import permissions
@@ -129,16 +128,3 @@ def _record(workspace_id: str, case_ids: list[str], mails: int) -> None:
         payload={"case_ids": case_ids, "mails": mails},
     )
     journal.write([new], by=permissions.system(workspace_id, "gdpr"))
-
-
-def install() -> None:
-    """Schedule the digest hourly; each case is sent once a day."""
-    jobs.register(
-        Job(
-            name="gdpr_digest",
-            title="Digest of cases",
-            schedule="daily, asked every hour",
-            act=send,
-            interval=timedelta(hours=1),
-        )
-    )

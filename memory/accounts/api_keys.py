@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from django.db import connection, transaction
@@ -103,43 +102,25 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
-class _AgentKeyCache:
-    """A cache of agents' keys and actors, each with the columns it was built from.
+@lru_cache(maxsize=_CACHE_SIZE)
+def _agent_key(
+    key_digest: str, _columns: tuple[Any, ...]
+) -> tuple[AgentKey, Actor] | None:
+    """Return an agent's key and actor; built again when one of its columns changed."""
+    key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
+    return None if key is None else (key, _agent_actor(key))
+
+
+def _find_agent(key_digest: str) -> tuple[AgentKey, Actor] | None:
+    """Return an agent's key and actor, None for an unknown key.
 
     The columns are read at every request, so that a revocation takes effect at once in
-    every process; a key is built again only when they differ.
+    every process.
     """
-
-    def __init__(self) -> None:
-        self._cache: OrderedDict[str, tuple[Any, AgentKey, Actor]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, key_digest: str) -> tuple[AgentKey, Actor] | None:
-        with connection.cursor() as cursor:
-            cursor.execute(_KEY_QUERY, [key_digest])
-            columns = cursor.fetchone()
-        if columns is None:
-            return None
-        with self._lock:
-            cached = self._cache.get(key_digest)
-            if cached is not None and cached[0] == columns:
-                self._cache.move_to_end(key_digest)
-                return cached[1], cached[2]
-        return self._read(key_digest, columns)
-
-    def _read(self, key_digest: str, columns: Any) -> tuple[AgentKey, Actor] | None:
-        key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
-        if key is None:
-            return None
-        actor = _agent_actor(key)
-        with self._lock:
-            self._cache[key_digest] = columns, key, actor
-            while len(self._cache) > _CACHE_SIZE:
-                self._cache.popitem(last=False)
-        return key, actor
-
-
-_agent_keys = _AgentKeyCache()
+    with connection.cursor() as cursor:
+        cursor.execute(_KEY_QUERY, [key_digest])
+        columns = cursor.fetchone()
+    return None if columns is None else _agent_key(key_digest, columns)
 
 
 def _find_operator(key_digest: str) -> tuple[OperatorKey, Actor] | None:
@@ -156,7 +137,7 @@ def authenticate(token: str) -> Actor | None:
     if not token.startswith(PREFIX) or len(token) > 128 or not token.isascii():
         return None
     key_digest = digest(token)
-    match = _agent_keys.find(key_digest) or _find_operator(key_digest)
+    match = _find_agent(key_digest) or _find_operator(key_digest)
     if match is None or match[0].state != "active":
         return None
     key, actor = match

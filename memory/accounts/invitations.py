@@ -9,7 +9,6 @@ must not accept in their place.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from datetime import timedelta
 from typing import Final
@@ -20,7 +19,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from memory.accounts import login_links, mail, workspaces
+from memory.accounts import api_keys, login_links, mail, workspaces
 from memory.journal import append as journal
 from memory.models import Invitation, Membership, User
 from memory.rules import errors
@@ -52,16 +51,6 @@ def _record(action: str, summary: str, invitation: Invitation, by: Actor) -> Non
         payload={"invitation_id": invitation.id, "role": invitation.role},
     )
     journal.write([new], by=by)
-
-
-def _as_actor(user: User, invitation: Invitation) -> Actor:
-    """Return an actor for the invited person; only for their own invitation."""
-    return Actor(
-        role=Role(invitation.role),
-        workspace_id=invitation.workspace_id,
-        id=user.id,
-        label=user.email,
-    )
 
 
 # ── For admins ───────────────────────────────────────────────────────────────
@@ -117,15 +106,11 @@ def withdraw(invitation: Invitation, *, by: Actor) -> None:
             _record("withdrawn", "An invitation was withdrawn", invitation, by)
 
 
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
-
-
 def _new_token(invitation: Invitation, *, by_mail: bool, by: Actor) -> str:
     token = secrets.token_urlsafe(32)
     with transaction.atomic():
         updated = Invitation.objects.filter(pk=invitation.pk).update(
-            digest=_digest(token), link_made_at=timezone.now(), mailed=by_mail
+            digest=api_keys.digest(token), link_made_at=timezone.now(), mailed=by_mail
         )
         if not updated:
             raise errors.NotFound
@@ -143,12 +128,8 @@ def link_path(invitation: Invitation, *, by: Actor) -> str:
 def send(invitation: Invitation, base: str, *, by: Actor) -> None:
     """Send a new link by mail to the invited address only."""
     by.require("members.manage", invitation.workspace_id)
-    last_link_at = invitation.link_made_at
-    if (
-        invitation.mailed
-        and last_link_at
-        and timezone.now() - last_link_at < MAIL_EVERY
-    ):
+    made_at = invitation.link_made_at
+    if invitation.mailed and made_at and timezone.now() - made_at < MAIL_EVERY:
         raise errors.Conflict("A mail went out a moment ago.", code="just_sent")
     token = _new_token(invitation, by_mail=True, by=by)
     message = _message(invitation, f"{base}/login/invitation/{token}/")
@@ -180,7 +161,7 @@ def _message(invitation: Invitation, link: str) -> EmailMessage:
 def by_token(token: str) -> Invitation | None:
     """Return the invitation of a valid link, None for any other."""
     rows = Invitation.objects.select_related("workspace")
-    invitation = rows.filter(digest=_digest(token)).first()
+    invitation = rows.filter(digest=api_keys.digest(token)).first()
     return invitation if invitation is not None and invitation.link_works else None
 
 
@@ -238,12 +219,12 @@ def accept_as_new(token: str, password: str) -> User:
 
 def _holds(invitation: Invitation, token: str) -> bool:
     return invitation.link_works and secrets.compare_digest(
-        invitation.digest, _digest(token)
+        invitation.digest, api_keys.digest(token)
     )
 
 
 def _join(invitation: Invitation, user: User, *, proves: bool) -> Membership:
-    by = _as_actor(user, invitation)
+    by = workspaces.person(user, invitation.role, invitation.workspace_id)
     _record("accepted", f"Somebody joined as {invitation.role}", invitation, by)
     member = workspaces.admit(user, Role(invitation.role), by=by)
     if proves:
@@ -257,6 +238,6 @@ def decline(invitation_id: str, user: User) -> None:
         invitation = _locked(invitation_id)
         if invitation.email != user.email:
             raise errors.NotFound
-        by = _as_actor(user, invitation)
+        by = workspaces.person(user, invitation.role, invitation.workspace_id)
         _record("declined", "An invitation was declined", invitation, by)
         invitation.delete()

@@ -47,6 +47,13 @@ def _record(entry_type: str, summary: str, payload: dict[str, str], by: Actor) -
     journal.write([new], by=by)
 
 
+def person(user: User, role: str, workspace_id: str) -> Actor:
+    """Return a person as an actor with a role in a workspace."""
+    return Actor(
+        role=Role(role), workspace_id=workspace_id, id=user.pk, label=user.email
+    )
+
+
 def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
     """Return the workspace of a slug, and whether it was created."""
     existing = Workspace.objects.filter(slug=_slug(slug, "workspace")).first()
@@ -70,14 +77,11 @@ def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
 def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
     """Return a crew of the actor's workspace, and whether it was created."""
     by.require("agents.manage")
-    existing = Crew.objects.filter(
-        workspace_id=by.workspace_id, slug=_slug(slug, "crew")
-    ).first()
-    if existing is not None:
-        return existing, False
     with transaction.atomic():
         crew, is_new = Crew.objects.get_or_create(
-            workspace_id=by.workspace_id, slug=slug, defaults={"name": name or slug}
+            workspace_id=by.workspace_id,
+            slug=_slug(slug, "crew"),
+            defaults={"name": name or slug},
         )
         if is_new:
             _record("crew.created", f"Crew {slug} made", {"crew_id": crew.id}, by)
@@ -157,7 +161,8 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
             return member
         member.role = role.value
         member.save(update_fields=["role"])
-        _withdraw_invitations_of(user.pk, role, by)
+        if role is not Role.ADMIN:
+            _withdraw_invitations_of(user.pk, by)
         payload = {"user_id": user.id, "role": role.value}
         _record("member.changed", f"A member is now {role.value}", payload, by)
     return member
@@ -201,10 +206,8 @@ def _revoke_keys(user: User, by: Actor) -> None:
     rows.filter(revoked_at=None).update(revoked_at=timezone.now())
 
 
-def _withdraw_invitations_of(user_id: str, role: Role | None, by: Actor) -> None:
+def _withdraw_invitations_of(user_id: str, by: Actor) -> None:
     """Withdraw the invitations of a person who is no longer an admin."""
-    if role is Role.ADMIN:
-        return
     rows = Invitation.objects.filter(
         workspace_id=by.workspace_id, invited_by_id=user_id
     )
@@ -225,7 +228,7 @@ def remove_member(member: Membership, *, by: Actor) -> None:
             detail = "The last admin of a workspace stays."
             raise errors.Conflict(detail, code="last_admin")
         _record("member.removed", "A member left", {"user_id": member.user_id}, by)
-        _withdraw_invitations_of(member.user_id, None, by)
+        _withdraw_invitations_of(member.user_id, by)
         _revoke_keys(member.user, by)
         member.delete()
 
@@ -291,11 +294,6 @@ def choose_password(
         login_links.set_password(opening, password)
         payload = {"user_id": opening.user.pk, "by_link": purpose.value}
         for member in opening.user.memberships.select_related("user"):
-            by = Actor(
-                role=Role(member.role),
-                workspace_id=member.workspace_id,
-                id=opening.user.pk,
-                label=opening.user.email,
-            )
+            by = person(opening.user, member.role, member.workspace_id)
             _record("member.password_set", "A member chose a password", payload, by)
     return opening.user

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -25,7 +25,6 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.rules import errors
 from memory.rules.entries import Priority
 
 REASON: Final = "set in the Django admin"
@@ -79,16 +78,11 @@ class EntryRows(rows.ReadOnly):
 
     def mark(self, request: HttpRequest, entries: Entries, priority: Priority) -> None:
         """Set priorities through the journal, entry by entry."""
-        count = 0
-        for entry in entries:
-            try:
-                actor = rows.staff_actor(request, entry.workspace_id)
-                journal.prioritise(entry, priority, REASON, by=actor)
-                count += 1
-            except errors.AppError as error:
-                text = f"{entry.pk}: {error.detail}"
-                self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{count} set to {priority.value}.")
+        self.act_on_each(
+            request, entries,
+            lambda entry, by: journal.prioritise(entry, priority, REASON, by=by),
+            f"set to {priority.value}",
+        )  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> Entries:
         """Defer the long texts until one entry is opened."""
@@ -116,10 +110,7 @@ class HeadRows(rows.ReadOnly):
     list_display = ("workspace", "seq", "hash_head")
     exclude = ("entry_hash", "mac")
     readonly_fields = ("hash_head",)
-
-    @admin.display(description="hash")
-    def hash_head(self, row: ChainHead) -> str:
-        return rows.short(row.entry_hash)
+    hash_head = rows.shortened("entry_hash")
 
 
 @admin.register(ChainCheckpoint)
@@ -150,10 +141,7 @@ class IdempotencyRows(rows.ReadOnly):
     search_fields = ("=actor_id",)
     exclude = ("key_digest", "body_digest")
     readonly_fields = ("key_head",)
-
-    @admin.display(description="key")
-    def key_head(self, row: IdempotencyRecord) -> str:
-        return rows.short(row.key_digest)
+    key_head = rows.shortened("key_digest", "key")
 
 
 @admin.register(ArchivedEntry)
@@ -164,15 +152,12 @@ class ArchivedRows(rows.ReadOnly):
     search_help_text = "An id, a trace or a mission, whole."
     exclude = ("commitment", "prev_hash", "entry_hash")
     readonly_fields = ("hash_head",)
+    hash_head = rows.shortened("entry_hash")
     raw_id_fields = ("checkpoint",)
 
     @admin.display(description="summary")
     def head(self, row: ArchivedEntry) -> str:
         return row.summary[:80]
-
-    @admin.display(description="hash")
-    def hash_head(self, row: ArchivedEntry) -> str:
-        return rows.short(row.entry_hash)
 
 
 @admin.register(JobRun)

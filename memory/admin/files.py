@@ -34,10 +34,7 @@ class FileRows(rows.ReadOnly):
     search_fields = ("label", "=id", "path")
     exclude = ("sha256",)
     readonly_fields = ("hash_head",)
-
-    @admin.display(description="hash")
-    def hash_head(self, row: MemoryFile) -> str:
-        return rows.short(row.sha256)
+    hash_head = rows.shortened("sha256")
 
 
 @admin.register(MemoryVersion)
@@ -52,15 +49,9 @@ class VersionRows(rows.ReadOnly):
     search_fields = ("=id", "=file__id", "file__label", "written_by")
     exclude = ("sha256",)
     readonly_fields = ("hash_head",)
+    hash_head = rows.shortened("sha256")
     raw_id_fields = ("file", "parent")
-
-    @admin.display(description="file", ordering="file__label")
-    def file_link(self, row: MemoryVersion) -> str | SafeString:
-        return rows.link(row.file, row.file.label)
-
-    @admin.display(description="hash")
-    def hash_head(self, row: MemoryVersion) -> str:
-        return rows.short(row.sha256)
+    file_link = rows.linked("file", "label")
 
 
 @admin.register(HeldFile)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
 from memory.accounts import api_keys, login_links
 from memory.admin import rows
@@ -24,7 +23,6 @@ from memory.models import (
     Workspace,
     WorkspaceSetting,
 )
-from memory.rules import errors
 
 admin.site.site_header = "Crewship Memory · raw rows"
 admin.site.site_title = "Crewship Memory"
@@ -115,10 +113,7 @@ class AgentRows(rows.ReadOnly):
     list_filter = ("role", "workspace")
     list_select_related = ("workspace", "crew")
     search_fields = ("slug", "name", "id")
-
-    @admin.display(description="crew", ordering="crew__slug")
-    def crew_link(self, row: Agent) -> str | SafeString:
-        return rows.link(row.crew)
+    crew_link = rows.linked("crew", "slug")
 
 
 @admin.register(Membership)
@@ -129,10 +124,7 @@ class MembershipRows(rows.ReadOnly):
     list_filter = ("role", "workspace")
     list_select_related = ("workspace", "user")
     search_fields = ("user__email", "id")
-
-    @admin.display(description="person", ordering="user__email")
-    def user_link(self, row: Membership) -> str | SafeString:
-        return rows.link(row.user, row.user.email)
+    user_link = rows.linked("user", "email", "person")
 
 
 @admin.register(Invitation)
@@ -154,37 +146,28 @@ class KeyRows(rows.ReadOnly):
     search_fields = ("prefix", "name", "id")
     exclude = ("digest",)
     readonly_fields = ("digest_head",)
+    digest_head = rows.shortened("digest", "digest")
 
     @admin.display(description="state")
     def state_word(self, row: AgentKey | OperatorKey) -> str:
         return row.state
 
-    @admin.display(description="digest")
-    def digest_head(self, row: AgentKey | OperatorKey) -> str:
-        return rows.short(row.digest)
+    def name_of(self, row: AgentKey | OperatorKey) -> str:
+        return str(row)
 
     @admin.action(description="Revoke the chosen keys")
     def revoke(self, request: HttpRequest, selection: QuerySet[Any]) -> None:
         """Revoke through the service, key by key."""
-        count = 0
-        for key in selection:
-            try:
-                api_keys.revoke(key, by=rows.staff_actor(request, key.workspace_id))
-                count += 1
-            except errors.AppError as error:
-                text = f"{key.prefix}…: {error.detail}"
-                self.message_user(request, text, messages.ERROR)
-        self.message_user(request, f"{count} revoked.")
+        self.act_on_each(
+            request, selection, lambda key, by: api_keys.revoke(key, by=by), "revoked"
+        )
 
 
 @admin.register(AgentKey)
 class AgentKeyRows(KeyRows):
     list_display = ("prefix", "name", "agent_link", "state_word", "workspace", "id")
     list_select_related = ("workspace", "agent")
-
-    @admin.display(description="agent", ordering="agent__slug")
-    def agent_link(self, row: AgentKey) -> str | SafeString:
-        return rows.link(row.agent)
+    agent_link = rows.linked("agent", "slug")
 
 
 @admin.register(OperatorKey)
@@ -195,7 +178,4 @@ class OperatorKeyRows(KeyRows):
         "prefix", "name", "user_link", "role", "state_word", "workspace", "id",
     )  # fmt: skip
     list_select_related = ("workspace", "user")
-
-    @admin.display(description="person", ordering="user__email")
-    def user_link(self, row: OperatorKey) -> str | SafeString:
-        return rows.link(row.user, row.user.email)
+    user_link = rows.linked("user", "email", "person")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from django.contrib import admin
-from django.db.models import Model
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from memory.accounts import workspaces
 from memory.models import Membership
 from memory.rules import errors
-from memory.rules.permissions import Actor, Role
+from memory.rules.permissions import Actor
 
 HASH_PREFIX_CHARS: Final = 12
 
@@ -31,6 +33,29 @@ def short(value: str) -> str:
     return f"{value[:HASH_PREFIX_CHARS]}…" if value else "none"
 
 
+def shortened(field: str, title: str = "hash") -> Callable[[Any, Any], str]:
+    """Return a column with the beginning of a hash or digest."""
+
+    @admin.display(description=title)
+    def column(_table: Any, row: Any) -> str:
+        return short(getattr(row, field))
+
+    return column
+
+
+def linked(
+    name: str, by: str, title: str = ""
+) -> Callable[[Any, Any], str | SafeString]:
+    """Return a column with a link to a related row, which a field of it names."""
+
+    @admin.display(description=title or name, ordering=f"{name}__{by}")
+    def column(_table: Any, row: Any) -> str | SafeString:
+        related = getattr(row, name)
+        return link(related, getattr(related, by))
+
+    return column
+
+
 def staff_actor(request: HttpRequest, workspace_id: str) -> Actor:
     """Return the staff member as a member of a workspace, or raise Forbidden."""
     user = request.user
@@ -39,12 +64,7 @@ def staff_actor(request: HttpRequest, workspace_id: str) -> Actor:
     if member is None:
         text = "You are no member of this workspace, so its services refuse you."
         raise errors.Forbidden(text)
-    return Actor(
-        role=Role(member.role),
-        workspace_id=workspace_id,
-        id=member.user_id,
-        label=member.user.email,
-    )
+    return workspaces.person(member.user, member.role, workspace_id)
 
 
 if TYPE_CHECKING:
@@ -76,3 +96,25 @@ class ReadOnly(Base):
         obj: Any = None,  # noqa: ARG002
     ) -> bool:
         return False
+
+    def name_of(self, row: Any) -> str:
+        """Return what a message calls a row."""
+        return str(row.pk)
+
+    def act_on_each(
+        self,
+        request: HttpRequest,
+        selection: QuerySet[Any],
+        act: Callable[[Any, Actor], object],
+        result: str,
+    ) -> None:
+        """Call a service for each row; show each refusal, and how many succeeded."""
+        count = 0
+        for row in selection:
+            try:
+                act(row, staff_actor(request, row.workspace_id))
+                count += 1
+            except errors.AppError as error:
+                text = f"{self.name_of(row)}: {error.detail}"
+                self.message_user(request, text, messages.ERROR)
+        self.message_user(request, f"{count} {result}.")

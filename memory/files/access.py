@@ -41,13 +41,12 @@ def owner(actor: Actor, *, agent_id: str | None, crew_id: str | None) -> Owner:
     if actor.is_agent and agent_id is None and crew_id is None:
         agent_id = actor.id
     if agent_id is not None:
-        rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.get(pk=workspace_tree.agent(actor, agent_id).pk)
-        if crew_id not in (None, agent.crew_id):
+        target = paths.agent_owner(actor.workspace_id, agent_id)
+        if crew_id not in (None, target.crew.id):
             raise errors.NotFound
-        if actor.is_agent and agent.id != actor.id:
+        if actor.is_agent and agent_id != actor.id:
             raise errors.NotFound
-        return paths.owner_of_agent(agent)
+        return target
     if crew_id is None:
         detail = "Name the agent_id or the crew_id whose file this is."
         raise errors.Invalid(detail, code="owner_required")
@@ -108,10 +107,7 @@ def text(owner: Owner, label: str, *, by: Actor) -> reading.Text:
 def file(owner: Owner, label: str, *, by: Actor) -> MemoryFile:
     """Return a file's row, also that of a removed file, or NotFound."""
     reading.permit(owner, by)
-    target = place(label, owner)
-    rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = owner.of(target).path(target)
-    row = rows.filter(workspace_id=by.workspace_id, path=path).first()
+    row = paths.row_of(owner, place(label, owner))
     if row is None:
         raise errors.NotFound
     return row

@@ -59,23 +59,30 @@ class Document:
     agent: str | None = None
     fault: str = ""
 
+    @property
+    def facts(self) -> dict[str, str | None]:
+        """What an export says about it, beside its path and text."""
+        sha256 = digest(self.text.encode())
+        named = {"crew": self.crew, "agent": self.agent, "label": self.label}
+        return {**named, "sha256": sha256}
+
 
 # ── Writing ──────────────────────────────────────────────────────────────────
+def head(workspace: str) -> dict[str, Any]:
+    """Return what an export says about itself."""
+    return {"format": FORMAT, "version": 1, "workspace": workspace}
+
+
 def members(documents: Sequence[Document], workspace: str) -> dict[str, bytes]:
     """Return a bundle's files by name, the same for the same documents."""
     files, entries = {}, []
     for doc in sorted(documents, key=lambda doc: doc.path):
-        facts = {
-            "crew": doc.crew,
-            "agent": doc.agent,
-            "label": doc.label,
-            "sha256": digest(doc.text.encode()),
-        }
-        head = "".join(f"{name}: {json.dumps(facts[name])}\n" for name in facts)
-        files[doc.path] = f"{_FENCE}{head}{_FENCE}{doc.text}".encode()
+        facts = doc.facts
+        lines = "".join(f"{name}: {json.dumps(facts[name])}\n" for name in facts)
+        files[doc.path] = f"{_FENCE}{lines}{_FENCE}{doc.text}".encode()
         entries.append({"path": doc.path, "bytes": len(doc.text.encode()), **facts})
-    manifest = {"format": FORMAT, "version": 1, "workspace": workspace}
-    text = json.dumps({**manifest, "documents": entries}, indent=2, ensure_ascii=False)
+    manifest = {**head(workspace), "documents": entries}
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
     return {MANIFEST: f"{text}\n".encode(), **files}
 
 
@@ -184,13 +191,10 @@ def read_folder(root: Path) -> tuple[dict[str, bytes], dict[str, str]]:
                     reasons[label] = "is no plain file"
                 else:
                     contents[label] = budget.read(file, label)
-        for name in [
-            folder_name
-            for folder_name in names
-            if (Path(folder) / folder_name).is_symlink()
-        ]:
-            label = (Path(folder) / name).relative_to(root).as_posix()
-            reasons[label] = "is a link to a folder"
+        for path in (Path(folder) / name for name in names):
+            if path.is_symlink():
+                label = path.relative_to(root).as_posix()
+                reasons[label] = "is a link to a folder"
     return contents, reasons
 
 
@@ -219,7 +223,7 @@ def documents(files: Mapping[str, bytes]) -> list[Document]:
     if MANIFEST in files:
         return _of_manifest(files)
     parsed = [_plain(name, _text(data)) for name, data in sorted(files.items())]
-    if not any(not doc.fault for doc in parsed):
+    if all(doc.fault for doc in parsed):
         raise BadBundle("Nothing here looks like memory files.")
     return parsed
 

@@ -56,10 +56,8 @@ def recover(file: MemoryFile) -> None:
     if file.sha256:
         paths.require_tree(paths.owner_of(file).crew.workspace.slug)
     for version in unfinished:
-        owner, place = paths.owner_of(file), paths.place_of(file)
-        stored = paths.file_store().read(owner.parts(place))
-        on_disk = stored.sha256 if stored else ""
-        if on_disk == version.sha256:
+        stored = paths.file_store().read(paths.parts_of(file))
+        if (stored.sha256 if stored else "") == version.sha256:
             text = stored.data.decode("utf-8", "replace") if stored else ""
             settle(file, version, text)
         else:
@@ -71,14 +69,16 @@ def settle(file: MemoryFile, version: MemoryVersion, text: str) -> None:
     with transaction.atomic():
         version.committed = True
         version.save(update_fields=["committed"])
-        file.sha256, file.bytes = version.sha256, version.bytes
-        file.updated_at = timezone.now()
-        file.save(update_fields=["sha256", "bytes", "updated_at"])
-        if version.sha256:
-            search_index.put(file, text)
-        else:
-            search_index.drop(file)
+        set_current(file, version.sha256, text)
         _record(file, version)
+
+
+def set_current(file: MemoryFile, sha256: str, text: str) -> None:
+    """Make a text the one that file row and word index have; "" for a removed file."""
+    file.sha256, file.bytes = sha256, len(text.encode())
+    file.updated_at = timezone.now()
+    file.save(update_fields=["sha256", "bytes", "updated_at"])
+    search_index.put(file, text)
 
 
 def _record(file: MemoryFile, version: MemoryVersion) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.files import listing, writer
+from memory.files import listing, paths, writer
 from memory.files.paths import Owner
 from memory.files.writer import Request, WriteResult
 from memory.rules import errors
@@ -28,7 +28,7 @@ def edit(
     Appending needs no base: it overwrites nothing.
     """
     by.require("files.write", owner.workspace_id)
-    row = listing.row_of(owner, place)
+    row = paths.row_of(owner, place)
     present = row.sha256 if row else ""
     if mode is WriteMode.REPLACE and present != base:
         raise EditedSince(label=place.label)
@@ -39,7 +39,7 @@ def edit(
 def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> WriteResult:
     """Put a version back as a new one, through every check of a write."""
     by.require("files.write", owner.workspace_id)
-    row = listing.row_of(owner, place)
+    row = paths.row_of(owner, place)
     version = listing.version(row, number)
     if row is None or not version.sha256:
         raise errors.Conflict("That version says that the file was removed.")

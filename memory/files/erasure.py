@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.db import transaction
-from django.utils import timezone
 
 from memory import scanner
-from memory.files import commit, paths, reconcile, search_index, versions
+from memory.files import commit, paths, reconcile, versions
 from memory.files.storage import FileStore, RootLost, digest
 from memory.models import (
     BlockedSource,
@@ -33,14 +32,9 @@ from memory.models import (
 from memory.rules import errors
 
 REDACTED: Final = "Words were erased from this version."
-_HELD_TEXTS: Final[dict[str, int | None]] = {
-    "key": 64,
-    "label": 80,
-    "written_by": 254,
-    "claimed_by": 254,
-    "reason": None,
-    "decided_by": 254,
-}
+_HELD_TEXTS: Final = (
+    "key", "label", "written_by", "claimed_by", "reason", "decided_by",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +90,10 @@ def rewrite(file: MemoryFile, pen: Redactor) -> int:
     store = paths.file_store()
     with store.locked(file.path):
         reconcile.look(file)
-        _repair_newest_blob(store, file)
+        stored = store.read(paths.parts_of(file))
+        if stored is not None and stored.sha256 == file.sha256:
+            # A damaged newest blob is restored before it is edited.
+            versions.keep(file.workspace_id, stored.data)
         rows, new_shas = _edited(file, pen)
         commit.step("erasing-blobs")
         live = new_shas.get(file.sha256, file.sha256)
@@ -107,13 +104,6 @@ def rewrite(file: MemoryFile, pen: Redactor) -> int:
         commit.step("erasing-rows")
         delete_unused_blobs(file.workspace_id, before)
     return count
-
-
-def _repair_newest_blob(store: FileStore, file: MemoryFile) -> None:
-    """Restore a damaged newest blob from the live file, before it is edited."""
-    live = store.read(tuple(file.path.split("/")))
-    if live is not None and live.sha256 == file.sha256:
-        versions.keep(file.workspace_id, live.data)
 
 
 def _edited(
@@ -127,25 +117,24 @@ def _edited(
         if version.sha256 in new_shas:
             continue
         remainder = pen.edit(text)
-        if remainder != text:
-            new_shas[version.sha256] = _keep_remainder(file, remainder)
+        if remainder == text:
+            continue
+        new_shas[version.sha256] = (
+            versions.keep(file.workspace_id, remainder.encode())
+            if remainder.strip()
+            else ""
+        )
     return rows, new_shas
-
-
-def _keep_remainder(file: MemoryFile, text: str) -> str:
-    """Store the remaining text as a blob, return its SHA-256; "" for a blank one."""
-    return versions.keep(file.workspace_id, text.encode()) if text.strip() else ""
 
 
 def _put(store: FileStore, file: MemoryFile, sha256: str) -> None:
     """Set the live file to the bytes of a blob; remove it when there is no blob."""
-    parts = tuple(file.path.split("/"))
     if sha256 == file.sha256:
         return
     if sha256:
-        store.write(parts, _text(file.workspace_id, sha256).encode())
+        store.write(paths.parts_of(file), _text(file.workspace_id, sha256).encode())
     else:
-        store.remove(parts)
+        store.remove(paths.parts_of(file))
 
 
 def _commit(
@@ -164,14 +153,8 @@ def _commit(
         names = ["sha256", "bytes", "note", "written_by", "author"]
         MemoryVersion.objects.bulk_update(rows, names, batch_size=50)
         if file.sha256 in new_shas:
-            file.sha256 = new_shas[file.sha256]
-            text = _text(file.workspace_id, file.sha256)
-            file.bytes, file.updated_at = len(text.encode()), timezone.now()
-            file.save(update_fields=["sha256", "bytes", "updated_at"])
-            if file.sha256:
-                search_index.put(file, text)
-            else:
-                search_index.drop(file)
+            sha256 = new_shas[file.sha256]
+            commit.set_current(file, sha256, _text(file.workspace_id, sha256))
     return count
 
 
@@ -183,7 +166,7 @@ def remove(file: MemoryFile) -> None:
     store = paths.file_store()
     with store.locked(file.path):
         shas = set(file.versions.values_list("sha256", flat=True))
-        store.remove(tuple(file.path.split("/")))
+        store.remove(paths.parts_of(file))
         commit.step("erasing-live")
         workspace_id, path = file.workspace_id, file.path
         file.delete()
@@ -283,15 +266,14 @@ def mask_held(workspace_id: str, ids: Iterable[str], pen: Redactor) -> int:
         rows = HeldFile.objects.select_for_update(of=("self",)).filter(
             workspace_id=workspace_id, pk__in=list(ids)
         )
-        count = 0
         for row in rows:
             _mask_held(row, pen)
-            count += 1
-    return count
+        return len(rows)
 
 
 def _mask_held(row: HeldFile, pen: Redactor) -> None:
-    for name, limit in _HELD_TEXTS.items():
+    for name in _HELD_TEXTS:
+        limit = getattr(HeldFile._meta.get_field(name), "max_length", None)
         setattr(row, name, str(pen.mask(getattr(row, name)))[:limit])
     row.outcome = pen.mask(row.outcome)
     before = bytes(row.body).decode("utf-8", "replace")

@@ -6,6 +6,7 @@ fails does not affect the others, and the report names every one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -204,25 +205,13 @@ def _apply(item: Item, by: Actor) -> Item:
 
 def tally(items: Sequence[Item]) -> dict[str, int]:
     """Return how many items have which outcome, or action in a plan."""
-    counts: dict[str, int] = {}
-    for item in items:
-        name = item.outcome or item.action
-        counts[name] = counts.get(name, 0) + 1
-    return counts
+    return dict(Counter(item.outcome or item.action for item in items))
 
 
 def as_json(documents: Sequence[Document], workspace: Workspace) -> dict[str, Any]:
     """Return an export as one JSON document, which an import takes back."""
     entries = [
-        {
-            "path": doc.path,
-            "label": doc.label,
-            "crew": doc.crew,
-            "agent": doc.agent,
-            "sha256": storage.digest(doc.text.encode()),
-            "body": doc.text,
-        }
+        {"path": doc.path, **doc.facts, "body": doc.text}
         for doc in sorted(documents, key=lambda doc: doc.path)
     ]
-    head = {"format": bundle_format.FORMAT, "version": 1, "workspace": workspace.slug}
-    return {**head, "documents": entries}
+    return {**bundle_format.head(workspace.slug), "documents": entries}

@@ -143,11 +143,6 @@ def place(owner: Owner, label: str) -> Place:
     return place_
 
 
-def owner_id(owner: Owner) -> str:
-    """Return the id that names an owner in an address."""
-    return owner.agent_id or owner.crew.id
-
-
 def owners(actor: Actor) -> list[Owner]:
     """Return every owner the actor may read, each crew before its agents."""
     by_crew = defaultdict(list)
@@ -172,7 +167,7 @@ def tree(actor: Actor) -> Tree:
     strays = _strays(workspace_tree.workspace(actor).slug)
     crews: dict[str, list[Branch]] = {}
     for owner in owners(actor):
-        branch = _branch(owner, files[owner_id(owner)], held_counts, strays)
+        branch = _branch(owner, files[owner.id], held_counts, strays)
         crews.setdefault(owner.crew.slug, []).append(branch)
     rows = [row for branches in crews.values() for b in branches for row in b.files]
     return Tree(
@@ -202,34 +197,33 @@ def _branch(
     held_counts: dict[tuple[str, str], int],
     strays: dict[str, list[str]],
 ) -> Branch:
-    name = owner_id(owner)
     file_rows = [
         FileRow(
-            name,
+            owner.id,
             row.label,
             Usage(row.bytes, paths.place_of(row).rule.cap),
             row.updated_at,
-            held_counts.get((name, row.label), 0),
+            held_counts.get((owner.id, row.label), 0),
         )
-        for row in sorted(rows, key=_by_tier)
+        for row in sorted(rows, key=_order)
     ]
     labels = {row.label for row in rows}
     for (target_id, label), count in held_counts.items():
         place_ = tiers.split(label)
-        if target_id == name and label not in labels and place_ is not None:
+        if target_id == owner.id and label not in labels and place_ is not None:
             usage = Usage(0, place_.rule.cap)
-            file_rows.append(FileRow(name, label, usage, None, count, exists=False))
+            file_rows.append(FileRow(owner.id, label, usage, None, count, exists=False))
     return Branch(
-        name,
-        owner.agent.slug if owner.agent else f"{owner.crew.slug}, shared",
+        owner.id,
+        owner.name,
         owner.agent.role if owner.agent else "",
         tuple(file_rows),
         tuple(strays.get("/".join(owner.parts()), ())),
     )
 
 
-def _by_tier(row: MemoryFile) -> tuple[int, int, str]:
-    # Days newest first; everything else by name.
+def _order(row: MemoryFile) -> tuple[int, int, str]:
+    """Return the key by which files are sorted: days newest first, others by name."""
     number = -int(row.key.replace("-", "")) if row.tier in tiers.DATED else 0
     return _ORDER[row.tier], number, row.key
 
@@ -261,8 +255,7 @@ def search(actor: Actor, query: str, only_owner: str = "") -> list[Answer]:
             if _is_shared(hit.source) is (target.agent is None) or only_owner
         ]
         if hits:
-            name = target.agent.slug if target.agent else f"{target.crew.slug}, shared"
-            answers.append(Answer(owner_id(target), name, tuple(hits)))
+            answers.append(Answer(target.id, target.name, tuple(hits)))
     return answers
 
 
@@ -279,7 +272,7 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         text = reading.read(owner, place, by=actor)
     except (Unsafe, BlobDamaged, errors.TooLarge) as error:
         fault = error.detail
-    row = row_of(owner, place)
+    row = paths.row_of(owner, place)
     newest = versions.latest(row) if row else None
     held_files = HeldFile.objects.filter(
         workspace_id=owner.workspace_id,
@@ -291,7 +284,7 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         held_files = held_files.filter(agent=owner.agent)
     return FilePage(
         owner=owner,
-        owner_id=owner_id(owner),
+        owner_id=owner.id,
         place=place,
         text=text,
         usage=Usage(text.size if text else 0, place.rule.cap),
@@ -301,13 +294,6 @@ def file(actor: Actor, owner: Owner, place: Place) -> FilePage:
         held=tuple(held_files.defer("body")),
         fault=fault,
     )
-
-
-def row_of(owner: Owner, place: Place) -> MemoryFile | None:
-    """Return a file's row, None when there never was one."""
-    rows = MemoryFile.objects.select_related("crew__workspace", "agent")
-    path = owner.path(place)
-    return rows.filter(workspace_id=owner.workspace_id, path=path).first()
 
 
 def _history(newest: MemoryVersion | None, fault: str) -> History:

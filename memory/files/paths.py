@@ -31,6 +31,16 @@ class Owner:
         """The agent's id, None for the crew."""
         return self.agent.id if self.agent else None
 
+    @property
+    def id(self) -> str:
+        """The id that names it in an address."""
+        return self.agent_id or self.crew.id
+
+    @property
+    def name(self) -> str:
+        """What people read."""
+        return self.agent.slug if self.agent else f"{self.crew.slug}, shared"
+
     def of(self, place: Place) -> Owner:
         """Return the owner of a place: the crew for a shared tier."""
         return Owner(self.crew) if place.rule.shared else self
@@ -68,8 +78,29 @@ def owner_of_agent(agent: Agent) -> Owner:
     return Owner(agent.crew, agent)
 
 
+def agent_owner(workspace_id: str, agent_id: str) -> Owner:
+    """Return an agent of a workspace as an owner of files, or raise NotFound."""
+    agents = Agent.objects.select_related("crew__workspace")
+    agent = agents.filter(pk=agent_id, workspace_id=workspace_id).first()
+    if agent is None:
+        raise errors.NotFound
+    return owner_of_agent(agent)
+
+
+def row_of(owner: Owner, place: Place) -> MemoryFile | None:
+    """Return a file's row, None when there never was one."""
+    rows = MemoryFile.objects.select_related("crew__workspace", "agent")
+    path = owner.of(place).path(place)
+    return rows.filter(workspace_id=owner.workspace_id, path=path).first()
+
+
 def owner_of(file: MemoryFile) -> Owner:
     return Owner(file.crew, file.agent)
+
+
+def parts_of(file: MemoryFile) -> tuple[str, ...]:
+    """Return a file's path below the root."""
+    return tuple(file.path.split("/"))
 
 
 def place_of(file: MemoryFile) -> Place:
@@ -87,22 +118,17 @@ def locate(parts: Sequence[str]) -> tuple[Owner, Place] | None:
     crew = crews.filter(workspace__slug=workspace, slug=crew_slug).first()
     if crew is None:
         return None
-    if kind == "shared":
-        return _in_tree(Owner(crew), rest, is_shared=True)
-    if kind != "agents" or len(rest) < 2:
+    owner = Owner(crew)
+    if kind == "agents":
+        agent = Agent.objects.filter(crew=crew, slug=rest[0]).first()
+        if agent is None:
+            return None
+        agent.crew = crew
+        owner, rest = Owner(crew, agent), rest[1:]
+    elif kind != "shared":
         return None
-    agent = Agent.objects.filter(crew=crew, slug=rest[0]).first()
-    if agent is None:
-        return None
-    agent.crew = crew
-    return _in_tree(Owner(crew, agent), rest[1:], is_shared=False)
-
-
-def _in_tree(
-    owner: Owner, rest: Sequence[str], *, is_shared: bool
-) -> tuple[Owner, Place] | None:
     place = tiers.split("/".join(rest))
-    if place is None or place.rule.shared is not is_shared:
+    if place is None or place.rule.shared is not (owner.agent is None):
         return None
     return owner, place
 

@@ -125,33 +125,27 @@ class Judgement:
     verdict: Verdict
 
 
-def _settings(workspace_id: str) -> dict[str, Any]:
-    settings = (declarations.SCANNER_RULES, declarations.SCANNER_POLICY)
-    values = workspace_settings.values(workspace_id, settings)
-    return {
-        "rules": values[declarations.SCANNER_RULES.name],
-        "policy": values[declarations.SCANNER_POLICY.name],
-    }
-
-
 def rule_modes(workspace_id: str) -> dict[str, str]:
     """Return what the workspace set single rules to: off, observe, hold or block."""
     return workspace_settings.value(workspace_id, declarations.SCANNER_RULES)
 
 
-def action_for(settings: Mapping[str, Any], tier: str, source: str) -> str:
-    """Return what happens to a held verdict; a source's policy beats the tier's."""
-    policy = settings.get("policy", {})
-    action = policy.get(f"source:{source}") or policy.get(f"tier:{tier}") or "hold"
-    return str(action) if action in ACTIONS else "hold"
-
-
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A workspace's scanner settings and confirmed attacks, for many texts."""
+    """A workspace's scanner settings and confirmed attacks, for many texts.
 
-    settings: Mapping[str, Any]
+    ``modes`` are those of single rules, ``actions`` those for tiers and sources.
+    """
+
+    modes: Mapping[str, str]
+    actions: Mapping[str, str]
     attacks: tuple[str, ...]
+
+    def action_for(self, tier: str, source: str) -> str:
+        """Return what happens to a held verdict; a source's action beats the tier's."""
+        by_source, by_tier = f"source:{source}", f"tier:{tier}"
+        action = self.actions.get(by_source) or self.actions.get(by_tier) or "hold"
+        return action if action in ACTIONS else "hold"
 
     def resembles_known(self, text: str) -> bool:
         """Whether a text is close to one that a person confirmed as an attack."""
@@ -168,7 +162,9 @@ def policy(workspace_id: str) -> Policy:
     """Return a workspace's policy as it is now."""
     attacks = KnownAttack.objects.filter(workspace_id=workspace_id)
     signatures = attacks.values_list("signature", flat=True)[:KNOWN_ATTACKS]
-    return Policy(_settings(workspace_id), tuple(signatures))
+    rules, actions = declarations.SCANNER_RULES, declarations.SCANNER_POLICY
+    values = workspace_settings.values(workspace_id, (rules, actions))
+    return Policy(values[rules.name], values[actions.name], tuple(signatures))
 
 
 def is_cleared(workspace_id: str, text: str) -> bool:
@@ -197,8 +193,7 @@ def is_blocked(incoming: Incoming) -> bool:
 def _strongest_reason(verdict: Verdict) -> str:
     if not verdict.findings:
         return "it resembles an attack that a person confirmed."
-    strongest = max(verdict.findings, key=lambda finding: finding.weight)
-    return strongest.why
+    return max(verdict.findings, key=lambda finding: finding.weight).why
 
 
 def judge(
@@ -210,19 +205,15 @@ def judge(
     """
     workspace_id = incoming.owner.workspace_id
     workspace_policy = workspace_policy or policy(workspace_id)
-    settings = workspace_policy.settings
-    verdict = scanner.scan(
-        text,
-        source=incoming.source,
-        tier=incoming.place.tier.value,
-        modes=settings.get("rules", {}),
-    )
+    tier = incoming.place.tier.value
+    modes = workspace_policy.modes
+    verdict = scanner.scan(text, source=incoming.source, tier=tier, modes=modes)
     is_suspect = verdict.is_held or workspace_policy.resembles_known(text)
     if not is_suspect or is_cleared(workspace_id, text):
         return Judgement("allow", "", verdict)
     if verdict.is_blocked:
         return Judgement("block", _strongest_reason(verdict), verdict)
-    action = action_for(settings, incoming.place.tier.value, incoming.source)
+    action = workspace_policy.action_for(tier, incoming.source)
     return Judgement(action, _strongest_reason(verdict), verdict)
 
 
@@ -235,7 +226,7 @@ def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judg
     before, size = judged_chars - len(incoming.text), len(incoming.text)
     if before <= 0:
         return judgement
-    findings = [
+    findings = tuple(
         replace(
             finding,
             start=max(finding.start - before, 0),
@@ -243,10 +234,9 @@ def aligned(judgement: Judgement, incoming: Incoming, judged_chars: int) -> Judg
         )
         for finding in judgement.verdict.findings
         if finding.end > before
-    ]
-    return replace(
-        judgement, verdict=replace(judgement.verdict, findings=tuple(findings))
     )
+    verdict = replace(judgement.verdict, findings=findings)
+    return replace(judgement, verdict=verdict)
 
 
 def _open_case(incoming: Incoming, fingerprint: str) -> HeldFile | None:
@@ -263,7 +253,6 @@ def _open_case(incoming: Incoming, fingerprint: str) -> HeldFile | None:
 
 def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFile:
     verdict, data = judgement.verdict, incoming.raw or incoming.text.encode()
-    families = [finding.family for finding in verdict.findings]
     strongest = max(verdict.findings, key=lambda f: f.weight, default=None)
     return HeldFile(
         workspace_id=incoming.owner.workspace_id,
@@ -282,7 +271,7 @@ def _case(incoming: Incoming, judgement: Judgement, fingerprint: str) -> HeldFil
         fingerprint=fingerprint,
         signature=scanner.signature(incoming.text),
         findings=[asdict(finding) for finding in verdict.findings],
-        family=strongest.family if strongest else (families or ["known"])[0],
+        family=strongest.family if strongest else "known",
         score=verdict.score,
         risk=verdict.risk if verdict.findings else NO_FINDINGS_RISK,
         rules_version=verdict.rules_version,

@@ -7,7 +7,8 @@ the disk: the last good version is restored, and the found bytes are held for re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -38,10 +39,6 @@ class Report:
     unsafe: int = 0
 
 
-def _has_unfinished(file: MemoryFile) -> bool:
-    return file.versions.filter(committed=False).exists()
-
-
 def notice(owner: Owner, place: Place) -> str:
     """Reconcile one file with the disk.
 
@@ -50,34 +47,37 @@ def notice(owner: Owner, place: Place) -> str:
     """
     owner = owner.of(place)
     store = file_paths.file_store()
-    file = MemoryFile.objects.filter(
-        workspace_id=owner.workspace_id, path=owner.path(place)
-    ).first()
+    file = file_paths.row_of(owner, place)
     stored = store.read(owner.parts(place))
-    on_disk = stored.sha256 if stored else ""
-    if on_disk == (file.sha256 if file else "") and not (
-        file and _has_unfinished(file)
-    ):
-        return "same"
+    if (stored.sha256 if stored else "") == (file.sha256 if file else ""):
+        if file is None or not file.versions.filter(committed=False).exists():
+            return "same"
     with store.locked(owner.path(place)):
+        return look(commit.file_of(owner, place))
+
+
+@contextmanager
+def locked(owner: Owner, place: Place) -> Iterator[MemoryFile]:
+    """Hold a file's lock; yield its row, reconciled with the disk."""
+    owner = owner.of(place)
+    with file_paths.file_store().locked(owner.path(place)):
         file = commit.file_of(owner, place)
-        return look(file)
+        look(file)
+        yield file
 
 
 def look(file: MemoryFile) -> str:
     """Reconcile one file whose lock the caller holds."""
-    owner, place = file_paths.owner_of(file), file_paths.place_of(file)
     commit.recover(file)
     file.refresh_from_db(fields=["sha256", "bytes", "updated_at"])
-    stored = file_paths.file_store().read(owner.parts(place))
+    stored = file_paths.file_store().read(file_paths.parts_of(file))
     if (stored.sha256 if stored else "") == file.sha256:
         return "same"
-    return _record_change(file, owner, place, stored)
+    return _record_change(file, stored)
 
 
-def _record_change(
-    file: MemoryFile, owner: Owner, place: Place, stored: Stored | None
-) -> str:
+def _record_change(file: MemoryFile, stored: Stored | None) -> str:
+    owner, place = file_paths.owner_of(file), file_paths.place_of(file)
     by = system(owner.workspace_id, "disk")
     if stored is None:
         file_paths.require_tree(owner.crew.workspace.slug)
@@ -85,14 +85,29 @@ def _record_change(
         commit.settle(file, removal, "")
         return "removed"
     text = _text(stored)
-    if text is None or _is_held(file, owner, place, stored, text):
-        if text is None:
-            _hold_non_text(file, owner, place, stored)
-        _put_back(file, owner, place)
-        return "held"
-    version = versions.begin(file, stored.data, by=by, source="disk")
-    commit.settle(file, version, text)
-    return "changed"
+    incoming = Incoming(
+        owner=owner,
+        place=place,
+        text=stored.data.decode("utf-8", "replace"),
+        mode="replace",
+        source="disk",
+        written_by="found on disk",
+        base_sha256=file.sha256,
+        raw=stored.data,
+    )
+    if text is None:
+        # Bytes that are no text, or too many, are held, so that nothing is lost.
+        verdict = scanner.scan(incoming.text[:HARD_CAP])
+        judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
+    else:
+        judgement = quarantine.judge(incoming, text)
+        if judgement.action == "allow":
+            version = versions.begin(file, stored.data, by=by, source="disk")
+            commit.settle(file, version, text)
+            return "changed"
+    quarantine.hold(incoming, judgement, by=by)
+    _put_back(file)
+    return "held"
 
 
 def _text(stored: Stored) -> str | None:
@@ -104,42 +119,7 @@ def _text(stored: Stored) -> str | None:
     return text if entries.is_storable(text) and len(stored.data) <= HARD_CAP else None
 
 
-def _incoming(file: MemoryFile, owner: Owner, place: Place, stored: Stored) -> Incoming:
-    return Incoming(
-        owner=owner,
-        place=place,
-        text=stored.data.decode("utf-8", "replace"),
-        mode="replace",
-        source="disk",
-        written_by="found on disk",
-        base_sha256=file.sha256,
-        raw=stored.data,
-    )
-
-
-def _hold_non_text(
-    file: MemoryFile, owner: Owner, place: Place, stored: Stored
-) -> None:
-    """Hold bytes that are no text, or too many, so that nothing is lost."""
-    incoming = _incoming(file, owner, place, stored)
-    verdict = scanner.scan(incoming.text[:HARD_CAP])
-    judgement = Judgement("hold", "the bytes found on disk are not text.", verdict)
-    quarantine.hold(incoming, judgement, by=system(owner.workspace_id, "disk"))
-
-
-def _is_held(
-    file: MemoryFile, owner: Owner, place: Place, stored: Stored, text: str
-) -> bool:
-    by = system(owner.workspace_id, "disk")
-    incoming = _incoming(file, owner, place, stored)
-    judgement = quarantine.judge(incoming, text)
-    if judgement.action == "allow":
-        return False
-    quarantine.hold(incoming, judgement, by=by)
-    return True
-
-
-def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
+def _put_back(file: MemoryFile) -> None:
     """Restore the last good version in place of a held text."""
     store, version = file_paths.file_store(), versions.latest(file)
     try:
@@ -148,9 +128,9 @@ def _put_back(file: MemoryFile, owner: Owner, place: Place) -> None:
         log.warning("last_good_version_unreadable", file=file.id)
         data = b""
     if data:
-        store.write(owner.parts(place), data)
+        store.write(file_paths.parts_of(file), data)
     else:
-        store.remove(owner.parts(place))
+        store.remove(file_paths.parts_of(file))
 
 
 def visit(parts: Iterable[str], report: Report) -> None:
@@ -185,7 +165,7 @@ def sweep(workspace_slug: str | None = None) -> Report:
         Q(slug=workspace_slug) if workspace_slug else Q()
     )
     rows = MemoryFile.objects.filter(workspace__in=workspaces)
-    paths |= {tuple(path.split("/")) for path in rows.values_list("path", flat=True)}
+    paths |= {file_paths.parts_of(file) for file in rows.only("path")}
     for parts in sorted(paths):
         visit(parts, report)
     return report

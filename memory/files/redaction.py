@@ -86,8 +86,9 @@ class Standard:
 
     def scan(self, text: str) -> Verdict:
         """Scan a text by rules alone."""
-        modes = self.policy.settings.get("rules", {})
-        return scanner.scan(text, source=self.source, tier=self.tier, modes=modes)
+        return scanner.scan(
+            text, source=self.source, tier=self.tier, modes=self.policy.modes
+        )
 
 
 def of(
@@ -114,7 +115,7 @@ def of(
         parts=excerpt.parts,
         beside=excerpt.neighbours,
         level=verdict.verdict,
-        why=_reason(verdict),
+        why=_strongest(verdict.findings) if verdict.verdict != Level.CLEAN else "",
         findings=verdict.findings,
     )
     if not remainder.is_clean:
@@ -125,10 +126,9 @@ def of(
     return _together(remainder, by, before)
 
 
-def _reason(verdict: Verdict) -> str:
-    if verdict.verdict == Level.CLEAN:
-        return ""
-    return max(verdict.findings, key=lambda finding: finding.weight).why
+def _strongest(findings: Sequence[Finding]) -> str:
+    """Return what the strongest finding says."""
+    return max(findings, key=lambda finding: finding.weight).why
 
 
 def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
@@ -143,5 +143,5 @@ def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
     )
     if not verdict.is_held or not findings:
         return remainder
-    reason = max(findings, key=lambda finding: finding.weight).why
-    return replace(remainder, level=verdict.verdict, why=reason, findings=findings)
+    why = _strongest(findings)
+    return replace(remainder, level=verdict.verdict, why=why, findings=findings)

@@ -8,13 +8,13 @@ because a file is what somebody chose to keep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memory import scanner, workspace_tree
 from memory.files import paths, reading, search_index
 from memory.journal import append as journal
-from memory.models import Agent, MemoryFile
+from memory.models import MemoryFile
 from memory.ports import ranker
 from memory.ports.ranker import Question
 from memory.rules import errors
@@ -40,8 +40,7 @@ def _of_files(
     """Return hits in files: an agent's own and, unless it asks for own, its crew's."""
     rows = MemoryFile.objects.filter(workspace_id=by.workspace_id).exclude(sha256="")
     if by.is_agent:
-        agents = Agent.objects.select_related("crew__workspace")
-        owner = paths.owner_of_agent(agents.get(pk=by.id))
+        owner = paths.agent_owner(by.workspace_id, by.id)
         reachable = reading.files(owner, by=by)
         ids = [f.id for f in reachable if scope != "own" or f.agent_id == by.id]
     else:
@@ -99,10 +98,7 @@ def _normalised(hits: list[Hit]) -> list[Hit]:
     best = max((hit.score for hit in hits), default=0.0)
     if best <= 0:
         return hits
-    return [
-        Hit(hit.source, round(hit.score / best, 4), hit.snippet, hit.where)
-        for hit in hits
-    ]
+    return [replace(hit, score=round(hit.score / best, 4)) for hit in hits]
 
 
 def search(

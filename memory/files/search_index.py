@@ -28,7 +28,7 @@ class ChunkHit:
 
 
 def put(file: MemoryFile, text: str) -> None:
-    """Replace a file's chunks; runs inside the writer's transaction."""
+    """Replace a file's chunks, by none for ""; runs in the writer's transaction."""
     MemoryChunk.objects.filter(file=file).delete()
     MemoryChunk.objects.bulk_create(
         MemoryChunk(
@@ -41,11 +41,6 @@ def put(file: MemoryFile, text: str) -> None:
         )
         for piece in chunks.split(text.replace("\x00", " "))
     )
-
-
-def drop(file: MemoryFile) -> None:
-    """Delete a file's chunks."""
-    MemoryChunk.objects.filter(file=file).delete()
 
 
 def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:

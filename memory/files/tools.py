@@ -20,7 +20,6 @@ from memory.files.storage import RootLost
 from memory.files.writer import Request, WriteResult
 from memory.installation import identity as installation
 from memory.journal import append as journal
-from memory.models import Agent
 from memory.rules import errors, prompt_fence, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
@@ -53,11 +52,7 @@ class Result:
 # ── Calls ────────────────────────────────────────────────────────────────────
 def owner_of(by: Actor) -> Owner:
     """Return the calling agent as an owner of files."""
-    agents = Agent.objects.select_related("crew__workspace")
-    agent = agents.filter(pk=by.id, workspace_id=by.workspace_id).first()
-    if agent is None:
-        raise errors.NotFound
-    return paths.owner_of_agent(agent)
+    return paths.agent_owner(by.workspace_id, by.id)
 
 
 def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
@@ -72,7 +67,9 @@ def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     return Result(ok=True, content=text.text, metadata=metadata)
 
 
-def _metadata(write: WriteResult, body: str) -> dict[str, Any]:
+def _write_result(write: WriteResult, by: Actor) -> Result:
+    """Return the result of a write; a nearly full file is handed back with it."""
+    content = f"Wrote {write.label}: {write.usage}."
     metadata: dict[str, Any] = {
         "source": write.label,
         "bytes_written": write.size,
@@ -83,19 +80,13 @@ def _metadata(write: WriteResult, body: str) -> dict[str, Any]:
         "version_id": write.version.id,
     }
     if write.is_nearly_full:
+        body = reading.visible_text(by.workspace_id, write.body, by)
         metadata |= {"usage": write.usage, "current_entries": body}
-    return metadata
-
-
-def _write_result(write: WriteResult, by: Actor) -> Result:
-    content = f"Wrote {write.label}: {write.usage}."
-    body = reading.visible_text(by.workspace_id, write.body, by)
-    if write.is_nearly_full:
         content += (
             " The file is nearly full: consolidate it now and write it with mode "
             f"replace. It holds:\n{prompt_fence.around_json({'text': body})}"
         )
-    return Result(ok=True, content=content, metadata=_metadata(write, body))
+    return Result(ok=True, content=content, metadata=metadata)
 
 
 def _write(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:

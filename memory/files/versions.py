@@ -7,8 +7,7 @@ workspace. A blob is checked against its name on every read.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -65,11 +64,9 @@ def blob_parts(workspace_id: str, sha256: str) -> tuple[str, str, str]:
     return workspace_id, sha256[:2], sha256
 
 
-@contextmanager
-def striped(sha256: str) -> Iterator[None]:
+def striped(sha256: str) -> AbstractContextManager[None]:
     """Hold the lock of a blob; one lock serves a sixteenth of all blobs."""
-    with blobs().locked(f"blobs:{sha256[:1]}"):
-        yield
+    return blobs().locked(f"blobs:{sha256[:1]}")
 
 
 def keep(workspace_id: str, data: bytes) -> str:
@@ -210,8 +207,3 @@ def collect_orphans(workspace_id: str) -> int:
             if store.age(parts) > ORPHAN_AGE.total_seconds():
                 count += store.remove(parts)
     return count
-
-
-def chain(versions: Sequence[MemoryVersion]) -> dict[str, MemoryVersion]:
-    """Return versions by id, to follow parents without a query each."""
-    return {version.id: version for version in versions}

@@ -22,8 +22,8 @@ from memory.files import (
     versions,
 )
 from memory.files.paths import Owner
-from memory.files.quarantine import HeldForReview, Incoming, Judgement, WriteRefused
-from memory.files.redaction import Remainder, Standard
+from memory.files.quarantine import HeldForReview, Incoming, WriteRefused
+from memory.files.redaction import Standard
 from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
@@ -116,22 +116,29 @@ def _check_text(request: Request) -> None:
 
 
 def resulting_text(current: str, request: Request) -> str:
-    """Return a file's text after a write; appending starts on a new line."""
-    if request.mode is WriteMode.REPLACE:
-        return request.text
+    """Return a file's text after a write."""
+    return joined(current, request.text, request.mode)
+
+
+def joined(current: str, text: str, mode: WriteMode) -> str:
+    """Return the text that replaces another, or goes below it on a line of its own."""
+    if mode is WriteMode.REPLACE:
+        return text
     gap = "\n" if current and not current.endswith("\n") else ""
-    return f"{current}{gap}{request.text}"
+    return f"{current}{gap}{text}"
 
 
-def _check_cap(request: Request, current: str, final: str) -> None:
-    rule, size = request.place.rule, len(final.encode())
-    cap = rule.cap or tiers.HARD_CAP
+def check_cap(
+    place: Place, current: str, final: str, hard_cap: int = tiers.HARD_CAP
+) -> None:
+    """Raise TierFull when a text is over the cap of its place."""
+    size, cap = len(final.encode()), place.rule.cap or hard_cap
     if size <= cap:
         return
     present = len(current.encode())
     raise TierFull(
-        label=request.place.label,
-        tier=request.place.tier.value,
+        label=place.label,
+        tier=place.tier.value,
         cap_bytes=cap,
         projected_size=size,
         current_size=present,
@@ -179,18 +186,17 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         raise WriteRefused(why=judgement.why)
     judgement = quarantine.aligned(judgement, incoming, len(suspect))
     if judgement.action == "redact":
-        remainder = _redacted(incoming, judgement, preceding_text(request, current))
+        remainder = redaction.of(
+            request.text,
+            scanner.spans(judgement.verdict.findings),
+            Standard.of(incoming),
+            before=preceding_text(request, current),
+            is_reviewed=False,
+        )
         if remainder.is_clean:
             return resulting_text(current, replace(request, text=remainder.text))
     held_file = quarantine.hold(incoming, judgement, by=by)
     raise HeldForReview(held_id=held_file.id, why=judgement.why)
-
-
-def _redacted(incoming: Incoming, judgement: Judgement, ahead: str) -> Remainder:
-    """Return the rest that a redacting policy would store."""
-    spans = scanner.spans(judgement.verdict.findings)
-    by = Standard.of(incoming)
-    return redaction.of(incoming.text, spans, by, before=ahead, is_reviewed=False)
 
 
 def preceding_text(request: Request, current: str) -> str:
@@ -220,10 +226,7 @@ def write(request: Request, *, by: Actor) -> WriteResult:
     reconcile.notice(request.owner, request.place)
     present = current_text(request.owner, request.place)
     final = _prepare(request, present, by)
-    owner = request.owner.of(request.place)
-    with paths.file_store().locked(owner.path(request.place)):
-        file = commit.file_of(owner, request.place)
-        reconcile.look(file)
+    with reconcile.locked(request.owner, request.place) as file:
         present_now = current_text(request.owner, request.place)
         if present_now != present:
             final = _prepare(request, present_now, by)
@@ -232,16 +235,15 @@ def write(request: Request, *, by: Actor) -> WriteResult:
 
 def _prepare(request: Request, present: str, by: Actor) -> str:
     final = resulting_text(present, request)
-    _check_cap(request, present, final)
+    check_cap(request.place, present, final)
     allowed = _gate(request, present, final, by)
-    if allowed != final:
-        _check_cap(request, present, allowed)
+    check_cap(request.place, present, allowed)
     return allowed
 
 
 def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> WriteResult:
     data = final.encode()
-    version = versions.begin(
+    version = _store(
         file,
         data,
         by=by,
@@ -249,11 +251,6 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> WriteResu
         note=request.note,
         subjects=request.subjects,
     )
-    commit.step("intention")
-    paths.file_store().write(paths.owner_of(file).parts(request.place), data)
-    commit.step("rename")
-    commit.settle(file, version, final)
-    commit.step("settled")
     return WriteResult(
         version=version,
         label=file.label,
@@ -264,17 +261,39 @@ def _put(file: MemoryFile, request: Request, final: str, by: Actor) -> WriteResu
     )
 
 
+def _store(
+    file: MemoryFile,
+    data: bytes | None,
+    *,
+    by: Actor,
+    source: str,
+    note: str = "",
+    subjects: tuple[str, ...] = (),
+) -> MemoryVersion:
+    """Make bytes the newest version of a file whose lock is held; None removes it."""
+    version = versions.begin(
+        file, data, by=by, source=source, note=note, subjects=subjects
+    )
+    commit.step("intention")
+    parts = paths.parts_of(file)
+    if data is None:
+        paths.file_store().remove(parts)
+    else:
+        paths.file_store().write(parts, data)
+    commit.step("rename")
+    commit.settle(file, version, (data or b"").decode("utf-8", "replace"))
+    commit.step("settled")
+    return version
+
+
 def write_released(request: Request, *, by: Actor) -> WriteResult:
     """Write a text that a person judged: everything as in ``write``, but the scan."""
     _permit(request, by)
     _check_text(request)
-    owner = request.owner.of(request.place)
-    with paths.file_store().locked(owner.path(request.place)):
-        file = commit.file_of(owner, request.place)
-        reconcile.look(file)
+    with reconcile.locked(request.owner, request.place) as file:
         present = current_text(request.owner, request.place)
         final = resulting_text(present, request)
-        _check_cap(request, present, final)
+        check_cap(request.place, present, final)
         return _put(file, request, final, by)
 
 
@@ -294,39 +313,22 @@ def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> WriteResu
 
 def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None:
     """Undo one write, if it is still the newest, by restoring its parent."""
-    with paths.file_store().locked(owner.path(place)):
-        file = commit.file_of(owner, place)
-        reconcile.look(file)
+    with reconcile.locked(owner, place) as file:
         newest = versions.latest(file)
         if newest is None or newest.id != version_id:
             detail = "The file was written since; restore a version by hand."
             raise errors.Conflict(detail, code="written_since")
         before = newest.parent
+        data = versions.read(before) if before and before.sha256 else None
         note = f"version {newest.number} taken back"
-        if before is None or not before.sha256:
-            removal = versions.begin(file, None, by=by, source="undo", note=note)
-            paths.file_store().remove(owner.parts(place))
-            commit.settle(file, removal, "")
-            return
-        data = versions.read(before)
-        version = versions.begin(file, data, by=by, source="undo", note=note)
-        paths.file_store().write(owner.parts(place), data)
-        commit.settle(file, version, data.decode("utf-8", "replace"))
+        _store(file, data, by=by, source="undo", note=note)
 
 
 def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
     """Remove a file, as a version of its own; return whether there was one."""
-    request = Request(owner, place, "-", WriteMode.REPLACE, source)
-    _permit(request, by)
-    owner = owner.of(place)
-    with paths.file_store().locked(owner.path(place)):
-        file = commit.file_of(owner, place)
-        reconcile.look(file)
+    _permit(Request(owner, place, "-", WriteMode.REPLACE, source), by)
+    with reconcile.locked(owner, place) as file:
         if not file.sha256:
             return False
-        version = versions.begin(file, None, by=by, source=source)
-        commit.step("intention")
-        paths.file_store().remove(owner.parts(place))
-        commit.step("rename")
-        commit.settle(file, version, "")
+        _store(file, None, by=by, source=source)
     return True

@@ -23,14 +23,11 @@ def marks() -> set[str]:
     return {mark for name in FOLDERS if (mark := key_files.mark_of(root / name))}
 
 
-def _live_files() -> list[str]:
-    rows = MemoryFile.objects.exclude(sha256="").order_by("-updated_at")
-    return list(rows.values_list("path", flat=True)[:SAMPLE])
-
-
 def _mismatch() -> str | None:
     """Return why database and data folder do not match, None when they may."""
-    root, live_files = Path(settings.DATA_DIR), _live_files()
+    root = Path(settings.DATA_DIR)
+    rows = MemoryFile.objects.exclude(sha256="").order_by("-updated_at")
+    live_files = list(rows.values_list("path", flat=True)[:SAMPLE])
     if len(marks()) > 1:
         return "The folders keys, files and blobs come from different installations."
     if live_files and not any((root / "files" / path).is_file() for path in live_files):
@@ -56,13 +53,9 @@ def _has_folders(*roots: Path) -> bool:
 def establish() -> str | None:
     """Record id and keys when database and folders match; else return why not."""
     keys.load_missing()
-    reason = _mismatch()
-    reason = reason or next(
-        (fault_of_key for key in KEYS if (fault_of_key := keys.recording_fault(key))),
-        None,
-    )
-    if reason:
-        return reason
+    for reason in (_mismatch(), *map(keys.recording_fault, KEYS)):
+        if reason:
+            return reason
     mark_ids = marks()
     with transaction.atomic():
         name = mark_ids.pop() if mark_ids else ids.make("inst")

@@ -18,25 +18,12 @@ from django.db import DatabaseError
 
 from memory.installation import folders, keys
 from memory.installation.folders import FOLDERS
-from memory.installation.keys import BY_NAME, register_check, register_witness
+from memory.installation.keys import BY_NAME
 from memory.models import Installation
 from memory.rules import errors
 
 # How long a check of the keys is valid; the folders are checked every time.
 CHECK_SECONDS = 3.0
-
-__all__ = [
-    "NotReady",
-    "folder_problem",
-    "forget",
-    "installation_id",
-    "key",
-    "keys_problem",
-    "problem",
-    "register_check",
-    "register_witness",
-    "require",
-]
 
 
 class NotReady(errors.Unavailable):

@@ -35,9 +35,7 @@ def make(path: Path, text: str) -> str:
 
     Creating a hard link is atomic, so that of two processes one wins.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(temporary, text)
+    temporary = _written_beside(path, text)
     try:
         os.link(temporary, path)
         _sync(path.parent)
@@ -50,19 +48,20 @@ def make(path: Path, text: str) -> str:
 
 def replace(path: Path, text: str) -> None:
     """Replace a file's content atomically."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    _write(temporary, text)
-    temporary.replace(path)
+    _written_beside(path, text).replace(path)
     _sync(path.parent)
 
 
-def _write(path: Path, text: str) -> None:
+def _written_beside(path: Path, text: str) -> Path:
+    """Write a temporary sibling of a file, durably, and return its path."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="ascii") as file:
+    with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="ascii") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    return temporary
 
 
 def _sync(folder: Path) -> None:

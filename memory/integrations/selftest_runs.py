@@ -15,7 +15,7 @@ from memory.integrations import selftest_server
 from memory.integrations.base import Integration
 from memory.integrations.selftest_server import Client, Promise
 from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome
+from memory.jobs.registry import Outcome
 from memory.journal import append as journal
 from memory.models import JobRun, ProviderRun, RunState, Workspace
 from memory.providers import parity_runs
@@ -179,8 +179,3 @@ def overview(*, by: Actor) -> Overview:
         ],
         current_run=open_runs.order_by("-pk").first(),
     )
-
-
-def install() -> None:
-    """Register the job; only a person starts it."""
-    jobs.register(Job(name=JOB, title="Conformance", schedule="when asked", act=run))

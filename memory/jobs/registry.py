@@ -1,6 +1,6 @@
 """Scheduled jobs: registering them, claiming a run, running it, recording the result.
 
-Packages register their jobs at start-up; this module knows none of them. A run is
+The table of jobs is ``crewship_memory.jobs``; this module knows none of them. A run is
 claimed by inserting (job, slot), so of two schedulers one does the work. While it runs,
 a thread updates its heartbeat; a run whose process died is taken over by the next tick
 that wants the slot. A job that fails is recorded with its cause and stops no other.
@@ -14,7 +14,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
@@ -47,7 +47,7 @@ class Outcome:
     fault: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """One scheduled job.
 
@@ -60,6 +60,7 @@ class Job:
     title: str
     schedule: str
     act: Callable[[str], Outcome]
+    _: KW_ONLY
     interval: timedelta | None = None
     night: int | None = None
     house_wide: bool = False
@@ -69,9 +70,9 @@ class Job:
 _registry: dict[str, Job] = {}
 
 
-def register(job: Job) -> None:
-    """Add a job; called at start-up, once per job."""
-    _registry[job.name] = job
+def register(*jobs: Job) -> None:
+    """Add jobs; called at start-up."""
+    _registry.update({job.name: job for job in jobs})
 
 
 def registered() -> list[Job]:
@@ -87,13 +88,6 @@ def get(name: str) -> Job:
     if name not in _registry:
         raise errors.NotFound
     return _registry[name]
-
-
-def _workspace_ids(job: Job) -> list[str]:
-    """Return the workspaces a job runs for, or "" once for the whole installation."""
-    if job.house_wide:
-        return [ALL_WORKSPACES]
-    return list(Workspace.objects.order_by("number").values_list("pk", flat=True))
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
@@ -196,8 +190,10 @@ def _prune(run: JobRun) -> None:
 
 # ── Scheduling ───────────────────────────────────────────────────────────────
 def _run_all(job: Job, slot: str) -> list[JobRun]:
+    """Run a slot of a job, for each workspace or once for the whole installation."""
+    workspaces = Workspace.objects.order_by("number").values_list("pk", flat=True)
     runs = []
-    for workspace_id in _workspace_ids(job):
+    for workspace_id in [ALL_WORKSPACES] if job.house_wide else list(workspaces):
         run = claim(job, workspace_id, slot)
         if run is not None:
             runs.append(execute(job, run))
@@ -257,14 +253,13 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
     try:
         installation.require()
         outcome = act()
-    except errors.Unavailable as error:
-        log.warning("job_stopped", job=name, why=error.detail)
-        outcome_of_outage = Outcome({"times": 1}, cause(error))
-        _note(name, started_at, RunState.FAILED, outcome_of_outage)
-        return outcome_of_outage
     except Exception as error:
-        _note(name, started_at, RunState.FAILED, Outcome({"times": 1}, cause(error)))
-        raise
+        failure = Outcome({"times": 1}, cause(error))
+        _note(name, started_at, RunState.FAILED, failure)
+        if not isinstance(error, errors.Unavailable):
+            raise
+        log.warning("job_stopped", job=name, why=error.detail)
+        return failure
     if outcome.fault or any(outcome.counts.values()):
         state = RunState.PARTLY if outcome.fault else RunState.DONE
         _note(name, started_at, state, outcome)

@@ -6,7 +6,7 @@ installation-wide run are hidden when there are other workspaces, whose data the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -94,27 +94,29 @@ class JobsOverview:
     """Every job, and those that need attention."""
 
     lines: list[JobRow]
-    stuck: list[JobRow] = field(default_factory=list)
-    failed: list[JobRow] = field(default_factory=list)
+
+    @property
+    def stuck(self) -> list[JobRow]:
+        return [line for line in self.lines if line.last and line.last.stuck]
+
+    @property
+    def failed(self) -> list[JobRow]:
+        return [line for line in self.lines if line.has_failed]
 
     @property
     def finding(self) -> str:
         """The state of all jobs in a sentence."""
-        if self.stuck:
-            return f"{_subject_and_verb(self.stuck)} stuck"
-        if self.failed:
-            return f"{_subject_and_verb(self.failed)} not finish the last time"
-        ran = sum(line.last is not None for line in self.lines)
-        if not ran:
+        stuck, failed = self.stuck, self.failed
+        if len(stuck) == 1:
+            return f"{stuck[0].job.title} is stuck"
+        if stuck:
+            return f"{len(stuck)} jobs are stuck"
+        if failed:
+            subject = failed[0].job.title if len(failed) == 1 else f"{len(failed)} jobs"
+            return f"{subject} did not finish the last time"
+        if not any(line.last for line in self.lines):
             return "No job has run yet"
         return "Every job that ran finished its work"
-
-
-def _subject_and_verb(lines: list[JobRow]) -> str:
-    is_stuck = any(line.last and line.last.stuck for line in lines)
-    if len(lines) == 1:
-        return f"{lines[0].job.title} {'is' if is_stuck else 'did'}"
-    return f"{len(lines)} jobs {'are' if is_stuck else 'did'}"
 
 
 def _is_shared() -> bool:
@@ -162,11 +164,7 @@ def overview(actor: Actor) -> JobsOverview:
         run = last.get(job.name)
         view = _run_view(job, run, is_shared=is_shared, now=now) if run else None
         lines.append(JobRow(job, view, _next(job, now)))
-    return JobsOverview(
-        lines,
-        [line for line in lines if line.last and line.last.stuck],
-        [line for line in lines if line.has_failed],
-    )
+    return JobsOverview(lines)
 
 
 def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:

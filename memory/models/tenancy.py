@@ -22,23 +22,21 @@ SLUG = RegexValidator(
 class UserManager(BaseUserManager["User"]):
     """People sign in with their e-mail; there is no user name."""
 
-    def _make(self, email: str, password: str | None, **extra: Any) -> User:
+    def create_user(
+        self, email: str, password: str | None = None, **extra: Any
+    ) -> User:
+        """Create a person; without a password only a login link signs in."""
         user = self.model(email=self.normalize_email(email).lower(), **extra)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
-    def create_user(
-        self, email: str, password: str | None = None, **extra: Any
-    ) -> User:
-        """Create a person; without a password only a login link signs in."""
-        return self._make(email, password, **extra)
-
     def create_superuser(
         self, email: str, password: str | None = None, **extra: Any
     ) -> User:
         """Create a person who may use the Django admin."""
-        return self._make(email, password, is_staff=True, is_superuser=True, **extra)
+        flags = {"is_staff": True, "is_superuser": True}
+        return self.create_user(email, password, **flags, **extra)
 
 
 class User(AbstractUser):

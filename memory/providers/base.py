@@ -7,9 +7,13 @@ safe from many threads at once. No message holds an address, a path or a secret.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol, runtime_checkable
+
+from django.utils import timezone
 
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -237,6 +241,15 @@ class Refusal(ProviderError):
         vars(self)["title"] = error.title
 
 
+@contextmanager
+def refusing(verb: str) -> Iterator[None]:
+    """Turn an error of the store into a Refusal of one of the methods."""
+    try:
+        yield
+    except errors.AppError as error:
+        raise Refusal(verb, error) from error
+
+
 # ── What every provider checks ─────────────────────────────────────────
 def guard(binding: Binding | None, request: Retain | Recall | Forget) -> Binding:
     """Return the binding; refuse a request for another scope.
@@ -259,6 +272,33 @@ def selector(request: Forget) -> str:
     if not request.id and not request.data_subject_id:
         raise ExactlyOne
     return "id" if request.id else "data_subject_id"
+
+
+class StoreFault(Exception):
+    """Why a store cannot be used, without saying where it is."""
+
+
+def health_status(message: str = "") -> HealthStatus:
+    """Return a status as of now; good without a message."""
+    return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
+
+
+def checked_status(
+    binding: Binding | None, check: Callable[[Binding], None], otherwise: str
+) -> HealthStatus:
+    """Return the status of a local store by a check that raises when it fails.
+
+    A StoreFault says why; for any other error ``otherwise`` is the message.
+    """
+    if binding is None or not binding.workspace_id:
+        return health_status(NotInitialized.sentence)
+    try:
+        check(binding)
+    except StoreFault as fault:
+        return health_status(str(fault))
+    except Exception:  # noqa: BLE001  (health never raises)
+        return health_status(otherwise)
+    return health_status()
 
 
 def clamp(limit: int) -> int:

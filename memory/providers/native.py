@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from django.db import IntegrityError
-from django.utils import timezone
 
 from memory import records, scanner
-from memory.files import reading
+from memory.files import reading, writer
 from memory.files.paths import Owner
-from memory.files.writer import TierFull
 from memory.models import Record
 from memory.providers import base, ownership
 from memory.providers.base import Binding, HealthStatus, Hit
@@ -44,22 +43,6 @@ def _subjects(place: Place, content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(subjects))[:SUBJECTS]
 
 
-def _check_cap(place: Place, current: str, final: str) -> None:
-    size, cap = len(final.encode()), place.rule.cap or drafts.CONTENT_BYTES
-    if size <= cap:
-        return
-    present = len(current.encode())
-    raise TierFull(
-        label=place.label,
-        tier=place.tier.value,
-        cap_bytes=cap,
-        projected_size=size,
-        current_size=present,
-        current_entries=current,
-        usage=tiers.usage(present, cap),
-    )
-
-
 class Native:
     """Memory in records."""
 
@@ -72,7 +55,7 @@ class Native:
     def retain(self, request: base.Retain) -> base.Retained:
         """Save a record, or make the next version of the one with this label."""
         binding = base.guard(self._binding, request)
-        try:
+        with base.refusing("retain"):
             owner = ownership.owner(binding)
             mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
@@ -83,63 +66,53 @@ class Native:
             subjects = (*_subjects(place, request.content), *request.subjects)
             draft = Draft(
                 content=request.content,
-                owner=owner,
+                owner=owner.of(place),
+                kind=place.tier.value,
+                external_id=place.label,
                 subjects=tuple(dict.fromkeys(subjects)),
             )
-            record = self._save(binding, owner, draft, place, mode)
-        except errors.AppError as error:
-            raise base.Refusal("retain", error) from error
+            record = self._save(binding, owner.of(place), draft, place, mode)
         return base.Retained(place.label, len(record.content.encode()))
 
     def _save(
         self,
         binding: Binding,
         owner: Owner,
-        request: Draft,
+        draft: Draft,
         place: Place,
         mode: WriteMode,
     ) -> Record:
         def change(current: str) -> str:
-            gap = "\n" if current and not current.endswith("\n") else ""
-            new = request.content
-            final = new if mode is WriteMode.REPLACE else current + gap + new
-            _check_cap(place, current, final)
+            final = writer.joined(current, draft.content, mode)
+            writer.check_cap(place, current, final, drafts.CONTENT_BYTES)
             return final
 
-        owner, subjects = owner.of(place), request.subjects
+        by = binding.by
         record = self._record(binding, owner, place)
         if record is None:
-            draft = Draft(
-                content=change(""),
-                owner=owner,
-                kind=place.tier.value,
-                external_id=place.label,
-                subjects=subjects,
-            )
+            first = replace(draft, content=change(""))
             try:
-                prepared = records.prepare(draft, provenance=SOURCE, by=binding.by)
-                return records.insert(prepared, provenance=SOURCE, by=binding.by)
+                prepared = records.prepare(first, provenance=SOURCE, by=by)
+                return records.insert(prepared, provenance=SOURCE, by=by)
             except IntegrityError:
                 # Another writer saved the same label first: revise that record.
                 record = self._record(binding, owner, place)
         if record is None:
             raise errors.Conflict
         return records.revise(
-            record, change, provenance=SOURCE, subjects=subjects, by=binding.by
+            record, change, provenance=SOURCE, subjects=draft.subjects, by=by
         )
 
     def _record(self, binding: Binding, owner: Owner, place: Place) -> Record | None:
-        rows = records.current_records(owner, by=binding.by).filter(
-            external_id=place.label
-        )
-        agent_id = None if place.rule.shared else owner.agent_id
-        return rows.filter(agent_id=agent_id).first()
+        rows = records.current_records(owner, by=binding.by)
+        agent_id = owner.of(place).agent_id
+        return rows.filter(external_id=place.label, agent_id=agent_id).first()
 
     # ── Recall ───────────────────────────────────────────────────────────────
     def recall(self, request: base.Recall) -> base.Recalled:
         """Rank the records of the agent and of its crew."""
         binding = base.guard(self._binding, request)
-        try:
+        with base.refusing("recall"):
             if not request.query.strip():
                 raise errors.Invalid("q is required.", code="blank_query")
             tier, owner = ownership.tier(request.tier), ownership.owner(binding)
@@ -150,36 +123,26 @@ class Native:
                 limit=base.clamp(request.limit),
                 by=binding.by,
             )
-        except errors.AppError as error:
-            raise base.Refusal("recall", error) from error
-        unsafe = {
-            hit.record.id for hit in candidates if not records.is_safe(hit.record)
-        }
-        safe = [hit for hit in candidates if hit.record.id not in unsafe]
-        quarantined = [
-            _item_id(hit.record) for hit in candidates if hit.record.id in unsafe
-        ]
-        hits = [_hit(hit, request.query) for hit in safe]
-        return base.Recalled(
-            hits, sorted({*quarantined, *_quarantined_labels(owner, tier)})
-        )
+        hits, quarantined = list[Hit](), set(_quarantined_labels(owner, tier))
+        for hit in candidates:
+            if records.is_safe(hit.record):
+                hits.append(_hit(hit, request.query))
+            else:
+                quarantined.add(_item_id(hit.record))
+        return base.Recalled(hits, sorted(quarantined))
 
     # ── Forget ───────────────────────────────────────────────────────────────
     def forget(self, request: base.Forget) -> base.Forgotten:
         """Forget one record, or every record of this owner that names a person."""
         binding = base.guard(self._binding, request)
         by_id = base.selector(request) == "id"
-        try:
+        with base.refusing("forget"):
             if not by_id:
                 return self._forget_subject(binding, request.data_subject_id)
             owner = ownership.owner(binding)
             record = self._record_by_id(binding, owner, request.id)
-        except errors.AppError as error:
-            raise base.Refusal("forget", error) from error
-        try:
+        with base.refusing("forget: remove"):
             is_removed = record is not None and records.forget(record, by=binding.by)
-        except errors.AppError as error:
-            raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(is_removed))
 
     def _forget_subject(self, binding: Binding, alias: str) -> base.Forgotten:
@@ -202,28 +165,16 @@ class Native:
     # ── Health ───────────────────────────────────────────────────────────────
     def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the database of the records answers."""
-        message = ""
-        if self._binding is None or not self._binding.workspace_id:
-            message = base.NotInitialized.sentence
-        else:
-            try:
-                self._probe(self._binding)
-            except Exception:  # noqa: BLE001  (health never raises)
-                message = "the records do not answer"
-        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
+        silence = "the records do not answer"
+        return base.checked_status(self._binding, self._probe, silence)
 
 
 def _hit(hit: records.Hit, query: str) -> Hit:
     """Return a hit with the record's text from the first line that matches."""
-    text, words = (
-        hit.record.content,
-        tokenizer.without_stop_words(tokenizer.split(query)),
-    )
-    lines = text.splitlines() or [""]
-    matching_lines = (
-        n for n, line in enumerate(lines) if set(tokenizer.split(line)) & set(words)
-    )
-    start = next(matching_lines, 0)
+    words = set(tokenizer.without_stop_words(tokenizer.split(query)))
+    lines = hit.record.content.splitlines() or [""]
+    matching = (n for n, line in enumerate(lines) if words & {*tokenizer.split(line)})
+    start = next(matching, 0)
     snippet = scanner.redact_for_prompt("\n".join(lines[start:])[: base.SNIPPET_CHARS])
     excerpt = snippet[: base.SNIPPET_CHARS]
     return Hit(_item_id(hit.record), excerpt, start + 1, hit.score)
@@ -243,7 +194,3 @@ def _quarantined_labels(owner: Owner, tier: Tier | None) -> list[str]:
     ]
     places = [(label, tiers.split(label)) for label in labels]
     return [label for label, place in places if place and tier in (None, place.tier)]
-
-
-def make(binding: Binding | None) -> Native:
-    return Native(binding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory.files import paths
 from memory.files.paths import Owner
 from memory.models import Agent, Crew
 from memory.providers.base import Binding, ScopeMismatch
@@ -43,13 +44,7 @@ def _own_binding(by: Actor, agent_id: str, crew_id: str) -> Binding:
 def owner(binding: Binding) -> Owner:
     """Return the agent or crew of a binding; NotFound or Invalid without one."""
     if binding.agent_id:
-        rows = Agent.objects.select_related("crew__workspace")
-        agent = rows.filter(
-            pk=binding.agent_id, workspace_id=binding.workspace_id
-        ).first()
-        if agent is None:
-            raise errors.NotFound
-        return Owner(agent.crew, agent)
+        return paths.agent_owner(binding.workspace_id, binding.agent_id)
     crews = Crew.objects.select_related("workspace")
     crew = crews.filter(pk=binding.crew_id, workspace_id=binding.workspace_id).first()
     if crew is None:
@@ -69,9 +64,7 @@ def mode(text: str) -> WriteMode:
 
 def tier(text: str) -> Tier | None:
     """Return the tier of a recall, None for all."""
-    if not text:
-        return None
-    return tiers.tier_named(text)
+    return tiers.tier_named(text) if text else None
 
 
 def writable(place: Place, owner: Owner, by: Actor) -> Place:

@@ -6,6 +6,7 @@ provider uses real HTTP to a server that is started here, on a loopback port.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import socket
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from django.conf import settings
 from django.core.servers.basehttp import (
@@ -28,7 +29,7 @@ from django.db import IntegrityError, transaction
 from memory import records
 from memory.accounts import api_keys, workspaces
 from memory.files import paths as file_paths
-from memory.files.storage import digest
+from memory.files.paths import Owner
 from memory.models import Agent, Crew, JournalEntry, MemoryFile, Record, Workspace
 from memory.providers import base, native, remote, tierfiles
 from memory.providers.base import Binding, Provider
@@ -111,26 +112,41 @@ class WorkspaceHarness(Harness):
     def binding(self, role: str = "agent") -> Binding:
         return self.cast.binding(role)
 
+    @property
+    def owner(self) -> Owner:
+        """The agent as an owner of files."""
+        return file_paths.owner_of_agent(self.cast.agents["agent"])
+
     def secrets(self) -> tuple[str, ...]:
         """Folders and keys."""
         return (str(settings.DATA_DIR), str(self.folder), *self.cast.tokens.values())
 
 
-class FilesHarness(WorkspaceHarness):
-    """Tier files: a folder allows every hook."""
+class LocalHarness(WorkspaceHarness):
+    """The base of harnesses of providers whose store this installation has."""
 
-    name = tierfiles.NAME
+    make: ClassVar[type[tierfiles.TierFiles] | type[native.Native]]
     seconds = base.LOCAL_SECONDS
 
     def provider(self, role: str = "agent") -> Provider:
-        return tierfiles.TierFiles(self.binding(role))
+        return self.make(self.binding(role))
 
     def unbound(self) -> Provider:
-        return tierfiles.TierFiles(None)
+        return self.make(None)
+
+    def hanging(self) -> Provider:
+        """Return the provider over a store that does not answer."""
+        return self.make(self.binding(), never_answer)
+
+
+class FilesHarness(LocalHarness):
+    """Tier files: a folder allows every hook."""
+
+    name = tierfiles.NAME
+    make = tierfiles.TierFiles
 
     def _path(self, label: str) -> Path:
-        owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        return file_paths.file_store().root.joinpath(*owner.parts(place(label)))
+        return file_paths.file_store().root.joinpath(*self.owner.parts(place(label)))
 
     def poison(self, label: str, text: str) -> None:
         """Write the file without the file writer."""
@@ -154,21 +170,16 @@ class FilesHarness(WorkspaceHarness):
             data.write_text("not a folder")
         elif fault == "unwritable":
             data.mkdir(mode=0o500)
-            if _is_writable(data):
+            if os.access(data, os.W_OK):
                 raise NotApplicable("this user may write everywhere (root)")
         elif fault == "down":
             return tierfiles.TierFiles(self.binding(), raise_os_error)
         return tierfiles.TierFiles(self.binding(), partial(tierfiles.probe, data=data))
 
-    def hanging(self) -> Provider:
-        """Return the provider over a folder that does not answer."""
-        return tierfiles.TierFiles(self.binding(), never_answer)
-
     @contextmanager
     def busy(self, label: str) -> Iterator[None]:
         """Hold a file's lock."""
-        owner = file_paths.owner_of_agent(self.cast.agents["agent"])
-        with file_paths.file_store().locked(owner.path(place(label))):
+        with file_paths.file_store().locked(self.owner.path(place(label))):
             yield
 
     def unremovable(self, label: str) -> Provider:
@@ -182,33 +193,19 @@ class FilesHarness(WorkspaceHarness):
         return frozenset(str(path.relative_to(root)) for path in root.rglob("*"))
 
 
-def _is_writable(folder: Path) -> bool:
-    try:
-        (folder / "probe").touch()
-    except OSError:
-        return False
-    return True
-
-
-class RecordsHarness(WorkspaceHarness):
+class RecordsHarness(LocalHarness):
     """Records: rows in a database, which has no links and no folders."""
 
     name = native.NAME
-    seconds = base.LOCAL_SECONDS
+    make = native.Native
     forgets_by_subject = True
-
-    def provider(self, role: str = "agent") -> Provider:
-        return native.Native(self.binding(role))
-
-    def unbound(self) -> Provider:
-        return native.Native(None)
 
     def poison(self, label: str, text: str) -> None:
         """Insert a record without scanning it."""
         item_place, binding = place(label), self.binding()
         draft = Draft(
             content=text,
-            owner=file_paths.owner_of_agent(self.cast.agents["agent"]),
+            owner=self.owner,
             kind=item_place.tier.value,
             external_id=label,
         )
@@ -220,15 +217,11 @@ class RecordsHarness(WorkspaceHarness):
             raise NotApplicable("records are stored in a database, not in a folder")
         return native.Native(self.binding(), raise_os_error)
 
-    def hanging(self) -> Provider:
-        """Return the provider over a database that does not answer."""
-        return native.Native(self.binding(), never_answer)
-
     def traces(self) -> frozenset[str]:
         """Return every row that a health check could leave behind."""
-        filters = {"workspace": self.workspace}
-        rows = Record.objects.filter(**filters).values_list("id", "version")
-        count = JournalEntry.objects.filter(**filters).count()
+        stored = Record.objects.filter(workspace=self.workspace)
+        rows = stored.values_list("id", "version")
+        count = JournalEntry.objects.filter(workspace=self.workspace).count()
         return frozenset({f"{count} entries", *(f"{name} {n}" for name, n in rows)})
 
 
@@ -300,12 +293,11 @@ def local_server() -> Iterator[str]:
 
 def remove_workspace(workspace: Workspace) -> None:
     """Remove the workspace with its rows, files, blobs and locks."""
-    data = Path(settings.DATA_DIR)
-    paths = MemoryFile.objects.filter(workspace=workspace)
-    for name in paths.values_list("path", flat=True):
-        lock = data / "locks" / f"{digest(name.encode())[:32]}.lock"
-        lock.unlink(missing_ok=True)
-    workspace_id, slug = workspace.pk, workspace.slug
+    store = file_paths.file_store()
+    files = MemoryFile.objects.filter(workspace=workspace)
+    for path in files.values_list("path", flat=True):
+        store.forget_lock(path)
+    data, workspace_id, slug = Path(settings.DATA_DIR), workspace.pk, workspace.slug
     _delete(workspace_id)
     # After the rows: rows without their folder would look like a lost folder.
     shutil.rmtree(data / "files" / slug, ignore_errors=True)

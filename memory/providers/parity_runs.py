@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -14,6 +15,7 @@ from memory import workspace_settings
 from memory.journal import append as journal
 from memory.models import ProviderPulse, ProviderRun, Workspace
 from memory.providers import (
+    base,
     deadline,
     native,
     parity_harness,
@@ -36,16 +38,14 @@ _running = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """One provider of the list; ``is_chosen`` is the one the workspace uses."""
+    """One provider of the list, with its last check and its last parity run.
 
-    name: str
-    title: str
+    ``is_chosen`` is the one that the workspace uses.
+    """
+
+    entry: registry.Entry
     is_chosen: bool
-    ok: bool
-    message: str
-    checked_at: datetime
-    last_good_at: datetime | None
-    milliseconds: float
+    pulse: ProviderPulse
     run: ProviderRun | None
 
 
@@ -110,14 +110,19 @@ def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
     binding = Binding(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
     try:
         provider = registry.provider(workspace, binding, entry.name)
-        status, milliseconds = deadline.timed(provider, entry.seconds)
-        ok, message, moment = status.ok, status.message, status.checked_at
+        start = time.perf_counter()
+        status = deadline.check_health(provider, entry.seconds)
+        milliseconds = (time.perf_counter() - start) * 1000
     except errors.AppError as error:
-        ok, message, moment, milliseconds = False, error.detail, timezone.now(), 0.0
-    fields = {"ok": ok, "message": message[:300], "checked_at": moment}
-    fields["milliseconds"] = round(milliseconds, 1)
-    if ok:
-        fields["last_good_at"] = moment
+        status, milliseconds = base.health_status(error.detail), 0.0
+    fields = {
+        "ok": status.ok,
+        "message": status.message[:300],
+        "checked_at": status.checked_at,
+        "milliseconds": round(milliseconds, 1),
+    }
+    if status.ok:
+        fields["last_good_at"] = status.checked_at
     row, _ = ProviderPulse.objects.update_or_create(
         workspace=workspace, provider=entry.name, defaults=fields
     )
@@ -127,26 +132,14 @@ def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
 def provider_states(workspace_id: str) -> list[ProviderState]:
     """Return every provider with a status at most ten seconds old and its last run."""
     workspace = Workspace.objects.get(pk=workspace_id)
-    rows = {
-        row.provider: row for row in ProviderPulse.objects.filter(workspace=workspace)
-    }
+    rows = ProviderPulse.objects.filter(workspace=workspace)
+    pulses = {row.provider: row for row in rows}
     chosen_name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     states = []
     for entry in registry.entries():
-        row = rows.get(entry.name)
+        row = pulses.get(entry.name)
         if row is None or timezone.now() - row.checked_at > FRESH:
             row = check_health(workspace, entry)
-        states.append(
-            ProviderState(
-                name=entry.name,
-                title=entry.title,
-                is_chosen=entry.name == chosen_name,
-                ok=row.ok,
-                message=row.message,
-                checked_at=row.checked_at,
-                last_good_at=row.last_good_at,
-                milliseconds=row.milliseconds,
-                run=last_run(workspace_id, entry.name),
-            )
-        )
+        run = last_run(workspace_id, entry.name)
+        states.append(ProviderState(entry, entry.name == chosen_name, row, run))
     return states

@@ -1,22 +1,20 @@
-"""The registered providers, and which one a workspace uses.
-
-Providers are registered while the process starts; then the registry is closed, so that
-the provider of a request cannot change while it is served.
-"""
+"""The table of providers, and which one a workspace uses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from memory import workspace_settings
 from memory.models import Workspace
+from memory.providers import base, native, remote, tierfiles
 from memory.providers.base import Binding, Provider
 from memory.rules import errors
+from memory.rules.permissions import Actor
 from memory.workspace_settings import declarations
 
-DEFAULT: Final = declarations.PROVIDER.default
 Factory = Callable[[Binding | None], Provider]
 
 
@@ -30,52 +28,32 @@ class Entry:
     seconds: float
 
 
-class _Registry:
-    def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
-        self.is_closed = False
-
-
-_registry = _Registry()
-
-
-def register(entry: Entry) -> None:
-    """Add a provider; only while the process starts, and each name once."""
-    if _registry.is_closed:
-        message = "The providers are closed: register at start-up."
-        raise RuntimeError(message)
-    if entry.name in _registry.entries:
-        message = f"There is a provider {entry.name} already."
-        raise RuntimeError(message)
-    _registry.entries[entry.name] = entry
-    declarations.provider_titles[entry.name] = entry.title
-
-
-def close() -> None:
-    _registry.is_closed = True
-
-
-def is_closed() -> bool:
-    return _registry.is_closed
+_TABLE: Final = (
+    Entry(tierfiles.NAME, "Tier files", tierfiles.TierFiles, base.LOCAL_SECONDS),
+    Entry(native.NAME, "Records", native.Native, base.LOCAL_SECONDS),
+    Entry(remote.NAME, "Remote", remote.make, base.REMOTE_SECONDS),
+)
+# Read-only: the provider of a request cannot change while it is served.
+ENTRIES: Final = MappingProxyType({entry.name: entry for entry in _TABLE})
+declarations.provider_titles.update({entry.name: entry.title for entry in _TABLE})
 
 
 def entries() -> list[Entry]:
-    """Return every provider, in the order of registration."""
-    return list(_registry.entries.values())
+    """Return every provider, in the order of the table."""
+    return list(ENTRIES.values())
 
 
 def entry(name: str) -> Entry:
     """Return a provider by name, or raise NotFound."""
-    result = _registry.entries.get(name)
-    if result is None:
+    if name not in ENTRIES:
         raise errors.NotFound
-    return result
+    return ENTRIES[name]
 
 
 def workspace_provider(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; Unavailable when it is unknown."""
     name = workspace_settings.value(workspace.id, declarations.PROVIDER)
-    if name not in _registry.entries:
+    if name not in ENTRIES:
         raise errors.Unavailable(reason="the workspace's provider is not here")
     return name
 
@@ -85,3 +63,15 @@ def provider(
 ) -> Provider:
     """Return a workspace's provider, bound to one agent or crew."""
     return entry(name or workspace_provider(workspace)).make(binding)
+
+
+def choose(workspace: Workspace, name: str, *, by: Actor) -> bool:
+    """Change the provider of a workspace; False when it is the present one.
+
+    Nothing is moved: what the old provider stores stays there.
+    """
+    by.require("providers.manage", workspace.id)
+    entry(name)
+    if workspace_settings.value(workspace.id, declarations.PROVIDER) == name:
+        return False
+    return bool(workspace_settings.change({declarations.PROVIDER.name: name}, by=by))

@@ -10,12 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from datetime import UTC
 from typing import Any, Final
 
 import httpx
 from django.conf import settings
-from django.utils import timezone
 
 from memory import http_out, workspace_settings
 from memory.installation import encryption
@@ -91,7 +89,7 @@ class Remote:
         body |= {"mode": request.mode} | ({"key": request.key} if request.key else {})
         if request.subjects:
             body["subjects"] = list(request.subjects)
-        answer = self._post("retain", body)
+        answer = self._send("retain", body, self._seconds)
         name = self._of(answer, "id", str, "retain")
         return base.Retained(name, self._of(answer, "bytes", int, "retain"))
 
@@ -101,7 +99,7 @@ class Remote:
         body = self._body(binding, query=request.query, limit=base.clamp(request.limit))
         if request.tier:
             body["tier"] = request.tier
-        answer = self._post("recall", body)
+        answer = self._send("recall", body, self._seconds)
         hits = [self._hit(item) for item in self._of(answer, "hits", list, "recall")]
         quarantined = answer.get("quarantined") or []
         if not isinstance(quarantined, list) or not all(
@@ -115,32 +113,28 @@ class Remote:
         binding = base.guard(self._binding, request)
         name = base.selector(request)
         body = self._body(binding, **{name: getattr(request, name)})
-        return base.Forgotten(
-            self._of(self._post("forget", body), "removed", int, "forget")
-        )
+        answer = self._send("forget", body, self._seconds)
+        return base.Forgotten(self._of(answer, "removed", int, "forget"))
 
     def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Ask the server for its health, within a second."""
         if self._binding is None or not self._binding.workspace_id:
-            return _health_status(base.NotInitialized.sentence)
+            return base.health_status(base.NotInitialized.sentence)
         seconds = min(self._seconds, 0.9 * base.REMOTE_SECONDS)
         try:
             answer = self._send("health", None, seconds)
             ok = self._of(answer, "ok", bool, "health")
         except ProviderError as error:
-            return _health_status(error.detail)
+            return base.health_status(error.detail)
         message = answer.get("message")
         sentence = without_secrets(str(message or "not ok"), self._key, self._url)
-        return _health_status("" if ok else sentence)
+        return base.health_status("" if ok else sentence)
 
     # ── Requests ─────────────────────────────────────────────────────────────
     def _body(self, binding: Binding, **fields: Any) -> dict[str, Any]:
         ids = {"agent_id": binding.agent_id, "crew_id": binding.crew_id}
         given_ids = {name: value for name, value in ids.items() if value}
         return {"workspace_id": binding.workspace_id, **given_ids, **fields}
-
-    def _post(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
-        return self._send(verb, body, self._seconds)
 
     def _send(
         self, verb: str, body: dict[str, Any] | None, seconds: float
@@ -250,12 +244,6 @@ class Remote:
 
     def __repr__(self) -> str:
         return "Remote()"
-
-
-def _health_status(message: str) -> HealthStatus:
-    return HealthStatus(
-        ok=not message, message=message, checked_at=timezone.now().astimezone(UTC)
-    )
 
 
 def make(binding: Binding | None) -> Remote:

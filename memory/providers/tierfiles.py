@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from django.conf import settings
-from django.utils import timezone
 
 from memory.files import paths, reading, reconcile, writer
 from memory.files.paths import Owner
@@ -31,10 +30,6 @@ SOURCE: Final = "provider"
 _NO_UNNAMED: Final = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL)
 
 
-class StoreFault(Exception):
-    """Why the folders cannot be written, without saying where they are."""
-
-
 def probe(binding: Binding, data: Path | None = None) -> None:
     """Raise unless the workspace's folder can be written; leave nothing there.
 
@@ -46,7 +41,7 @@ def probe(binding: Binding, data: Path | None = None) -> None:
             paths.file_store().check()
         except errors.Unavailable:
             message = "stat: the folder of the memory files is missing or not ours"
-            raise StoreFault(message) from None
+            raise base.StoreFault(message) from None
     slug = Workspace.objects.values_list("slug", flat=True).get(pk=binding.workspace_id)
     data = data or Path(settings.DATA_DIR)
     folder = data / "files" / slug
@@ -56,13 +51,13 @@ def probe(binding: Binding, data: Path | None = None) -> None:
         _probe_write(folder)
     except FileNotFoundError:
         message = "stat: the folder of the memory files is missing"
-        raise StoreFault(message) from None
+        raise base.StoreFault(message) from None
     except NotADirectoryError:
         message = "the folder of the memory files is not a directory"
-        raise StoreFault(message) from None
+        raise base.StoreFault(message) from None
     except OSError:
         message = "probe write: the folder of the memory files cannot be written"
-        raise StoreFault(message) from None
+        raise base.StoreFault(message) from None
 
 
 def _probe_write(folder: Path) -> None:
@@ -113,28 +108,20 @@ class TierFiles:
     def retain(self, request: base.Retain) -> base.Retained:
         """Write a file through the file writer."""
         binding = base.guard(self._binding, request)
-        try:
+        with base.refusing("retain"):
             owner = ownership.owner(binding)
             mode = ownership.mode(request.mode)
             place = tiers.place(request.tier, request.key or None)
             ownership.writable(place, owner, binding.by)
-            write_request = Request(
-                owner,
-                place,
-                request.content,
-                mode,
-                SOURCE,
-                subjects=request.subjects,
-            )
-            result = writer.write(write_request, by=binding.by)
-        except errors.AppError as error:
-            raise base.Refusal("retain", error) from error
+            text, subjects = request.content, request.subjects
+            write = Request(owner, place, text, mode, SOURCE, subjects=subjects)
+            result = writer.write(write, by=binding.by)
         return base.Retained(result.label, result.size)
 
     def recall(self, request: base.Recall) -> base.Recalled:
         """Search the files of the agent and of its crew."""
         binding = base.guard(self._binding, request)
-        try:
+        with base.refusing("recall"):
             tier = ownership.tier(request.tier)
             limit = base.clamp(request.limit)
             owner = ownership.owner(binding)
@@ -143,8 +130,6 @@ class TierFiles:
             results = reading.search(
                 owner, request.query, by=binding.by, tier=tier, limit=limit
             )
-        except errors.AppError as error:
-            raise base.Refusal("recall", error) from error
         hits = [
             Hit(hit.source, hit.snippet[: base.SNIPPET_CHARS], hit.line, hit.score)
             for hit in results.hits
@@ -157,32 +142,15 @@ class TierFiles:
         binding = base.guard(self._binding, request)
         if base.selector(request) != "id":
             raise base.UnsupportedSelector
-        try:
+        with base.refusing("forget"):
             place = ownership.place_of(request.id)
             owner = ownership.owner(binding)
             ownership.writable(place, owner, binding.by)
-        except errors.AppError as error:
-            raise base.Refusal("forget", error) from error
-        try:
+        with base.refusing("forget: remove"):
             is_removed = writer.remove(owner, place, source=SOURCE, by=binding.by)
-        except errors.AppError as error:
-            raise base.Refusal("forget: remove", error) from error
         return base.Forgotten(int(is_removed))
 
     def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the folders can be written."""
-        message = ""
-        if self._binding is None or not self._binding.workspace_id:
-            message = base.NotInitialized.sentence
-        else:
-            try:
-                self._probe(self._binding)
-            except StoreFault as fault:
-                message = str(fault)
-            except Exception:  # noqa: BLE001  (health never raises)
-                message = "the memory files do not answer"
-        return HealthStatus(ok=not message, message=message, checked_at=timezone.now())
-
-
-def make(binding: Binding | None) -> TierFiles:
-    return TierFiles(binding)
+        silence = "the memory files do not answer"
+        return base.checked_status(self._binding, self._probe, silence)

@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from memory.files import editing, listing, quarantine, versions, writer
+from memory.files import editing, listing, paths, quarantine, versions, writer
 from memory.files.listing import FilePage
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
@@ -55,7 +55,7 @@ class OpenForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
         field.choices = [
             (
-                listing.owner_id(owner),
+                owner.id,
                 f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
             )
             for owner in listing.owners(actor)
@@ -100,7 +100,7 @@ def open_file(request: HttpRequest) -> HttpResponse:
             if owner.agent is None and not place.rule.shared:
                 form.add_error("owner", f"{place.tier.value} belongs to an agent.")
             else:
-                return redirect("files:file", listing.owner_id(owner), place.label)
+                return redirect("files:file", owner.id, place.label)
         except errors.Invalid as error:
             form.add_error("key", error.detail)
     return _browse(request, form, status=422)
@@ -165,7 +165,7 @@ def _number(request: HttpRequest, name: str) -> int | None:
 def _history(
     request: HttpRequest, page: FilePage, refusal: errors.AppError | None = None
 ) -> HttpResponse:
-    row = listing.row_of(page.owner, page.place)
+    row = paths.row_of(page.owner, page.place)
     log = listing.log(row)
     first, second = _number(request, "a"), _number(request, "b")
     if first is None and second is None and len(log) > 1:

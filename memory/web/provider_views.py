@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from memory import workspace_tree
-from memory.providers import parity_runs, registry, selection
+from memory.providers import parity_runs, registry
 from memory.web import pages
 from memory.web.fragments import target_fragment
 
@@ -21,7 +21,7 @@ def provider_list(request: HttpRequest) -> HttpResponse:
     states = parity_runs.provider_states(actor.workspace_id)
     context = {
         "states": states,
-        "down": sum(not state.ok for state in states),
+        "down": sum(not state.pulse.ok for state in states),
         "chosen": next((state for state in states if state.is_chosen), None),
     }
     template = f"memory/providers.html{target_fragment(request, 'statuses')}"
@@ -32,7 +32,7 @@ def provider_list(request: HttpRequest) -> HttpResponse:
 def choose(request: HttpRequest, name: str) -> HttpResponse:
     """Choose the workspace's provider, for an admin."""
     actor = pages.actor(request)
-    is_changed = selection.choose(workspace_tree.workspace(actor), name, by=actor)
+    is_changed = registry.choose(workspace_tree.workspace(actor), name, by=actor)
     title = registry.entry(name).title
     result = "is used from now on" if is_changed else "was in use already"
     messages.success(request, f"{title} {result}")

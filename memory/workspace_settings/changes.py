@@ -70,12 +70,11 @@ def _set_value(
         if not is_set and not row.is_set:
             return None
         context = values.bound_to(row.workspace_id, setting.name)
-        row.sealed = (
-            encryption.seal(value, purpose=values.PURPOSE, bound_to=context)
-            if is_set
-            else ""
-        )
-        row.is_set = is_set
+        row.is_set, row.sealed = is_set, ""
+        if is_set:
+            row.sealed = encryption.seal(
+                value, purpose=values.PURPOSE, bound_to=context
+            )
         return Change(setting, before, SET if is_set else NOT_SET)
     before = values.effective(setting, row)
     if row.is_set == is_set and (not is_set or row.value == value):
@@ -128,8 +127,7 @@ def change(
         by.require(catalogue.by_name(name).may)
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        all_rows = WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)
-        rows = {row.name: row for row in all_rows}
+        rows = values.rows_of(by.workspace_id)
         current = sum(row.version for row in rows.values())
         if version is not None and version != current:
             detail = "Somebody changed the settings meanwhile; read them again."

@@ -5,8 +5,8 @@ To add a setting, add an entry here and read it where it applies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from django.conf import settings
 
@@ -180,48 +180,29 @@ POLICY_KEYS: Final = frozenset(
 )
 
 
-def _pairs(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Return the names whose texts differ."""
-    names = sorted({*before, *after})
-    return [name for name in names if before.get(name) != after.get(name)]
+def _entries_per_line(
+    kind: str, field: str, default: str
+) -> Callable[[Sequence[Change]], Sequence[NewEntry]]:
+    """Return how changes of a table are journaled: an entry for each changed line."""
 
-
-def _rules_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
-    rows = []
-    for change in changes:
-        for name in _pairs(change.before, change.after):
-            previous = change.before.get(name, DEFAULT_MODE)
-            mode = change.after.get(name, DEFAULT_MODE)
-            rows.append(
-                NewEntry(
-                    entry_type="scanner.rule_changed",
-                    severity=Severity.NOTICE,
-                    summary=f"Rule {name} set to {mode}, was {previous}",
-                    payload={"rule": name, "previous": previous, "mode": mode},
-                )
+    def entries(changes: Sequence[Change]) -> list[NewEntry]:
+        lines = [
+            (name, change.before.get(name, default), change.after.get(name, default))
+            for change in changes
+            for name in sorted({*change.before, *change.after})
+            if change.before.get(name) != change.after.get(name)
+        ]
+        return [
+            NewEntry(
+                entry_type=f"scanner.{kind}_changed",
+                severity=Severity.NOTICE,
+                summary=f"{kind.title()} {name} set to {value}, was {previous}",
+                payload={kind: name, "previous": previous, field: value},
             )
-    return rows
+            for name, previous, value in lines
+        ]
 
-
-def _policy_entries(changes: Sequence[Change]) -> Sequence[NewEntry]:
-    rows = []
-    for change in changes:
-        for name in _pairs(change.before, change.after):
-            previous = change.before.get(name, "default")
-            action = change.after.get(name, "default")
-            rows.append(
-                NewEntry(
-                    entry_type="scanner.policy_changed",
-                    severity=Severity.NOTICE,
-                    summary=f"Policy {name} set to {action}, was {previous}",
-                    payload={"policy": name, "previous": previous, "action": action},
-                )
-            )
-    return rows
-
-
-def _no_default_mode(modes: Any) -> dict[str, str]:
-    return {name: mode for name, mode in modes.items() if mode != DEFAULT_MODE}
+    return entries
 
 
 SCANNER_RULES: Final[Setting[dict[str, str]]] = declare(
@@ -235,10 +216,12 @@ SCANNER_RULES: Final[Setting[dict[str, str]]] = declare(
         kind=Kind.TABLE,
         default={},
         pair=lambda rule, mode: rule in registry.BY_ID and mode in MODES,
-        check=_no_default_mode,
+        check=lambda modes: {
+            rule: mode for rule, mode in modes.items() if mode != DEFAULT_MODE
+        },
         may="scanner.manage",
         page="quarantine:rules",
-        journal=_rules_entries,
+        journal=_entries_per_line("rule", "mode", DEFAULT_MODE),
     )
 )
 SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
@@ -254,6 +237,6 @@ SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
         pair=lambda key, action: key in POLICY_KEYS and action in ACTIONS,
         may="scanner.manage",
         page="quarantine:rules",
-        journal=_policy_entries,
+        journal=_entries_per_line("policy", "action", "default"),
     )
 )

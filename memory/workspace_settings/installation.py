@@ -11,33 +11,18 @@ from typing import Final
 
 from django.conf import settings
 
-VISIBLE_VARIABLES: Final = (
-    ("CREWSHIP_EMBEDDER", "EMBEDDER", "What turns text into vectors."),
-    ("CREWSHIP_LOCAL_MODEL", "LOCAL_MODEL", "The local embedder's model."),
-    ("OLLAMA_MODEL", "OLLAMA_MODEL", "The remote embedder's model."),
-    (
-        "CREWSHIP_CONSOLIDATE_MODEL",
-        "CONSOLIDATE_MODEL",
-        "The chat model that proposes rules.",
-    ),
-    ("CREWSHIP_RATE_LIMIT", "RATE_LIMIT", "API requests per key."),
-    (
-        "CREWSHIP_RAW_CONTENT",
-        "RAW_CONTENT",
-        "Raw text that AtomicMemory's clients send.",
-    ),
-    ("CREWSHIP_WEBHOOK_PRIVATE", "WEBHOOK_PRIVATE", "Webhooks to private addresses."),
-    (
-        "CREWSHIP_GATEWAY_PRIVATE",
-        "GATEWAY_PRIVATE",
-        "A memory gateway on a private address.",
-    ),
-    (
-        "CREWSHIP_PROVIDER_PRIVATE",
-        "PROVIDER_PRIVATE",
-        "A remote provider on a private address.",
-    ),
-)
+# By variable of the environment.
+VISIBLE_VARIABLES: Final = {
+    "CREWSHIP_EMBEDDER": "What turns text into vectors.",
+    "CREWSHIP_LOCAL_MODEL": "The local embedder's model.",
+    "OLLAMA_MODEL": "The remote embedder's model.",
+    "CREWSHIP_CONSOLIDATE_MODEL": "The chat model that proposes rules.",
+    "CREWSHIP_RATE_LIMIT": "API requests per key.",
+    "CREWSHIP_RAW_CONTENT": "Raw text that AtomicMemory's clients send.",
+    "CREWSHIP_WEBHOOK_PRIVATE": "Webhooks to private addresses.",
+    "CREWSHIP_GATEWAY_PRIVATE": "A memory gateway on a private address.",
+    "CREWSHIP_PROVIDER_PRIVATE": "A remote provider on a private address.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +51,8 @@ def _source(name: str) -> str:
 
 def variables() -> list[Variable]:
     """Return the variables that the settings page shows."""
-    return [
-        Variable(name, _text(getattr(settings, attribute)), _source(name), help_)
-        for name, attribute, help_ in VISIBLE_VARIABLES
-    ]
+    rows = []
+    for name, help_ in VISIBLE_VARIABLES.items():
+        value = getattr(settings, name.removeprefix("CREWSHIP_"))
+        rows.append(Variable(name, _text(value), _source(name), help_))
+    return rows

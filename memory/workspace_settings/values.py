@@ -10,8 +10,7 @@ from typing import Any, Final, TypeVar, cast
 
 import structlog
 
-from memory.installation import encryption
-from memory.installation import identity as installation
+from memory.installation import encryption, keys
 from memory.models import WorkspaceSetting
 from memory.rules.permissions import Actor
 from memory.rules.settings import BadValue, Setting
@@ -81,19 +80,15 @@ def value(workspace_id: str, setting: Setting[T]) -> T:
 
 def values(workspace_id: str, settings: Iterable[Setting[Any]]) -> Mapping[str, Any]:
     """Return the values of several settings by name, with one query."""
-    setting_list = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
+    rows = rows_of(workspace_id)
     return {
-        setting.name: effective(setting, rows.get(setting.name))
-        for setting in setting_list
+        setting.name: effective(setting, rows.get(setting.name)) for setting in settings
     }
 
 
-def rows_of(workspace_id: str, names: Iterable[str]) -> dict[str, WorkspaceSetting]:
+def rows_of(workspace_id: str) -> dict[str, WorkspaceSetting]:
     """Return the stored rows by name; settings that were never set have none."""
-    rows = WorkspaceSetting.objects.filter(
-        workspace_id=workspace_id, name__in=list(names)
-    )
+    rows = WorkspaceSetting.objects.filter(workspace_id=workspace_id)
     return {row.name: row for row in rows}
 
 
@@ -129,7 +124,7 @@ def key_opens(key: str) -> bool | None:
 
 def install() -> None:
     """Register the check of the encryption key; called at start-up."""
-    installation.register_witness("gateway", key_opens)
+    keys.register_witness("gateway", key_opens)
 
 
 def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:
@@ -142,19 +137,15 @@ def state(setting: Setting[Any], row: WorkspaceSetting | None) -> State:
 
 def states(workspace_id: str, settings: Iterable[Setting[Any]]) -> dict[str, State]:
     """Return several settings by name; the caller has checked the permission."""
-    setting_list = list(settings)
-    rows = rows_of(workspace_id, [setting.name for setting in setting_list])
+    rows = rows_of(workspace_id)
     return {
-        setting.name: state(setting, rows.get(setting.name)) for setting in setting_list
+        setting.name: state(setting, rows.get(setting.name)) for setting in settings
     }
 
 
 def settings_page(by: Actor) -> Page:
     """Return every setting of the actor's workspace, for an admin."""
     by.require(READ)
-    rows = {
-        row.name: row
-        for row in WorkspaceSetting.objects.filter(workspace_id=by.workspace_id)
-    }
+    rows = rows_of(by.workspace_id)
     states = [state(setting, rows.get(setting.name)) for setting in declared()]
     return Page(sum(row.version for row in rows.values()), states)

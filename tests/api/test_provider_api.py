@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from memory.providers import selection
+from memory.providers import registry
 from tests.world import World
 
 pytestmark = pytest.mark.usefixtures("patient_health")
@@ -106,7 +106,7 @@ def test_unknown_fields_are_refused(world: World) -> None:
 
 
 def test_compliance_forgets_a_person_wherever_records_name_them(world: World) -> None:
-    selection.choose(world.acme, "native", by=world.actor("owner"))
+    registry.choose(world.acme, "native", by=world.actor("owner"))
     for caller in ("ada", "bob"):
         record = {"content": "Mia likes tea.", "subjects": ["mia@acme.example"]}
         assert world.api(caller).post("/records", record).status == 201

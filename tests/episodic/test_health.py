@@ -13,7 +13,6 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError
 from django.utils import timezone
 
-from episodic import tasks
 from episodic.health import bands
 from episodic.health import snapshots as health
 from episodic.health.metrics import freshness
@@ -264,7 +263,6 @@ def test_history_is_oldest_first_and_ends(world: World) -> None:
 
 # ── The clock and the command ────────────────────────────────────────────────
 def test_the_nightly_job_measures_a_workspace(world: World) -> None:
-    tasks.install()
     outcome = jobs.get("health").act(world.acme.id)
     assert outcome.counts == {"snapshots": 3}
 

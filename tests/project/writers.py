@@ -40,7 +40,7 @@ from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.journal import compaction
 from memory.models import JournalEntry, User
-from memory.providers import parity_runs, selection
+from memory.providers import parity_runs, registry
 from memory.rules.permissions import Role
 from tests import factories
 from tests.api import gdpr_operations
@@ -259,7 +259,7 @@ def _settings(world: World) -> None:
     workspace_settings.change({"fusion": "convex", "two_person": True}, by=by)
     card = policy.cards(by)[0]
     policy.set_rule(card.rule.id, "observe", by=by)
-    assert selection.choose(world.acme, "native", by=by)
+    assert registry.choose(world.acme, "native", by=by)
 
 
 def _invited(world: World) -> None:

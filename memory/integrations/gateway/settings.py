@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import workspace_tree
-from memory.installation import identity as installation
+from memory.installation import keys
 from memory.integrations.gateway import client as gateway_client
 from memory.integrations.gateway import config
 from memory.integrations.gateway import secrets as gateway_secrets
@@ -62,7 +62,7 @@ def key_opens(key: str) -> bool | None:
 
 def install() -> None:
     """Register the check of the gateway key; called at start-up."""
-    installation.register_witness("gateway", key_opens)
+    keys.register_witness("gateway", key_opens)
 
 
 def settings_of(row: GatewaySetup | None) -> MemoryConfig:

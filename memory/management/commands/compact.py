@@ -10,6 +10,7 @@ from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 
 from memory.journal import compaction
+from memory.management import workspaces
 from memory.models import Workspace
 
 
@@ -31,23 +32,10 @@ class Command(RichCommand):
     def handle(self, *, as_json: bool, dry_run: bool, **options: Any) -> None:
         if options["days"] < 1:
             raise CommandError("--days is 1 or more.")
-        workspaces = list(Workspace.objects.order_by("slug"))
-        if options["workspace"]:
-            workspaces = [
-                workspace
-                for workspace in workspaces
-                if workspace.slug == options["workspace"]
-            ]
-            if not workspaces:
-                raise CommandError(f"There is no workspace {options['workspace']!r}.")
         totals: dict[str, Any] = {
-            "buckets": 0,
-            "archived": 0,
-            "bytes": 0,
-            "refused": [],
-        }
-        totals["dry_run"] = dry_run
-        for workspace in workspaces:
+            "buckets": 0, "archived": 0, "bytes": 0, "refused": [], "dry_run": dry_run,
+        }  # fmt: skip
+        for workspace in workspaces.named_or_all(options["workspace"]):
             (_count if dry_run else _compact)(workspace, options["days"], totals)
         self.stdout.write(json.dumps(totals) if as_json else _sentence(totals))
         if totals["refused"]:

@@ -5,32 +5,18 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 from rich.progress import track
 
-from memory.journal import append as journal
+from memory.api import journal_serializers
 from memory.journal import verify
 from memory.journal.verify import Report
-from memory.models import JournalEntry, Workspace
+from memory.management import workspaces
+from memory.models import JournalEntry
 from memory.rules.permissions import system
-
-
-def _document(report: Report) -> dict[str, Any]:
-    """Return a report in the form of GET /journal/verify."""
-    return {
-        "ok": report.ok,
-        "count": report.count,
-        "checked_at": journal.stamp(report.checked_at),
-        "breaks": [asdict(item) for item in report.breaks],
-        "break_count": report.break_count,
-        "erased": report.erased,
-        "checkpoints": report.checkpoints,
-        "unproved": report.unproved,
-    }
 
 
 class Command(RichCommand):
@@ -43,16 +29,14 @@ class Command(RichCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        workspace = Workspace.objects.filter(slug=options["workspace"] or "").first()
-        if workspace is None:
-            raise CommandError(f"There is no workspace {options['workspace']!r}.")
+        workspace = workspaces.named(options["workspace"])
         by = system(workspace.id, "journal_verify")
         show = (
             self._with_progress if self.console.is_terminal and not as_json else _plain
         )
         report = verify.verify(workspace.id, by=by, watch=show)
         if as_json:
-            self.stdout.write(json.dumps(_document(report)))
+            self.stdout.write(json.dumps(journal_serializers.report(report)))
         else:
             self._print(report)
         if not report.ok:

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.files import bundle_format, import_export
-from memory.models import Workspace
+from memory.management import workspaces
 from memory.rules import errors
 from memory.rules.permissions import system
 
@@ -27,14 +27,11 @@ class Command(BaseCommand):
         parser.add_argument("--agent", default="", metavar="SLUG")
 
     def handle(self, *, target: str, workspace: str, **options: Any) -> None:
-        workspace_row = Workspace.objects.filter(slug=workspace).first()
-        if workspace_row is None:
-            raise CommandError(f"There is no workspace {workspace!r}.")
+        workspace_row = workspaces.named(workspace)
         by = system(workspace_row.id, "export")
         try:
-            scope = import_export.scope(
-                workspace_row, options["crew"], options["agent"]
-            )
+            crew, agent = options["crew"], options["agent"]
+            scope = import_export.scope(workspace_row, crew, agent)
             documents = import_export.export(scope, by=by)
         except errors.AppError as error:
             raise CommandError(error.detail) from None

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from memory.files import bundle_format, import_export
 from memory.files.import_export import Item
-from memory.models import Workspace
+from memory.management import workspaces
 from memory.rules import errors
 from memory.rules.permissions import system
 
@@ -32,9 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *, source: str, workspace: str, **options: Any) -> None:
         """Plan, apply with ``--apply``; exit 1 if a document was not written."""
-        workspace_row = Workspace.objects.filter(slug=workspace).first()
-        if workspace_row is None:
-            raise CommandError(f"There is no workspace {workspace!r}.")
+        workspace_row = workspaces.named(workspace)
         by = system(workspace_row.id, "import")
         try:
             into = import_export.scope(workspace_row, options["crew"], options["agent"])

@@ -6,13 +6,16 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError
 
 from memory import scanner
 from memory.scanner import Verdict
+
+FINDING_FIELDS: Final = ("rule", "family", "severity", "start", "end")
 
 
 def answer(verdict: Verdict) -> dict[str, Any]:
@@ -20,13 +23,7 @@ def answer(verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.verdict,
         "score": verdict.score,
         "findings": [
-            {
-                "rule": finding.rule,
-                "family": finding.family,
-                "severity": finding.severity,
-                "start": finding.start,
-                "end": finding.end,
-            }
+            {name: getattr(finding, name) for name in FINDING_FIELDS}
             for finding in verdict.findings
         ],
     }
@@ -78,17 +75,13 @@ class Command(BaseCommand):
 
 def _lines(file: str) -> Iterator[str]:
     """Return the lines of a file or of standard input, whatever bytes they hold."""
-    if file == "-":
-        stream = sys.stdin
-        if hasattr(stream, "buffer"):
-            for line in stream.buffer:
-                yield line.decode("utf-8", "replace")
-            return
-        yield from stream
+    if file == "-" and not hasattr(sys.stdin, "buffer"):
+        yield from sys.stdin
         return
     try:
-        with Path(file).open("rb") as opened:
-            for line in opened:
+        stdin = nullcontext(sys.stdin.buffer)
+        with stdin if file == "-" else Path(file).open("rb") as lines:
+            for line in lines:
                 yield line.decode("utf-8", "replace")
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from None

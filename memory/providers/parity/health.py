@@ -37,7 +37,6 @@ def _expect_unhealthy(status: HealthStatus, harness: Harness, *words: str) -> No
 
 @check("P06", "Health on a fresh store is good, with a time")
 def fresh(harness: Harness) -> None:
-    """Before anything was written."""
     status = harness.provider().health(Health())
     expect(status.ok, f"not ok: {status.message}")
     expect(status.checked_at.tzinfo is not None, "the time has no zone")
@@ -45,7 +44,6 @@ def fresh(harness: Harness) -> None:
 
 @check("P07", "Health leaves no trace in the store")
 def no_trace(harness: Harness) -> None:
-    """Neither a file nor a row."""
     client = Client(harness)
     client.retain("Something is there.")
     before = harness.traces()
@@ -56,13 +54,11 @@ def no_trace(harness: Harness) -> None:
 
 @check("P08", "Health on a store that does not answer is not good and says why")
 def no_store(harness: Harness) -> None:
-    """Without saying where it is."""
     _expect_unhealthy(harness.broken("down").health(Health()), harness)
 
 
 @check("P18", "Unbound, Health says exactly “not initialized”, with a time")
 def unbound(harness: Harness) -> None:
-    """Nothing else."""
     status = harness.unbound().health(Health())
     _expect_unhealthy(status, harness)
     expect(status.message == "not initialized", status.message)
@@ -70,7 +66,6 @@ def unbound(harness: Harness) -> None:
 
 @check("P36", "Forget refuses an item that is a link, and its target survives")
 def linked(harness: Harness) -> None:
-    """Nothing outside is touched."""
     target = harness.link("pins.md")
     before = target()
     expect_refusal(lambda: Client(harness).forget("pins.md"), "forget: remove")
@@ -79,14 +74,12 @@ def linked(harness: Harness) -> None:
 
 @check("P37", "A cancelled forget is an error and the item stays")
 def cancelled(harness: Harness) -> None:  # noqa: ARG001  (no harness can offer it)
-    """Contexts can be cancelled in the original contract; ours has calls, see X17."""
     message = "a call has no context to cancel; X17 tries a forget that waits"
     raise NotApplicable(message)
 
 
 @check("P38", "A removal that fails is reported as forget: remove")
 def unremovable(harness: Harness) -> None:
-    """Not as done."""
     provider = harness.unremovable("AGENT.md")
     client = Client(harness)
     client.provider = provider
@@ -95,7 +88,6 @@ def unremovable(harness: Harness) -> None:
 
 @check("P39", "Health without any time left is not good")
 def no_time(harness: Harness) -> None:
-    """The caller keeps the deadline."""
     _expect_unhealthy(
         deadline.check_health(harness.hanging(), 0.0), harness, "time-out"
     )
@@ -103,46 +95,36 @@ def no_time(harness: Harness) -> None:
 
 @check("P40", "Health bound to no agent still answers")
 def no_agent(harness: Harness) -> None:
-    """The list of providers asks for a workspace, not for an agent."""
     status = harness.provider("nobody").health(Health())
     expect(status.ok, status.message)
 
 
-@check("P41", "Health on a missing folder says so")
-def missing_folder(harness: Harness) -> None:
-    """In words, without the folder."""
-    _expect_unhealthy(harness.broken("missing").health(Health()), harness, "missing")
-
-
-@check("P42", "Health on a file where the folder should be says so")
-def not_a_folder(harness: Harness) -> None:
-    """In words, without the folder."""
-    _expect_unhealthy(
-        harness.broken("a file").health(Health()), harness, "not a directory"
-    )
-
-
 @check("P43", "Health is good for an agent whose crew wrote nothing")
 def no_crew(harness: Harness) -> None:
-    """And its message is empty."""
     client = Client(harness)
     client.retain("Only mine.")
     status = client.provider.health(Health())
     expect(status.ok and status.message == "", status.message)
 
 
-@check("P44", "Health on an unwritable folder says that the probe failed")
-def unwritable(harness: Harness) -> None:
-    """Reading alone is not enough."""
-    _expect_unhealthy(
-        harness.broken("unwritable").health(Health()), harness, "probe write"
-    )
+for _number, _fault, _words, _text in (
+    ("P41", "missing", "missing", "Health on a missing folder says so"),
+    ("P42", "a file", "not a directory",
+     "Health on a file where the folder should be says so"),
+    ("P44", "unwritable", "probe write",
+     "Health on an unwritable folder says that the probe failed"),
+):  # fmt: skip
+
+    @check(_number, _text)
+    def _faulty_folder(
+        harness: Harness, fault: str = _fault, words: str = _words
+    ) -> None:
+        _expect_unhealthy(harness.broken(fault).health(Health()), harness, words)
 
 
 # ── Beyond the original list ─────────────────────────────────────────────────
 @check("X15", "Health comes back within its deadline when the store hangs")
 def hangs(harness: Harness) -> None:
-    """With a message about the time."""
     start = time.monotonic()
     status = deadline.check_health(harness.hanging(), harness.seconds)
     seconds = time.monotonic() - start
@@ -152,7 +134,6 @@ def hangs(harness: Harness) -> None:
 
 @check("X16", "A healthy provider answers Health within its deadline")
 def in_time(harness: Harness) -> None:
-    """From a cold thread too."""
     provider = harness.provider()
     deadline.check_health(provider, 5)
     status = deadline.check_health(provider, harness.seconds)
@@ -161,7 +142,6 @@ def in_time(harness: Harness) -> None:
 
 @check("X17", "A forget that waits for a writer goes through when the writer is done")
 def waits(harness: Harness) -> None:
-    """The lock is held during Forget, not ignored."""
     client = Client(harness)
     client.retain("Soon gone: dunnart.")
     with ThreadPoolExecutor(1) as pool:
@@ -202,7 +182,6 @@ def _run_together(acts: list[Callable[[], object]]) -> list[object]:
 
 @check("X18", "Many appends to one item at once: none is lost")
 def many_appends(harness: Harness) -> None:
-    """Each line once."""
     client = Client(harness)
 
     def appending(number: int) -> Callable[[], object]:
@@ -215,7 +194,6 @@ def many_appends(harness: Harness) -> None:
 
 @check("X19", "All four methods at once from many threads")
 def all_at_once(harness: Harness) -> None:
-    """No error, no torn answer."""
     client = Client(harness)
     client.retain("The bilby is there.", "AGENT")
     acts: list[Callable[[], object]] = []

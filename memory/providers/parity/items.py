@@ -17,7 +17,6 @@ from memory.providers.parity.base import (
 
 @check("P01", "Retain with replace keeps exactly the bytes and answers the label")
 def keeps(harness: Harness) -> None:
-    """Bytes, not characters."""
     client = Client(harness)
     result = client.retain("The wörd is quincunx.\n")
     expect(result.id == "AGENT.md", f"the id is {result.id}")
@@ -30,7 +29,6 @@ def keeps(harness: Harness) -> None:
 
 @check("P02", "Recall finds the line with the word and names its source")
 def finds(harness: Harness) -> None:
-    """The source is the id that Forget takes."""
     client = Client(harness)
     client.retain("# Notes\n\nThe printer is called Zanzibar.\n")
     hits = [h for h in client.recall("zanzibar").hits if "Zanzibar" in h.snippet]
@@ -39,7 +37,6 @@ def finds(harness: Harness) -> None:
 
 @check("P03", "Forget by id removes the item")
 def forgets(harness: Harness) -> None:
-    """One removed, nothing found."""
     client = Client(harness)
     label = client.retain("The lever is left of the xylophone.").id
     expect(client.forget(label) == 1, "removed is not 1")
@@ -48,7 +45,6 @@ def forgets(harness: Harness) -> None:
 
 @check("P04", "Forgetting the same id again succeeds with removed 0")
 def forgets_twice(harness: Harness) -> None:
-    """Already gone is no error."""
     client = Client(harness)
     label = client.retain("Short-lived.").id
     client.forget(label)
@@ -57,7 +53,6 @@ def forgets_twice(harness: Harness) -> None:
 
 @check("P28", "Retain to lessons is refused as read-only, with the retain: prefix")
 def lessons_are_closed(harness: Harness) -> None:
-    """No tool writes lessons."""
     client = Client(harness)
     expect_refusal(
         lambda: client.retain("A lesson.", "lessons"), "retain:", "read-only"
@@ -66,19 +61,16 @@ def lessons_are_closed(harness: Harness) -> None:
 
 @check("P29", "Recall with a blank query is refused, with the recall: prefix")
 def blank_query(harness: Harness) -> None:
-    """White space asks nothing."""
     expect_refusal(lambda: Client(harness).recall("  "), "recall:", "q ")
 
 
 @check("P31", "Forget without a selector is refused: exactly one")
 def no_selector(harness: Harness) -> None:
-    """Never everything."""
     expect_refusal(lambda: Client(harness).forget(), "exactly one", code="exactly_one")
 
 
 @check("P32", "Forget with both selectors is refused: not both")
 def both_selectors(harness: Harness) -> None:
-    """Never a guess."""
     client = Client(harness)
     client.retain("Stays.")
     expect_refusal(
@@ -87,7 +79,8 @@ def both_selectors(harness: Harness) -> None:
     expect(client.forget("AGENT.md") == 1, "the item went although it was refused")
 
 
-def _by_subject(harness: Harness) -> None:
+@check("P05", "A data subject alone: honoured, or an error that mentions the cascade")
+def by_subject(harness: Harness) -> None:
     client = Client(harness)
     if not harness.forgets_by_subject:
         code = "unsupported_selector"
@@ -103,15 +96,8 @@ def _by_subject(harness: Harness) -> None:
     expect(client.forget(subject="nora@example.org") == 0, "removed is not 0 again")
 
 
-@check("P05", "A data subject alone: honoured, or an error that mentions the cascade")
-def by_subject(harness: Harness) -> None:
-    """A provider says which."""
-    _by_subject(harness)
-
-
 @check("P33", "A data subject that no item names: 0, or the documented error")
 def unknown_subject(harness: Harness) -> None:
-    """Nothing else goes."""
     client = Client(harness)
     client.retain("Stays.")
     if harness.forgets_by_subject:
@@ -125,20 +111,17 @@ def unknown_subject(harness: Harness) -> None:
 
 @check("P34", "Forget of an id that is no id is refused at resolving it")
 def odd_id(harness: Harness) -> None:
-    """Nothing odd becomes a path."""
     for label in ("../AGENT.md", "/etc/passwd", "agent.md", "AGENT.md/", "x"):
         expect_refusal(partial(Client(harness).forget, label), "forget: resolve")
 
 
 @check("P35", "Forget of what was never written is removed 0")
 def never_written(harness: Harness) -> None:
-    """No error."""
     expect(Client(harness).forget("peers/never-met.md") == 0, "removed is not 0")
 
 
 @check("P30", "A poisoned item gives no hit and exactly one quarantined label")
 def poisoned(harness: Harness) -> None:
-    """The label beside the hits, the text nowhere."""
     client = Client(harness)
     text = f"{ATTACK} kumquat\n"
     harness.poison("pins.md", text)
@@ -156,7 +139,6 @@ ATTACK = (
 # ── Beyond the original list ─────────────────────────────────────────────────
 @check("X01", "A daily note needs its day, and its id round-trips")
 def daily_key(harness: Harness) -> None:
-    """Without a key nothing is written, least of all daily/.md."""
     client = Client(harness)
     expect_refusal(
         lambda: client.retain("The ocelot slept.", "daily"), "retain:", "key"
@@ -169,7 +151,6 @@ def daily_key(harness: Harness) -> None:
 
 @check("X02", "Append keeps what was there")
 def appends(harness: Harness) -> None:
-    """On a line of its own."""
     client = Client(harness)
     client.retain("First aardvark")
     result = client.retain("second bandicoot", mode="append")
@@ -181,7 +162,6 @@ def appends(harness: Harness) -> None:
 
 @check("X03", "Mode has no default and knows two words")
 def modes(harness: Harness) -> None:
-    """An empty mode writes nothing."""
     client = Client(harness)
     for mode in ("", "merge", "REPLACE"):
         expect_refusal(partial(client.retain, "x", mode=mode), "retain:", "mode")
@@ -190,7 +170,6 @@ def modes(harness: Harness) -> None:
 
 @check("X04", "Over the cap is refused with the current body, and nothing changes")
 def over_cap(harness: Harness) -> None:
-    """The caller can consolidate in the same turn."""
     client = Client(harness)
     client.retain("A small capybara.")
     for mode in ("replace", "append"):
@@ -207,7 +186,6 @@ def over_cap(harness: Harness) -> None:
 
 @check("X05", "What the scanner holds is refused with a case, and never recalled")
 def held_by_scanner(harness: Harness) -> None:
-    """Held is not lost and not shown."""
     client = Client(harness)
     expect_refusal(
         lambda: client.retain(f"{ATTACK} mongoose", "pins"), "retain:", code="held"
@@ -219,7 +197,6 @@ def held_by_scanner(harness: Harness) -> None:
 
 @check("X06", "The limit is honoured, and capped at twenty")
 def limits(harness: Harness) -> None:
-    """Out of range is twenty."""
     client = Client(harness)
     for number in range(1, 25):
         client.retain(f"The pangolin saw number {number}.", "peers", f"peer-{number}")
@@ -230,7 +207,6 @@ def limits(harness: Harness) -> None:
 
 @check("X07", "The tier filter leaves every other tier out")
 def tier_filter(harness: Harness) -> None:
-    """Also an unknown tier is refused."""
     client = Client(harness)
     client.retain("The echidna digs.", "AGENT")
     client.retain("The echidna swims.", "pins")
@@ -240,7 +216,6 @@ def tier_filter(harness: Harness) -> None:
 
 @check("X08", "A source is a label, never a path; a snippet ends at 500 characters")
 def labels_and_snippets(harness: Harness) -> None:
-    """Characters, and valid text."""
     client = Client(harness)
     client.retain("Ünïcödé tamarin 🐒 " * 150, "pins")
     hits = client.recall("tamarin").hits
@@ -252,7 +227,6 @@ def labels_and_snippets(harness: Harness) -> None:
 
 @check("X09", "Scores lie in 0..1 and the best comes first")
 def scores(harness: Harness) -> None:
-    """Not all alike for different texts."""
     client = Client(harness)
     client.retain("quokka quokka quokka eats figs", "pins")
     client.retain("Once a long note mentioned many things and one quokka.", "AGENT")
@@ -265,7 +239,6 @@ def scores(harness: Harness) -> None:
 
 @check("X10", "Replace leaves nothing of the text before it to be found")
 def replaced(harness: Harness) -> None:
-    """Only what is current is recalled."""
     client = Client(harness)
     client.retain("Old text about the dugong.")
     client.retain("New text about the manatee.")

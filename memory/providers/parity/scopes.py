@@ -29,7 +29,6 @@ def _recall(client: Client, **fields: Any) -> Callable[[], object]:
 
 @check("P16", "Unbound: retain, recall and forget say not initialized")
 def unbound(harness: Harness) -> None:
-    """Never a guess at whose memory it is."""
     provider = harness.unbound()
     request = Retain(workspace_id="", tier="AGENT", key="", content="x", mode="replace")
     expect_refusal(lambda: provider.retain(request), code="not_initialized")
@@ -45,7 +44,6 @@ def unbound(harness: Harness) -> None:
 
 @check("P17", "Unbound stays unbound, whatever workspace a request names")
 def unbound_named(harness: Harness) -> None:
-    """A request binds nothing."""
     provider, workspace_id = harness.unbound(), harness.binding().workspace_id
     expect_refusal(
         lambda: provider.recall(Recall(workspace_id=workspace_id, query="x")),
@@ -64,7 +62,6 @@ for _number, _field in (("P19", "workspace"), ("P20", "agent"), ("P21", "crew"))
 
 @check("P22", "Empty ids in a request are no override")
 def empty_ids(harness: Harness) -> None:
-    """They mean whom the provider is bound to."""
     client = Client(harness)
     _retain(client, agent_id="", crew_id="", workspace_id="")()
     expect(client.sources("smuggled") == ["AGENT.md"], "nothing was kept")
@@ -72,7 +69,6 @@ def empty_ids(harness: Harness) -> None:
 
 @check("P23", "Ids that match exactly pass")
 def exact_ids(harness: Harness) -> None:
-    """All three of them."""
     client = Client(harness)
     _retain(client, agent_id=client.binding.agent_id, crew_id=client.binding.crew_id)()
     expect(client.sources("smuggled") == ["AGENT.md"], "nothing was kept")
@@ -80,19 +76,16 @@ def exact_ids(harness: Harness) -> None:
 
 @check("P24", "Another workspace blocks retain")
 def blocks_retain(harness: Harness) -> None:
-    """Typed."""
     expect_refusal(_retain(Client(harness), workspace_id="ws_x"), code="scope_mismatch")
 
 
 @check("P25", "Another agent blocks recall")
 def blocks_recall(harness: Harness) -> None:
-    """Typed."""
     expect_refusal(_recall(Client(harness), agent_id="agent_x"), code="scope_mismatch")
 
 
 @check("P26", "Another workspace blocks forget")
 def blocks_forget(harness: Harness) -> None:
-    """And the item stays."""
     client = Client(harness)
     client.retain("Stays.")
     request = Forget(workspace_id="ws_x", id="AGENT.md")
@@ -102,7 +95,6 @@ def blocks_forget(harness: Harness) -> None:
 
 @check("P27", "A retain refused for its scope writes nothing")
 def refused_writes_nothing(harness: Harness) -> None:
-    """Nothing at all."""
     client = Client(harness)
     expect_refusal(_retain(client, agent_id="agent_x"), code="scope_mismatch")
     expect(client.forget("AGENT.md") == 0, "something was written")
@@ -154,7 +146,6 @@ for _number, _label in (
 # ── Beyond the original list ─────────────────────────────────────────────────
 @check("X11", "Another agent of the crew neither finds nor forgets an agent's items")
 def other_agent(harness: Harness) -> None:
-    """The same label is another item."""
     agent, other = Client(harness), Client(harness, "other")
     agent.retain("The private okapi.")
     expect(not other.sources("okapi"), "another agent reads it")
@@ -164,7 +155,6 @@ def other_agent(harness: Harness) -> None:
 
 @check("X12", "The crew's tier is read by its agents and written by its lead only")
 def crew_tier(harness: Harness) -> None:
-    """Retain and forget alike."""
     agent, lead = Client(harness), Client(harness, "lead")
     lead.retain("The crew's tapir.", "CREW")
     expect(agent.sources("tapir") == ["CREW.md"], "the crew's item is not found")
@@ -175,7 +165,6 @@ def crew_tier(harness: Harness) -> None:
 
 @check("X13", "Keys that are no keys are refused")
 def odd_keys(harness: Harness) -> None:
-    """Traversal, odd dates, tricks of Unicode, NUL."""
     client = Client(harness)
     keys = ("../x", "a/b", "2026-02-30 ", "MARIA", "mári", "a\x00b", "..", "x" * 65)
     for key in keys:
@@ -187,7 +176,6 @@ def odd_keys(harness: Harness) -> None:
 
 @check("X14", "No message tells a folder, an address or a key")
 def silent_messages(harness: Harness) -> None:
-    """Whatever was refused."""
     client, secrets = Client(harness), harness.secrets()
     acts: tuple[Callable[[], object], ...] = (
         lambda: client.retain("x", "lessons"),

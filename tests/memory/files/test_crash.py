@@ -79,8 +79,6 @@ def _check(world: World) -> list[MemoryVersion]:
 def test_a_write_that_is_killed_is_whole_or_was_never(
     shared_world: World, act: str, step: str
 ) -> None:
-    if (act, step) == ("remove", "settled"):
-        pytest.skip("removing has no step after it settled")
     kit.write(shared_world, OLD, LABEL)
     _crash(shared_world, act, step)
     on_disk = _text(shared_world)

@@ -18,7 +18,7 @@ from tests.world import World
 
 def _file_url(world: World, label: str = "AGENT.md", of: str = "ada") -> str:
     owner = kit.owner(world, of)
-    return reverse("files:file", args=[listing.owner_id(owner), label])
+    return reverse("files:file", args=[owner.id, label])
 
 
 def _history_url(world: World, label: str = "AGENT.md") -> str:

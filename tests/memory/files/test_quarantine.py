@@ -216,7 +216,6 @@ def test_a_found_file_is_held_and_the_good_one_put_back(world: World) -> None:
 
 
 def test_an_unknown_action_holds(world: World) -> None:
-    assert (
-        quarantine.action_for({"policy": {"tier:AGENT": "??"}}, "AGENT", "x") == "hold"
-    )
-    assert quarantine.action_for({}, "AGENT", "x") == "hold"
+    for actions in ({"tier:AGENT": "??"}, {}):
+        policy = quarantine.Policy({}, actions, ())
+        assert policy.action_for("AGENT", "x") == "hold"

@@ -13,10 +13,11 @@ from django.utils import timezone
 from crewship_memory import file_watcher
 from crewship_memory.celery import app
 from crewship_memory.file_watcher import Watcher
-from memory import tasks
-from memory.files import reconcile, retention, versions
+from memory import tasks, workspace_settings
+from memory.files import reconcile, versions
 from memory.jobs import registry as jobs
 from memory.models import HeldFile, MemoryFile, MemoryVersion, WorkspaceSetting
+from memory.workspace_settings import declarations
 from tests import waiting
 from tests.memory.files import kit
 from tests.world import World
@@ -132,11 +133,12 @@ def test_a_window_that_makes_no_sense_is_the_default(
     world: World, value: object, days: int
 ) -> None:
     """A window that cannot be read must not be read as a short one."""
-    assert retention.days_of(world.acme.id) == 30
+    setting = declarations.VERSIONS_RETENTION_DAYS
+    assert workspace_settings.value(world.acme.id, setting) == 30
     WorkspaceSetting.objects.create(
         workspace=world.acme, name="versions_retention_days", value=value
     )
-    assert retention.days_of(world.acme.id) == days
+    assert workspace_settings.value(world.acme.id, setting) == days
 
 
 def test_each_workspace_has_its_own_window(world: World) -> None:
@@ -146,7 +148,8 @@ def test_each_workspace_has_its_own_window(world: World) -> None:
     then = timezone.now() - timedelta(days=60)
     MemoryVersion.objects.update(written_at=then)
     world.set("other", versions_retention_days=90)
-    retention.run()
+    for workspace in (world.acme, world.other):
+        jobs.get("retention").act(workspace.id)
     assert len(versions.log(kit.row(world))) == 3
     assert len(versions.log(kit.row(world, of="olga"))) == 5
 

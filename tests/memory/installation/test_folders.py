@@ -12,7 +12,7 @@ from django.test import Client
 
 from crewship_memory import file_watcher
 from memory import tasks
-from memory.files import erasure, reading, reconcile, retention, versions
+from memory.files import erasure, reading, reconcile, versions
 from memory.files.reconcile import Report
 from memory.files.storage import RootLost
 from memory.installation import identity as installation
@@ -132,7 +132,7 @@ def test_lost_blobs_stop_retention_erasure_and_rescan(
     with pytest.raises(RootLost):
         versions.prune(world.acme.id, days=1, newest=1)
     with pytest.raises(RootLost):
-        retention.run()
+        jobs.get("retention").act(world.acme.id)
     with pytest.raises(RootLost):
         list(erasure.texts(kit.row(world)))
     with pytest.raises(RootLost):

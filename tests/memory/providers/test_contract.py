@@ -67,9 +67,9 @@ def test_retain_has_no_default_mode() -> None:
         base.Retain(workspace_id="w", tier="AGENT", key="", content="x")  # type: ignore[call-arg]
 
 
-def test_the_registry_is_closed_after_start_up() -> None:
-    with pytest.raises(RuntimeError, match="start-up"):
-        registry.register(registry.entries()[0])
+def test_the_table_of_providers_is_fixed() -> None:
+    with pytest.raises(TypeError):
+        registry.ENTRIES["other"] = registry.entries()[0]  # type: ignore[index]
 
 
 class _Hangs:

@@ -123,13 +123,15 @@ def test_a_run_is_kept_and_in_the_journal(shared_world: World) -> None:
 
 def test_every_provider_has_its_status(shared_world: World) -> None:
     states = {
-        state.name: state for state in parity_runs.provider_states(shared_world.acme.id)
+        state.entry.name: state
+        for state in parity_runs.provider_states(shared_world.acme.id)
     }
     assert set(states) == {entry.name for entry in registry.entries()}
-    assert states["tierfiles"].ok and states["tierfiles"].is_chosen
-    assert states["tierfiles"].last_good_at == states["tierfiles"].checked_at
-    assert not states["remote"].ok
-    assert "address" in states["remote"].message
+    assert states["tierfiles"].pulse.ok and states["tierfiles"].is_chosen
+    pulse = states["tierfiles"].pulse
+    assert pulse.last_good_at == pulse.checked_at
+    assert not states["remote"].pulse.ok
+    assert "address" in states["remote"].pulse.message
 
 
 def test_the_command_prints_json(shared_world: World) -> None:
