@@ -89,11 +89,11 @@ class BackgroundThreads:
         self._cases = CaseRunner()
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
-            for name, target in (("worker", self._worker.start), ("clock", self._tick))
+            for name, target in (
+                ("worker", self._worker.start),
+                ("clock", self._clock.start),
+            )
         ]
-
-    def _tick(self) -> None:
-        self._clock.start(embedded_process=False)
 
     def start(self) -> None:
         """Start the threads and load the embedder in one more."""

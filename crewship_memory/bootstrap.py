@@ -33,18 +33,13 @@ class Bootstrapped:
     invitation: str = ""
 
 
-def checked_email(value: str) -> str:
-    """Return an address in the normalised form that is stored, or raise Invalid."""
-    return invitations.checked_email(value)
-
-
 def person(email: str, password: str | None = None) -> tuple[User, bool]:
     """Return the user of an address, made if missing; the first is a superuser.
 
     A superuser can also open the raw rows under /admin/. The address of an account made
     here counts as proven, because the operator of the installation entered it.
     """
-    user, is_new = workspaces.ensure_user(checked_email(email), password)
+    user, is_new = workspaces.ensure_user(invitations.checked_email(email), password)
     if is_new:
         login_links.mark_proven(user)
     if is_new and not User.objects.filter(is_superuser=True).exists():
@@ -100,11 +95,9 @@ def has_no_sign_ins() -> bool:
     return not User.objects.filter(last_login__isnull=False).exists()
 
 
-def first_admin(slug: str | None = None) -> User | None:
-    """Return the admin with the oldest membership, of one workspace or of any."""
+def first_admin() -> User | None:
+    """Return the admin with the oldest membership of any workspace."""
     rows = Membership.objects.filter(role=Role.ADMIN.value, user__is_active=True)
-    if slug is not None:
-        rows = rows.filter(workspace__slug=slug)
     member = rows.select_related("user").order_by("created_at").first()
     return member.user if member else None
 
@@ -121,8 +114,8 @@ def login_link(user: User, base: str = "") -> str:
 
 def password_link(email: str) -> tuple[User, str]:
     """Return an active account and a fresh link with which it gets a password."""
-    rows = User.objects.filter(email=checked_email(email), is_active=True)
-    user = rows.first()
+    address = invitations.checked_email(email)
+    user = User.objects.filter(email=address, is_active=True).first()
     if user is None:
         raise errors.NotFound("No active account has this address.")
     return user, absolute(workspaces.operator_password_link(user))

@@ -7,36 +7,24 @@ gives cases a thread of their own; which process runs a case is settled in the d
 
 from __future__ import annotations
 
-import threading
 from typing import Final
 
 import structlog
 from django.db import close_old_connections, connections
 
+from crewship_memory.stoppable_thread import StoppableThread
 from gdpr import tasks
 from gdpr.cases import leases
 
 LOOK_SECONDS: Final = 1.0
-STOP_SECONDS: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
-class CaseRunner:
-    """A thread that polls for due cases and runs them."""
+class CaseRunner(StoppableThread):
+    """Polls for due cases and runs them; the lease of one cut off lets it resume."""
 
     def __init__(self) -> None:
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="cases", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> bool:
-        """Stop; False when a case still runs, whose lease lets it resume later."""
-        self._ended.set()
-        if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
-        return not self._thread.is_alive()
+        super().__init__("cases")
 
     def look(self) -> bool:
         """Run due cases; return whether there were any."""
@@ -45,8 +33,8 @@ class CaseRunner:
             tasks.sweep()
         return has_due_cases
 
-    def _run(self) -> None:
-        while not self._ended.wait(LOOK_SECONDS):
+    def run(self) -> None:
+        while not self.ended.wait(LOOK_SECONDS):
             close_old_connections()
             try:
                 self.look()

@@ -80,8 +80,6 @@ def exposed() -> str | None:
     if fault := _owner_fault(folder):
         return fault
     exposed_paths = key_files.readable_by_others(folder)
-    return (
-        None
-        if exposed_paths is None
-        else f"Other accounts have rights on {exposed_paths}."
-    )
+    if exposed_paths is None:
+        return None
+    return f"Other accounts have rights on {exposed_paths}."

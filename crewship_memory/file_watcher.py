@@ -6,7 +6,6 @@ out, or on a file system without change events) only the sweep finds changes.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 from watchfiles import watch
 
+from crewship_memory.stoppable_thread import StoppableThread
 from memory.files import paths as file_paths
 from memory.files import reconcile
 from memory.files.reconcile import Report
@@ -25,7 +25,6 @@ from memory.rules import errors
 DEBOUNCE_MS: Final = 500
 STEP_MS: Final = 50
 AGAIN_SECONDS: Final = 5.0
-STOP_SECONDS: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
@@ -64,30 +63,19 @@ def look(root: Path, paths: Iterable[str]) -> Report:
     return report
 
 
-class Watcher:
-    """A thread that reconciles changed files, and every file once at start."""
+class Watcher(StoppableThread):
+    """Reconciles changed files, and every file once at start."""
 
     def __init__(self) -> None:
+        super().__init__("watcher")
         self._root = Path(settings.DATA_DIR) / "files"
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="watcher", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> bool:
-        """End; False when the thread was still busy after two seconds."""
-        self._ended.set()
-        if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
+    def run(self) -> None:
         self._guarded(self._catch_up)
-        while not self._ended.is_set():
+        while not self.ended.is_set():
             self._guarded(self._watch)
             # It only comes back by itself when something went wrong.
-            self._ended.wait(AGAIN_SECONDS)
+            self.ended.wait(AGAIN_SECONDS)
 
     def _guarded(self, act: Callable[[], None]) -> None:
         try:
@@ -110,7 +98,7 @@ class Watcher:
             self._root,
             debounce=DEBOUNCE_MS,
             step=STEP_MS,
-            stop_event=self._ended,
+            stop_event=self.ended,
             watch_filter=None,
             recursive=True,
             raise_interrupt=False,

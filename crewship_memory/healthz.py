@@ -169,20 +169,15 @@ def erasures_state() -> dict[str, Any]:
         return {"ok": False, "behind": 0, "fault": type(error).__name__}
 
 
-def _results() -> tuple[dict[str, str], list[str], list[str]]:
-    """Return each check's message, the reasons for not ready, and what is degraded."""
-    messages, reasons, degraded = dict[str, str](), list[str](), list[str]()
+def _failures() -> dict[str, NotReady | Degraded]:
+    """Run the checks; return those that failed and how, by name."""
+    failures: dict[str, NotReady | Degraded] = {}
     for name, check in CHECKS.items():
-        messages[name] = "ok"
         try:
             check()
-        except NotReady as error:
-            messages[name] = str(error)
-            reasons.append(str(error))
-        except Degraded as error:
-            messages[name] = str(error)
-            degraded.append(str(error))
-    return messages, reasons, degraded
+        except (NotReady, Degraded) as error:
+            failures[name] = error
+    return failures
 
 
 @login_not_required
@@ -198,13 +193,14 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Answer whether requests can be served, with the reasons if not."""
-    messages, reasons, degraded = _results()
+    failures = _failures()
+    reasons = [str(e) for e in failures.values() if isinstance(e, NotReady)]
     body = {
         "ready": not reasons,
         "version": VERSION,
         "reasons": reasons,
-        "degraded": degraded,
-        "checks": messages,
+        "degraded": [str(e) for e in failures.values() if isinstance(e, Degraded)],
+        "checks": {name: str(failures.get(name, "ok")) for name in CHECKS},
         "embedder": embedder_state(),
         "erasures": erasures_state(),
     }

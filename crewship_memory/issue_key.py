@@ -12,11 +12,11 @@ from typing import Any
 from django.db import transaction
 
 from crewship_memory import bootstrap
-from memory.accounts import api_keys, workspaces
+from memory.accounts import api_keys, invitations, workspaces
 from memory.accounts.api_keys import Issued
 from memory.models import Agent, Crew, Membership, User, Workspace
 from memory.rules import errors
-from memory.rules.permissions import AgentRole, Role, system
+from memory.rules.permissions import Actor, AgentRole, Role, system
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,8 @@ def _workspace(key_request: KeyRequest) -> Workspace:
 
 
 def _agent(
-    key_request: KeyRequest, workspace: Workspace, role: AgentRole | None
+    key_request: KeyRequest, workspace: Workspace, role: AgentRole | None, by: Actor
 ) -> Agent:
-    by = system(workspace.id, "issue_key")
     crew_slug, slug = key_request.crew or "", key_request.agent or ""
     crew = Crew.objects.filter(workspace=workspace, slug=crew_slug).first()
     if crew is None:
@@ -69,9 +68,11 @@ def _agent(
     return agent
 
 
-def _member(key_request: KeyRequest, workspace: Workspace, role: Role) -> User:
+def _member(
+    key_request: KeyRequest, workspace: Workspace, role: Role, by: Actor
+) -> User:
     """Return the user, whose membership must have the key's role."""
-    email = bootstrap.checked_email(key_request.email or "")
+    email = invitations.checked_email(key_request.email or "")
     rows = Membership.objects.filter(workspace=workspace, user__email=email)
     member = rows.select_related("user").first()
     if member is None:
@@ -80,7 +81,6 @@ def _member(key_request: KeyRequest, workspace: Workspace, role: Role) -> User:
         # Refused when somebody else's link opened the account: its owner accepts an
         # invitation first.
         user, _is_new = bootstrap.person(email)
-        by = system(workspace.id, "issue_key")
         return workspaces.set_member(user, role, by=by).user
     enough = Role(member.role) in (Role.ADMIN, role) or role is Role.VIEWER
     if not enough:
@@ -115,17 +115,14 @@ def _check(key_request: KeyRequest) -> None:
 def issue(key_request: KeyRequest) -> Issued:
     """Issue one key; its token is readable only in this return value."""
     _check(key_request)
-    if key_request.email is None:
-        role = _role(key_request, AgentRole)
-        with transaction.atomic():
-            workspace = _workspace(key_request)
-            by = system(workspace.id, "issue_key")
-            agent = _agent(key_request, workspace, role)
-            end_user = key_request.end_user or ""
-            return api_keys.issue_agent_key(agent, by=by, end_user=end_user)
-    person_role = _role(key_request, Role) or Role.OPERATOR
+    for_agent = key_request.email is None
+    role = _role(key_request, AgentRole if for_agent else Role)
     with transaction.atomic():
         workspace = _workspace(key_request)
         by = system(workspace.id, "issue_key")
-        user = _member(key_request, workspace, person_role)
-        return api_keys.issue_operator_key(user, person_role, by=by)
+        if for_agent:
+            agent = _agent(key_request, workspace, role, by)
+            end_user = key_request.end_user or ""
+            return api_keys.issue_agent_key(agent, by=by, end_user=end_user)
+        user = _member(key_request, workspace, role or Role.OPERATOR, by)
+        return api_keys.issue_operator_key(user, role or Role.OPERATOR, by=by)

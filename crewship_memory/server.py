@@ -5,21 +5,9 @@ request reaches a request thread when the last byte of its body is there, and it
 is kept for the client to fetch, in memory and from 1 MiB on in a temporary file without
 a name. A client that stalls costs a connection, never a thread.
 
-What that costs, against gunicorn's gthread worker with the same eight threads, as time
-of the processor a request (wrk, two cores, 4 s, mean of three; requests per second at
-best in brackets):
-
-    connections             1                              8
-    /livez    waitress 0.54 ms (1,490/s)         0.76 ms (1,183/s)
-              gthread  0.74 ms (1,107/s)         0.70 ms (1,176/s)
-    append    waitress 2.6 ms  (130/s)           2.7 ms  (233/s)
-              gthread  2.7 ms  (242/s)           2.9 ms  (184/s)
-    recall    waitress 7.6 ms  (166/s)           9.7 ms  (58/s)
-              gthread  8.9 ms  (95/s)            9.4 ms  (61/s)
-
-The machine was shared, so that the rates vary by half; the processor's time says that
-there is no difference to speak of. Stock gthread stands still for two seconds for every
-socket that is left open after its last answer.
+A request costs the processor what it costs with gunicorn's gthread worker (an append
+2.6 ms, a recall 8 ms); that one stands still for two seconds for every socket that is
+left open after its last answer.
 
 With 200 stalled clients of one kind (tests/hostile.py) /livez and an append took at
 most 0.5 s there; with 900 that fetch nothing of 20 large answers each, once 6.6 s. From

@@ -17,11 +17,11 @@ from urllib.parse import quote
 import structlog
 from django.db import connection
 
+from crewship_memory.stoppable_thread import StoppableThread
 from memory import outages
 
 SHORTEST_PAUSE: Final = 30.0
 PAUSES: Final = 200
-STOP_SECONDS: Final = 2.0
 log = structlog.get_logger(__name__)
 
 
@@ -43,26 +43,21 @@ def connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, check_same_thread=False, timeout=5)
 
 
-class Inspector:
-    """A thread that checks the database file repeatedly."""
+class Inspector(StoppableThread):
+    """Checks the database file repeatedly."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__("integrity")
         self._path = path
-        self._ended = threading.Event()
         self._link: sqlite3.Connection | None = None
-        self._thread = threading.Thread(target=self._run, name="integrity", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """Stop, also during a check."""
-        self._ended.set()
+        self.ended.set()
         link = self._link
         if link is not None:
             link.interrupt()
-        if self._thread.ident is not None:
-            self._thread.join(STOP_SECONDS)
+        return super().stop()
 
     def look(self) -> bool:
         """Check once; record and return whether the file is damaged."""
@@ -73,14 +68,14 @@ class Inspector:
         finally:
             self._link = None
             link.close()
-        if damaged and not self._ended.is_set():
+        if damaged and not self.ended.is_set():
             outages.damage.note()
             log.error("database_damaged", hint=outages.DAMAGED)
         return damaged
 
-    def _run(self) -> None:
+    def run(self) -> None:
         pause = 0.0
-        while not self._ended.wait(pause):
+        while not self.ended.wait(pause):
             start = time.monotonic()
             try:
                 if self.look():

@@ -5,28 +5,18 @@ from __future__ import annotations
 import http.client
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from io import TextIOBase
 
 Progress = Callable[[str], None]
 # Seconds between two requests to a server that does not answer yet.
 AGAIN_SECONDS = 0.1
 
 
-class Stream(Protocol):
-    """The output stream."""
-
-    def write(self, text: str) -> object:
-        """Write a line."""
-
-    def flush(self) -> object:
-        """Send it out."""
-
-
 def quiet(_step: str) -> None:
     """Print nothing."""
 
 
-def lines(stream: Stream) -> Progress:
+def lines(stream: TextIOBase) -> Progress:
     """Return a function that prints a step and flushes."""
 
     def step(text: str) -> None:

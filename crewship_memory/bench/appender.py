@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from datetime import UTC, datetime
 from typing import Final
 
@@ -21,7 +20,10 @@ SLOW_MS: Final = 300
 
 def main(token: str) -> None:
     """Append until standard input is closed, then print the latencies as JSON."""
-    from crewship_memory.bench.measure import spread  # noqa: PLC0415  (after set-up)
+    from crewship_memory.bench.measure import (  # noqa: PLC0415  (after set-up)
+        spread,
+        timed,
+    )
     from memory.accounts import api_keys  # noqa: PLC0415
     from memory.journal import append as journal  # noqa: PLC0415
     from memory.rules.entries import NewEntry  # noqa: PLC0415
@@ -36,16 +38,15 @@ def main(token: str) -> None:
         over.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    latencies, number, slow = [], 0, []
+    latencies, slow = list[float](), []
     while not over.wait(0.005):
-        new = NewEntry(entry_type="peer.escalation", summary=f"Meanwhile {number}")
-        before = time.perf_counter()
-        journal.append(new, by=actor)
-        latencies.append((time.perf_counter() - before) * 1000)
+        summary = f"Meanwhile {len(latencies)}"
+        with timed(latencies):
+            new = NewEntry(entry_type="peer.escalation", summary=summary)
+            journal.append(new, by=actor)
         if latencies[-1] > SLOW_MS:
             slow.append([datetime.now(UTC).strftime("%H:%M:%S"), round(latencies[-1])])
-        number += 1
-    report = {"appends": number, "ms": spread(latencies), "slow": slow[-20:]}
+    report = {"appends": len(latencies), "ms": spread(latencies), "slow": slow[-20:]}
     sys.stdout.write(json.dumps(report))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import struct
-import time
 from collections.abc import Sequence
 
 from django.db import connection
@@ -33,13 +32,3 @@ def recall(workspace_id: str, query: Sequence[float], k: int = 5) -> list[str]:
             scored.append((_cosine(query, vector) * importance, entry_id))
     scored.sort(reverse=True)
     return [entry_id for _, entry_id in scored[:k]]
-
-
-def milliseconds(workspace_id: str, query: Sequence[float], runs: int) -> list[float]:
-    """Return the latencies in milliseconds of ``runs`` recalls."""
-    latencies = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        recall(workspace_id, query)
-        latencies.append((time.perf_counter() - start) * 1000)
-    return latencies

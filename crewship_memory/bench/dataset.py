@@ -13,6 +13,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -24,9 +25,9 @@ from episodic.index import sweep as index
 from episodic.models import Embedding, State
 from memory.accounts import api_keys, workspaces
 from memory.journal import append as journal
-from memory.models import Agent, ChainHead, JournalEntry
+from memory.models import ChainHead
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.permissions import AgentRole, system
+from memory.rules.permissions import Actor, AgentRole, system
 
 BATCH: Final = 1_000
 VOCABULARY: Final = 30_000
@@ -39,10 +40,10 @@ _COMMON: Final = (
 
 @dataclass(frozen=True, slots=True)
 class BenchWorkspace:
-    """A generated workspace and the API key of its lead agent."""
+    """A generated workspace, its lead agent as an actor, and that agent's API key."""
 
     workspace_id: str
-    agent: Agent
+    actor: Actor
     token: str
 
 
@@ -95,23 +96,18 @@ def open_workspace(slug: str) -> BenchWorkspace:
     by = system(workspace.id, "bench")
     crew, _ = workspaces.ensure_crew("bench", by=by)
     agent, _ = workspaces.ensure_agent("lead", crew, by=by, role=AgentRole.LEAD)
-    issued = api_keys.issue_agent_key(agent, by=by)
-    return BenchWorkspace(workspace.id, agent, issued.token)
+    token = api_keys.issue_agent_key(agent, by=by).token
+    actor = api_keys.authenticate(token)
+    assert actor is not None  # noqa: S101  (the key was made a moment ago)
+    return BenchWorkspace(workspace.id, actor, token)
 
 
 def fill(workspace: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
     """Append entries until the workspace holds ``upto``, each with a vector."""
     head = ChainHead.objects.get(pk=workspace.workspace_id).seq
-    actor = api_keys.authenticate(workspace.token)
-    assert actor is not None  # noqa: S101  (the key was made a moment ago)
-    writer = Writer(seed + head)
-    chunk: list[NewEntry] = []
-    for new in writer.entries(max(0, upto - head)):
-        chunk.append(new)
-        if len(chunk) == BATCH:
-            journal.write(chunk, by=actor)
-            chunk = []
-    journal.write(chunk, by=actor)
+    news = Writer(seed + head).entries(max(0, upto - head))
+    while batch := list(islice(news, BATCH)):
+        journal.write(batch, by=workspace.actor)
     index.discover(workspace.workspace_id)
     vectors(workspace.workspace_id, seed)
 
@@ -137,7 +133,3 @@ def vectors(workspace_id: str, seed: int) -> None:
                     for entry_id, vector in zip(ids, matrix, strict=True)
                 ],
             )
-
-
-def count(workspace_id: str) -> int:
-    return JournalEntry.objects.filter(workspace_id=workspace_id).count()

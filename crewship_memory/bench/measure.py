@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 
-from crewship_memory.bench import baseline, dataset
+from crewship_memory.bench import baseline
 from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from episodic.index import engine
+from memory.models import JournalEntry
 
 
 def spread(milliseconds: Sequence[float]) -> dict[str, float]:
@@ -22,6 +24,14 @@ def spread(milliseconds: Sequence[float]) -> dict[str, float]:
         return round(ascending[min(len(ascending) - 1, int(share * len(ascending)))], 2)
 
     return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0)}
+
+
+@contextmanager
+def timed(latencies: list[float]) -> Iterator[None]:
+    """Append to ``latencies`` how many milliseconds the block took."""
+    before = time.perf_counter()
+    yield
+    latencies.append((time.perf_counter() - before) * 1_000)
 
 
 def client(url: str, workspace: BenchWorkspace) -> httpx.Client:
@@ -40,24 +50,22 @@ def _entry(writer: Writer, n: int) -> dict[str, Any]:
 
 def append_single(http: httpx.Client, count: int) -> dict[str, Any]:
     """Append one by one over one connection."""
-    writer, latencies = Writer(11), []
+    writer, latencies = Writer(11), list[float]()
     start = time.perf_counter()
     for n in range(count):
-        before = time.perf_counter()
-        http.post("/journal", json=_entry(writer, n)).raise_for_status()
-        latencies.append((time.perf_counter() - before) * 1000)
+        with timed(latencies):
+            http.post("/journal", json=_entry(writer, n)).raise_for_status()
     rate = count / (time.perf_counter() - start)
     return {"entries": count, "per_second": round(rate), "ms": spread(latencies)}
 
 
 def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any]:
     """Append in batches over one connection."""
-    writer, latencies = Writer(12), []
+    writer, latencies = Writer(12), list[float]()
     for _ in range(batches):
         body = {"entries": [_entry(writer, n) for n in range(size)]}
-        before = time.perf_counter()
-        answer = http.post("/journal/batch", json=body).raise_for_status().json()
-        latencies.append((time.perf_counter() - before) * 1000)
+        with timed(latencies):
+            answer = http.post("/journal/batch", json=body).raise_for_status().json()
         if len(answer["accepted"]) != size:
             message = "The server rejected entries of the benchmark."
             raise RuntimeError(message)
@@ -106,18 +114,16 @@ def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
 def recall(http: httpx.Client, questions: int, rounds: int) -> dict[str, Any]:
     """Ask hybrid questions; the first round warms the cache of question vectors."""
     writer = Writer(99)
-    queries = [writer.sentence(6) for _ in range(questions)]
+    bodies = [{"query": writer.sentence(6), "mark": False} for _ in range(questions)]
+    for body in bodies:
+        http.post("/episodic/recall", json=body).raise_for_status()
     stages: dict[str, list[float]] = {}
     latencies: list[float] = []
-    for turn in range(rounds + 1):
-        for text in queries:
-            body = {"query": text, "mark": False}
-            before = time.perf_counter()
+    for body in bodies * rounds:
+        with timed(latencies):
             answer = http.post("/episodic/recall", json=body).raise_for_status().json()
-            if turn:
-                latencies.append((time.perf_counter() - before) * 1000)
-                for name, value in answer["timings_ms"].items():
-                    stages.setdefault(name, []).append(value)
+        for name, value in answer["timings_ms"].items():
+            stages.setdefault(name, []).append(value)
     return {
         "questions": len(latencies),
         "end_to_end_ms": spread(latencies),
@@ -128,17 +134,19 @@ def recall(http: httpx.Client, questions: int, rounds: int) -> dict[str, Any]:
 def naive_recall(workspace: BenchWorkspace, runs: int) -> dict[str, Any]:
     """Measure the peer's recall in this process."""
     query = engine.embedder().embed_query(Writer(99).sentence(6)).tolist()
-    return {
-        "runs": runs,
-        "ms": spread(baseline.milliseconds(workspace.workspace_id, query, runs)),
-    }
+    latencies: list[float] = []
+    for _ in range(runs):
+        with timed(latencies):
+            baseline.recall(workspace.workspace_id, query)
+    return {"runs": runs, "ms": spread(latencies)}
 
 
 def compare(url: str, workspace: BenchWorkspace) -> dict[str, Any]:
     """Measure recall at one size: the product over HTTP, the peer in this process."""
     with client(url, workspace) as http:
         own_run = recall(http, questions=60, rounds=5)
-    entries = dataset.count(workspace.workspace_id)
+    rows = JournalEntry.objects.filter(workspace_id=workspace.workspace_id)
+    entries = rows.count()
     peer_run = naive_recall(workspace, 3 if entries > 10_000 else 10)
     faster = peer_run["ms"]["p50"] / own_run["end_to_end_ms"]["p50"]
     return {

@@ -32,7 +32,6 @@ from episodic.recall import fusion
 from episodic.recall import search as recall
 from episodic.recall.search import Fusion, Mode, Rankings, Request, Timings
 from episodic.scopes import Reach
-from memory.accounts import api_keys
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import entries
@@ -96,13 +95,11 @@ def document(entry: Mapping[str, Any]) -> NewEntry:
 
 def fill(workspace: BenchWorkspace, path: Path) -> list[Item]:
     """Append and embed the documents; return the questions."""
-    actor = api_keys.authenticate(workspace.token)
-    assert actor is not None  # noqa: S101  (the key was made a moment ago)
     entry_rows = [e for e in lines(path) if entries.is_type(e["entry_type"])]
     items: list[Item] = []
     for start in range(0, len(entry_rows), BATCH):
         part = entry_rows[start : start + BATCH]
-        rows = journal.write([document(entry) for entry in part], by=actor)
+        rows = journal.write([document(entry) for entry in part], by=workspace.actor)
         items += [
             Item(entry["summary"], row.id)
             for entry, row in zip(part, rows, strict=True)
@@ -198,12 +195,6 @@ def rank(scores: Scores, entry_id: str, seq: Mapping[str, int]) -> int | None:
     return better + 1
 
 
-def _random_pairing(items: Sequence[Item], rng: random.Random) -> list[int | None]:
-    """Return the ranks of a random ranking, drawn anew for each question."""
-    pairing = [rng.randint(1, len(items)) for _ in items]
-    return [rank if rank <= K else None for rank in pairing]
-
-
 def ask(
     workspace: BenchWorkspace, items: Sequence[Item]
 ) -> dict[str, list[int | None]]:
@@ -222,7 +213,8 @@ def ask(
         for mode, scores in modes(request, rankings, cosines).items():
             ranks.setdefault(mode, []).append(rank(scores, item.entry_id, seq))
     rng = random.Random(scoring.SEED)  # noqa: S311  (not for secrets)
-    ranks["control: random"] = _random_pairing(items, rng)
+    drawn = [rng.randint(1, len(items)) for _ in items]
+    ranks["control: random"] = [rank if rank <= K else None for rank in drawn]
     return ranks
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from typing import Any, Final
 
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import BenchWorkspace, Writer
+from crewship_memory.bench.measure import spread, timed
 from episodic.index import sweep as index
 from memory import records
-from memory.accounts import api_keys
 from memory.records import Criteria, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules.permissions import Actor
@@ -37,20 +35,14 @@ def _fill(workspace: BenchWorkspace, by: Actor, size: int) -> None:
 def measure(size: int) -> dict[str, Any]:
     """Return the latencies in milliseconds of searches among ``size`` records."""
     workspace = dataset.open_workspace(f"bench-records-{size}")
-    by = api_keys.authenticate(workspace.token)
-    assert by is not None  # noqa: S101  (the key was made a moment ago)
+    by = workspace.actor
     _fill(workspace, by, size)
-    writer, latencies = Writer(size + 1), []
+    writer, latencies = Writer(size + 1), list[float]()
     filters = Criteria(owner=records.owner_for(by))
     records.search("warm", filters, by=by)
     for _ in range(QUESTIONS):
         question = writer.sentence(3)
-        start = time.perf_counter()
-        records.search(question, filters, by=by)
-        latencies.append((time.perf_counter() - start) * 1_000)
-    latencies.sort()
-    return {
-        "records": size,
-        "search_ms_p50": round(statistics.median(latencies), 1),
-        "search_ms_p95": round(latencies[int(len(latencies) * 0.95)], 1),
-    }
+        with timed(latencies):
+            records.search(question, filters, by=by)
+    ms = spread(latencies)
+    return {"records": size, "search_ms_p50": ms["p50"], "search_ms_p95": ms["p95"]}

@@ -1,55 +1,109 @@
-"""The demo journal: the same moment and seed give the same entries.
+"""The entries of the demo journal, dated from the moment of loading.
 
-Hand-written threads (`script/threads`) carry the plot. Routine cases, missions, evening
-summaries and nightly lessons are woven around them from templates.
+`plot.jsonl` is what happens to the shop, `routine.jsonl` the daily work around it. The
+`at` of a line is a day and a time of day (day 0 is today), or seconds before now. In
+its texts `{d-7}` is a date (14 Nov), `{w-7}` the number of its week and `{iso-7}` the
+same date as 2026-11-14; without a number they, and `{weekday}`, are of its own day.
 """
 
 from __future__ import annotations
 
-import random
-from typing import TYPE_CHECKING
+import calendar
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from crewship_memory.demo import cast, clock, model, routine, threads
+from memory.rules.entries import NewEntry, Priority, Severity, round_ms
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-WORKSPACE = "fairlead"
-CREWS = cast.CREWS
-AGENTS = cast.AGENTS
-MISSIONS = cast.MISSIONS
-DemoEntry = model.DemoEntry
-
-
-def entries(now: datetime, *, seed: int = 7) -> Iterator[model.DemoEntry]:
-    """Five weeks of entries, oldest first, none later than `now`."""
-    time = clock.Clock.starting(now)
-    story = [*threads.entries(time, _chance(seed, "threads"))]
-    story.extend(cast.mission_entries(time, _chance(seed, "missions")))
-    for crew in cast.CREWS:
-        story.extend(_daily_life(crew.slug, time, seed))
-    past = (entry for entry in story if entry.ts <= time.now)
-    yield from sorted(past, key=lambda entry: entry.ts)
+FIRST_DAY: Final = -35
+# Day 0 of the routine is a Saturday.
+ROUTINE_WEEKDAY: Final = calendar.SATURDAY
+DATE_TOKEN: Final = re.compile(r"\{(d|w|iso|weekday)([+-]\d+)?\}")
+DATES: Final[dict[str, Callable[[date], str]]] = {
+    "d": lambda day: f"{day.day} {day:%b}",
+    "w": lambda day: str(day.isocalendar().week),
+    "iso": date.isoformat,
+    "weekday": lambda day: f"{day:%A}",
+}
 
 
-def mission_dates(
-    mission: model.DemoMission, now: datetime
-) -> tuple[datetime, datetime | None]:
-    """Return when a mission opened and when it was done, None while it is open."""
-    first, last = cast.span(mission, clock.Clock.starting(now))
-    return first, last if mission.closed else None
+class DemoEntry(NamedTuple):
+    """One entry, the slug of its agent, and the priority an operator gives it."""
+
+    agent: str
+    priority: Priority
+    new: NewEntry
 
 
-def _daily_life(crew: str, time: clock.Clock, seed: int) -> Iterator[model.DemoEntry]:
-    chance = _chance(seed, crew)
-    played = list(routine.played_cases(crew, time, chance))
-    for case in played:
-        yield from case.entries
-    yield from routine.evenings(crew, played, time, chance)
-    yield from routine.nights(crew, time, chance)
+def entries(now: datetime) -> Iterator[DemoEntry]:
+    """Yield five weeks of entries, oldest first, none later than ``now``."""
+    now = round_ms(now.astimezone(UTC))
+    rows = [*_rows("plot.jsonl", now), *_rows("routine.jsonl", now, by_weekday=True)]
+    created = set[str]()
+    for row in sorted(rows, key=lambda row: row["ts"]):
+        if row["ts"] > now:
+            return
+        if row["entry_type"] == "mission.created":
+            created.add(row["mission_id"])
+        elif row.get("mission_id") not in created:
+            # Routine that was moved to a day before its mission.
+            row["mission_id"] = None
+        yield _entry(row)
 
 
-def _chance(seed: int, part: str) -> random.Random:
-    """Return a generator of its own per part, so that editing one changes no other."""
-    return random.Random(f"{seed}:{part}")  # noqa: S311 - a story, not a secret
+def _rows(
+    name: str, now: datetime, *, by_weekday: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a file with their moments and dates filled in."""
+    today = now.date()
+    for line in _text(name).splitlines():
+        at = json.loads(line)["at"]
+        if at.endswith("s"):
+            ts = now + timedelta(seconds=float(at.removesuffix("s")))
+        else:
+            day, time_of_day = at.split(" ")
+            days = _same_weekday(int(day), today) if by_weekday else int(day)
+            time_ = time.fromisoformat(time_of_day)
+            ts = datetime.combine(today + timedelta(days), time_, UTC)
+        yield json.loads(_dated(line, today, ts.date())) | {"ts": ts}
+
+
+def _same_weekday(day: int, today: date) -> int:
+    """Return the day in the same week of the story that has the weekday of a day.
+
+    So weekends stay quiet, whenever the demo is loaded.
+    """
+    week, days_back = divmod(-day, 7)
+    days_back = (days_back + today.weekday() - ROUTINE_WEEKDAY) % 7
+    return max(FIRST_DAY, -7 * week - days_back)
+
+
+def _entry(row: dict[str, Any]) -> DemoEntry:
+    agent, priority = row.pop("agent"), Priority(row.pop("priority", "normal"))
+    del row["at"]
+    row["severity"] = Severity(row.get("severity", "info"))
+    row["subjects"] = tuple(row.get("subjects", ()))
+    return DemoEntry(agent, priority, NewEntry(**row))
+
+
+def document(name: str, today: date) -> dict[str, Any]:
+    """Return a TOML file of the demo with the dates in its texts."""
+    return tomllib.loads(_dated(_text(name), today, today))
+
+
+def _dated(text: str, today: date, own_day: date) -> str:
+    """Return a text with its dates filled in."""
+
+    def date_text(match: re.Match[str]) -> str:
+        day = today + timedelta(int(match[2])) if match[2] else own_day
+        return DATES[match[1]](day)
+
+    return DATE_TOKEN.sub(date_text, text)
+
+
+def _text(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")

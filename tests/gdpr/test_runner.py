@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crewship_memory import case_runner
+from crewship_memory import case_runner, stoppable_thread
 from crewship_memory.case_runner import CaseRunner
 from gdpr.cases import leases
 from gdpr.models import Case, CaseState
@@ -36,7 +36,7 @@ def test_the_thread_goes_on_after_a_fault_and_ends_when_told(
         raise OSError
 
     monkeypatch.setattr(case_runner, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(case_runner, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(stoppable_thread, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     monkeypatch.setattr(leases, "due", fail)
     thread = CaseRunner()
     thread.start()

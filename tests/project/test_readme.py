@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from crewship_memory.demo import cast, story
+from crewship_memory.demo import load, story
 from memory import tool_registry
 from memory.integrations.gateway import config, strategies
 from memory.integrations.gateway.strategies import Outcome, Turn
@@ -248,8 +248,10 @@ def test_every_way_to_name_an_end_user_is_there(way: str) -> None:
 def test_the_agents_example_is_an_agent_of_the_demo() -> None:
     block = next(b for b in pages.blocks("README.md") if "issue_key" in b.text).text
     options = dict(re.findall(r"--(workspace|crew|agent) (\w+)", block))
-    assert options["workspace"] == story.WORKSPACE
-    assert cast.AGENT_BY_SLUG[options["agent"]].crew == options["crew"]
+    assert options["workspace"] == load.WORKSPACE
+    agents = story.document("cast.toml", datetime.now(UTC).date())["agent"]
+    crew_of = {agent["slug"]: agent["crew"] for agent in agents}
+    assert crew_of[options["agent"]] == options["crew"]
     assert "--create" not in block
 
 

@@ -69,7 +69,7 @@ def test_the_thread_ends_with_the_process(file: Path) -> None:
     inspector = sqlite_integrity.Inspector(file)
     inspector.start()
     inspector.stop()
-    assert not inspector._thread.is_alive()
+    assert not inspector.is_alive()
     assert not outages.damage.is_noted
 
 

@@ -292,7 +292,6 @@ def _demo(_: World) -> None:
 
 
 SITES: Final[dict[Site, Drive]] = {
-    ("crewship_memory/demo/load.py", "_prioritise"): _demo,
     ("crewship_memory/demo/load.py", "_append_story"): _demo,
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from dataclasses import fields
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -60,9 +61,7 @@ class Command(BaseCommand):
         """Print the key alone, or everything as one JSON object."""
         if not options["workspace"]:
             raise CommandError("--workspace is missing.")
-        names = (
-            "workspace", "crew", "agent", "email", "end_user", "role", "create",
-        )  # fmt: skip
+        names = [field.name for field in fields(issue_key.KeyRequest)]
         try:
             issued = issue_key.issue(
                 issue_key.KeyRequest(**{n: options[n] for n in names})

@@ -11,6 +11,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +161,6 @@ class Command(BaseCommand):
         self.stdout.write("  Ctrl-C stops.\n")
         self.stdout.flush()
 
-    def _ready(self) -> None:
-        self._step("Ready: the web server answers")
-
     def _serve(self, address: server.Address, listener: Any) -> None:
         server.allow(address)
         connections.close_all()
@@ -171,7 +169,8 @@ class Command(BaseCommand):
         threads.start()
         self._step("Web server: starting")
         host, port = listener.getsockname()[:2]
-        startup_progress.when_it_answers(self._ready, host, port, served_name())
+        ready = partial(self._step, "Ready: the web server answers")
+        startup_progress.when_it_answers(ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
         threads.stop()
         flush_and_exit()

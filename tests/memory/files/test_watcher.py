@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from crewship_memory import file_watcher
+from crewship_memory import file_watcher, stoppable_thread
 from crewship_memory.celery import app
 from crewship_memory.file_watcher import Watcher
 from memory import tasks, workspace_settings
@@ -40,7 +40,7 @@ def watching(shared_world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[W
         return bool(counts)
 
     monkeypatch.setattr(file_watcher, "look", noted)
-    monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(stoppable_thread, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     thread = Watcher()
     thread.start()
     waiting.until(seen_now, interval=0.05)
@@ -85,7 +85,7 @@ def test_poison_is_taken_off_the_disk_soon(watching: World) -> None:
 def test_it_finds_at_its_start_what_changed_before(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_watcher, "STOP_SECONDS", waiting.LIMIT_SECONDS)
+    monkeypatch.setattr(stoppable_thread, "STOP_SECONDS", waiting.LIMIT_SECONDS)
     kit.write(shared_world, "ours")
     kit.put(kit.on_disk(shared_world), "while nobody looked")
     thread = Watcher()

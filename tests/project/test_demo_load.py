@@ -1,0 +1,46 @@
+"""The demo workspace has what its data files describe."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from crewship_memory.demo import load, story
+from gdpr.models import Case, Hold
+from memory.models import HeldFile, MemoryFile, Record
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_line_of_the_data_files_is_in_the_workspace() -> None:
+    workspace = load.load().workspace
+    today = timezone.now().date()
+
+    held_rows = story.document("held.toml", today)["held"]
+    held = HeldFile.objects.filter(workspace=workspace)
+    assert held.count() == len(held_rows)
+    decided = held.exclude(decision="").values_list("decision", flat=True)
+    assert sorted(decided) == sorted(
+        row["decision"] for row in held_rows if "decision" in row
+    )
+    yesterday = f"daily/{today - timedelta(days=1)}.md"
+    paths = MemoryFile.objects.filter(workspace=workspace).values_list("path")
+    assert sum(path.endswith(yesterday) for (path,) in paths) == 3
+
+    rows = story.document("records.toml", today)["record"]
+    saved = Record.objects.filter(workspace=workspace)
+    assert {record.external_id: record.content for record in saved} == {
+        row["name"]: row["text"] for row in rows
+    }
+
+    rows = story.document("people.toml", today)["person"]
+    people = {row["ticket"]: row for row in rows}
+    cases = {case.ticket: case for case in Case.objects.filter(workspace=workspace)}
+    assert cases.keys() == people.keys()
+    for ticket, row in people.items():
+        days_left = (cases[ticket].due_at.date() - today).days
+        # The last days of a long month follow no day of a shorter one.
+        assert row["left"] - 3 <= days_left <= row["left"]
+    assert cases["4495"].state == "running"
+    assert Hold.objects.get(workspace=workspace).subject == cases["4479"].subject
