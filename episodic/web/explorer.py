@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.urls import reverse
 
-from episodic.api import serializers
-from episodic.recall import examples, explain, fusion, prompt_context
+from episodic.recall import examples, explain, fusion, prompt_context, ranking_rows
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
+from episodic.recall.ranking_rows import RankingRow
 from episodic.recall.search import (
     K_MAX,
     QUERY_CHARS,
@@ -65,26 +65,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingRow:
-    """One entry of one ranking."""
-
-    entry_id: str
-    rank: int
-    summary: str
-    is_returned: bool
-    cosine: float | None = None
-    importance: float | None = None
-    product: float | None = None
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Explored:
     """An answer and its parts; ``rule`` is how the rankings were fused."""
 
     answer: Answer
     dense: list[RankingRow]
     words: list[RankingRow]
+    returned: set[str]
     hits: list[Line]
     below: list[Line]
     rule: str
@@ -212,34 +199,17 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     return lines[:count], below
 
 
-def _ranking_rows(rows: list[dict[str, Any]], returned: set[str]) -> list[RankingRow]:
-    return [
-        RankingRow(
-            entry_id=row["entry_id"],
-            rank=row["rank"],
-            summary=row["summary"],
-            is_returned=row["entry_id"] in returned,
-            cosine=row.get("cosine"),
-            importance=row.get("importance"),
-            product=row.get("product"),
-            words=tuple(row.get("words") or ()),
-        )
-        for row in rows
-    ]
-
-
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
-    rankings = serializers.rankings(answer, RANKING_MOST if full else RANKING_SHOWN)
-    returned = {hit.entry.id for hit in answer.hits}
+    dense, words = ranking_rows.of(answer, RANKING_MOST if full else RANKING_SHOWN)
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
     word_ids = set(answer.rankings.word_ids)
-    dense = _ranking_rows(rankings["dense"], returned)
     return Explored(
         answer=answer,
         dense=dense,
-        words=_ranking_rows(rankings["sparse"], returned),
+        words=words,
+        returned={hit.entry.id for hit in answer.hits},
         hits=hits,
         below=below,
         rule=rule,

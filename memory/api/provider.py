@@ -10,7 +10,6 @@ from memory import workspace_tree
 from memory.api import provider_schemas as schemas
 from memory.api.request import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
-from memory.journal import append as journal
 from memory.providers import base, deadline, ownership, registry
 from memory.providers.base import Binding, Provider
 from memory.rules.permissions import Actor
@@ -36,12 +35,11 @@ def _provider(by: Actor, binding: Binding) -> Provider:
 
 
 @router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
-def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
+def retain(request: ApiRequest, data: schemas.RetainIn) -> base.Retained:
     """Store a text."""
     by = request.auth
     binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    result = _provider(by, binding).retain(base.Retain(**data.model_dump()))
-    return {"id": result.id, "bytes": result.bytes}
+    return _provider(by, binding).retain(base.Retain(**data.model_dump()))
 
 
 @router.post(
@@ -50,25 +48,15 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
     operation_id="provider_recall",
     exclude_none=True,
 )
-def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
+def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> base.Recalled:
     """Search the stored texts."""
     by = request.auth
     binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    result = _provider(by, binding).recall(base.Recall(**data.model_dump()))
-    hits = [
-        {
-            "source": hit.source,
-            "snippet": hit.snippet,
-            "line": hit.line,
-            "score": hit.score,
-        }
-        for hit in result.hits
-    ]
-    return {"hits": hits, "quarantined": result.quarantined or None}
+    return _provider(by, binding).recall(base.Recall(**data.model_dump()))
 
 
 @router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
-def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
+def forget(request: ApiRequest, data: schemas.ForgetIn) -> base.Forgotten:
     """Remove one item, or every item that names a data subject.
 
     An agent removes from its own memory. Removal by data subject is for compliance: it
@@ -82,7 +70,7 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
         id=data.id,
         data_subject_id=data.data_subject_id,
     )
-    return {"removed": _provider(by, binding).forget(forget_request).removed}
+    return _provider(by, binding).forget(forget_request)
 
 
 @router.get(
@@ -91,18 +79,13 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     operation_id="provider_health",
     exclude_none=True,
 )
-def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
+def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> base.HealthStatus:
     """Check the workspace's provider within its deadline."""
     by = request.auth
     binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
     workspace = workspace_tree.workspace(by)
     seconds = registry.entry(registry.workspace_provider(workspace)).seconds
-    status = deadline.check_health(registry.provider(workspace, binding), seconds)
-    return {
-        "ok": status.ok,
-        "message": status.message or None,
-        "checked_at": journal.stamp(status.checked_at),
-    }
+    return deadline.check_health(registry.provider(workspace, binding), seconds)
 
 
 # ── The extensions ───────────────────────────────────────────────────────────

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
+from memory.api.shapes import Stamp, TextOrNull
 from memory.rules.shapes import Strict
 
 Text = Annotated[str, Field(strict=True)]
@@ -131,7 +132,9 @@ class RecalledOut(Schema):
     """Hits, best first; ``quarantined`` is for people and never for a model."""
 
     hits: list[ProviderHitOut]
-    quarantined: list[str] | None = None
+    quarantined: Annotated[
+        list[str] | None, BeforeValidator(lambda ids: ids or None)
+    ] = None
 
 
 class ForgottenOut(Schema):
@@ -144,8 +147,8 @@ class PulseOut(Schema):
     """The provider's status; ``message`` only when ``ok`` is false."""
 
     ok: bool
-    message: str | None = None
-    checked_at: str
+    message: TextOrNull = None
+    checked_at: Stamp
 
 
 class MakerOut(Schema):
