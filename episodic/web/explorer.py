@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from django.urls import reverse
-
 from episodic.recall import examples, explain, fusion, prompt_context, ranking_rows
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
@@ -24,12 +22,13 @@ from episodic.recall.search import (
 )
 from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
-from episodic.web.recall_form import RecallForm
+from episodic.web.recall_form import FIELD_OF, RecallForm
 from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.web import pages
 
 RANKING_SHOWN: Final = 8
 RANKING_MOST: Final = 3 * K_MAX
@@ -123,22 +122,22 @@ class RecallPage:
     def deeper(self) -> str:
         """The address of the same question with a K that returns the entry, or ""."""
         needed = self.why.would_need_k if self.why else None
-        return _address(self.form, k=str(needed)) if needed else ""
+        return _asked(self.form, k=str(needed)) if needed else ""
 
     @property
     def longer(self) -> str:
         """The address that shows the rankings to their ends, "" when it does."""
-        return "" if self.form.shows_whole_rankings else _address(self.form, legs="all")
+        return "" if self.form.shows_whole_rankings else _asked(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
         words = self.entry.summary[:QUERY_CHARS] if self.entry else ""
-        return _address(self.form, query=words)
+        return _asked(self.form, query=words)
 
 
-def _address(form: RecallForm, **changes: str) -> str:
-    return f"{reverse('episodic:recall')}?{form.address(**changes)}"
+def _asked(form: RecallForm, **changes: str) -> str:
+    return pages.address("episodic:recall", query=form.address(**changes))
 
 
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
@@ -232,7 +231,7 @@ def _answer(
                 return explanation.answer, explanation
         return recall.search(request, by=actor), None
     except errors.Invalid as error:
-        form.attach_error(error)
+        form.add_error(FIELD_OF.get(error.problem_code), error.detail)
         return None, None
 
 

@@ -17,16 +17,13 @@ from memory.rules.permissions import Actor
 router = Router(tags=["provider"])
 
 
-def _bind(
-    by: Actor,
-    workspace_id: str,
-    agent_id: str,
-    crew_id: str,
-    action: str = "provider.use",
-) -> Binding:
+def _bind(by: Actor, data: schemas.OwnerIn, action: str = "provider.use") -> Binding:
     by.require(action)
     return ownership.bind(
-        by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id
+        by,
+        workspace_id=data.workspace_id,
+        agent_id=data.agent_id,
+        crew_id=data.crew_id,
     )
 
 
@@ -38,7 +35,7 @@ def _provider(by: Actor, binding: Binding) -> Provider:
 def retain(request: ApiRequest, data: schemas.RetainIn) -> base.Retained:
     """Store a text."""
     by = request.auth
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(by, data)
     return _provider(by, binding).retain(base.Retain(**data.model_dump()))
 
 
@@ -51,7 +48,7 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> base.Retained:
 def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> base.Recalled:
     """Search the stored texts."""
     by = request.auth
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(by, data)
     return _provider(by, binding).recall(base.Recall(**data.model_dump()))
 
 
@@ -64,7 +61,7 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> base.Forgotten:
     """
     by = request.auth
     action = "provider.forget_subject" if data.data_subject_id else "provider.use"
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
+    binding = _bind(by, data, action)
     forget_request = base.Forget(
         workspace_id=data.workspace_id,
         id=data.id,
@@ -82,7 +79,8 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> base.Forgotten:
 def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> base.HealthStatus:
     """Check the workspace's provider within its deadline."""
     by = request.auth
-    binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
+    owner = schemas.OwnerIn(workspace_id=by.workspace_id, **query.model_dump())
+    binding = _bind(by, owner)
     workspace = workspace_tree.workspace(by)
     seconds = registry.entry(registry.workspace_provider(workspace)).seconds
     return deadline.check_health(registry.provider(workspace, binding), seconds)
@@ -92,14 +90,14 @@ def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> base.Healt
 @router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
 def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
     """Return conclusions from the records that match a query, each with its ids."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     return extension_calls.reflect(binding, data.query, data.scope.non_empty())
 
 
 @router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
 def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
     """Describe the person that a scope's records are about, each fact with its ids."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     return extension_calls.profile(binding, data.scope.non_empty(), data.instructions)
 
 
@@ -112,7 +110,7 @@ def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
 )
 def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
     """Return matching records with the people they name and their source entries."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     params = {
         "query": data.query,
         "scope": data.scope.non_empty(),
@@ -125,6 +123,6 @@ def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
 @router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
 def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
     """Store several inputs, all or none, or delete records; at most 100."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     refs = [{"id": ref.id, "scope": ref.scope.non_empty()} for ref in data.refs]
     return extension_calls.batch(binding, data.inputs, refs)
