@@ -10,6 +10,7 @@ from pydantic import Field, create_model
 
 from episodic.health import bands, causes, fixes
 from episodic.health import snapshots as health
+from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
 from episodic.health.metrics.base import Action
 from episodic.models import HealthSnapshot
@@ -101,7 +102,7 @@ class HealthOut(SnapshotOut):
     causes: list[CauseOut]
 
     @staticmethod
-    def resolve_causes(row: HealthSnapshot) -> list[causes.Cause]:
+    def resolve_causes(row: HealthSnapshot) -> list[Cause]:
         return causes.of(row)
 
 

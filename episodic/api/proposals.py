@@ -47,7 +47,7 @@ def run(request: ApiRequest, data: schemas.RunIn) -> dict[str, Any]:
 )
 def list_proposals(
     request: ApiRequest, query: Query[schemas.ProposalQuery]
-) -> proposals.Page:
+) -> proposals.ProposalPage:
     """List proposed rules, newest first."""
     return proposals.page(
         request.auth, query.state or "", limit=query.limit, cursor=query.cursor

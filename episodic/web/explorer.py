@@ -246,14 +246,6 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
         return None
 
 
-def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
-    """Return the comparison with the other question's answer."""
-    other = form.other(answer.request)
-    if other is None:
-        return None
-    return comparison.compare(answer, recall.search(other, by=actor))
-
-
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     actor.require("recall.ask")
@@ -263,9 +255,14 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         answer, explanation = _answer(actor, form, request)
     else:
         entry = _entry(actor, form)
+    context, compared = None, None
+    if answer is not None:
+        context = prompt_context.show(answer, form.budget, by=actor)
+        if other := form.other(answer.request):
+            compared = comparison.compare(answer, recall.search(other, by=actor))
     return RecallPage(
-        context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
-        compared=_compared(actor, form, answer) if answer else None,
+        context=context,
+        compared=compared,
         form=form,
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,

@@ -45,7 +45,8 @@ class AccessExportOut(Schema):
 
     @staticmethod
     def resolve_rows(row: Export) -> int | None:
-        return row.counts.get("total")
+        total: int | None = row.counts.get("total")
+        return total
 
 
 class AccessExportsQuery(PrivacyPageQuery):

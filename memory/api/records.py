@@ -10,7 +10,6 @@ from memory import records
 from memory.api import records_schemas as schemas
 from memory.api.request import ApiRequest, IdempotencyKey
 from memory.api.shapes import annotated
-from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.models import Record
 from memory.records import Action, Provenance, Saved, SearchResult
@@ -35,17 +34,13 @@ def provenance(by: Actor) -> Provenance:
     return Provenance.OPERATOR_CURATED
 
 
-def _owner(data: schemas.RecordIn, by: Actor) -> Owner | None:
-    by.require("records.write")
-    return records.owner_for(
-        by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
-    )
-
-
 def _draft(data: schemas.RecordIn, by: Actor) -> Draft:
+    by.require("records.write")
     return Draft(
         content=data.content,
-        owner=_owner(data, by),
+        owner=records.owner_for(
+            by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
+        ),
         kind=data.type,
         scope=Scope.of(data.scope),
         metadata=data.metadata,

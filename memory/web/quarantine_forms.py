@@ -108,7 +108,10 @@ class DecisionForm(forms.Form):
     def redactions(self) -> list[tuple[int, int]]:
         """Return the selected spans and the typed one, as pairs."""
         fields = getattr(self, "cleaned_data", {})
-        parts = [tuple(map(int, span.split("-"))) for span in fields.get("span", [])]
+        parts = []
+        for span in fields.get("span", []):
+            first, _, last = span.partition("-")
+            parts.append((int(first), int(last)))
         start, end = fields.get("start"), fields.get("end")
         if start is not None and end is not None:
             parts.append((start, end))

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from memory import overview, workspace_tree
 from memory.accounts import api_keys, workspaces
 from memory.integrations import registry as integrations
-from memory.models import AgentKey
+from memory.models import Agent, AgentKey, Crew
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
 from memory.web import pages
@@ -52,9 +52,8 @@ def agents(request: HttpRequest) -> HttpResponse:
     actor.require("agents.manage")
     crews = workspace_tree.crews(actor)
     form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
+
+    def add(fields: dict[str, Any]) -> Agent:
         agent, is_new = workspaces.ensure_agent(
             fields["slug"],
             workspace_tree.crew(actor, fields["crew"]),
@@ -62,12 +61,15 @@ def agents(request: HttpRequest) -> HttpResponse:
             role=AgentRole(fields["role"]),
             walk_depth=fields["walk_depth"],
         )
-        if is_new:
-            messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
-            return redirect("workspace:agents")
-        form.add_error("slug", f"{agent.crew.slug} has an agent of this name.")
-        status = 409
-    return _agents_page(request, actor, status, agent_form=form)
+        if not is_new:
+            raise errors.Conflict(f"{agent.crew.slug} has an agent of this name.")
+        return agent
+
+    agent, status = pages.submit(form, add, faulty="slug")
+    if agent is None:
+        return _agents_page(request, actor, status, agent_form=form)
+    messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
+    return redirect("workspace:agents")
 
 
 @require_http_methods(pages.METHODS)
@@ -78,18 +80,20 @@ def crew(request: HttpRequest) -> HttpResponse:
         return redirect("workspace:agents")
     actor.require("agents.manage")
     form = forms.CrewForm(request.POST, auto_id="crew_%s")
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
-        row, is_new = workspaces.ensure_crew(
+
+    def add(fields: dict[str, Any]) -> Crew:
+        crew, is_new = workspaces.ensure_crew(
             fields["slug"], by=actor, name=fields["name"]
         )
-        if is_new:
-            messages.success(request, f"Crew {row.slug} created")
-            return redirect("workspace:agents")
-        form.add_error("slug", "There is a crew of this name.")
-        status = 409
-    return _agents_page(request, actor, status, crew_form=form)
+        if not is_new:
+            raise errors.Conflict("There is a crew of this name.")
+        return crew
+
+    crew, status = pages.submit(form, add, faulty="slug")
+    if crew is None:
+        return _agents_page(request, actor, status, crew_form=form)
+    messages.success(request, f"Crew {crew.slug} created")
+    return redirect("workspace:agents")
 
 
 @pages.action("workspace:agents")
