@@ -9,13 +9,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 
-from django.db.models import Model
 from pydantic import BeforeValidator
 
 from memory.journal import append as journal
 from memory.rules.shapes import Strict
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row")
 
 
 def annotated(row: Row, **values: object) -> Row:
