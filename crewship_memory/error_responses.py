@@ -6,6 +6,7 @@ Also what Django itself refuses or fails at, outside of any view, comes here.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Final
 
 from django.http import HttpRequest, HttpResponse
@@ -18,11 +19,6 @@ from memory.integrations import registry
 from memory.rules import errors
 
 PROBLEM_PREFIXES: Final = ("/api/", "/mcp", "/livez", "/readyz", "/metrics")
-
-
-class _BadRequest(errors.AppError):
-    code, status, title = "bad_request", 400, "Not readable"
-    sentence = "The request cannot be read."
 
 
 def is_for_programs(path: str) -> bool:
@@ -50,26 +46,27 @@ def respond(request: HttpRequest, error: errors.AppError) -> HttpResponse:
 
 
 # ── What Django refuses ──────────────────────────────────────────────────────
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Handle Django's 400: a wrong host, too many fields."""
-    if is_for_programs(request.path):
-        return respond(request, _BadRequest())
-    return defaults.bad_request(request, exception)
+def _handler(
+    error: errors.AppError, page: Callable[[HttpRequest, Exception], HttpResponse]
+) -> Callable[[HttpRequest, Exception], HttpResponse]:
+    """Return a handler of Django's: the error for programs, its page for browsers."""
+
+    def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
+        if is_for_programs(request.path):
+            return respond(request, error)
+        return page(request, exception)
+
+    return handle
 
 
-def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Handle Django's 403."""
-    if is_for_programs(request.path):
-        detail = "This is not allowed."
-        return respond(request, errors.Forbidden(detail))
-    return defaults.permission_denied(request, exception)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Handle Django's 404."""
-    if is_for_programs(request.path):
-        return respond(request, errors.NotFound())
-    return defaults.page_not_found(request, exception)
+# A wrong host, or too many fields.
+bad_request = _handler(
+    problem_details.BadRequest("The request cannot be read."), defaults.bad_request
+)
+forbidden = _handler(
+    errors.Forbidden("This is not allowed."), defaults.permission_denied
+)
+not_found = _handler(errors.NotFound(), defaults.page_not_found)
 
 
 def failed(request: HttpRequest) -> HttpResponse:

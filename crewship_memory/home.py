@@ -6,12 +6,10 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, cast
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
@@ -106,14 +104,11 @@ def find(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("find", "").strip()[:500]
     if ENTRY_ID.fullmatch(query):
         return redirect("memory:entry", query)
-    journal = reverse("memory:journal")
-    if not query:
-        return redirect(journal)
     folded = query.lower()
     for agent in workspace_tree.agents(actor):
         if folded in (agent.slug, agent.id):
-            return redirect(f"{journal}?{urlencode({'agent_id': agent.id})}")
-    return redirect(f"{journal}?{urlencode({'q': query})}")
+            return redirect(pages.address("memory:journal", agent_id=agent.id))
+    return redirect(pages.address("memory:journal", q=query))
 
 
 @require_POST

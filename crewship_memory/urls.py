@@ -20,7 +20,6 @@ from crewship_memory import (
 )
 from crewship_memory.api import api, open_to_programs
 from gdpr.web import certificate_views
-from memory.web import conformance_views, provider_views
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 # allauth registers these itself, editable: second factors are no support table.
@@ -35,22 +34,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
-    path("journal/", include("memory.web.journal_urls")),
-    path("recall/", include("episodic.web.urls")),
-    path("health/", include("episodic.web.health_urls")),
-    path("proposals/", include("episodic.web.proposal_urls")),
-    path("quarantine/", include("memory.web.quarantine_urls")),
-    path("files/", include("memory.web.files_urls")),
-    path("records/", include("memory.web.records_urls")),
-    path("providers/", provider_views.provider_list, name="providers"),
-    path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
-    path("providers/<str:name>/run/", provider_views.run, name="provider_run"),
-    path("conformance/", conformance_views.overview, name="conformance"),
-    path("conformance/run/", conformance_views.run, name="conformance_run"),
-    path("jobs/", include("memory.web.jobs_urls")),
+    path("", include("memory.web.urls")),
+    path("", include("episodic.web.urls")),
     path("certificates/check/", certificate_views.check, name="certificate_check"),
     path("privacy/", include("gdpr.web.urls")),
-    path("workspace/", include("memory.web.workspace_urls")),
     path("invitations/", invitation_views.own_invitations, name="invitations"),
     path(
         "invitations/<str:invitation_id>/accept/",

@@ -16,7 +16,6 @@ from django.utils import timezone
 from gdpr import pagination
 from gdpr.models import ActionKind, ActionStatus, GdprAction
 from gdpr.pagination import Page, PageQuery
-from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -161,22 +160,3 @@ def list_actions(
     return pagination.newest(
         rows, "initiated_at", page_query, question, actor.workspace_id
     )
-
-
-def action_line(row: GdprAction) -> dict[str, Any]:
-    """Return a row as JSON, for the API and exports."""
-    completed_at = row.completed_at
-    return {
-        "id": row.id,
-        "subject_id": row.subject_ref,
-        "case_id": row.case_ref or None,
-        "action": row.action,
-        "status": row.status,
-        "actor_id": row.actor_id,
-        "actor": row.actor_label or None,
-        "scope": row.scope,
-        "reason": row.reason or None,
-        "error": row.error or None,
-        "initiated_at": journal.stamp(row.initiated_at),
-        "completed_at": journal.stamp(completed_at) if completed_at else None,
-    }

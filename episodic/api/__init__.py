@@ -1,1 +1,1 @@
-"""The JSON API of this package: routers, schemas and serializers."""
+"""The JSON API of this package: routers and schemas."""

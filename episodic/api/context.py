@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from ninja import Query, Router, Schema
@@ -12,8 +11,7 @@ from episodic.api import schemas
 from episodic.recall import neighbours
 from episodic.recall import prompt_context as recall_prompt_context
 from memory.api.request import ApiRequest
-from memory.journal import append as journal
-from memory.models import JournalEntry
+from memory.api.shapes import Stamp, annotated
 from memory.rules.shapes import NO_NUL
 
 router = Router(tags=["episodic"])
@@ -57,12 +55,12 @@ class ContextOut(Schema):
 class NodeOut(Schema):
     """An entry of the neighbourhood, ``depth`` steps from the one asked for."""
 
-    entry_id: str
+    entry_id: str = Field(validation_alias="id")
     depth: int
     entry_type: str
     severity: str
     summary: str
-    ts: str
+    ts: Stamp
     agent_id: str | None
     crew_id: str | None
 
@@ -94,24 +92,11 @@ def prompt_context(request: ApiRequest, data: ContextIn) -> dict[str, Any]:
     )
     return {
         "text": context.block.text,
-        "entry_ids": list(context.block.entry_ids),
+        "entry_ids": context.block.entry_ids,
         "chars": context.block.chars,
         "skipped": context.block.skipped,
-        "nudges": [asdict(nudge) for nudge in context.nudges],
+        "nudges": context.nudges,
         "degraded": context.answer.rankings.degraded,
-    }
-
-
-def _node(row: JournalEntry, depth: int) -> dict[str, Any]:
-    return {
-        "entry_id": row.id,
-        "depth": depth,
-        "entry_type": row.entry_type,
-        "severity": row.severity,
-        "summary": row.summary,
-        "ts": journal.stamp(row.ts),
-        "agent_id": row.agent_id,
-        "crew_id": row.crew_id,
     }
 
 
@@ -128,6 +113,6 @@ def entry_relations(
     """List what an entry is related to."""
     neighbourhood = neighbours.around(entry_id, depth, by=request.auth)
     return {
-        "nodes": [_node(row, steps) for row, steps in neighbourhood.nodes],
-        "edges": [asdict(edge) for edge in neighbourhood.edges],
+        "nodes": [annotated(row, depth=steps) for row, steps in neighbourhood.nodes],
+        "edges": neighbourhood.edges,
     }

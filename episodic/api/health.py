@@ -10,10 +10,12 @@ from pydantic import Field, create_model
 
 from episodic.health import bands, causes, fixes
 from episodic.health import snapshots as health
+from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
+from episodic.health.metrics.base import Action
 from episodic.models import HealthSnapshot
 from memory.api.request import ApiRequest
-from memory.journal import append as journal
+from memory.api.shapes import Stamp, TextOrNull
 from memory.rules.shapes import Id, Strict
 
 router = Router(tags=["health"])
@@ -57,6 +59,11 @@ class ActionOut(Schema):
     url: str
     method: str
 
+    @staticmethod
+    def resolve_url(action: Action) -> str:
+        fix = fixes.FIXES.get(action.kind)
+        return (fix and fix.program_url) or action.url
+
 
 class CauseOut(Schema):
     """One thing that pulls a metric down; points are of the score."""
@@ -72,19 +79,31 @@ class SnapshotOut(Schema):
     """The health of one day; ``crew_id`` is null for the workspace."""
 
     workspace_id: str
-    crew_id: str | None
+    crew_id: TextOrNull
     date: date
-    computed_at: str
+    computed_at: Stamp
     score: float | None
     band: str
     metrics: MetricsOut
     details: dict[str, Any]
+
+    @staticmethod
+    def resolve_band(row: HealthSnapshot) -> str:
+        return bands.band(row.score).value
+
+    @staticmethod
+    def resolve_metrics(row: HealthSnapshot) -> dict[str, float | None]:
+        return metrics.values(row)
 
 
 class HealthOut(SnapshotOut):
     """The newest snapshot with its causes."""
 
     causes: list[CauseOut]
+
+    @staticmethod
+    def resolve_causes(row: HealthSnapshot) -> list[Cause]:
+        return causes.of(row)
 
 
 class HistoryOut(Schema):
@@ -93,54 +112,19 @@ class HistoryOut(Schema):
     snapshots: list[SnapshotOut]
 
 
-def _snapshot(row: HealthSnapshot) -> dict[str, Any]:
-    return {
-        "workspace_id": row.workspace_id,
-        "crew_id": row.crew_id or None,
-        "date": row.date,
-        "computed_at": journal.stamp(row.computed_at),
-        "score": row.score,
-        "band": bands.band(row.score).value,
-        "metrics": metrics.values(row),
-        "details": row.details,
-    }
-
-
-def _cause(cause: causes.Cause) -> dict[str, Any]:
-    action = cause.action
-    fix = fixes.FIXES.get(action.kind)
-    return {
-        "metric": cause.metric,
-        "points": cause.points,
-        "title": cause.title,
-        "text": cause.text,
-        "action": {
-            "kind": action.kind,
-            "label": action.label,
-            "url": (fix and fix.program_url) or action.url,
-            "method": action.method,
-        },
-    }
-
-
-def _with_causes(row: HealthSnapshot) -> dict[str, Any]:
-    return _snapshot(row) | {"causes": [_cause(cause) for cause in causes.of(row)]}
-
-
 @router.get("/health", response=HealthOut, operation_id="memory_health")
-def latest(request: ApiRequest, query: Query[HealthQuery]) -> dict[str, Any]:
+def latest(request: ApiRequest, query: Query[HealthQuery]) -> HealthSnapshot:
     """Get the newest health of memory with its causes and what helps."""
-    return _with_causes(health.latest(request.auth, query.crew_id))
+    return health.latest(request.auth, query.crew_id)
 
 
 @router.post("/health/recompute", response=HealthOut, operation_id="recompute_health")
-def recompute(request: ApiRequest, data: RecomputeIn) -> dict[str, Any]:
+def recompute(request: ApiRequest, data: RecomputeIn) -> HealthSnapshot:
     """Measure now and store the result as today's."""
-    return _with_causes(health.recompute(request.auth, data.crew_id))
+    return health.recompute(request.auth, data.crew_id)
 
 
 @router.get("/health/history", response=HistoryOut, operation_id="health_history")
 def history(request: ApiRequest, query: Query[HistoryQuery]) -> dict[str, Any]:
     """Return the snapshots of the last days, oldest first."""
-    rows = health.history(request.auth, query.days, query.crew_id)
-    return {"snapshots": [_snapshot(row) for row in rows]}
+    return {"snapshots": health.history(request.auth, query.days, query.crew_id)}

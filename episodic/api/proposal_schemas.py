@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from episodic.consolidation.approval import REASON_CHARS, TEXT_CHARS
+from memory.api.shapes import ListParams, Stamp, TextOrNull
 from memory.rules.shapes import Id, Strict
 
 State = Literal["pending", "approved", "rejected"]
 
 
-class ProposalQuery(Schema):
+class ProposalQuery(ListParams):
     """Filters of the list; what is left out means any."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: State | None = None
     limit: int = Field(default=50, ge=1, le=200)
@@ -72,7 +71,7 @@ class ProposalLineOut(Schema):
     version: int
     state: str
     crew_id: str
-    crew: str
+    crew: str = Field(validation_alias="crew.slug")
     pattern: str
     action: str
     confidence: float
@@ -80,20 +79,20 @@ class ProposalLineOut(Schema):
     evidence: list[str]
     runs: int
     summariser: str
-    created_at: str
-    decided_at: str | None
-    decided_by: str | None
-    reason: str | None
+    created_at: Stamp
+    decided_at: Stamp | None
+    decided_by: TextOrNull
+    reason: TextOrNull
     was_edited: bool
-    learned_label: str | None
-    learned_version: str | None
+    learned_label: TextOrNull
+    learned_version: str | None = Field(validation_alias="learned_version_id")
 
 
 class EvidenceOut(Schema):
     """An entry that supports a rule."""
 
     id: str
-    ts: str
+    ts: Stamp
     entry_type: str
     severity: str
     summary: str

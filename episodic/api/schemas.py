@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from episodic.recall.search import Fusion, Mode, Request
+from episodic.recall import ranking_rows
+from episodic.recall.search import Answer, Fusion, Hit, Mode, Request
 from episodic.scopes import Scope
+from memory.api.shapes import Stamp
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
+Rounded4 = Annotated[float, AfterValidator(partial(round, ndigits=4))]
+Rounded6 = Annotated[float, AfterValidator(partial(round, ndigits=6))]
 EntryType = Annotated[str, Field(strict=True, max_length=80, pattern=NO_NUL)]
 
 
@@ -59,28 +64,32 @@ class WhyIn(RecallIn):
 class RanksOut(Schema):
     """Rank in each ranking, from 1; null when the ranking did not find it."""
 
-    dense: int | None
-    sparse: int | None
+    dense: int | None = Field(validation_alias="dense_rank")
+    sparse: int | None = Field(validation_alias="sparse_rank")
 
 
 class HitOut(Schema):
     """One entry of the answer."""
 
-    entry_id: str
-    score: float
-    cosine: float | None
-    importance: float
+    entry_id: str = Field(validation_alias="entry.id")
+    score: Rounded6
+    cosine: Rounded6 | None
+    importance: Rounded4
     ranks: RanksOut
-    rrf: float
-    age_seconds: float
-    ts: str
-    summary: str
-    entry_type: str
-    severity: str
-    agent_id: str | None
-    crew_id: str | None
-    payload: dict[str, Any]
+    rrf: Rounded6
+    age_seconds: Annotated[float, AfterValidator(partial(round, ndigits=1))]
+    ts: Stamp = Field(validation_alias="entry.ts")
+    summary: str = Field(validation_alias="entry.summary")
+    entry_type: str = Field(validation_alias="entry.entry_type")
+    severity: str = Field(validation_alias="entry.severity")
+    agent_id: str | None = Field(validation_alias="entry.agent_id")
+    crew_id: str | None = Field(validation_alias="entry.crew_id")
+    payload: dict[str, Any] = Field(validation_alias="entry.payload")
     via: str
+
+    @staticmethod
+    def resolve_ranks(hit: Hit) -> Hit:
+        return hit
 
 
 class TimingsOut(Schema):
@@ -120,14 +129,29 @@ class ExplainOut(Schema):
 class RecallOut(Schema):
     """The answer; ``degraded`` says what is missing, null when nothing is."""
 
-    query: str
-    mode: str
-    fusion: str
-    degraded: str | None
+    query: str = Field(validation_alias="request.query")
+    mode: str = Field(validation_alias="request.mode.value")
+    fusion: str = Field(validation_alias="request.fused_by.value")
+    degraded: str | None = Field(validation_alias="rankings.degraded")
     hits: list[HitOut]
-    timings_ms: TimingsOut
+    timings_ms: TimingsOut = Field(validation_alias="timings")
     model: str | None
     explain: ExplainOut | None = None
+
+    @staticmethod
+    def resolve_explain(answer: Answer) -> dict[str, Any] | None:
+        if not answer.request.explain:
+            return None
+        dense, sparse = ranking_rows.of(answer)
+        return {
+            "scope": answer.reach.scope,
+            "considered": answer.rankings.dense.considered,
+            "terms": answer.rankings.word_query.terms,
+            "dropped": answer.rankings.word_query.dropped,
+            "dense": dense,
+            "sparse": sparse,
+            "below": answer.below,
+        }
 
 
 class CheckOut(Schema):
@@ -141,13 +165,13 @@ class CheckOut(Schema):
 class WhyOut(Schema):
     """Why an entry is, or is not, in the answer."""
 
-    entry_id: str
+    entry_id: str = Field(validation_alias="entry.id")
     returned: bool
     rank: int | None
     finding: str
     would_need_k: int | None
     checks: list[CheckOut]
-    degraded: str | None
+    degraded: str | None = Field(validation_alias="answer.rankings.degraded")
 
 
 class IndexOut(Schema):

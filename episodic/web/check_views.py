@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.recall import checks as recall_checks
@@ -31,7 +30,7 @@ def save(request: HttpRequest) -> HttpResponse:
     question = form.request()
     if question is None:
         messages.error(request, "The question is invalid; nothing was saved")
-        return redirect(f"{reverse('episodic:recall')}?{form.address()}")
+        return redirect(pages.address("episodic:recall", query=form.address()))
     expected = request.POST.getlist("expected")
     expected += request.POST.get("more", "").replace(",", " ").split()
     try:
@@ -40,30 +39,27 @@ def save(request: HttpRequest) -> HttpResponse:
         )
     except (errors.Invalid, errors.Conflict) as error:
         messages.error(request, f"{error.detail} Nothing was saved.")
-        return redirect(f"{reverse('episodic:recall')}?{form.address()}")
+        return redirect(pages.address("episodic:recall", query=form.address()))
     recall_checks.run(check, by=actor)
     messages.success(request, f"Saved the check {check.name}")
     return redirect("episodic:checks")
 
 
-@require_POST
-def run(request: HttpRequest, check_id: str) -> HttpResponse:
+@pages.action("episodic:checks")
+def run(request: HttpRequest, check_id: str) -> str | tuple[int, str]:
     """Run one check now, for an operator."""
     actor = pages.actor(request)
     check = recall_checks.get(actor, check_id)
     outcome = recall_checks.run(check, by=actor)
     if outcome.result == "holds":
-        messages.success(request, f"{check.name} holds")
-    else:
-        messages.warning(request, f"{check.name}: {outcome.result}")
-    return redirect("episodic:checks")
+        return f"{check.name} holds"
+    return messages.WARNING, f"{check.name}: {outcome.result}"
 
 
-@require_POST
-def drop(request: HttpRequest, check_id: str) -> HttpResponse:
+@pages.action("episodic:checks")
+def drop(request: HttpRequest, check_id: str) -> str:
     """Delete a check, for an operator."""
     actor = pages.actor(request)
     check = recall_checks.get(actor, check_id)
     recall_checks.drop(check, by=actor)
-    messages.success(request, f"Deleted the check {check.name}")
-    return redirect("episodic:checks")
+    return f"Deleted the check {check.name}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from django.urls import reverse
-
-from episodic.api import serializers
-from episodic.recall import examples, explain, fusion, prompt_context
+from episodic.recall import examples, explain, fusion, prompt_context, ranking_rows
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
+from episodic.recall.ranking_rows import RankingRow
 from episodic.recall.search import (
     K_MAX,
     QUERY_CHARS,
@@ -24,12 +22,13 @@ from episodic.recall.search import (
 )
 from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
-from episodic.web.recall_form import RecallForm
+from episodic.web.recall_form import FIELD_OF, RecallForm
 from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.web import pages
 
 RANKING_SHOWN: Final = 8
 RANKING_MOST: Final = 3 * K_MAX
@@ -65,26 +64,13 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class RankingRow:
-    """One entry of one ranking."""
-
-    entry_id: str
-    rank: int
-    summary: str
-    is_returned: bool
-    cosine: float | None = None
-    importance: float | None = None
-    product: float | None = None
-    words: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Explored:
     """An answer and its parts; ``rule`` is how the rankings were fused."""
 
     answer: Answer
     dense: list[RankingRow]
     words: list[RankingRow]
+    returned: set[str]
     hits: list[Line]
     below: list[Line]
     rule: str
@@ -136,22 +122,22 @@ class RecallPage:
     def deeper(self) -> str:
         """The address of the same question with a K that returns the entry, or ""."""
         needed = self.why.would_need_k if self.why else None
-        return _address(self.form, k=str(needed)) if needed else ""
+        return _asked(self.form, k=str(needed)) if needed else ""
 
     @property
     def longer(self) -> str:
         """The address that shows the rankings to their ends, "" when it does."""
-        return "" if self.form.shows_whole_rankings else _address(self.form, legs="all")
+        return "" if self.form.shows_whole_rankings else _asked(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
         words = self.entry.summary[:QUERY_CHARS] if self.entry else ""
-        return _address(self.form, query=words)
+        return _asked(self.form, query=words)
 
 
-def _address(form: RecallForm, **changes: str) -> str:
-    return f"{reverse('episodic:recall')}?{form.address(**changes)}"
+def _asked(form: RecallForm, **changes: str) -> str:
+    return pages.address("episodic:recall", query=form.address(**changes))
 
 
 def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
@@ -212,34 +198,17 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     return lines[:count], below
 
 
-def _ranking_rows(rows: list[dict[str, Any]], returned: set[str]) -> list[RankingRow]:
-    return [
-        RankingRow(
-            entry_id=row["entry_id"],
-            rank=row["rank"],
-            summary=row["summary"],
-            is_returned=row["entry_id"] in returned,
-            cosine=row.get("cosine"),
-            importance=row.get("importance"),
-            product=row.get("product"),
-            words=tuple(row.get("words") or ()),
-        )
-        for row in rows
-    ]
-
-
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
-    rankings = serializers.rankings(answer, RANKING_MOST if full else RANKING_SHOWN)
-    returned = {hit.entry.id for hit in answer.hits}
+    dense, words = ranking_rows.of(answer, RANKING_MOST if full else RANKING_SHOWN)
     rule = _rule(answer)
     hits, below = _lines(answer, rule)
     word_ids = set(answer.rankings.word_ids)
-    dense = _ranking_rows(rankings["dense"], returned)
     return Explored(
         answer=answer,
         dense=dense,
-        words=_ranking_rows(rankings["sparse"], returned),
+        words=words,
+        returned={hit.entry.id for hit in answer.hits},
         hits=hits,
         below=below,
         rule=rule,
@@ -262,7 +231,7 @@ def _answer(
                 return explanation.answer, explanation
         return recall.search(request, by=actor), None
     except errors.Invalid as error:
-        form.attach_error(error)
+        form.add_error(FIELD_OF.get(error.problem_code), error.detail)
         return None, None
 
 
@@ -277,14 +246,6 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
         return None
 
 
-def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
-    """Return the comparison with the other question's answer."""
-    other = form.other(answer.request)
-    if other is None:
-        return None
-    return comparison.compare(answer, recall.search(other, by=actor))
-
-
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     actor.require("recall.ask")
@@ -294,9 +255,14 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         answer, explanation = _answer(actor, form, request)
     else:
         entry = _entry(actor, form)
+    context, compared = None, None
+    if answer is not None:
+        context = prompt_context.show(answer, form.budget, by=actor)
+        if other := form.other(answer.request):
+            compared = comparison.compare(answer, recall.search(other, by=actor))
     return RecallPage(
-        context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
-        compared=_compared(actor, form, answer) if answer else None,
+        context=context,
+        compared=compared,
         form=form,
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final
+from typing import Final
 
 from episodic.health import bands, causes, fixes, trends
 from episodic.health import snapshots as health
@@ -101,7 +101,8 @@ class Page:
     @property
     def remedy(self) -> Cause | None:
         """The costliest cause that a button here fixes at once."""
-        return next((c for c in self.causes if _helps_at_once(c.action.kind)), None)
+        at_once = {kind for kind, fix in fixes.FIXES.items() if fix.at_once}
+        return next((c for c in self.causes if c.action.kind in at_once), None)
 
     @property
     def event_days(self) -> tuple[date, ...]:
@@ -116,10 +117,6 @@ class Page:
         points = metrics.points_lost(self.snapshot)
         worst = max(points, key=lambda name: points[name])
         return worst if points[worst] >= causes.MIN_POINTS else ""
-
-
-def _helps_at_once(kind: str) -> bool:
-    return kind in fixes.FIXES and fixes.FIXES[kind].at_once
 
 
 def days(text: str) -> int:
@@ -143,14 +140,6 @@ def line(rows: Sequence[HealthSnapshot], name: str = "score") -> Points:
     return tuple((row.date, metrics.value(row, name)) for row in rows)
 
 
-def _inputs(metric: Metric, details: dict[str, Any]) -> str:
-    """Return the inputs of a metric in a few words."""
-    try:
-        return metric.inputs.format(**details.get(metric.name, {}))
-    except KeyError:
-        return "too few entries to tell"
-
-
 def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
     newest = rows[-1]
     judgement = judge(rows, metric.name)
@@ -158,9 +147,13 @@ def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
     if judgement.value is not None:
         weight = metric.weight / metrics.known_weight(metrics.values(newest))
         points = judgement.value * weight
+    try:
+        note = metric.inputs.format(**newest.details.get(metric.name, {}))
+    except KeyError:
+        note = "too few entries to tell"
     return MetricCard(
         metric.name, metric.title, metric.explanation, judgement, weight, points,
-        _inputs(metric, newest.details), line(rows, metric.name),
+        note, line(rows, metric.name),
     )  # fmt: skip
 
 

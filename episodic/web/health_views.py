@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.health import fixes
@@ -34,5 +31,4 @@ def fix(request: HttpRequest, kind: str) -> HttpResponse:
     result = fixes.fix(kind, actor, crew_id)
     level = messages.SUCCESS if result.complete else messages.WARNING
     messages.add_message(request, level, result.text)
-    query = f"?{urlencode({'crew_id': crew_id})}" if crew_id else ""
-    return redirect(f"{reverse('health:page')}{query}")
+    return redirect(pages.address("health:page", crew_id=crew_id or ""))

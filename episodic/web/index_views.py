@@ -2,48 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
 
-from episodic.index import status as index_status
+from episodic.health import overview
+from episodic.index import status
+from episodic.index.status import PendingEntry
 from episodic.index.sweep import Report
-from episodic.web import index_page
 from memory.web import pages
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPage:
+    """How complete the index is, whether the embedder answers, and what waits."""
+
+    card: overview.Card
+    pending_entries: list[PendingEntry]
+
+    @property
+    def rest(self) -> int:
+        """How many wait beyond the ones listed."""
+        status = self.card.status
+        return max(0, status.pending + status.failed - len(self.pending_entries))
+
+    @property
+    def can_embed(self) -> bool:
+        """Whether there is an embedder that an index run could ask."""
+        return self.card.embedder.name != overview.NONE
 
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
     """Show how complete the index is, and what failed."""
-    page = index_page.build(pages.actor(request))
+    actor = pages.actor(request)
+    page = IndexPage(overview.card(actor), status.pending_entries(actor))
     return render(request, "episodic/index.html", {"page": page})
 
 
-def _show_report(request: HttpRequest, report: Report) -> None:
+def _outcome(report: Report) -> str | tuple[int, str]:
     if report.failed:
         counts = f"{report.indexed} indexed, {report.failed} failed"
-        messages.warning(request, f"{counts}; the reason is shown beside each entry")
-    elif report.indexed:
+        return messages.WARNING, f"{counts}; the reason is shown beside each entry"
+    if report.indexed:
         count = "1 entry" if report.indexed == 1 else f"{report.indexed:,} entries"
-        messages.success(request, f"Indexed {count}")
-    else:
-        messages.info(request, "Nothing was indexed: no entry is waiting")
+        return f"Indexed {count}"
+    return messages.INFO, "Nothing was indexed: no entry is waiting"
 
 
-@require_POST
-def index_run(request: HttpRequest) -> HttpResponse:
+@pages.action("episodic:index")
+def index_run(request: HttpRequest) -> str | tuple[int, str]:
     """Embed now what waits, for an operator."""
     actor = pages.actor(request)
-    _show_report(request, index_status.run(actor.workspace_id, by=actor))
-    return redirect("episodic:index")
+    return _outcome(status.run(actor.workspace_id, by=actor))
 
 
-@require_POST
-def index_entry(request: HttpRequest, entry_id: str) -> HttpResponse:
+@pages.action(lambda entry_id: reverse("memory:entry", args=[entry_id]))
+def index_entry(request: HttpRequest, entry_id: str) -> str | tuple[int, str]:
     """Embed one entry now, for an operator, and go back to it."""
     actor = pages.actor(request)
-    _show_report(
-        request, index_status.run(actor.workspace_id, by=actor, entry_ids=[entry_id])
-    )
-    return redirect("memory:entry", entry_id)
+    return _outcome(status.run(actor.workspace_id, by=actor, entry_ids=[entry_id]))

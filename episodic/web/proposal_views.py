@@ -93,8 +93,7 @@ def detail(request: HttpRequest, proposal_id: str) -> HttpResponse:
 
 
 def _version(request: HttpRequest) -> int:
-    text = request.POST.get("version", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return pages.number(request.POST.get("version", "")) or 0
 
 
 @require_POST
@@ -108,8 +107,7 @@ def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
             proposal, version=_version(request), text=edited, by=actor
         )
     except errors.AppError as error:
-        if error.status not in (409, 413, 422):
-            raise
+        pages.reraise_unless_mendable(error)
         return _render(request, proposals.proposal(actor, proposal_id), error=error)
     messages.success(
         request, f"Learned, in {decision.learned_label} of {decision.crew.slug}"
@@ -127,8 +125,7 @@ def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
     try:
         approval.reject(proposal, version=_version(request), reason=reason, by=actor)
     except errors.AppError as error:
-        if error.status not in (409, 413, 422):
-            raise
+        pages.reraise_unless_mendable(error)
         return _render(request, proposals.proposal(actor, proposal_id), error=error)
     messages.success(request, "Rejected; it is not proposed again")
     return redirect("proposals:list")

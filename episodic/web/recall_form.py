@@ -15,9 +15,10 @@ from episodic.scopes import Scope
 from memory import workspace_tree
 from memory.journal import timeline
 from memory.models import Agent, Crew
-from memory.rules import entries, errors
+from memory.rules import entries
 from memory.rules.permissions import Actor
-from memory.web.journal_forms import MomentField
+from memory.web import pages
+from memory.web.filter_forms import FilterForm, MomentField
 
 FIELD_OF: Final = {
     "scope_needs_agent": "scope",
@@ -44,7 +45,7 @@ def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
     )
 
 
-class RecallForm(forms.Form):
+class RecallForm(FilterForm):
     """One question with its conditions; all of the page's state is in the address."""
 
     query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
@@ -92,8 +93,8 @@ class RecallForm(forms.Form):
         widget=forms.HiddenInput,
     )
 
-    MAIN: Final = ("query", "agent_id", "scope", "mode", "fusion", "k")
-    CONDITIONS: Final = (
+    PRIMARY = ("query", "agent_id", "scope", "mode", "fusion", "k")
+    SECONDARY = (
         "crew_id",
         "since",
         "until",
@@ -105,7 +106,7 @@ class RecallForm(forms.Form):
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         self.given = data
         full = data.copy()
-        for name, value in self._defaults().items():
+        for name, value in {"mode": Mode.HYBRID, "k": str(K_DEFAULT)}.items():
             if not full.get(name):
                 full[name] = value
         super().__init__(full, auto_id="r-%s")
@@ -113,31 +114,22 @@ class RecallForm(forms.Form):
         self.crews: list[Crew] = workspace_tree.crews(by)
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
-        self._offer("fusion", [("", f"{default.value}, default"), *names])
-        self._offer("agent_id", [("", "Whole workspace"), *self._by_crew()])
-        self._offer("crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)])
-        self._offer("entry_types", [(t, t) for t in timeline.entry_types(by)])
+        pages.offer(self, "fusion", [("", f"{default.value}, default"), *names])
+        pages.offer(self, "agent_id", [("", "Whole workspace"), *self._by_crew()])
+        pages.offer(
+            self, "crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)]
+        )
+        pages.offer(self, "entry_types", [(t, t) for t in timeline.entry_types(by)])
         for name in ("k", "min_score", "max_chars"):
             # A number field would swallow what is not a number; a fault names it.
             self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})
-        for name in ("since", "until", "as_of", "against_as_of"):
-            day = len(str(data.get(name) or "")) in (0, len("2026-11-14"))
-            self.fields[name].widget.input_type = "date" if day else "text"
-
-    @staticmethod
-    def _defaults() -> dict[str, str]:
-        return {"mode": Mode.HYBRID, "k": str(K_DEFAULT)}
+        self.set_date_controls(["since", "until", "as_of", "against_as_of"])
 
     def _by_crew(self) -> Choices:
         groups: dict[str, list[tuple[str, str]]] = {}
         for agent in self.agents:
             groups.setdefault(agent.crew.slug, []).append((agent.id, agent.slug))
         return list(groups.items())
-
-    def _offer(self, name: str, choices: Choices) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = choices
 
     def clean_query(self) -> str:
         """Return the question; once the form was sent, there must be one."""
@@ -204,25 +196,11 @@ class RecallForm(forms.Form):
         limit = self.cleaned_data.get("max_chars") if self.is_valid() else None
         return prompt_block.BUDGET if limit is None else int(limit)
 
-    def attach_error(self, error: errors.Invalid) -> None:
-        """Attach a service's error to the field it is about."""
-        self.add_error(FIELD_OF.get(error.problem_code), error.detail)
-
     # ── For the template ─────────────────────────────────────────────────────
     @property
-    def main(self) -> list[forms.BoundField]:
-        """The fields that are always in view."""
-        return [self[name] for name in self.MAIN]
-
-    @property
-    def conditions(self) -> list[forms.BoundField]:
-        """The fields under "More conditions"."""
-        return [self[name] for name in self.CONDITIONS]
-
-    @property
-    def shows_conditions(self) -> bool:
+    def shows_secondary(self) -> bool:
         """Whether a field under "More conditions" is set."""
-        return any(self.given.get(n) for n in (*self.CONDITIONS, "entry_types"))
+        return super().shows_secondary or bool(self.given.get("entry_types"))
 
     @property
     def shows_whole_rankings(self) -> bool:

@@ -1,4 +1,4 @@
-"""The view of the recall explorer."""
+"""The views of the recall explorer, and of what explains one entry's importance."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 from django_htmx.http import push_url
 
-from episodic.web import explorer
+from episodic.recall import importance_detail
+from episodic.web import explorer, neighbour_graph
 from episodic.web.recall_form import RecallForm
 from memory.web import pages
-from memory.web.fragments import target_fragment
 
 
 @require_GET
@@ -20,12 +20,28 @@ def recall(request: HttpRequest) -> HttpResponse:
     form = RecallForm(request.GET, by=actor)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
-    region = target_fragment(request, "explorer")
+    region = pages.target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status
     )
     if region:
         # A form sends its empty fields too; the address shows what is in force.
-        query = form.address()
-        push_url(response, f"{request.path}?{query}" if query else request.path)
+        push_url(response, pages.address("episodic:recall", query=form.address()))
     return response
+
+
+@require_GET
+def entry_weight(request: HttpRequest, entry_id: str) -> HttpResponse:
+    """Show the part alone to htmx, else a page of its own."""
+    detail = importance_detail.of(pages.actor(request), entry_id)
+    neighbours = neighbour_graph.layout(detail.edges)
+    height = neighbour_graph.height(len(neighbours))
+    is_part = pages.fragment(request, "weight") != ""
+    context = {
+        "weight": detail,
+        "neighbours": neighbours,
+        "height": height,
+        "middle": height // 2,
+    }
+    name = "_importance.html" if is_part else "entry.html"
+    return render(request, f"episodic/{name}", context)

@@ -1,13 +1,18 @@
-"""Addresses of the recall explorer and the index page."""
+"""URLs of this package's pages, section by section."""
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
-from episodic.web import check_views, entry_views, index_views, recall_views
+from episodic.web import (
+    check_views,
+    health_views,
+    index_views,
+    proposal_views,
+    recall_views,
+)
 
-app_name = "episodic"
-urlpatterns = [
+RECALL = [
     path("", recall_views.recall, name="recall"),
     path("checks/", check_views.checks, name="checks"),
     path("checks/save/", check_views.save, name="check_save"),
@@ -15,6 +20,22 @@ urlpatterns = [
     path("checks/<slug:check_id>/delete/", check_views.drop, name="check_drop"),
     path("index/", index_views.index, name="index"),
     path("index/run/", index_views.index_run, name="index_run"),
-    path("entries/<slug:entry_id>/", entry_views.weight, name="entry_weight"),
+    path("entries/<slug:entry_id>/", recall_views.entry_weight, name="entry_weight"),
     path("entries/<slug:entry_id>/index/", index_views.index_entry, name="index_entry"),
+]
+HEALTH = [
+    path("", health_views.page, name="page"),
+    path("fix/<slug:kind>/", health_views.fix, name="fix"),
+]
+PROPOSALS = [
+    path("", proposal_views.listing, name="list"),
+    path("run/", proposal_views.run, name="run"),
+    path("<slug:proposal_id>/", proposal_views.detail, name="detail"),
+    path("<slug:proposal_id>/approve/", proposal_views.approve, name="approve"),
+    path("<slug:proposal_id>/reject/", proposal_views.reject, name="reject"),
+]
+urlpatterns = [
+    path("recall/", include((RECALL, "episodic"))),
+    path("health/", include((HEALTH, "health"))),
+    path("proposals/", include((PROPOSALS, "proposals"))),
 ]

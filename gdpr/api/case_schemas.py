@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from gdpr.api.row_schemas import DoubtfulRowOut, Hash, Text, Version
 from gdpr.models import (
@@ -14,16 +14,16 @@ from gdpr.models import (
     CaseKind,
     CaseState,
 )
+from gdpr.pagination import PageQuery
+from memory.api.shapes import ListParams, Stamp, TextOrNull
 from memory.rules.shapes import Id, Moment, Strict
 
 Short = Annotated[str, Field(strict=True, max_length=200)]
 
 
 # ── Requests ─────────────────────────────────────────────────────────────────
-class CasesQuery(Schema):
+class CasesQuery(ListParams):
     """Filters of the list; an omitted one matches all."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: CaseState | Literal["open", "closed"] | None = None
     kind: CaseKind | None = None
@@ -34,10 +34,8 @@ class CasesQuery(Schema):
     cursor: str | None = None
 
 
-class ActionsQuery(Schema):
+class ActionsQuery(ListParams):
     """Filters of the audit log; an omitted one matches all."""
-
-    model_config = ConfigDict(extra="forbid")
 
     subject_id: str = Field("", max_length=32)
     case_id: str = Field("", max_length=32)
@@ -47,13 +45,14 @@ class ActionsQuery(Schema):
     cursor: str | None = None
 
 
-class PrivacyPageQuery(Schema):
+class PrivacyPageQuery(ListParams):
     """Which page of a list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(200, ge=1, le=200)
     cursor: str | None = None
+
+    def page(self) -> PageQuery:
+        return PageQuery(limit=self.limit, cursor=self.cursor)
 
 
 class HoldsQuery(PrivacyPageQuery):
@@ -276,15 +275,15 @@ class LegalHoldOut(Schema):
     id: str
     subject_id: str
     scope: str
-    ground: str | None
+    ground: TextOrNull
     reason: str
     owner: str
-    review_at: str
-    placed_at: str
+    review_at: Stamp
+    placed_at: Stamp
     placed_by: str
-    released_at: str | None
-    released_by: str | None
-    release_reason: str | None
+    released_at: Stamp | None
+    released_by: TextOrNull
+    release_reason: TextOrNull
 
 
 class LegalHoldsOut(Schema):
@@ -298,17 +297,17 @@ class LedgerActionOut(Schema):
     """A row of the audit log."""
 
     id: str
-    subject_id: str
-    case_id: str | None
+    subject_id: str = Field(validation_alias="subject_ref")
+    case_id: TextOrNull = Field(validation_alias="case_ref")
     action: str
     status: str
     actor_id: str
-    actor: str | None
+    actor: TextOrNull = Field(validation_alias="actor_label")
     scope: dict[str, Any]
-    reason: str | None
-    error: str | None
-    initiated_at: str
-    completed_at: str | None
+    reason: TextOrNull
+    error: TextOrNull
+    initiated_at: Stamp
+    completed_at: Stamp | None
 
 
 class ActionsOut(Schema):
@@ -328,5 +327,5 @@ class PrivacyOut(Schema):
     export_days: int
     backup_days: int
     digest: bool
-    updated_at: str | None
-    updated_by: str | None
+    updated_at: Stamp | None
+    updated_by: TextOrNull

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ninja import Query, Router, Status
 
 from gdpr import erasure
 from gdpr.api import case_schemas as schemas
-from gdpr.api.present import Answer
 from gdpr.api.row_schemas import DecideIn
 from gdpr.cases import actions, dry_run, queries, row_decisions, transitions
 from gdpr.cases import workflow as cases
@@ -19,6 +20,7 @@ from memory.api.request import ApiRequest
 from memory.rules import errors
 
 router = Router(tags=["personal data"])
+Answer = dict[str, Any]
 
 
 class StaleVersion(errors.AppError):
@@ -56,10 +58,12 @@ def open_case(request: ApiRequest, data: schemas.CaseIn) -> Status[Answer]:
 @router.get("", response=schemas.CaseListOut, operation_id="list_cases")
 def list_cases(request: ApiRequest, query: Query[schemas.CasesQuery]) -> Answer:
     """List cases: open ones by deadline, then closed ones, newest first."""
-    params = {name: value or "" for name, value in query.model_dump().items()}
-    limit, cursor = query.limit, query.cursor
-    filters = {name: v for name, v in params.items() if name not in ("limit", "cursor")}
-    page = queries.page(request.auth, CaseQuery(**filters), limit=limit, cursor=cursor)
+    page = queries.page(
+        request.auth,
+        CaseQuery(**query.filters()),
+        limit=query.limit,
+        cursor=query.cursor,
+    )
     return {
         "items": queries.cases_json(request.auth, page.items),
         "next_cursor": page.next_cursor,

@@ -6,18 +6,18 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Query, Router, Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from gdpr.api import case_schemas as schemas
-from gdpr.api import present
-from gdpr.api.present import Answer
 from gdpr.cases import transitions
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import ALGORITHM, Verdict
-from gdpr.models import Certificate
+from gdpr.models import Certificate, SigningKey
+from gdpr.pagination import Page
 from memory.api.request import ApiRequest
-from memory.journal import append as journal
+from memory.api.shapes import Stamp
+from memory.rules.shapes import Strict
 
 router = Router(tags=["personal data"])
 
@@ -44,12 +44,12 @@ class CertificateLineOut(Schema):
 
     id: str
     case_id: str
-    kind: str
+    kind: str = Field(validation_alias="case.kind")
     result: str
     run: int
     key_id: str
-    replaces: str | None
-    issued_at: str
+    replaces: str | None = Field(validation_alias="replaces_id")
+    issued_at: Stamp
 
 
 class CertificatesOut(Schema):
@@ -59,10 +59,8 @@ class CertificatesOut(Schema):
     next_cursor: str | None
 
 
-class VerdictQuery(Schema):
+class VerdictQuery(Strict):
     """What the certificate should be about, if the caller knows."""
-
-    model_config = ConfigDict(extra="forbid")
 
     case_id: str = Field("", max_length=64)
     workspace_id: str = Field("", max_length=64)
@@ -75,7 +73,7 @@ class VerdictOut(Schema):
     intact: bool
     key_id: str | None
     reasons: list[str]
-    explanations: list[str]
+    explanations: list[str] = Field(validation_alias="sentences")
 
 
 class PublicKeyOut(Schema):
@@ -84,38 +82,18 @@ class PublicKeyOut(Schema):
     key_id: str
     algorithm: str
     public_key: str
-    made_at: str
-    retired_at: str | None
+    made_at: Stamp
+    retired_at: Stamp | None
+
+    @staticmethod
+    def resolve_algorithm(_row: SigningKey) -> str:
+        return ALGORITHM
 
 
 class PublicKeysOut(Schema):
     """Every key of this installation, the newest first."""
 
     keys: list[PublicKeyOut]
-
-
-def verdict_line(verdict: Verdict) -> Answer:
-    return {
-        "valid": verdict.valid,
-        "intact": verdict.intact,
-        "key_id": verdict.key_id,
-        "reasons": verdict.reasons,
-        "explanations": verdict.sentences,
-    }
-
-
-def key_lines() -> list[Answer]:
-    """Return the public keys as JSON, the newest first."""
-    return [
-        {
-            "key_id": row.key_id,
-            "algorithm": ALGORITHM,
-            "public_key": row.public_key,
-            "made_at": journal.stamp(row.made_at),
-            "retired_at": present.stamp(row.retired_at),
-        }
-        for row in signing_keys.published()
-    ]
 
 
 def document(certificate: Certificate) -> HttpResponse:
@@ -136,26 +114,12 @@ def of_case(request: ApiRequest, case_id: str) -> HttpResponse:
     return document(certificates.of_case(request.auth, case))
 
 
-def certificate_line(row: Certificate) -> Answer:
-    return {
-        "id": row.pk,
-        "case_id": row.case_id,
-        "kind": row.case.kind,
-        "result": row.result,
-        "run": row.run,
-        "key_id": row.key_id,
-        "replaces": row.replaces_id,
-        "issued_at": journal.stamp(row.issued_at),
-    }
-
-
 @router.get("/certificates", response=CertificatesOut, operation_id="list_certificates")
 def list_certificates(
     request: ApiRequest, query: Query[schemas.PrivacyPageQuery]
-) -> Answer:
+) -> Page[Certificate]:
     """List the workspace's certificates, the newest first."""
-    page = certificates.page(request.auth, present.page_query(query))
-    return present.page_out(page, certificate_line)
+    return certificates.page(request.auth, query.page())
 
 
 # Must come before the route with a parameter in the same place.
@@ -165,17 +129,16 @@ def list_certificates(
     operation_id="verify_certificate",
     auth=None,
 )
-def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Answer:
+def verify(request: HttpRequest, query: Query[VerdictQuery]) -> Verdict:
     """Check a certificate, without a login. The body is the certificate, as it is.
 
     Any body gets a verdict; one that cannot be read is `malformed`. Other reasons:
     `tampered`, `unknown_key`, `wrong_key`, `wrong_case`, `wrong_workspace`,
     `not_recorded`, `not_as_recorded`, `replaced`, `future_version`.
     """
-    verdict = certificates.verify(
+    return certificates.verify(
         request.body, case_id=query.case_id, workspace=query.workspace_id
     )
-    return verdict_line(verdict)
 
 
 @router.get(
@@ -195,6 +158,6 @@ def read(request: ApiRequest, certificate_id: str) -> HttpResponse:
     url_name="public_keys",
     auth=None,
 )
-def keys(request: HttpRequest) -> Answer:  # noqa: ARG001
+def keys(request: HttpRequest) -> dict[str, Any]:  # noqa: ARG001
     """Get the public keys that certificates are checked with, without a login."""
-    return {"keys": key_lines()}
+    return {"keys": signing_keys.published()}

@@ -8,14 +8,13 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from ninja import Query, Router, Schema, Status
 from pydantic import Field
 
-from gdpr.api import present
 from gdpr.api.case_schemas import PrivacyPageQuery
-from gdpr.api.present import Answer
 from gdpr.export import make as export
 from gdpr.models import Export
+from gdpr.pagination import Page
 from gdpr.subjects import registry as subjects
 from memory.api.request import ApiRequest
-from memory.journal import append as journal
+from memory.api.shapes import Stamp, TextOrNull
 from memory.rules.shapes import Strict
 
 router = Router(tags=["personal data"])
@@ -32,17 +31,22 @@ class AccessExportOut(Schema):
     """One bundle; ``state`` is making, ready, failed or gone."""
 
     id: str
-    subject_id: str
+    subject_id: str = Field(validation_alias="subject_ref")
     case_id: str | None
     state: str
-    error: str | None
+    error: TextOrNull
     bytes: int
-    sha256: str | None
+    sha256: TextOrNull
     rows: int | None
-    made_at: str
+    made_at: Stamp
     made_by: str
-    expires_at: str
-    last_read_at: str | None
+    expires_at: Stamp
+    last_read_at: Stamp | None
+
+    @staticmethod
+    def resolve_rows(row: Export) -> int | None:
+        total: int | None = row.counts.get("total")
+        return total
 
 
 class AccessExportsQuery(PrivacyPageQuery):
@@ -58,23 +62,6 @@ class AccessExportsOut(Schema):
     next_cursor: str | None
 
 
-def export_line(row: Export) -> Answer:
-    return {
-        "id": row.id,
-        "subject_id": row.subject_ref,
-        "case_id": row.case_id,
-        "state": row.state,
-        "error": row.error or None,
-        "bytes": row.bytes,
-        "sha256": row.sha256 or None,
-        "rows": row.counts.get("total"),
-        "made_at": journal.stamp(row.made_at),
-        "made_by": row.made_by,
-        "expires_at": journal.stamp(row.expires_at),
-        "last_read_at": present.stamp(row.last_read_at),
-    }
-
-
 def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
     """Return a bundle as a download that must not be cached."""
     answer = StreamingHttpResponse(pieces, content_type="application/zip")
@@ -85,27 +72,22 @@ def bundle_response(row: Export, pieces: Any) -> StreamingHttpResponse:
 
 
 @router.get("/exports", response=AccessExportsOut, operation_id="list_exports")
-def list_exports(request: ApiRequest, query: Query[AccessExportsQuery]) -> Answer:
+def list_exports(request: ApiRequest, query: Query[AccessExportsQuery]) -> Page[Export]:
     """List bundles, newest first; compliance only."""
-    page = export.page(
-        request.auth, present.page_query(query), subject_ref=query.subject_id
-    )
-    return present.page_out(page, export_line)
+    return export.page(request.auth, query.page(), subject_ref=query.subject_id)
 
 
 @router.post("/exports", response={202: AccessExportOut}, operation_id="make_export")
-def make_export(request: ApiRequest, data: AccessExportIn) -> Status[Answer]:
+def make_export(request: ApiRequest, data: AccessExportIn) -> Status[Export]:
     """Request a bundle about a person; it is made in the background."""
     person = subjects.find(data.subject_id, by=request.auth)
-    return Status(
-        202, export_line(export.request(person, reason=data.reason, by=request.auth))
-    )
+    return Status(202, export.request(person, reason=data.reason, by=request.auth))
 
 
 @router.get("/exports/{export_id}", response=AccessExportOut, operation_id="get_export")
-def get_export(request: ApiRequest, export_id: str) -> Answer:
+def get_export(request: ApiRequest, export_id: str) -> Export:
     """Get the state of a bundle."""
-    return export_line(export.get(export_id, by=request.auth))
+    return export.get(export_id, by=request.auth)
 
 
 @router.get(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from gdpr.models import AliasKind, Consent
 from gdpr.subjects.registry import MOST_ALIASES, NAME_CHARS, NOTE_CHARS, VALUE_CHARS
+from memory.api.shapes import ListParams, Stamp, TextOrNull
 from memory.rules.shapes import NO_NUL, Id, Strict
 
 Value = Annotated[
@@ -17,20 +18,16 @@ Value = Annotated[
 Note = Annotated[str, Field(strict=True, max_length=NOTE_CHARS)]
 
 
-class SubjectsQuery(Schema):
+class SubjectsQuery(ListParams):
     """Filters of the list: an id, an alias or a part of a name."""
-
-    model_config = ConfigDict(extra="forbid")
 
     q: str = Field("", max_length=VALUE_CHARS)
     limit: int = Field(50, ge=1, le=200)
     cursor: str | None = None
 
 
-class SuppressionsQuery(Schema):
+class SuppressionsQuery(ListParams):
     """Whether lifted suppressions are listed too."""
-
-    model_config = ConfigDict(extra="forbid")
 
     lifted: bool = False
     limit: int = Field(200, ge=1, le=200)
@@ -172,12 +169,12 @@ class SuppressionOut(Schema):
 
     id: int
     kind: str
-    subject_id: str
-    case_id: str | None
-    since: str
-    lifted_at: str | None
-    lifted_by: str | None
-    lift_reason: str | None
+    subject_id: str = Field(validation_alias="subject_ref")
+    case_id: TextOrNull = Field(validation_alias="case_ref")
+    since: Stamp
+    lifted_at: Stamp | None
+    lifted_by: TextOrNull
+    lift_reason: TextOrNull
 
 
 class SuppressionListOut(Schema):

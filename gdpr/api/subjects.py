@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ninja import Query, Router, Status
 
 from gdpr import suppression
-from gdpr.api import present
 from gdpr.api import subject_schemas as schemas
-from gdpr.api.present import Answer
 from gdpr.models import Suppression
+from gdpr.pagination import Page, PageQuery
 from gdpr.subjects import (
     access_log,
     consents,
@@ -20,9 +21,9 @@ from gdpr.subjects import (
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
 from memory.api.request import ApiRequest
-from memory.journal import append as journal
 
 router = Router(tags=["personal data"])
+Answer = dict[str, Any]
 
 
 def _present(request: ApiRequest, subject_id: str) -> Answer:
@@ -151,19 +152,6 @@ def lift_restriction(
 
 
 # ── Suppressed names ─────────────────────────────────────────────────────────
-def _suppression_line(row: Suppression) -> Answer:
-    return {
-        "id": row.pk,
-        "kind": row.kind,
-        "subject_id": row.subject_ref,
-        "case_id": row.case_ref or None,
-        "since": journal.stamp(row.since),
-        "lifted_at": present.stamp(row.lifted_at),
-        "lifted_by": row.lifted_by or None,
-        "lift_reason": row.lift_reason or None,
-    }
-
-
 @router.get(
     "/suppressions",
     response=schemas.SuppressionListOut,
@@ -171,12 +159,10 @@ def _suppression_line(row: Suppression) -> Answer:
 )
 def list_suppressions(
     request: ApiRequest, query: Query[schemas.SuppressionsQuery]
-) -> Answer:
+) -> Page[Suppression]:
     """List suppressed names by kind and person; the names are not stored."""
-    page = suppression.page(
-        request.auth, present.page_query(query), lifted=query.lifted
-    )
-    return present.page_out(page, _suppression_line)
+    page_query = PageQuery(limit=query.limit, cursor=query.cursor)
+    return suppression.page(request.auth, page_query, lifted=query.lifted)
 
 
 @router.post(
@@ -186,8 +172,6 @@ def list_suppressions(
 )
 def lift_suppression(
     request: ApiRequest, suppression_id: int, data: schemas.ReasonIn
-) -> Answer:
+) -> Suppression:
     """Lift a suppression; the reason is stored."""
-    return _suppression_line(
-        suppression.lift(suppression_id, data.reason, by=request.auth)
-    )
+    return suppression.lift(suppression_id, data.reason, by=request.auth)

@@ -27,11 +27,9 @@ from gdpr.subjects import registry as subjects
 from gdpr.web import case_page
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
-from gdpr.web.refusals import reraise_unless_shown
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
-from memory.web.fragments import target_fragment
 
 PAGE: Final = 50
 CHOICES: Final = 8
@@ -92,7 +90,7 @@ def new(request: HttpRequest) -> HttpResponse:
             return _new_case_page(request, form, candidates=subject, status=422)
         case = _open(form, subject, actor)
     except errors.AppError as error:
-        reraise_unless_shown(error)
+        pages.reraise_unless_mendable(error)
         form.add_error(None, error.detail)
         return _new_case_page(request, form, status=error.status)
     messages.success(request, f"Case {case.id} is open")
@@ -153,7 +151,7 @@ def _case_page(
 ) -> HttpResponse:
     """Render a case; with a refusal, forms keep their input."""
     page = case_page.of(pages.actor(request), case)
-    fragment = target_fragment(request, "live") if request.method == "GET" else ""
+    fragment = pages.target_fragment(request, "live") if request.method == "GET" else ""
     context = {
         "page": page,
         "revealed": revealed,
@@ -187,13 +185,6 @@ def samples(request: HttpRequest, case_id: str) -> HttpResponse:
     return _case_page(request, case, revealed=True)
 
 
-def _must_be_current(request: HttpRequest, case: Case) -> None:
-    """Refuse an action on a version of the case that is no longer current."""
-    version = request.POST.get("version", "")
-    if version and version != str(case.version):
-        raise StaleVersion(version=case.version)
-
-
 @require_POST
 def act(request: HttpRequest, case_id: str, action: str) -> HttpResponse:
     """Run a row of ``ACTIONS``; a refusal is shown on the case's page."""
@@ -207,11 +198,13 @@ def act(request: HttpRequest, case_id: str, action: str) -> HttpResponse:
         refusal = errors.Invalid(" ".join(faults), code="bad_form")
         return _case_page(request, case, refusal=refusal)
     values = row.values(request.POST, form)
+    version = request.POST.get("version", "")
     try:
-        _must_be_current(request, case)
+        if version and version != str(case.version):
+            raise StaleVersion(version=case.version)
         row.service(case, *values, by=actor)
     except errors.AppError as error:
-        reraise_unless_shown(error)
+        pages.reraise_unless_mendable(error)
         return _case_page(request, transitions.case(actor, case_id), refusal=error)
     messages.success(request, row.success(values))
     return redirect("privacy:case", case_id)

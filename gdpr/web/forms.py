@@ -23,6 +23,7 @@ from gdpr.models import (
 )
 from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
 from memory.accounts import mail
+from memory.web import pages
 
 ANY: Final = ("", "Any")
 # Alias kinds offered while a case is opened; patterns only on the subject's page.
@@ -87,11 +88,9 @@ class PersonForm(_CommonNameForm):
     def clean(self) -> dict[str, Any]:
         """Ask to confirm a name that is an ordinary word."""
         data: dict[str, Any] = super().clean() or {}
-        for name, kind in (
-            ("display_name", "name"),
-            *((kind_name, kind_name) for kind_name in ALIAS_FIELDS),
-        ):
+        for name in ("display_name", *ALIAS_FIELDS):
             if data.get(name, "").strip():
+                kind = "name" if name == "display_name" else name
                 self._confirm_if_common(name, kind)
         return data
 
@@ -107,11 +106,9 @@ class PersonForm(_CommonNameForm):
     @property
     def people(self) -> list[forms.BoundField]:
         """The fields of names, and the confirmation when it is needed."""
-        names = (
-            "display_name",
-            *ALIAS_FIELDS,
-            *(("sure",) if self.needs_confirmation else ()),
-        )
+        names = ["display_name", *ALIAS_FIELDS]
+        if self.needs_confirmation:
+            names.append("sure")
         return [self[name] for name in names]
 
     @property
@@ -227,9 +224,7 @@ class CaseFilterForm(forms.Form):
 
     def __init__(self, data: Any, *, people: list[str]) -> None:
         super().__init__(data, auto_id="f-%s")
-        field = self.fields["assignee"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [ANY, *((person, person) for person in people)]
+        pages.offer(self, "assignee", [ANY, *((person, person) for person in people)])
 
     def filter_value(self, name: str, default: str = "") -> str:
         """Return the value of a filter, ``default`` when it is empty or invalid."""
@@ -279,9 +274,7 @@ class HoldForm(forms.Form):
 
     def __init__(self, data: Any = None, *, places: list[tuple[str, str]]) -> None:
         super().__init__(data, auto_id="hold-%s")
-        field = self.fields["scope"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [("all", "Everything"), *places]
+        pages.offer(self, "scope", [("all", "Everything"), *places])
 
     def review_at(self, where: ZoneInfo) -> datetime:
         """Return 09:00 of the day of review."""

@@ -57,10 +57,10 @@ def todo(detail: CaseDetail) -> str:
     return "plan"
 
 
-def _days_by_verb(dossier: CaseDetail) -> dict[str, str]:
+def _days_by_verb(detail: CaseDetail) -> dict[str, str]:
     """Return verb → the day on which it was last done."""
     days: dict[str, str] = {}
-    for event in dossier.events:
+    for event in detail.events:
         verb = str(event.data.get("verb", ""))
         days.setdefault(verb, f"{event.at:%-d %b}")
     return days
@@ -91,31 +91,18 @@ def _steps(detail: CaseDetail) -> list[str]:
     if not detail.rules.require_identity and case.identity_at is None:
         omitted.add("identity")
     if case.state == CaseState.REFUSED:
-        omitted |= _steps_not_reached(detail)
+        # A step that was never reached is not shown as done.
+        days = _days_by_verb(detail)
+        verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
+        omitted |= {key for key, verb in verbs.items() if verb not in days}
     return [key for key in ORDER if key not in omitted]
 
 
-def _steps_not_reached(detail: CaseDetail) -> set[str]:
-    """Return the steps that a refused case never reached: not shown as done."""
-    verbs = {"plan": "plan", "run": "execute", "verify": "verify"}
-    days = _days_by_verb(detail)
-    return {key for key, verb in verbs.items() if verb not in days}
-
-
-def _current_step(detail: CaseDetail) -> str:
-    panel = todo(detail)
-    if panel in ("identity", "approve"):
-        return panel
-    return STEP_OF_STATE.get(detail.case.held_from or detail.case.state, "plan")
-
-
 def steps_of(detail: CaseDetail) -> list[ProgressStep]:
-    case, keys, notes, current = (
-        detail.case,
-        _steps(detail),
-        _notes(detail),
-        _current_step(detail),
-    )
+    case, keys, notes = detail.case, _steps(detail), _notes(detail)
+    current = todo(detail)
+    if current not in ("identity", "approve"):
+        current = STEP_OF_STATE.get(case.held_from or case.state, "plan")
     position_now = keys.index(current) if current in keys else 0
     steps = []
     for position, key in enumerate(keys):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from django.urls import path
 
 from gdpr.web import case_views, subject_views, views
-from gdpr.web.case_actions import ACTIONS
+from gdpr.web.case_actions import ACTIONS as CASE_ACTIONS
+from gdpr.web.subject_actions import ACTIONS as SUBJECT_ACTIONS
 
 app_name = "privacy"
 urlpatterns = [
@@ -22,7 +23,7 @@ urlpatterns = [
             {"action": action},
             name=action,
         )
-        for action in ACTIONS
+        for action in CASE_ACTIONS
     ),
     path("cases/<str:case_id>/certificate/", views.certificate, name="certificate"),
     path(
@@ -35,23 +36,14 @@ urlpatterns = [
     path("subjects/new/", subject_views.new, name="new_subject"),
     path("subjects/<str:subject_id>/", subject_views.detail, name="subject"),
     path("subjects/<str:subject_id>/names/", subject_views.reveal, name="reveal"),
-    path("subjects/<str:subject_id>/alias/", subject_views.add_alias, name="add_alias"),
-    path(
-        "subjects/<str:subject_id>/alias/<int:alias_id>/remove/",
-        subject_views.remove_alias,
-        name="remove_alias",
-    ),
-    path(
-        "subjects/<str:subject_id>/not-theirs/",
-        subject_views.dismiss_address,
-        name="not_theirs",
-    ),
-    path("subjects/<str:subject_id>/merge/", subject_views.merge, name="merge"),
-    path("subjects/<str:subject_id>/consent/", subject_views.consent, name="consent"),
-    path("subjects/<str:subject_id>/lift/", subject_views.lift, name="lift"),
-    path("subjects/<str:subject_id>/hold/", subject_views.hold, name="hold"),
-    path(
-        "subjects/<str:subject_id>/export/", subject_views.request_export, name="export"
+    *(
+        path(
+            f"subjects/<str:subject_id>/{row.path}",
+            subject_views.act,
+            {"action": action},
+            name=action,
+        )
+        for action, row in SUBJECT_ACTIONS.items()
     ),
     # Holds, certificates, audit log, exports, suppressed names, settings
     path("holds/", views.holds_page, name="holds"),
@@ -59,12 +51,12 @@ urlpatterns = [
     path("certificates/", views.certificates_page, name="certificates"),
     path(
         "certificates/<str:certificate_id>.json",
-        views.any_certificate_file,
+        views.certificate_file,
         name="any_certificate_file",
     ),
     path(
         "certificates/<str:certificate_id>/",
-        views.any_certificate,
+        views.certificate,
         name="any_certificate",
     ),
     path("ledger/", views.audit_log_page, name="ledger"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Final
 
 from django.contrib import messages
@@ -11,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from gdpr import audit_log, suppression
 from gdpr.api.exports import bundle_response
@@ -20,11 +19,10 @@ from gdpr.cases import legal_holds, privacy_settings, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
-from gdpr.models import Certificate, Hold
+from gdpr.models import Certificate
 from gdpr.pagination import PageQuery
-from gdpr.web import certificate_views, refusals
+from gdpr.web import certificate_views
 from gdpr.web.forms import AuditLogForm, SettingsForm
-from memory.rules import errors
 from memory.web import pages
 
 PAGE: Final = 50
@@ -35,23 +33,20 @@ def _page_query(request: HttpRequest) -> PageQuery:
 
 
 # ── Holds ────────────────────────────────────────────────────────────────────
-def _is_late(hold: Hold, now: datetime) -> bool:
-    return hold.released_at is None and hold.review_at <= now
-
-
 @never_cache
 @require_GET
 def holds_page(request: HttpRequest) -> HttpResponse:
     """List the holds in force or released, the one to review next first."""
     actor = pages.actor(request)
     state = "released" if request.GET.get("state") == "released" else "standing"
-    page, now = (
-        legal_holds.page(actor, _page_query(request), state=state),
-        timezone.now(),
-    )
+    page = legal_holds.page(actor, _page_query(request), state=state)
     active, late = legal_holds.counts(actor)
+    now = timezone.now()
     context = {
-        "lines": [(hold, _is_late(hold, now)) for hold in page.items],
+        "lines": [
+            (hold, hold.released_at is None and hold.review_at <= now)
+            for hold in page.items
+        ],
         "next_cursor": page.next_cursor,
         "standing": active,
         "late": late,
@@ -60,19 +55,14 @@ def holds_page(request: HttpRequest) -> HttpResponse:
     return render(request, "gdpr/holds.html", context)
 
 
-@require_POST
-def release(request: HttpRequest, hold_id: str) -> HttpResponse:
+@pages.action("privacy:holds", shown=pages.MENDABLE)
+def release(request: HttpRequest, hold_id: str) -> str:
     """Release a hold, with a reason; cases that it stopped go on."""
     actor = pages.actor(request)
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
-    reason = request.POST.get("reason", "")
-    refusals.run(
-        request,
-        lambda: legal_holds.release(row, reason, by=actor),
-        "Released. Cases on hold because of it continue.",
-    )
-    return redirect("privacy:holds")
+    legal_holds.release(row, request.POST.get("reason", ""), by=actor)
+    return "Released. Cases on hold because of it continue."
 
 
 # ── Certificates ─────────────────────────────────────────────────────────────
@@ -91,23 +81,21 @@ def certificates_page(request: HttpRequest) -> HttpResponse:
     return render(request, "gdpr/certificates.html", context)
 
 
-@never_cache
-@require_GET
-def certificate(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Show a case's newest certificate, verified now."""
+def _row(request: HttpRequest, case_id: str, certificate_id: str) -> Certificate:
+    """Return a certificate, also one that was replaced, or a case's newest."""
     actor = pages.actor(request)
-    row = certificates.of_case(actor, transitions.case(actor, case_id))
-    return _certificate(request, row)
+    if certificate_id:
+        return certificates.get(actor, certificate_id)
+    return certificates.of_case(actor, transitions.case(actor, case_id))
 
 
 @never_cache
 @require_GET
-def any_certificate(request: HttpRequest, certificate_id: str) -> HttpResponse:
-    """Show a certificate, also one that was replaced."""
-    return _certificate(request, certificates.get(pages.actor(request), certificate_id))
-
-
-def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
+def certificate(
+    request: HttpRequest, case_id: str = "", certificate_id: str = ""
+) -> HttpResponse:
+    """Show a certificate, verified now."""
+    row = _row(request, case_id, certificate_id)
     verdict = certificates.verify(row.document, case_id=row.case_id)
     context = certificate_views.verdict_context(verdict)
     context |= {"row": row, "case": row.case}
@@ -117,20 +105,11 @@ def _certificate(request: HttpRequest, row: Certificate) -> HttpResponse:
 
 @never_cache
 @require_GET
-def certificate_file(request: HttpRequest, case_id: str) -> HttpResponse:
-    """Return a case's newest certificate byte for byte, as a file."""
-    actor = pages.actor(request)
-    return _file(certificates.of_case(actor, transitions.case(actor, case_id)))
-
-
-@never_cache
-@require_GET
-def any_certificate_file(request: HttpRequest, certificate_id: str) -> HttpResponse:
+def certificate_file(
+    request: HttpRequest, case_id: str = "", certificate_id: str = ""
+) -> HttpResponse:
     """Return a certificate byte for byte, as a file."""
-    return _file(certificates.get(pages.actor(request), certificate_id))
-
-
-def _file(row: Certificate) -> HttpResponse:
+    row = _row(request, case_id, certificate_id)
     answer = HttpResponse(row.document, content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{row.pk}.json"'
     return answer
@@ -174,21 +153,18 @@ def download(request: HttpRequest, export_id: str) -> HttpResponseBase:
     try:
         return bundle_response(row, export.read(row, by=actor))
     except export.NotReady as error:
-        refusals.show_on_next_page(request, error)
+        messages.error(request, error.detail)
         return redirect("privacy:exports")
 
 
-@require_POST
-def remove_export(request: HttpRequest, export_id: str) -> HttpResponse:
+@pages.action("privacy:exports")
+def remove_export(request: HttpRequest, export_id: str) -> str:
     """Delete a bundle before it expires."""
     actor = pages.actor(request)
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
     is_removed = export.remove(row, by=actor)
-    messages.success(
-        request, "The bundle is gone" if is_removed else "It was gone before"
-    )
-    return redirect("privacy:exports")
+    return "The bundle is gone" if is_removed else "It was gone before"
 
 
 # ── Suppressed names ──────────────────────────────────────────────────────────
@@ -206,22 +182,17 @@ def suppressions_page(request: HttpRequest) -> HttpResponse:
     return render(request, "gdpr/suppressed_names.html", context)
 
 
-@require_POST
-def lift_suppression(request: HttpRequest, row_id: int) -> HttpResponse:
+@pages.action("privacy:kept_out", shown=pages.MENDABLE)
+def lift_suppression(request: HttpRequest, row_id: int) -> str:
     actor = pages.actor(request)
     actor.require("gdpr.manage")
-    reason = request.POST.get("reason", "")
-    refusals.run(
-        request,
-        lambda: suppression.lift(row_id, reason, by=actor),
-        "The name may be written again",
-    )
-    return redirect("privacy:kept_out")
+    suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
+    return "The name may be written again"
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_http_methods(pages.METHODS)
 def settings_page(request: HttpRequest) -> HttpResponse:
     """Show how requests are handled; an admin may change it."""
     actor = pages.actor(request)
@@ -233,13 +204,13 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         return _settings(request, SettingsForm(initial=first))
     actor.require("gdpr.settings")
     form = SettingsForm(request.POST)
-    if not form.is_valid():
-        return _settings(request, form, 422)
-    try:
-        privacy_settings.change(Change(**form.cleaned_data), by=actor)
-    except errors.Invalid as error:
-        form.add_error("time_zone", error.detail)
-        return _settings(request, form, 422)
+    _, status = pages.submit(
+        form,
+        lambda fields: privacy_settings.change(Change(**fields), by=actor),
+        faulty="time_zone",
+    )
+    if status != 200:
+        return _settings(request, form, status)
     messages.success(request, "Kept, and written into the journal")
     return redirect("privacy:settings")
 

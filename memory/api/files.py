@@ -12,7 +12,6 @@ from memory.api.request import ApiRequest
 from memory.files import access as file_access
 from memory.files import reading, tools, versions
 from memory.files import search as file_search
-from memory.journal import append as journal
 from memory.models import MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 
@@ -24,17 +23,7 @@ router = Router(tags=["files"])
 def list_tools(request: ApiRequest) -> dict[str, Any]:
     """List the tools with their schemas; empty where a gateway keeps the memory."""
     request.auth.require("files.read")
-    return {
-        "tools": [
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "input_schema": tool.schema,
-                "reads_only": tool.reads_only,
-            }
-            for tool in tools.offered(request.auth)
-        ]
-    }
+    return {"tools": tools.offered(request.auth)}
 
 
 @router.post(
@@ -45,15 +34,9 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
 )
 def call_tool(
     request: ApiRequest, name: str, data: Body[dict[str, Any]]
-) -> dict[str, Any]:
+) -> tools.Result:
     """Call a tool; an error that a model can correct is a result with ok false."""
-    result = tools.call(name, data, by=request.auth)
-    return {
-        "ok": result.ok,
-        "content": result.content,
-        "metadata": result.metadata,
-        "error": result.error,
-    }
+    return tools.call(name, data, by=request.auth)
 
 
 # ── Files ────────────────────────────────────────────────────────────────────
@@ -68,7 +51,7 @@ def _file(row: MemoryFile, tree: file_access.Tree) -> dict[str, Any]:
         "cap": cap,
         "usage": tiers.usage(row.bytes, cap),
         "held": tree.is_held(row),
-        "updated_at": journal.stamp(row.updated_at),
+        "updated_at": row.updated_at,
     }
 
 
@@ -119,20 +102,6 @@ def read_file(
 
 
 # ── Versions ─────────────────────────────────────────────────────────────────
-def _version(row: MemoryVersion) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "number": row.number,
-        "sha256": row.sha256,
-        "parent_sha256": row.parent.sha256 if row.parent else None,
-        "bytes": row.bytes,
-        "written_at": journal.stamp(row.written_at),
-        "written_by": row.written_by,
-        "source": row.source,
-        "note": row.note,
-    }
-
-
 def _requested_file(
     request: ApiRequest, data: schemas.PathQuery | schemas.RestoreIn
 ) -> MemoryFile:
@@ -150,7 +119,7 @@ def list_versions(
 ) -> dict[str, Any]:
     """List a file's versions, newest first."""
     rows = versions.log(_requested_file(request, query), query.limit)
-    return {"items": [_version(row) for row in rows], "next_cursor": None}
+    return {"items": rows, "next_cursor": None}
 
 
 @router.get("/versions/{sha}", operation_id="read_memory_version")
@@ -172,11 +141,11 @@ def read_version(
 )
 def restore_version(
     request: ApiRequest, sha: str, data: schemas.RestoreIn
-) -> dict[str, Any]:
+) -> MemoryVersion:
     """Restore a version as a new version; operators only."""
     request.auth.require("files.restore")
     result = file_access.restore(_requested_file(request, data), sha, by=request.auth)
-    return _version(result.version)
+    return result.version
 
 
 # ── Search ───────────────────────────────────────────────────────────────────

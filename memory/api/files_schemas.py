@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
+from memory.api.shapes import Stamp
+from memory.models import MemoryVersion
 from memory.rules.shapes import Id, Strict
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=80)]
@@ -17,7 +19,7 @@ class ToolOut(Schema):
 
     name: str
     description: str
-    input_schema: dict[str, Any]
+    input_schema: dict[str, Any] = Field(validation_alias="schema")
     reads_only: bool
 
 
@@ -81,7 +83,7 @@ class FileOut(Schema):
     cap: int
     usage: str
     held: bool
-    updated_at: str
+    updated_at: Stamp
 
 
 class AgentFilesOut(Schema):
@@ -127,10 +129,14 @@ class VersionOut(Schema):
     sha256: str
     parent_sha256: str | None
     bytes: int
-    written_at: str
+    written_at: Stamp
     written_by: str
     source: str
     note: str
+
+    @staticmethod
+    def resolve_parent_sha256(row: MemoryVersion) -> str | None:
+        return row.parent.sha256 if row.parent else None
 
 
 class VersionsOut(Schema):

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from memory.api import journal_schemas as schemas
 from memory.api import journal_serializers as serializers
-from memory.api.request import ApiRequest, IdempotencyKey
+from memory.api.request import ApiRequest, IdempotencyKey, once
 from memory.journal import append as journal
 from memory.journal import filter_params, queries
 from memory.journal import verify as journal_verify
@@ -33,10 +33,7 @@ def append(
     def act() -> dict[str, Any]:
         return serializers.appended(journal.append(data.entry(), by=request.auth))
 
-    if idempotency_key is None:
-        return Status(201, act())
-    body = data.model_dump(mode="json")
-    return Status(201, journal.once(idempotency_key, body, act, by=request.auth))
+    return Status(201, once(idempotency_key, data, act, by=request.auth))
 
 
 def _read(index: int, item: dict[str, Any]) -> NewEntry | Rejected:
@@ -60,10 +57,7 @@ def append_batch(
     def act() -> dict[str, Any]:
         return serializers.batch(journal.append_batch(items, by=request.auth))
 
-    if idempotency_key is None:
-        return act()
-    body = data.model_dump(mode="json")
-    return journal.once(idempotency_key, body, act, by=request.auth)
+    return once(idempotency_key, data, act, by=request.auth)
 
 
 @router.get("", response=schemas.JournalOut, operation_id="list_entries")
@@ -92,11 +86,9 @@ def count_entries(
 
 
 @router.get("/verify", response=schemas.VerifyOut, operation_id="verify_chain")
-def verify(request: ApiRequest) -> dict[str, Any]:
+def verify(request: ApiRequest) -> journal_verify.Report:
     """Verify the whole hash chain of the workspace."""
-    return serializers.report(
-        journal_verify.verify(request.auth.workspace_id, by=request.auth)
-    )
+    return journal_verify.verify(request.auth.workspace_id, by=request.auth)
 
 
 @router.get("/{entry_id}", response=schemas.EntryDetailOut, operation_id="get_entry")

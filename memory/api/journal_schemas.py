@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field
 
+from memory.api.shapes import Stamp
 from memory.rules.entries import NewEntry, Priority, Severity
 from memory.rules.shapes import Id, Moment, Strict
 
@@ -132,7 +133,7 @@ class EntryOut(Schema):
     id: str
     workspace_id: str
     seq: int
-    ts: str
+    ts: Stamp
     entry_type: str
     severity: str
     priority: str
@@ -170,7 +171,7 @@ class PriorityStep(Schema):
     priority: str
     reason: str
     set_by: str
-    set_at: str
+    set_at: Stamp
 
 
 class EntryDetailOut(EntryOut):
@@ -225,7 +226,7 @@ class VerifyOut(Schema):
 
     ok: bool
     count: int
-    checked_at: str
+    checked_at: Stamp
     break_count: int
     breaks: list[BreakOut]
     erased: int

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
+from memory.api.journal_schemas import EntryOut
 from memory.journal import append as journal
-from memory.journal import queries, verify
+from memory.journal import queries
 from memory.journal.queries import JournalPage
 from memory.models import ArchivedEntry, JournalEntry
 from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
 
-_PLAIN = (
-    "id",
-    "workspace_id",
-    "seq",
-    "entry_type",
-    "severity",
-    "priority",
-    "actor_type",
-    "actor_id",
-    "crew_id",
-    "agent_id",
-    "mission_id",
-    "trace_id",
-    "span_id",
-    "summary",
-    "payload",
-    "refs",
-)
+# What live and archived entries have as it is answered.
+_COMMON: Final = EntryOut.model_fields.keys() - {
+    "refs", "erased", "archived", "embedding",
+}  # fmt: skip
+
+
+def _common(row: JournalEntry | ArchivedEntry) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COMMON}
 
 
 def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
     """Return entries with the state of their embeddings."""
     states = ranker.ranker().states(rows)
     return [
-        {name: getattr(row, name) for name in _PLAIN}
+        _common(row)
         | {
-            "ts": journal.stamp(row.ts),
+            "refs": row.refs,
             "erased": row.erased_at is not None,
-            "archived": False,
-            "embedding": asdict(states[row.id]),
+            "embedding": states[row.id],
         }
         for row in rows
     ]
@@ -50,13 +40,11 @@ def entries(rows: Sequence[JournalEntry]) -> list[dict[str, Any]]:
 
 def _archived(row: ArchivedEntry) -> dict[str, Any]:
     """Return what the archive keeps of an entry."""
-    fields = {name: getattr(row, name) for name in _PLAIN if name != "refs"}
-    return fields | {
+    return _common(row) | {
         "refs": {},
-        "ts": journal.stamp(row.ts),
         "erased": False,
         "archived": True,
-        "embedding": asdict(EmbeddingState("not_embeddable")),
+        "embedding": EmbeddingState("not_embeddable"),
     }
 
 
@@ -69,30 +57,29 @@ def page(journal_page: JournalPage) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["ts"], row["seq"]), reverse=True)
 
 
+def _chain(
+    row: JournalEntry | ArchivedEntry,
+    verdict: str,
+    previous: JournalEntry | None = None,
+    following: JournalEntry | None = None,
+) -> dict[str, Any]:
+    return {
+        "seq": row.seq,
+        "prev_hash": row.prev_hash,
+        "entry_hash": row.entry_hash,
+        "commitment": row.commitment,
+        "previous_id": previous.id if previous else None,
+        "next_id": following.id if following else None,
+        "verdict": verdict,
+    }
+
+
 def entry(row: JournalEntry) -> dict[str, Any]:
     """Return one entry with its position in the chain, priorities and subjects."""
     place = queries.entry_place(row)
-    steps = queries.priorities(row)
     return entries([row])[0] | {
-        "chain": {
-            "seq": row.seq,
-            "prev_hash": row.prev_hash,
-            "entry_hash": row.entry_hash,
-            "commitment": row.commitment,
-            "previous_id": place.previous.id if place.previous else None,
-            "next_id": place.following.id if place.following else None,
-            "verdict": place.verdict,
-        },
-        "priorities": [
-            {
-                "previous": step.previous,
-                "priority": step.priority,
-                "reason": step.reason,
-                "set_by": step.set_by,
-                "set_at": journal.stamp(step.set_at),
-            }
-            for step in steps
-        ],
+        "chain": _chain(row, place.verdict, place.previous, place.following),
+        "priorities": queries.priorities(row),
         "subjects": sorted(row.mentions.values_list("alias", flat=True)),
     }
 
@@ -100,15 +87,7 @@ def entry(row: JournalEntry) -> dict[str, Any]:
 def archived_entry(row: ArchivedEntry) -> dict[str, Any]:
     """Return one archived entry; a checkpoint signs its link in the chain."""
     return _archived(row) | {
-        "chain": {
-            "seq": row.seq,
-            "prev_hash": row.prev_hash,
-            "entry_hash": row.entry_hash,
-            "commitment": row.commitment,
-            "previous_id": None,
-            "next_id": None,
-            "verdict": "archived",
-        },
+        "chain": _chain(row, "archived"),
         "priorities": [],
         "subjects": [alias for alias in row.subjects.split("\n") if alias],
     }
@@ -131,17 +110,4 @@ def batch(result: journal.BatchResult) -> dict[str, Any]:
             for index, row in result.accepted
         ],
         "rejected": [asdict(item) for item in result.rejected],
-    }
-
-
-def report(verification: verify.Report) -> dict[str, Any]:
-    return {
-        "ok": verification.ok,
-        "count": verification.count,
-        "checked_at": journal.stamp(verification.checked_at),
-        "break_count": verification.break_count,
-        "breaks": [asdict(chain_break) for chain_break in verification.breaks],
-        "erased": verification.erased,
-        "checkpoints": verification.checkpoints,
-        "unproved": verification.unproved,
     }

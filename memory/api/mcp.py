@@ -43,12 +43,6 @@ def outage_of(request: HttpRequest) -> errors.Outage | None:
     return outage
 
 
-def _refusal_text(tool: Tool, error: errors.AppError) -> str:
-    """Return a refusal for the model: the tool, what is wrong, what to do."""
-    names_tool = error.detail.startswith((tool.name, tool.name.replace("__", " ")))
-    return error.detail if names_tool else f"{tool.name}: {error.detail}"
-
-
 def _add_tool(server: MCPServer, tool: Tool) -> None:
     def permitted(request: HttpRequest) -> bool:
         return tool_registry.is_offered(tool, actor_of(request))
@@ -60,7 +54,11 @@ def _add_tool(server: MCPServer, tool: Tool) -> None:
             request.outage = error  # type: ignore[attr-defined]
             raise
         except errors.AppError as error:
-            raise ToolError(_refusal_text(tool, error)) from None
+            # The tool, what is wrong, what to do.
+            names = (tool.name, tool.name.replace("__", " "))
+            names_tool = error.detail.startswith(names)
+            detail = error.detail if names_tool else f"{tool.name}: {error.detail}"
+            raise ToolError(detail) from None
         except outages.KINDS as error:
             request.outage = outages.meaning(error)  # type: ignore[attr-defined]
             raise
@@ -102,19 +100,6 @@ def build(
     authenticate: Authenticator, *, version: str
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return the view; ``authenticate`` puts the actor on a request or refuses it."""
-    server = _build_server(authenticate, version)
-
-    @login_not_required
-    @csrf_exempt
-    def view(request: HttpRequest) -> HttpResponse:
-        response: HttpResponse = server(request)
-        stored = getattr(request, "stored_text", None)
-        return response if stored is None else _with_fence(response, stored)
-
-    return view
-
-
-def _build_server(authenticate: Authenticator, version: str) -> MCPServer:
     server = MCPServer(
         name=NAME,
         version=version,
@@ -124,4 +109,12 @@ def _build_server(authenticate: Authenticator, version: str) -> MCPServer:
     )
     for tool in tool_registry.registered():
         _add_tool(server, tool)
-    return server
+
+    @login_not_required
+    @csrf_exempt
+    def view(request: HttpRequest) -> HttpResponse:
+        response: HttpResponse = server(request)
+        stored = getattr(request, "stored_text", None)
+        return response if stored is None else _with_fence(response, stored)
+
+    return view

@@ -5,29 +5,26 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ninja import Router, Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from memory import workspace_tree
 from memory.api.request import ApiRequest
 from memory.files import bundle_format, import_export
 from memory.files.import_export import Scope
 from memory.rules.permissions import Actor
+from memory.rules.shapes import Strict
 
 router = Router(tags=["files"])
 
 
-class _Strict(Schema):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ExportIn(_Strict):
+class ExportIn(Strict):
     """What to export; without a crew or agent, the whole workspace."""
 
     crew_id: str | None = None
     agent_id: str | None = None
 
 
-class DocumentIn(_Strict):
+class DocumentIn(Strict):
     """One document in the format of an export."""
 
     path: str = Field(max_length=300)
@@ -40,7 +37,7 @@ class DocumentIn(_Strict):
     sha256: str | None = Field(None, max_length=64)
 
 
-class ImportIn(_Strict):
+class ImportIn(Strict):
     """Documents, their target, and whether to write them."""
 
     documents: list[DocumentIn] = Field(max_length=bundle_format.MEMBERS)

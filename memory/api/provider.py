@@ -10,7 +10,6 @@ from memory import workspace_tree
 from memory.api import provider_schemas as schemas
 from memory.api.request import ApiRequest
 from memory.integrations.atomicmemory.provider import extension_calls
-from memory.journal import append as journal
 from memory.providers import base, deadline, ownership, registry
 from memory.providers.base import Binding, Provider
 from memory.rules.permissions import Actor
@@ -18,16 +17,13 @@ from memory.rules.permissions import Actor
 router = Router(tags=["provider"])
 
 
-def _bind(
-    by: Actor,
-    workspace_id: str,
-    agent_id: str,
-    crew_id: str,
-    action: str = "provider.use",
-) -> Binding:
+def _bind(by: Actor, data: schemas.OwnerIn, action: str = "provider.use") -> Binding:
     by.require(action)
     return ownership.bind(
-        by, workspace_id=workspace_id, agent_id=agent_id, crew_id=crew_id
+        by,
+        workspace_id=data.workspace_id,
+        agent_id=data.agent_id,
+        crew_id=data.crew_id,
     )
 
 
@@ -36,12 +32,11 @@ def _provider(by: Actor, binding: Binding) -> Provider:
 
 
 @router.post("/retain", response=schemas.RetainedOut, operation_id="provider_retain")
-def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
+def retain(request: ApiRequest, data: schemas.RetainIn) -> base.Retained:
     """Store a text."""
     by = request.auth
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    result = _provider(by, binding).retain(base.Retain(**data.model_dump()))
-    return {"id": result.id, "bytes": result.bytes}
+    binding = _bind(by, data)
+    return _provider(by, binding).retain(base.Retain(**data.model_dump()))
 
 
 @router.post(
@@ -50,25 +45,15 @@ def retain(request: ApiRequest, data: schemas.RetainIn) -> dict[str, Any]:
     operation_id="provider_recall",
     exclude_none=True,
 )
-def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> dict[str, Any]:
+def recall(request: ApiRequest, data: schemas.ProviderRecallIn) -> base.Recalled:
     """Search the stored texts."""
     by = request.auth
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id)
-    result = _provider(by, binding).recall(base.Recall(**data.model_dump()))
-    hits = [
-        {
-            "source": hit.source,
-            "snippet": hit.snippet,
-            "line": hit.line,
-            "score": hit.score,
-        }
-        for hit in result.hits
-    ]
-    return {"hits": hits, "quarantined": result.quarantined or None}
+    binding = _bind(by, data)
+    return _provider(by, binding).recall(base.Recall(**data.model_dump()))
 
 
 @router.post("/forget", response=schemas.ForgottenOut, operation_id="provider_forget")
-def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
+def forget(request: ApiRequest, data: schemas.ForgetIn) -> base.Forgotten:
     """Remove one item, or every item that names a data subject.
 
     An agent removes from its own memory. Removal by data subject is for compliance: it
@@ -76,13 +61,13 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     """
     by = request.auth
     action = "provider.forget_subject" if data.data_subject_id else "provider.use"
-    binding = _bind(by, data.workspace_id, data.agent_id, data.crew_id, action)
+    binding = _bind(by, data, action)
     forget_request = base.Forget(
         workspace_id=data.workspace_id,
         id=data.id,
         data_subject_id=data.data_subject_id,
     )
-    return {"removed": _provider(by, binding).forget(forget_request).removed}
+    return _provider(by, binding).forget(forget_request)
 
 
 @router.get(
@@ -91,32 +76,28 @@ def forget(request: ApiRequest, data: schemas.ForgetIn) -> dict[str, int]:
     operation_id="provider_health",
     exclude_none=True,
 )
-def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> dict[str, Any]:
+def health(request: ApiRequest, query: Query[schemas.HealthQuery]) -> base.HealthStatus:
     """Check the workspace's provider within its deadline."""
     by = request.auth
-    binding = _bind(by, by.workspace_id, query.agent_id, query.crew_id)
+    owner = schemas.OwnerIn(workspace_id=by.workspace_id, **query.model_dump())
+    binding = _bind(by, owner)
     workspace = workspace_tree.workspace(by)
     seconds = registry.entry(registry.workspace_provider(workspace)).seconds
-    status = deadline.check_health(registry.provider(workspace, binding), seconds)
-    return {
-        "ok": status.ok,
-        "message": status.message or None,
-        "checked_at": journal.stamp(status.checked_at),
-    }
+    return deadline.check_health(registry.provider(workspace, binding), seconds)
 
 
 # ── The extensions ───────────────────────────────────────────────────────────
 @router.post("/reflect", response=schemas.ReflectedOut, operation_id="provider_reflect")
 def reflect(request: ApiRequest, data: schemas.ReflectIn) -> dict[str, Any]:
     """Return conclusions from the records that match a query, each with its ids."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     return extension_calls.reflect(binding, data.query, data.scope.non_empty())
 
 
 @router.post("/profile", response=schemas.ProfiledOut, operation_id="provider_profile")
 def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
     """Describe the person that a scope's records are about, each fact with its ids."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     return extension_calls.profile(binding, data.scope.non_empty(), data.instructions)
 
 
@@ -129,7 +110,7 @@ def profile(request: ApiRequest, data: schemas.ProfileIn) -> dict[str, Any]:
 )
 def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
     """Return matching records with the people they name and their source entries."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     params = {
         "query": data.query,
         "scope": data.scope.non_empty(),
@@ -142,6 +123,6 @@ def graph(request: ApiRequest, data: schemas.GraphIn) -> dict[str, Any]:
 @router.post("/batch", response=schemas.BatchedOut, operation_id="provider_batch")
 def batch(request: ApiRequest, data: schemas.BatchIngestIn) -> dict[str, Any]:
     """Store several inputs, all or none, or delete records; at most 100."""
-    binding = _bind(request.auth, data.workspace_id, data.agent_id, data.crew_id)
+    binding = _bind(request.auth, data)
     refs = [{"id": ref.id, "scope": ref.scope.non_empty()} for ref in data.refs]
     return extension_calls.batch(binding, data.inputs, refs)

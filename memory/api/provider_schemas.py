@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
+from memory.api.shapes import Stamp, TextOrNull
 from memory.rules.shapes import Strict
 
 Text = Annotated[str, Field(strict=True)]
@@ -16,7 +17,7 @@ Name = Annotated[str, StringConstraints(strict=True, max_length=320)]
 Part = Annotated[str, StringConstraints(strict=True, max_length=256)]
 
 
-class _OwnerIn(Strict):
+class OwnerIn(Strict):
     """The owner of the memory: an agent names only itself, a person any agent."""
 
     workspace_id: Name
@@ -24,7 +25,7 @@ class _OwnerIn(Strict):
     crew_id: Name = ""
 
 
-class RetainIn(_OwnerIn):
+class RetainIn(OwnerIn):
     """A text to store; ``mode`` has no default."""
 
     tier: Name
@@ -34,7 +35,7 @@ class RetainIn(_OwnerIn):
     subjects: tuple[str, ...] = ()
 
 
-class ProviderRecallIn(_OwnerIn):
+class ProviderRecallIn(OwnerIn):
     """A query; a limit outside 1 to 20 becomes 20."""
 
     tier: Name = ""
@@ -42,7 +43,7 @@ class ProviderRecallIn(_OwnerIn):
     limit: int = 20
 
 
-class ForgetIn(_OwnerIn):
+class ForgetIn(OwnerIn):
     """What to remove: exactly one of ``id`` and ``data_subject_id``."""
 
     id: Name = ""
@@ -62,21 +63,21 @@ class ScopeIn(Strict):
         return {name: value for name, value in self.model_dump().items() if value}
 
 
-class ReflectIn(_OwnerIn):
+class ReflectIn(OwnerIn):
     """A query whose hits the conclusions are drawn from."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
     scope: ScopeIn
 
 
-class ProfileIn(_OwnerIn):
+class ProfileIn(OwnerIn):
     """The scope to describe; ``instructions`` say what to put first."""
 
     scope: ScopeIn
     instructions: Annotated[str, Field(strict=True, max_length=1_000)] = ""
 
 
-class GraphIn(_OwnerIn):
+class GraphIn(OwnerIn):
     """A query, and which part of the graph around its hits; all when left out."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
@@ -92,7 +93,7 @@ class RefIn(Strict):
     scope: ScopeIn
 
 
-class BatchIngestIn(_OwnerIn):
+class BatchIngestIn(OwnerIn):
     """Inputs to store, all or none, or refs to delete: one of the two."""
 
     inputs: list[dict[str, Any]] = Field(
@@ -131,7 +132,9 @@ class RecalledOut(Schema):
     """Hits, best first; ``quarantined`` is for people and never for a model."""
 
     hits: list[ProviderHitOut]
-    quarantined: list[str] | None = None
+    quarantined: Annotated[
+        list[str] | None, BeforeValidator(lambda ids: ids or None)
+    ] = None
 
 
 class ForgottenOut(Schema):
@@ -144,8 +147,8 @@ class PulseOut(Schema):
     """The provider's status; ``message`` only when ``ok`` is false."""
 
     ok: bool
-    message: str | None = None
-    checked_at: str
+    message: TextOrNull = None
+    checked_at: Stamp
 
 
 class MakerOut(Schema):

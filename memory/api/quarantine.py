@@ -3,82 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ninja import Query, Router
 
 from memory.api import quarantine_schemas as schemas
 from memory.api.request import ApiRequest
-from memory.files import redaction
-from memory.journal import append as journal
+from memory.api.shapes import annotated
 from memory.models import HeldFile
 from memory.review import decide as review
 from memory.review import detail as review_detail
-from memory.review import highlight
 from memory.review import preview as review_preview
 from memory.review import queue as review_queue
 from memory.review import rescan as review_rescan
 from memory.review.decide import Decision
 from memory.review.preview import Preview
-from memory.review.queue import HeldFilter
+from memory.review.queue import HeldFilter, HeldPage
+from memory.review.rescan import Rescan
 
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
 
 router = Router(tags=["quarantine"])
 
-_PLAIN = (
-    "id",
-    "version",
-    "state",
-    "source",
-    "tier",
-    "label",
-    "agent_id",
-    "crew_id",
-    "family",
-    "score",
-    "risk",
-    "bytes",
-    "sha256",
-    "times_seen",
-    "written_by",
-)
-_MAYBE = ("claimed_by", "decision", "reason", "decided_by")
 
-
-def _stamp(value: datetime | None) -> str | None:
-    return journal.stamp(value) if value else None
-
-
-def _line(case: HeldFile) -> schemas.Answer:
-    return (
-        {name: getattr(case, name) for name in _PLAIN}
-        | {name: getattr(case, name) or None for name in _MAYBE}
-        | {
-            "agent": case.agent.slug if case.agent else None,
-            "title": review_detail.title(highlight.notes(case.findings)),
-            "received_at": journal.stamp(case.received_at),
-            "last_seen_at": journal.stamp(case.last_seen_at),
-            "decided_at": _stamp(case.decided_at),
-        }
+def _detail(case: HeldFile, actor: Actor) -> HeldFile:
+    redaction = review_detail.redaction_or_none(case)
+    return annotated(
+        case,
+        alike=[other.id for other in review_queue.similar_cases(actor, case)],
+        redaction=_preview(Decision.REDACT.value, redaction.preview)
+        if redaction
+        else None,
     )
-
-
-def _detail(case: HeldFile, actor: Actor) -> schemas.Answer:
-    body = review_preview.text_of(case)
-    return _line(case) | {
-        "body": body,
-        "normalized": highlight.as_read(body),
-        "findings": case.findings,
-        "mode": case.mode,
-        "rules_version": case.rules_version,
-        "diff": [asdict(line) for line in review_detail.change(case)],
-        "alike": [other.id for other in review_queue.similar_cases(actor, case)],
-        "redaction": _redaction(case),
-    }
 
 
 def _preview(decision: str, preview: Preview) -> schemas.Answer:
@@ -95,9 +52,7 @@ def _preview(decision: str, preview: Preview) -> schemas.Answer:
         "is_clean": preview.remainder.is_clean,
         "level": preview.remainder.level,
         "why": preview.remainder.why or None,
-        "findings": [
-            redaction.finding_facts(finding) for finding in preview.remainder.findings
-        ],
+        "findings": preview.remainder.findings,
         "removed": _spans(review_preview.edges(preview.remainder)),
         "beside": _spans(preview.remainder.beside),
     }
@@ -107,23 +62,15 @@ def _spans(spans: Sequence[tuple[int, int]]) -> list[dict[str, int]]:
     return [{"start": start, "end": end} for start, end in spans]
 
 
-def _redaction(case: HeldFile) -> schemas.Answer | None:
-    """Return the preview of redacting every finding, for an open case."""
-    redaction = review_detail.redaction_or_none(case)
-    return _preview(Decision.REDACT.value, redaction.preview) if redaction else None
-
-
 @router.get("", response=schemas.HeldListOut, operation_id="list_quarantine")
-def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> schemas.Answer:
+def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> HeldPage:
     """List held texts, highest risk first; only the detail holds their text."""
-    params = {name: value or "" for name, value in query.model_dump().items()}
-    limit, cursor = query.limit, query.cursor
-    filters = HeldFilter(
-        **{k: v for k, v in params.items() if k not in ("limit", "cursor")}
+    return review_queue.page(
+        request.auth,
+        HeldFilter(**query.filters()),
+        limit=query.limit,
+        cursor=query.cursor,
     )
-    page = review_queue.page(request.auth, filters, limit=limit, cursor=cursor)
-    items = [_line(case) for case in page.items]
-    return {"items": items, "next_cursor": page.next_cursor}
 
 
 @router.post("/bulk", response=schemas.BulkOut, operation_id="decide_quarantine_bulk")
@@ -132,27 +79,18 @@ def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
     results = review_queue.decide_many(
         request.auth, data.ids, data.decision, reason=data.reason
     )
-    items = [asdict(item) for item in results]
-    return {"items": items, "decided": sum(item.ok for item in results)}
+    return {"items": results, "decided": sum(item.ok for item in results)}
 
 
 @router.post("/rescan", response=schemas.RescanOut, operation_id="rescan_files")
-def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> schemas.Answer:
+def rescan(request: ApiRequest, data: schemas.RescanIn | None = None) -> Rescan:
     """Scan stored files with the current rules and hold those that no longer pass."""
     params = data or schemas.RescanIn()
-    result = review_rescan.rescan(request.auth, after=params.after, limit=params.limit)
-    return {
-        "seen": result.seen,
-        "done": result.done,
-        "total": result.total,
-        "held": [case.id for case in result.held],
-        "failed": result.failed,
-        "next": result.after,
-    }
+    return review_rescan.rescan(request.auth, after=params.after, limit=params.limit)
 
 
 @router.get("/{held_id}", response=schemas.HeldOut, operation_id="get_quarantine")
-def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
+def get_held(request: ApiRequest, held_id: str) -> HeldFile:
     """Get one held text with its findings; the view is recorded in the journal."""
     case = review_queue.held_file(request.auth, held_id)
     review.view(case, by=request.auth)
@@ -164,11 +102,9 @@ def get_held(request: ApiRequest, held_id: str) -> schemas.Answer:
     response=schemas.HeldLineOut,
     operation_id="decide_quarantine",
 )
-def decide(
-    request: ApiRequest, held_id: str, data: schemas.DecisionIn
-) -> schemas.Answer:
+def decide(request: ApiRequest, held_id: str, data: schemas.DecisionIn) -> HeldFile:
     """Decide about a held text; 409 names the reviewer who decided first."""
-    decided_case = review.decide(
+    return review.decide(
         review_queue.held_file(request.auth, held_id),
         data.decision,
         version=data.version,
@@ -177,7 +113,6 @@ def decide(
         redactions=data.spans,
         preview_sha256=data.seen,
     )
-    return _line(decided_case)
 
 
 @router.post(
@@ -199,16 +134,16 @@ def preview(
 @router.post(
     "/{held_id}/undo", response=schemas.HeldLineOut, operation_id="undo_quarantine"
 )
-def undo(request: ApiRequest, held_id: str) -> schemas.Answer:
+def undo(request: ApiRequest, held_id: str) -> HeldFile:
     """Undo a decision within thirty days; the text is held again."""
     case = review_queue.held_file(request.auth, held_id)
-    return _line(review.undo(case, by=request.auth))
+    return review.undo(case, by=request.auth)
 
 
 @router.post(
     "/{held_id}/claim", response=schemas.HeldLineOut, operation_id="claim_quarantine"
 )
-def claim(request: ApiRequest, held_id: str) -> schemas.Answer:
+def claim(request: ApiRequest, held_id: str) -> HeldFile:
     """Claim a held text, so that other reviewers see who works on it."""
     case = review_queue.held_file(request.auth, held_id)
-    return _line(review.claim(case, by=request.auth))
+    return review.claim(case, by=request.auth)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from memory.api.shapes import ListParams, Stamp, TextOrNull
+from memory.models import HeldFile
+from memory.review import detail, highlight, preview
 from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import BULK_LIMIT
+from memory.review.rescan import Rescan
 from memory.rules.shapes import Id, Strict
 
 Reason = Annotated[str, Field(strict=True, max_length=REASON_CHARS)]
 State = Literal["held", "released", "redacted", "discarded"]
 
 
-class HeldQuery(Schema):
+class HeldQuery(ListParams):
     """Filters of the list; a filter that is left out matches any."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: State | None = None
     source: str = Field(default="", max_length=16)
@@ -124,14 +127,22 @@ class HeldLineOut(Schema):
     bytes: int
     sha256: str
     times_seen: int
-    received_at: str
-    last_seen_at: str
+    received_at: Stamp
+    last_seen_at: Stamp
     written_by: str
-    claimed_by: str | None
-    decision: str | None
-    reason: str | None
-    decided_by: str | None
-    decided_at: str | None
+    claimed_by: TextOrNull
+    decision: TextOrNull
+    reason: TextOrNull
+    decided_by: TextOrNull
+    decided_at: Stamp | None
+
+    @staticmethod
+    def resolve_agent(case: HeldFile) -> str | None:
+        return case.agent.slug if case.agent else None
+
+    @staticmethod
+    def resolve_title(case: HeldFile) -> str:
+        return detail.title(highlight.notes(case.findings))
 
 
 class HeldPlaceOut(Schema):
@@ -183,6 +194,18 @@ class HeldOut(HeldLineOut):
     alike: list[str]
     redaction: HeldPreviewOut | None = None
 
+    @staticmethod
+    def resolve_body(case: HeldFile) -> str:
+        return preview.text_of(case)
+
+    @staticmethod
+    def resolve_normalized(case: HeldFile) -> str:
+        return highlight.as_read(preview.text_of(case))
+
+    @staticmethod
+    def resolve_diff(case: HeldFile) -> list[dict[str, str]]:
+        return [asdict(line) for line in detail.change(case)]
+
 
 class HeldListOut(Schema):
     """A page of cases, highest risk first."""
@@ -216,7 +239,11 @@ class RescanOut(Schema):
     total: int
     held: list[str]
     failed: list[str]
-    next: str | None
+    next: str | None = Field(validation_alias="after")
+
+    @staticmethod
+    def resolve_held(batch: Rescan) -> list[str]:
+        return [case.id for case in batch.held]
 
 
 Answer = dict[str, Any]

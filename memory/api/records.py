@@ -9,10 +9,10 @@ from ninja import Query, Router, Status
 from memory import records
 from memory.api import records_schemas as schemas
 from memory.api.request import ApiRequest, IdempotencyKey
-from memory.files.paths import Owner
+from memory.api.shapes import annotated
 from memory.journal import append as journal
 from memory.models import Record
-from memory.records import Action, Provenance, Saved, Version
+from memory.records import Action, Provenance, Saved, SearchResult
 from memory.records.drafts import Draft
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
@@ -21,44 +21,9 @@ router = Router(tags=["records"])
 ANY_STATUS = ("current", "superseded", "forgotten")
 
 
-# ── Presenting ───────────────────────────────────────────────────────────────
-def record(row: Record) -> dict[str, Any]:
-    plain = (
-        "id", "content", "confidence", "metadata", "provenance", "session_id",
-        "turn_range", "external_id", "status", "version", "crew_id", "agent_id",
-    )  # fmt: skip
-    return {
-        **{name: getattr(row, name) for name in plain},
-        "type": row.kind,
-        "scope": records.scope_of(row).as_map(),
-        "superseded_by": row.superseded_by_id,
-        "entry_id": row.current_entry_id,
-        "created_at": journal.stamp(row.created_at),
-        "updated_at": journal.stamp(row.updated_at),
-        "expires_at": journal.stamp(row.expires_at) if row.expires_at else None,
-    }
-
-
-def _saved(result: Saved) -> dict[str, Any]:
-    similar = [
-        {"id": hit.record_id, "content": hit.content, "similarity": hit.similarity}
-        for hit in result.alike
-    ]
-    return {**record(result.record), "action": result.action.value, "alike": similar}
-
-
-def _version(version: Version) -> dict[str, Any]:
-    plain = (
-        "id", "number", "event", "content", "confidence", "metadata", "provenance",
-        "parent_id", "author", "author_type", "reason", "entry_id",
-    )  # fmt: skip
-    return {
-        **{name: getattr(version, name) for name in plain},
-        "type": version.kind,
-        "superseded_by": version.other_id,
-        "created_at": journal.stamp(version.created_at),
-        "valid_to": journal.stamp(version.valid_to) if version.valid_to else None,
-    }
+def _saved(result: Saved) -> Record:
+    """Return a record together with what saving did."""
+    return annotated(result.record, action=result.action.value, alike=result.alike)
 
 
 # ── Reading the request ──────────────────────────────────────────────────────
@@ -69,17 +34,13 @@ def provenance(by: Actor) -> Provenance:
     return Provenance.OPERATOR_CURATED
 
 
-def _owner(data: schemas.RecordIn, by: Actor) -> Owner | None:
-    by.require("records.write")
-    return records.owner_for(
-        by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
-    )
-
-
 def _draft(data: schemas.RecordIn, by: Actor) -> Draft:
+    by.require("records.write")
     return Draft(
         content=data.content,
-        owner=_owner(data, by),
+        owner=records.owner_for(
+            by, crew_id=data.crew_id, agent_id=data.agent_id, is_shared=data.shared
+        ),
         kind=data.type,
         scope=Scope.of(data.scope),
         metadata=data.metadata,
@@ -118,7 +79,7 @@ def save(
     request: ApiRequest,
     data: schemas.RecordIn,
     idempotency_key: IdempotencyKey = None,
-) -> Status[dict[str, Any]]:
+) -> Status[Record]:
     """Save a record; 200 when its external id existed. It is searchable at once."""
     by = request.auth
     if idempotency_key is None:
@@ -140,14 +101,13 @@ def list_records(
         order=query.order,
         by=request.auth,
     )
-    items = [record(row) for row in page.rows]
-    return {"items": items, "next_cursor": page.next_cursor}
+    return {"items": page.rows, "next_cursor": page.next_cursor}
 
 
 @router.post("/search", response=schemas.RecordSearchOut, operation_id="search_records")
-def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
+def search(request: ApiRequest, data: schemas.RecordSearchIn) -> SearchResult:
     """Rank records by words and meaning; with as_of, those that were valid then."""
-    result = records.search(
+    return records.search(
         data.query,
         data.record_filter(),
         limit=data.limit,
@@ -155,16 +115,6 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
         min_score=data.min_score,
         by=request.auth,
     )
-    hits = [
-        {
-            "record": record(hit.record),
-            "score": hit.score,
-            "similarity": hit.similarity,
-            "relevance": hit.relevance,
-        }
-        for hit in result.hits
-    ]
-    return {"hits": hits, "withheld": result.withheld, "degraded": result.degraded}
 
 
 @router.post(
@@ -172,7 +122,7 @@ def search(request: ApiRequest, data: schemas.RecordSearchIn) -> dict[str, Any]:
     response={201: schemas.SavedRecordOut},
     operation_id="supersede_records",
 )
-def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str, Any]]:
+def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[Record]:
     """Save a record that replaces others."""
     by = request.auth
     draft = _draft(data, by)
@@ -188,21 +138,21 @@ def supersede(request: ApiRequest, data: schemas.SupersedeIn) -> Status[dict[str
 
 
 @router.get("/{record_id}", response=schemas.RecordOut, operation_id="get_record")
-def get(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
+def get(request: ApiRequest, record_id: schemas.RecordId) -> Record:
     """Get one record; people also get one that was superseded or forgotten."""
     by = request.auth
-    return record(records.get(record_id, owner=None, by=by, statuses=ANY_STATUS))
+    return records.get(record_id, owner=None, by=by, statuses=ANY_STATUS)
 
 
 @router.patch("/{record_id}", response=schemas.RecordOut, operation_id="amend_record")
 def amend(
     request: ApiRequest, record_id: schemas.RecordId, data: schemas.RecordPatch
-) -> dict[str, Any]:
+) -> Record:
     """Change a record as its next version; the previous one stays in the history."""
     by = request.auth
     by.require("records.write")
     row = records.get(record_id, owner=None, by=by)
-    amended = records.amend(
+    return records.amend(
         row,
         data.amendment(),
         provenance=provenance(by),
@@ -210,7 +160,6 @@ def amend(
         reason=data.reason,
         by=by,
     )
-    return record(amended)
 
 
 @router.delete(
@@ -238,4 +187,4 @@ def forget(
 def history(request: ApiRequest, record_id: schemas.RecordId) -> dict[str, Any]:
     """List the versions of a record."""
     versions = records.history(record_id, owner=None, by=request.auth)
-    return {"id": record_id, "versions": [_version(version) for version in versions]}
+    return {"id": record_id, "versions": versions}

@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, StringConstraints
 
+from memory import records
+from memory.api.shapes import Stamp
+from memory.models import Record
 from memory.records import KEEP, Amendment, Criteria, Match, Order
 from memory.rules.scopes import Scope
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
@@ -171,7 +174,7 @@ class RecordOut(Schema):
 
     id: str
     content: str
-    type: str
+    type: str = Field(validation_alias="kind")
     confidence: float
     metadata: dict[str, Any]
     provenance: str
@@ -181,19 +184,23 @@ class RecordOut(Schema):
     external_id: str
     status: str
     version: int
-    created_at: str
-    updated_at: str
-    expires_at: str | None
-    superseded_by: str | None
-    entry_id: str | None
+    created_at: Stamp
+    updated_at: Stamp
+    expires_at: Stamp | None
+    superseded_by: str | None = Field(validation_alias="superseded_by_id")
+    entry_id: str | None = Field(validation_alias="current_entry_id")
     crew_id: str | None
     agent_id: str | None
+
+    @staticmethod
+    def resolve_scope(row: Record) -> dict[str, str]:
+        return records.scope_of(row).as_map()
 
 
 class AlikeOut(Schema):
     """A record with nearly the same content."""
 
-    id: str
+    id: str = Field(validation_alias="record_id")
     content: str
     similarity: float
 
@@ -236,7 +243,7 @@ class RecordVersionOut(Schema):
     number: int
     event: Literal["created", "updated", "superseded", "invalidated"]
     content: str
-    type: str
+    type: str = Field(validation_alias="kind")
     confidence: float
     metadata: dict[str, Any]
     provenance: str
@@ -245,9 +252,9 @@ class RecordVersionOut(Schema):
     author_type: str
     reason: str
     entry_id: str
-    superseded_by: str | None
-    created_at: str
-    valid_to: str | None
+    superseded_by: str | None = Field(validation_alias="other_id")
+    created_at: Stamp
+    valid_to: Stamp | None
 
 
 class RecordHistoryOut(Schema):

@@ -35,12 +35,7 @@ def list_tools(request: ApiRequest) -> dict[str, Any]:
 
     Empty where the workspace requires an end user and the request names none.
     """
-    return {
-        "tools": [
-            {name: getattr(descriptor, name) for name in DescriptorOut.model_fields}
-            for descriptor in agent_tools.descriptors(request.auth)
-        ]
-    }
+    return {"tools": agent_tools.descriptors(request.auth)}
 
 
 @router.post("/{tool}", response=dict[str, Any], operation_id="call_tool")

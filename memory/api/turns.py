@@ -13,11 +13,11 @@ from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
 from memory.api.request import ApiRequest
+from memory.api.shapes import Stamp
 from memory.integrations import turn_memories
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import Mode
 from memory.integrations.gateway.strategies import Completion, Outcome, Turn
-from memory.journal import append as journal
 from memory.models import GatewaySetup
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
@@ -56,8 +56,8 @@ class TurnMessageOut(Schema):
 class TurnToolsOut(Schema):
     """Which tools the run registers under this strategy."""
 
-    memory: bool
-    session_search: bool
+    memory: bool = Field(validation_alias="has_memory_tool")
+    session_search: bool = Field(validation_alias="has_session_search")
 
 
 class TurnRecalledOut(Schema):
@@ -116,8 +116,12 @@ class TurnSetupOut(Schema):
     scope: list[str]
     top_k: int
     timeout_seconds: float
-    updated_at: str
+    updated_at: Stamp
     updated_by: str
+
+    @staticmethod
+    def resolve_has_key(row: GatewaySetup) -> bool:
+        return bool(row.sealed_key)
 
 
 class TurnSetupsOut(Schema):
@@ -137,19 +141,12 @@ def recall_turn(request: ApiRequest, data: RecallTurnIn) -> dict[str, Any]:
         user=data.user,
     )
     result = turn_memories.recall(turn, by=request.auth)
-    recall, strategy = result.recall, result.strategy
-    files, message = recall.snapshot, recall.reference
     return {
-        "strategy": strategy.mode.value,
-        "system_rule": strategy.system_rule,
-        "tools": {
-            "memory": strategy.has_memory_tool,
-            "session_search": strategy.has_session_search,
-        },
-        "snapshot": {"memory": files.memory, "user": files.user} if files else None,
-        "reference": (
-            {"role": message.role, "content": message.content} if message else None
-        ),
+        "strategy": result.strategy.mode,
+        "system_rule": result.strategy.system_rule,
+        "tools": result.strategy,
+        "snapshot": result.recall.snapshot,
+        "reference": result.recall.reference,
         "memory_context": result.memory_context,
     }
 
@@ -172,28 +169,14 @@ def persist_turn(request: ApiRequest, data: PersistTurnIn) -> dict[str, str]:
 
 
 # ── Set-ups ──────────────────────────────────────────────────────────────────
-def _setup(row: GatewaySetup) -> dict[str, Any]:
-    names = (
-        "id", "agent_id", "mode", "base_url", "user_id", "app_id", "project_id",
-        "scope", "top_k", "timeout_seconds", "updated_by",
-    )  # fmt: skip
-    fields = {name: getattr(row, name) for name in names}
-    return fields | {
-        "has_key": bool(row.sealed_key),
-        "updated_at": journal.stamp(row.updated_at),
-    }
-
-
 @router.get("/setups", response=TurnSetupsOut, operation_id="list_turn_setups")
 def list_turn_setups(request: ApiRequest) -> dict[str, Any]:
     """List the set-ups of turns; admins only."""
-    rows = gateway_settings.list_setups(request.auth)
-    return {"items": [_setup(row) for row in rows], "next_cursor": None}
+    return {"items": gateway_settings.list_setups(request.auth), "next_cursor": None}
 
 
 @router.post("/setups", response=TurnSetupOut, operation_id="choose_turn_setup")
-def choose_turn_setup(request: ApiRequest, data: TurnSetupIn) -> dict[str, Any]:
+def choose_turn_setup(request: ApiRequest, data: TurnSetupIn) -> GatewaySetup:
     """Choose where turns get their memory from; admins only."""
     section = {"mode": data.mode.value, "gateway": data.gateway}
-    row = gateway_settings.save(section, agent_id=data.agent_id, by=request.auth)
-    return _setup(row)
+    return gateway_settings.save(section, agent_id=data.agent_id, by=request.auth)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 from ninja import Router, Schema
+from pydantic import Field
 
 from memory import workspace_tree
 from memory.api.request import ApiRequest
@@ -23,7 +24,7 @@ class AgentOut(Schema):
     name: str
     role: str
     crew_id: str
-    crew: str
+    crew: str = Field(validation_alias="crew.slug")
     memory_walk_depth: int
 
 
@@ -54,14 +55,14 @@ def whoami(request: ApiRequest) -> dict[str, Any]:
     """Return the actor of the credential."""
     actor = request.auth
     return {
-        "role": actor.role.value,
+        "role": actor.role,
         "workspace_id": actor.workspace_id,
         "workspace": workspace_tree.workspace(actor).slug,
         "id": actor.id,
         "label": actor.label,
         "crew_id": actor.crew_id,
-        "agent_role": actor.agent_role.value if actor.agent_role else None,
-        "scopes": sorted(scope.value for scope in actor.scopes),
+        "agent_role": actor.agent_role,
+        "scopes": sorted(actor.scopes),
         "server_time": timezone.now(),
     }
 
@@ -73,18 +74,6 @@ def list_crews(request: ApiRequest) -> list[Crew]:
 
 
 @router.get("/agents", response=list[AgentOut], operation_id="list_agents")
-def list_agents(request: ApiRequest) -> list[dict[str, Any]]:
+def list_agents(request: ApiRequest) -> list[Agent]:
     """List the agents that the caller may name."""
-    return [_agent(agent) for agent in workspace_tree.agents(request.auth)]
-
-
-def _agent(agent: Agent) -> dict[str, Any]:
-    return {
-        "id": agent.id,
-        "slug": agent.slug,
-        "name": agent.name,
-        "role": agent.role,
-        "crew_id": agent.crew_id,
-        "crew": agent.crew.slug,
-        "memory_walk_depth": agent.memory_walk_depth,
-    }
+    return workspace_tree.agents(request.auth)

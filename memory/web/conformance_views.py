@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
 
 from memory.integrations import selftest_runs
 from memory.rules import errors
 from memory.web import pages
-from memory.web.fragments import target_fragment
 
 
 @require_GET
@@ -22,23 +21,20 @@ def overview(request: HttpRequest) -> HttpResponse:
         (row.integration, row.run, row.integration.snippets_for(origin))
         for row in overview.integrations
     ]
-    template = f"memory/conformance.html{target_fragment(request, 'results')}"
+    template = f"memory/conformance.html{pages.target_fragment(request, 'results')}"
     context = {"overview": overview, "panels": panels, "origin": origin}
     return render(request, template, context)
 
 
-@require_POST
-def run(request: HttpRequest) -> HttpResponse:
+@pages.action("conformance")
+def run(request: HttpRequest) -> str | tuple[int, str]:
     """Request a run for an operator; the worker does it."""
     try:
         job_run = selftest_runs.begin(by=pages.actor(request))
     except errors.Conflict as error:
-        messages.info(request, error.detail)
-        return redirect("conformance")
+        return messages.INFO, error.detail
     if job_run.ended_at is None:
-        messages.info(request, "The run has begun; results come in as they are made.")
-    elif job_run.error:
-        messages.error(request, f"The run ended: {job_run.error}")
-    else:
-        messages.success(request, f"All {job_run.counts['kept']} promises were kept")
-    return redirect("conformance")
+        return messages.INFO, "The run has begun; results come in as they are made."
+    if job_run.error:
+        return messages.ERROR, f"The run ended: {job_run.error}"
+    return f"All {job_run.counts['kept']} promises were kept"

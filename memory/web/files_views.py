@@ -15,22 +15,15 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from memory.files import editing, listing, paths, quarantine, versions, writer
+from memory.files import editing, listing, paths
 from memory.files.listing import FilePage
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
 from memory.web import markdown, pages
-from memory.web.fragments import target_fragment
 
 QUERY_CHARS: Final = 500
 MODES: Final = {mode.value: mode for mode in WriteMode}
-REPORTED_ERRORS: Final = (
-    errors.Invalid,
-    errors.Conflict,
-    writer.TierFull,
-    quarantine.WriteRefused,
-)
 
 
 class OpenForm(forms.Form):
@@ -51,15 +44,14 @@ class OpenForm(forms.Form):
 
     def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "open_%s", **kwargs})
-        field = self.fields["owner"]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [
+        choices = [
             (
                 owner.id,
                 f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
             )
             for owner in listing.owners(actor)
         ]
+        pages.offer(self, "owner", choices)
 
 
 # ── The tree ─────────────────────────────────────────────────────────────────
@@ -74,7 +66,7 @@ def _browse(request: HttpRequest, form: OpenForm, status: int = 200) -> HttpResp
         "answers": listing.search(actor, query, owner_id) if query else None,
         "form": form,
     }
-    template = f"memory/browse.html{target_fragment(request, 'files')}"
+    template = f"memory/browse.html{pages.target_fragment(request, 'files')}"
     return render(request, template, context, status=status)
 
 
@@ -132,7 +124,7 @@ def _file(
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/file.html{target_fragment(request, 'file')}"
+    template = f"memory/file.html{pages.target_fragment(request, 'file')}"
     return render(request, template, context, status=status)
 
 
@@ -150,24 +142,20 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         result = editing.edit(
             page.owner, page.place, draft["text"], mode, base=draft["base"], by=actor
         )
-    except (*REPORTED_ERRORS, quarantine.HeldForReview) as error:
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
         return _file(request, _file_page(request, owner_id, label), draft, error)
     messages.success(request, f"{label} written, version {result.version.number}")
     return redirect("files:file", owner_id, label)
 
 
 # ── History ──────────────────────────────────────────────────────────────────
-def _number(request: HttpRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else None
-
-
 def _history(
     request: HttpRequest, page: FilePage, refusal: errors.AppError | None = None
 ) -> HttpResponse:
     row = paths.row_of(page.owner, page.place)
     log = listing.log(row)
-    first, second = _number(request, "a"), _number(request, "b")
+    first, second = (pages.number(request.GET.get(name, "")) for name in ("a", "b"))
     if first is None and second is None and len(log) > 1:
         first, second = log[1].number, log[0].number
     has_pair = first is not None and second is not None
@@ -180,7 +168,7 @@ def _history(
         "refusal": refusal,
     }
     status = refusal.status if refusal else 200
-    template = f"memory/versions.html{target_fragment(request, 'history')}"
+    template = f"memory/versions.html{pages.target_fragment(request, 'history')}"
     return render(request, template, context, status=status)
 
 
@@ -194,12 +182,13 @@ def history(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
 def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     """Restore a version as a new one; a refusal is shown on the history page."""
     page, actor = _file_page(request, owner_id, label), pages.actor(request)
-    number = request.POST.get("number", "")
-    if not number.isascii() or not number.isdigit() or len(number) > 8:
+    number = pages.number(request.POST.get("number", ""))
+    if number is None:
         raise errors.Invalid("number is a version's number.")
     try:
-        result = editing.restore(page.owner, page.place, int(number), by=actor)
-    except (*REPORTED_ERRORS, quarantine.HeldForReview, versions.BlobDamaged) as error:
+        result = editing.restore(page.owner, page.place, number, by=actor)
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
         return _history(request, _file_page(request, owner_id, label), error)
     message = f"Version {number} restored as version {result.version.number}"
     messages.success(request, message)

@@ -11,7 +11,8 @@ from memory.integrations.gateway import config
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway.config import ConfigError, Mode, Scope
 from memory.models import Agent, GatewaySetup
-from memory.web.workspace_forms import KeyForm, offer
+from memory.web import pages
+from memory.web.workspace_forms import KeyForm, agent_choices
 
 MODES: Final = (
     (Mode.CURATED.value, "Curated: the agent's files alone"),
@@ -45,8 +46,7 @@ class UserKeyForm(KeyForm):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", choices)
+        pages.offer(self, "agent", agent_choices(agents))
 
 
 class SetupForm(forms.Form):
@@ -89,8 +89,7 @@ class SetupForm(forms.Form):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", [ALL_AGENTS, *choices])
+        pages.offer(self, "agent", [ALL_AGENTS, *agent_choices(agents)])
 
     # Names in a configuration file, each with its field.
     SETTINGS = {

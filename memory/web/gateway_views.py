@@ -11,15 +11,15 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memory import workspace_tree
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
 from memory.integrations.gateway.config import ConfigError
-from memory.rules import errors
+from memory.models import GatewaySetup
 from memory.rules.permissions import Actor
-from memory.web import pages, workspace_views
+from memory.web import pages
 from memory.web.gateway_forms import SetupForm, UserKeyForm, initial_of
 
 
@@ -51,7 +51,7 @@ def _page(
 
 
 @never_cache
-@require_http_methods(workspace_views.PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def gateway(request: HttpRequest) -> HttpResponse:
     """Show keys and set-ups; a POST issues a key for a user."""
     actor = pages.actor(request)
@@ -59,9 +59,8 @@ def gateway(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, actor)
     form = _key_form(actor, request.POST)
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
+
+    def issue(fields: dict[str, Any]) -> users.IssuedUser:
         limits = users.Limits(
             app_id=fields["app_id"],
             project_id=fields["project_id"],
@@ -69,28 +68,27 @@ def gateway(request: HttpRequest) -> HttpResponse:
             expires_at=fields["expires_on"],
         )
         agent = workspace_tree.agent(actor, fields["agent"])
-        try:
-            issued = users.issue(
-                agent, fields["user_id"], limits, by=actor, name=fields["name"]
-            )
-            return _page(request, actor, 201, issued=issued)
-        except errors.AppError as error:
-            status = workspace_views.fault(form, error)
+        return users.issue(
+            agent, fields["user_id"], limits, by=actor, name=fields["name"]
+        )
+
+    issued, status = pages.submit(form, issue)
+    if issued:
+        return _page(request, actor, 201, issued=issued)
     return _page(request, actor, status, key_form=form)
 
 
-@require_POST
-def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
+@pages.action("workspace:gateway")
+def revoke(request: HttpRequest, key_id: str) -> str:
     """Revoke a user's key."""
     actor = pages.actor(request)
     key = users.get(actor, key_id)
     users.revoke(key, by=actor)
-    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
-    return redirect("workspace:gateway")
+    return f"Key {key.prefix}… of {key.holder} revoked"
 
 
 @never_cache
-@require_http_methods(workspace_views.PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def setup(request: HttpRequest) -> HttpResponse:
     """Choose the source of memory for turns; a GET redirects to the page."""
     actor = pages.actor(request)
@@ -98,26 +96,26 @@ def setup(request: HttpRequest) -> HttpResponse:
         return redirect("workspace:gateway")
     actor.require(gateway_settings.PERMISSION)
     form = _setup_form(actor, request.POST)
-    status = 422
-    if form.is_valid():
+
+    def save(fields: dict[str, Any]) -> GatewaySetup | None:
         try:
-            row = gateway_settings.save(
-                form.section, agent_id=form.cleaned_data["agent"] or None, by=actor
+            return gateway_settings.save(
+                form.section, agent_id=fields["agent"] or None, by=actor
             )
-            scope_label = row.agent.slug if row.agent else "every agent"
-            messages.success(request, f"Turns of {scope_label} use {row.mode} memory")
-            return redirect("workspace:gateway")
         except ConfigError as error:
             form.show_error(error)
-        except errors.AppError as error:
-            status = workspace_views.fault(form, error)
-    return _page(request, actor, status, setup_form=form)
+            return None
 
-
-@require_POST
-def remove(request: HttpRequest, setup_id: str) -> HttpResponse:
-    """Delete a set-up with its key."""
-    actor = pages.actor(request)
-    gateway_settings.remove(setup_id, by=actor)
-    messages.success(request, "The set-up is removed")
+    row, status = pages.submit(form, save)
+    if row is None:
+        return _page(request, actor, status, setup_form=form)
+    scope_label = row.agent.slug if row.agent else "every agent"
+    messages.success(request, f"Turns of {scope_label} use {row.mode} memory")
     return redirect("workspace:gateway")
+
+
+@pages.action("workspace:gateway")
+def remove(request: HttpRequest, setup_id: str) -> str:
+    """Delete a set-up with its key."""
+    gateway_settings.remove(setup_id, by=pages.actor(request))
+    return "The set-up is removed"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date
+from functools import partial
 from itertools import groupby
 from typing import Final
 
@@ -20,6 +20,7 @@ from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole
+from memory.web import pages
 from memory.web.journal_forms import Chip, JournalForm, PriorityForm
 
 PAGE: Final = 25
@@ -108,31 +109,6 @@ class JournalPage:
         return 422 if faulty else 200
 
 
-def _address(name: str, *args: str, query: str = "", **params: str) -> str:
-    """Return the URL of a page with filters and cursors."""
-    query_params = QueryDict(query, mutable=True)
-    query_params.update({key: value for key, value in params.items() if value})
-    path = reverse(f"memory:{name}", args=args)
-    return f"{path}?{query_params.urlencode()}" if query_params else path
-
-
-def _day(row: Row) -> date:
-    return row.entry.ts.astimezone(UTC).date()
-
-
-def _days(rows: list[Row]) -> Iterator[Day]:
-    for day, group in groupby(rows, key=_day):
-        yield Day(day, list(group))
-
-
-def _start(data: QueryDict, entry: JournalEntry | None) -> Start:
-    return Start(
-        older=str(data.get("cursor") or ""),
-        newer=str(data.get("newer") or ""),
-        around=entry,
-    )
-
-
 def _rows(
     actor: Actor, stretch: Stretch, current: JournalEntry | None, query: str
 ) -> list[Row]:
@@ -143,7 +119,7 @@ def _rows(
             entry=entry,
             author=authors[entry.id],
             embedding=states[entry.id].state,
-            href=_address("entry", entry.id, query=query),
+            href=pages.address("memory:entry", entry.id, query=query),
             is_current=current is not None and current.id == entry.id,
         )
         for entry in stretch.entries
@@ -156,15 +132,22 @@ def _listing(
     journal_filter = form.journal_filter()
     if journal_filter is None:
         return None
-    stretch = timeline.stretch(actor, journal_filter, _start(data, entry), limit=PAGE)
-    filters = form.query
+    start = Start(
+        older=str(data.get("cursor") or ""),
+        newer=str(data.get("newer") or ""),
+        around=entry,
+    )
+    stretch = timeline.stretch(actor, journal_filter, start, limit=PAGE)
+    rows = _rows(actor, stretch, entry, current_query(form, data))
+    by_day = groupby(rows, key=lambda row: row.entry.ts.astimezone(UTC).date())
+    address = partial(pages.address, "memory:journal", query=form.query)
     newer, older = stretch.newer or "", stretch.older or ""
     return Listing(
-        days=list(_days(_rows(actor, stretch, entry, current_query(form, data)))),
+        days=[Day(day, list(group)) for day, group in by_day],
         stretch=stretch,
-        newest=_address("journal", query=filters) if newer else None,
-        newer=_address("journal", query=filters, newer=newer) if newer else None,
-        older=_address("journal", query=filters, cursor=older) if older else None,
+        newest=address() if newer else None,
+        newer=address(newer=newer) if newer else None,
+        older=address(cursor=older) if older else None,
     )
 
 
@@ -177,12 +160,6 @@ def current_query(form: JournalForm, data: QueryDict) -> str:
     return query_params.urlencode()
 
 
-def _delay(entry: JournalEntry, state: EmbeddingState) -> float | None:
-    """Return the seconds from the append to the first embedding."""
-    indexed_at: datetime | None = parse_datetime(state.indexed_at or "")
-    return (indexed_at - entry.recorded_at).total_seconds() if indexed_at else None
-
-
 def _detail(
     actor: Actor,
     entry: JournalEntry,
@@ -191,6 +168,7 @@ def _detail(
     back: str,
 ) -> Detail:
     state = ranker.ranker().states([entry])[entry.id]
+    indexed_at = parse_datetime(state.indexed_at or "")
     agents_by_id = {agent.id: agent for agent in agents}
     agent = agents_by_id.get(entry.agent_id or "")
     return Detail(
@@ -201,7 +179,7 @@ def _detail(
         steps=queries.priorities(entry),
         subjects=timeline.subjects(entry),
         embedding=state,
-        delay=_delay(entry, state),
+        delay=(indexed_at - entry.recorded_at).total_seconds() if indexed_at else None,
         form=priority or PriorityForm(initial={"priority": entry.priority}),
         back=back,
     )
@@ -223,7 +201,7 @@ def build(
         form.show_error(error)
         fault = error.detail if error.problem_code == "bad_cursor" else ""
     query = current_query(form, data) if not fault else form.query
-    back = _address("journal", query=query)
+    back = pages.address("memory:journal", query=query)
     detail = _detail(actor, entry, form.agents, priority, back) if entry else None
     chips = form.chips(reverse("memory:journal"))
     return JournalPage(form, listing, chips, detail, query, back, fault)

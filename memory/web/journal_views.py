@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import push_url, trigger_client_event
 
@@ -17,7 +16,6 @@ from memory.models import ArchivedEntry, JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority
 from memory.web import journal_page, pages
-from memory.web.fragments import target_fragment
 from memory.web.journal_forms import PriorityForm
 
 TEMPLATE = "memory/journal.html"
@@ -33,7 +31,7 @@ def _page(
     """Render the list, with one entry next to it or a report above it."""
     actor = pages.actor(request)
     page = journal_page.build(actor, request.GET, entry, priority)
-    region = target_fragment(request, "journal")
+    region = pages.target_fragment(request, "journal")
     context = {
         "page": page,
         "archived": archived,
@@ -77,13 +75,12 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
         row, Priority(fields["priority"]), fields["reason"], by=actor
     )
     message = f"Priority set to {change.priority}, was {change.previous}"
-    if target_fragment(request, "journal"):
+    if pages.target_fragment(request, "journal"):
         response = _page(request, row)
         return trigger_client_event(response, "toast", {"value": message})
     messages.success(request, message)
     query = request.GET.urlencode()
-    path = reverse("memory:entry", args=[row.id])
-    return redirect(f"{path}?{query}" if query else path)
+    return redirect(pages.address("memory:entry", row.id, query=query))
 
 
 @require_http_methods(["GET", "POST"])
@@ -93,6 +90,6 @@ def verify(request: HttpRequest) -> HttpResponse:
         return redirect("memory:journal")
     actor = pages.actor(request)
     report = journal_verify.verify(actor.workspace_id, by=actor)
-    if target_fragment(request, "chain-report"):
+    if pages.target_fragment(request, "chain-report"):
         return render(request, f"{TEMPLATE}#report", {"report": report})
     return _page(request, report=report)

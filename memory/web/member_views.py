@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memory import workspace_tree
 from memory.accounts import invitations, mail, workspaces
@@ -20,7 +20,9 @@ from memory.web import pages
 from memory.web import workspace_forms as forms
 
 
-def _context(actor: Actor) -> dict[str, Any]:
+def _page(
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
+) -> HttpResponse:
     members = workspace_tree.members(actor)
     may = actor.can("members.manage")
     helpable = {
@@ -28,19 +30,15 @@ def _context(actor: Actor) -> dict[str, Any]:
         for member in members
         if may and workspaces.may_get_link(member.user, actor)
     }
-    return {
+    context = {
         "members": members,
         "helpable": helpable,
         "invitations": invitations.pending(actor) if may else [],
         "mail": mail.server_set(),
         "form": forms.InviteForm(auto_id="invite_%s"),
         "roles": forms.ROLES,
+        **extra_context,
     }
-
-
-def _page(
-    request: HttpRequest, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
     part = pages.fragment(request, "body")
     return render(request, f"workspace/members.html{part}", context, status=status)
 
@@ -54,9 +52,7 @@ def _show_link_once(
 ) -> HttpResponse:
     """Show a link for the admin to pass on; it is never shown again."""
     one_time_link = {"email": email, "url": _base(request) + path, "kind": kind}
-    return _page(
-        request, _context(actor) | {"one_time_link": one_time_link}, status=201
-    )
+    return _page(request, actor, 201, one_time_link=one_time_link)
 
 
 def _deliver_link(
@@ -76,29 +72,29 @@ def _deliver_link(
 
 # ── Members ──────────────────────────────────────────────────────────────────
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_http_methods(pages.METHODS)
 def members(request: HttpRequest) -> HttpResponse:
     """Show the members; a POST invites a person by e-mail."""
     actor = pages.actor(request)
     actor.require("members.read")
     if request.method != "POST":
-        return _page(request, _context(actor))
+        return _page(request, actor)
     actor.require("members.manage")
     form = forms.InviteForm(request.POST, auto_id="invite_%s")
-    status = 422
-    if form.is_valid():
-        role = Role(form.cleaned_data["role"])
-        try:
-            invitation = invitations.invite(form.cleaned_data["email"], role, by=actor)
-            return _deliver_link(request, actor, invitation, by_mail=mail.server_set())
-        except (errors.Conflict, errors.Invalid) as error:
-            form.add_error("email", error.detail)
-            status = error.status
-    return _page(request, _context(actor) | {"form": form}, status)
+    invitation, status = pages.submit(
+        form,
+        lambda fields: invitations.invite(
+            fields["email"], Role(fields["role"]), by=actor
+        ),
+        faulty="email",
+    )
+    if invitation:
+        return _deliver_link(request, actor, invitation, by_mail=mail.server_set())
+    return _page(request, actor, status, form=form)
 
 
-@require_POST
-def member(request: HttpRequest, member_id: str) -> HttpResponse:
+@pages.action("workspace:members", shown=[409])
+def member(request: HttpRequest, member_id: str) -> str:
     """Change a member's role."""
     actor = pages.actor(request)
     row = workspace_tree.member(actor, member_id)
@@ -106,16 +102,12 @@ def member(request: HttpRequest, member_id: str) -> HttpResponse:
     if not form.is_valid():
         raise errors.Invalid("Choose a role from the list.")
     role = Role(form.cleaned_data["role"])
-    try:
-        workspaces.set_member(row.user, role, by=actor)
-        messages.success(request, f"{row.user.email} is {role.value} now")
-    except errors.Conflict as error:
-        messages.error(request, error.detail)
-    return redirect("workspace:members")
+    workspaces.set_member(row.user, role, by=actor)
+    return f"{row.user.email} is {role.value} now"
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_http_methods(pages.METHODS)
 def link(request: HttpRequest, member_id: str) -> HttpResponse:
     """Show a one-time link with which a member chooses a new password.
 
@@ -134,22 +126,18 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
     return _show_link_once(request, actor, path, member.user.email, "password")
 
 
-@require_POST
-def remove(request: HttpRequest, member_id: str) -> HttpResponse:
+@pages.action("workspace:members", shown=[409])
+def remove(request: HttpRequest, member_id: str) -> str:
     """Remove a person from the workspace."""
     actor = pages.actor(request)
     row = workspace_tree.member(actor, member_id)
-    try:
-        workspaces.remove_member(row, by=actor)
-        messages.success(request, f"{row.user.email} removed")
-    except errors.Conflict as error:
-        messages.error(request, error.detail)
-    return redirect("workspace:members")
+    workspaces.remove_member(row, by=actor)
+    return f"{row.user.email} removed"
 
 
 # ── Invitations ──────────────────────────────────────────────────────────────
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@require_http_methods(pages.METHODS)
 def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
     """Make a new link for an invitation; the earlier one becomes invalid."""
     actor = pages.actor(request)
@@ -160,10 +148,9 @@ def resend(request: HttpRequest, invitation_id: str) -> HttpResponse:
     return _deliver_link(request, actor, invitation, by_mail=by_mail)
 
 
-@require_POST
-def withdraw(request: HttpRequest, invitation_id: str) -> HttpResponse:
+@pages.action("workspace:members")
+def withdraw(request: HttpRequest, invitation_id: str) -> str:
     actor = pages.actor(request)
     invitation = invitations.get(invitation_id, by=actor)
     invitations.withdraw(invitation, by=actor)
-    messages.success(request, f"The invitation of {invitation.email} is withdrawn")
-    return redirect("workspace:members")
+    return f"The invitation of {invitation.email} is withdrawn"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from django import forms
@@ -10,8 +11,11 @@ from memory.files import policy
 from memory.review import detail as review_detail
 from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import Choices, HeldFilter
+from memory.web import pages
 
 ANY: Final = ("", "Any")
+# A span of the text as the page names it: start-end.
+SPAN: Final = re.compile(r"[0-9]{1,11}-[0-9]{1,11}\Z")
 # The digest of a form that showed no preview.
 NO_PREVIEW: Final = "nothing"
 AGES: Final = (
@@ -42,9 +46,7 @@ class FilterForm(forms.Form):
         families = [(value, value.replace("_", " ")) for value in offered.families]
         lists = {"source": sources, "agent_id": offered.agents, "family": families}
         for name, options in lists.items():
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-            field.choices = [ANY, *options]
+            pages.offer(self, name, [ANY, *options])
 
     def held_filter(self, state: str) -> HeldFilter:
         """Return the filter for the service; an invalid field is left out."""
@@ -81,7 +83,8 @@ class DecisionForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # The service checks the spans against the text.
-        self.fields["span"].choices = _spans(self.data)  # type: ignore[attr-defined]
+        sent = self.data.getlist("span") if hasattr(self.data, "getlist") else []
+        pages.offer(self, "span", [(span, span) for span in sent if SPAN.match(span)])
 
     def clean(self) -> dict[str, Any]:
         """Join preset and free text; one of the two is required."""
@@ -105,26 +108,14 @@ class DecisionForm(forms.Form):
     def redactions(self) -> list[tuple[int, int]]:
         """Return the selected spans and the typed one, as pairs."""
         fields = getattr(self, "cleaned_data", {})
-        parts = [_pair(value) for value in fields.get("span", [])]
+        parts = []
+        for span in fields.get("span", []):
+            first, _, last = span.partition("-")
+            parts.append((int(first), int(last)))
         start, end = fields.get("start"), fields.get("end")
         if start is not None and end is not None:
             parts.append((start, end))
         return parts
-
-
-def _spans(data: Any) -> list[tuple[str, str]]:
-    raw_spans = data.getlist("span") if hasattr(data, "getlist") else []
-    return [(span, span) for span in raw_spans if _is_pair(span)]
-
-
-def _is_pair(value: str) -> bool:
-    first, dash, last = value.partition("-")
-    return bool(dash) and first.isdecimal() and last.isdecimal() and len(value) < 24
-
-
-def _pair(value: str) -> tuple[int, int]:
-    first, _, last = value.partition("-")
-    return int(first), int(last)
 
 
 class TextForm(forms.Form):

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.http import QueryDict
-from django.urls import reverse
 
 from memory.models import HeldFile, HeldState, SavedFilter
 from memory.review import decide as review
@@ -17,6 +16,7 @@ from memory.review.decide import Decision
 from memory.review.detail import CaseDetail, Line
 from memory.review.queue import Group, HeldFilter, StateCounts
 from memory.rules.permissions import Actor
+from memory.web import pages
 from memory.web.quarantine_forms import PRESETS, DecisionForm, FilterForm
 
 FILTER_PARAMS: Final = ("state", "q", "source", "agent_id", "family", "age")
@@ -126,15 +126,6 @@ def filter_query(data: QueryDict, state: str) -> str:
     return params.urlencode()
 
 
-def address(name: str, query: str, *args: str, **params: str) -> str:
-    """Return the URL of a quarantine page with filters."""
-    query_params = QueryDict(query, mutable=True)
-    for key, value in params.items():
-        query_params[key] = value
-    path = reverse(f"quarantine:{name}", args=args)
-    return f"{path}?{query_params.urlencode()}" if query_params else path
-
-
 def state_of(data: QueryDict, case: HeldFile | None) -> str:
     """Return the state whose list is shown next to a case."""
     state = str(data.get("state") or "")
@@ -165,7 +156,7 @@ def _tabs(counts: StateCounts, state: str) -> list[Tab]:
             value,
             words,
             count,
-            address("inbox", "", state=value),
+            pages.address("quarantine:inbox", state=value),
             is_current=value == state,
         )
         for value, words, count in counts.by_state

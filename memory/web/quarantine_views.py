@@ -20,9 +20,8 @@ from memory.review.rescan import Rescan
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
-from memory.web.fragments import target_fragment
 from memory.web.quarantine_forms import DecisionForm
-from memory.web.quarantine_page import address, build, filter_query, state_of
+from memory.web.quarantine_page import build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
 
@@ -41,7 +40,7 @@ def _page(
     status = error.status if error else 422 if form is not None else 200
     page = build(actor, request.GET, case, fault=fault, decision=form)
     context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
-    name = f"{TEMPLATE}{target_fragment(request, 'review')}"
+    name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
     if request.method == "POST":
         # The URL of a POST must not enter the browser history.
@@ -92,12 +91,14 @@ def decide(request: HttpRequest, held_id: str) -> HttpResponse:
             preview_sha256=form.preview_digest,
         )
     except errors.AppError as error:
-        if error.status not in (409, 413, 422):
-            raise
-        return _page(request, _fresh(actor, case), error=error, form=form)
+        pages.reraise_unless_mendable(error)
+        return _page(
+            request, review_queue.held_file(actor, held_id), error=error, form=form
+        )
     query = filter_query(request.GET, state_of(request.GET, case))
     name, args = ("case", (following,)) if following else ("inbox", ())
-    return _to(request, address(name, query, *args, done=case.id))
+    url = pages.address(f"quarantine:{name}", *args, query=query, done=case.id)
+    return _to(request, url)
 
 
 def _fresh(actor: Actor, case: HeldFile) -> HeldFile:
@@ -121,7 +122,7 @@ def claim(request: HttpRequest, held_id: str) -> HttpResponse:
     except review.AlreadyDecided as error:
         return _page(request, _fresh(actor, case), error=error)
     query = filter_query(request.GET, state_of(request.GET, case))
-    return _to(request, address("case", query, case.id))
+    return _to(request, pages.address("quarantine:case", case.id, query=query))
 
 
 @require_POST
@@ -133,7 +134,8 @@ def undo(request: HttpRequest, held_id: str) -> HttpResponse:
         review.undo(case, by=actor)
     except errors.Conflict as error:
         return _page(request, _fresh(actor, case), error=error)
-    return _to(request, address("case", "state=held", case.id, done=case.id))
+    url = pages.address("quarantine:case", case.id, state="held", done=case.id)
+    return _to(request, url)
 
 
 @require_GET
@@ -208,7 +210,7 @@ def save_filter(request: HttpRequest) -> HttpResponse:
         review_queue.save(actor, request.POST.get("name", ""), query)
     except (errors.Invalid, errors.Conflict) as error:
         return _page(request, error=error)
-    return _to(request, address("inbox", query))
+    return _to(request, pages.address("quarantine:inbox", query=query))
 
 
 @require_POST
@@ -217,7 +219,8 @@ def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
     actor = pages.actor(request)
     actor.require("quarantine.read")
     review_queue.forget(actor, filter_id)
-    return _to(request, address("inbox", filter_query(request.GET, "held")))
+    query = filter_query(request.GET, "held")
+    return _to(request, pages.address("quarantine:inbox", query=query))
 
 
 @require_http_methods(["GET", "POST"])
@@ -227,6 +230,6 @@ def rescan(request: HttpRequest) -> HttpResponse:
         return redirect("quarantine:inbox")
     actor = pages.actor(request)
     result = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
-    if target_fragment(request, "rescan"):
+    if pages.target_fragment(request, "rescan"):
         return render(request, "memory/_rescan.html", {"rescanned": result})
     return _page(request, rescan_result=result)

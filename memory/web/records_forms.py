@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from django import forms
 from django.http import QueryDict
@@ -13,7 +12,9 @@ from memory.records import KEEP, Amendment, Criteria, Provenance, drafts
 from memory.rules import scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
-from memory.web.journal_forms import MomentField
+from memory.web import pages
+from memory.web.filter_forms import FilterForm, MomentField, text_field
+from memory.web.workspace_forms import agent_choices
 
 STATES: Final = (
     ("current", "Current"),
@@ -22,6 +23,7 @@ STATES: Final = (
     ("forgotten", "Forgotten"),
     ("all", "All"),
 )
+ANY: Final = ("", "Any")
 _ALL_STATUSES: Final = ("current", "superseded", "forgotten")
 FROM: Final = {
     Provenance.USER_REQUESTED.value: "requested by a user",
@@ -31,69 +33,43 @@ FROM: Final = {
 }
 
 
-def _text(label: str, limit: int = 256) -> forms.CharField:
-    return forms.CharField(label=label, required=False, max_length=limit)
-
-
 def _choice(label: str) -> forms.ChoiceField:
     return forms.ChoiceField(label=label, required=False)
 
 
-class RecordFilterForm(forms.Form):
-    q = _text("Words", 500)
+class RecordFilterForm(FilterForm):
+    q = text_field("Words", 500)
     state = _choice("State")
     agent_id = _choice("Agent")
     crew_id = _choice("Crew")
     type = _choice("Type")
     provenance = _choice("From")
-    user = _text("Scope, user")
-    namespace = _text("Scope, namespace")
-    thread = _text("Scope, thread")
-    external_id = _text("External id", drafts.EXTERNAL_CHARS)
+    user = text_field("Scope, user")
+    namespace = text_field("Scope, namespace")
+    thread = text_field("Scope, thread")
+    external_id = text_field("External id", drafts.EXTERNAL_CHARS)
 
-    PRIMARY: Final = ("q", "state", "agent_id", "type", "provenance")
-    SECONDARY: Final = ("crew_id", "user", "namespace", "thread", "external_id")
+    PRIMARY = ("q", "state", "agent_id", "type", "provenance")
+    SECONDARY = ("crew_id", "user", "namespace", "thread", "external_id")
 
     def __init__(self, data: QueryDict, *, by: Actor) -> None:
         super().__init__(data, auto_id="f-%s")
-        self._offer("state", STATES, none="")
-        agents = [
-            (a.id, f"{a.slug} · {a.crew.slug}") for a in workspace_tree.agents(by)
-        ]
-        self._offer("agent_id", agents)
-        self._offer("crew_id", [(c.id, c.slug) for c in workspace_tree.crews(by)])
-        self._offer("type", [(kind, kind) for kind in records.kinds(by=by)])
-        self._offer("provenance", list(FROM.items()))
-        self.fields["q"].widget.input_type = "search"
-        self.fields["q"].widget.attrs["placeholder"] = "Part of the statement"
-
-    def _offer(
-        self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
-    ) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-        field.choices = [*([("", none)] if none else []), *choices]
+        agents = agent_choices(workspace_tree.agents(by))
+        crews = [(c.id, c.slug) for c in workspace_tree.crews(by)]
+        pages.offer(self, "state", list(STATES))
+        pages.offer(self, "agent_id", [ANY, *agents])
+        pages.offer(self, "crew_id", [ANY, *crews])
+        pages.offer(
+            self, "type", [ANY, *((kind, kind) for kind in records.kinds(by=by))]
+        )
+        pages.offer(self, "provenance", [ANY, *FROM.items()])
+        self.set_search_field("Part of the statement")
 
     @property
     def chosen_state(self) -> str:
         """The requested state, current for an unknown one."""
         state = str(self.data.get("state") or "current")
         return state if state in dict(STATES) else "current"
-
-    @property
-    def primary(self) -> list[forms.BoundField]:
-        """The fields that are always shown."""
-        return [self[name] for name in self.PRIMARY]
-
-    @property
-    def secondary(self) -> list[forms.BoundField]:
-        """The fields under "More filters"."""
-        return [self[name] for name in self.SECONDARY]
-
-    @property
-    def shows_secondary(self) -> bool:
-        """Whether a filter under "More filters" is set."""
-        return any(self.data.get(name) for name in self.SECONDARY)
 
     @property
     def is_narrow(self) -> bool:
@@ -111,6 +87,7 @@ class RecordFilterForm(forms.Form):
         fields = self.cleaned_data
         scope_names = {name: str(fields.get(name) or "") for name in scopes.NAMES}
         state = self.chosen_state
+        status = "current" if state == "expired" else state
         return Criteria(
             crew_id=fields["crew_id"] or None,
             agent_id=fields["agent_id"] or None,
@@ -118,14 +95,10 @@ class RecordFilterForm(forms.Form):
             kinds=(fields["type"],) if fields["type"] else (),
             provenances=(fields["provenance"],) if fields["provenance"] else (),
             external_id=fields["external_id"],
-            statuses=_ALL_STATUSES if state == "all" else (_status(state),),
+            statuses=_ALL_STATUSES if state == "all" else (status,),
             expired={"current": False, "expired": True}.get(state),
             text=fields["q"],
         )
-
-
-def _status(state: str) -> str:
-    return "current" if state == "expired" else state
 
 
 class EditForm(forms.Form):
@@ -175,8 +148,3 @@ class SupersedeForm(forms.Form):
         help_text="A new record in the same place; this one stays in the history.",
     )
     reason = forms.CharField(label="Why", required=False, max_length=1_000)
-
-
-def reason_of(data: Any) -> str:
-    """Return the reason of a form, stripped."""
-    return str(data.get("reason", "")).strip()

@@ -15,16 +15,10 @@ from memory.models import Record
 from memory.records import Provenance
 from memory.rules import errors
 from memory.web import pages, records_page
-from memory.web.records_forms import (
-    EditForm,
-    RecordFilterForm,
-    SupersedeForm,
-    reason_of,
-)
+from memory.web.records_forms import EditForm, RecordFilterForm, SupersedeForm
 
 PAGE: Final = 40
 ALL_STATUSES: Final = ("current", "superseded", "forgotten")
-REPORTED_STATUSES: Final = (403, 409, 413, 422)
 
 
 @never_cache
@@ -111,8 +105,7 @@ def edit(request: HttpRequest, record_id: str) -> HttpResponse:
             by=actor,
         )
     except errors.AppError as error:
-        if error.status not in REPORTED_STATUSES:
-            raise
+        pages.reraise_unless_mendable(error)
         return _record_page(
             request, _record(request, record_id), edit=form, refusal=error
         )
@@ -141,8 +134,7 @@ def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
             by=actor,
         )
     except errors.AppError as error:
-        if error.status not in REPORTED_STATUSES:
-            raise
+        pages.reraise_unless_mendable(error)
         now = _record(request, record_id)
         return _record_page(request, now, supersede=form, refusal=error)
     messages.success(
@@ -155,13 +147,14 @@ def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
 def forget(request: HttpRequest, record_id: str) -> HttpResponse:
     """Forget a record; a reason is required."""
     actor, row = pages.actor(request), _record(request, record_id)
-    reason = reason_of(request.POST)
+    reason = request.POST.get("reason", "").strip()
     if not reason:
         refusal = errors.Invalid("Say why it is forgotten.", code="no_reason")
         return _record_page(request, row, refusal=refusal)
     try:
         is_forgotten = records.forget(row, reason=reason, by=actor)
-    except (errors.Invalid, errors.Conflict) as error:
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
         return _record_page(request, row, refusal=error)
     if is_forgotten:
         messages.success(

@@ -8,18 +8,15 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memory.files import policy, quarantine
 from memory.review import detail as review_detail
 from memory.review import rule_tester
-from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.scanner import registry
 from memory.web import pages
 from memory.web.quarantine_forms import TextForm
-
-PAGE_METHODS = ["GET", "HEAD", "POST"]
 
 
 def _context(actor: Actor) -> dict[str, Any]:
@@ -40,7 +37,7 @@ def _context(actor: Actor) -> dict[str, Any]:
     }
 
 
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def rules(request: HttpRequest) -> HttpResponse:
     """Show the rules; a POST scans a text and shows which of them fire."""
     actor = pages.actor(request)
@@ -53,17 +50,14 @@ def rules(request: HttpRequest) -> HttpResponse:
             fields = form.cleaned_data
             attempt = rule_tester.attempt(actor, fields["text"], fields["source"])
     part = pages.fragment(request, "tried")
-    context = {"form": form, "tried": attempt, "level": _level(attempt)}
+    level = review_detail.level(attempt.verdict.risk) if attempt else ("", "")
+    context = {"form": form, "tried": attempt, "level": level}
     if not part:
         context |= _context(actor)
     return render(request, f"memory/rules.html{part}", context, status=status)
 
 
-def _level(attempt: rule_tester.Attempt | None) -> tuple[str, str]:
-    return review_detail.level(attempt.verdict.risk) if attempt else ("", "")
-
-
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     """Show one rule and the effect of another mode; a POST sets the mode."""
     actor = pages.actor(request)
@@ -85,16 +79,9 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     return render(request, "memory/rule.html", context)
 
 
-@require_POST
-def policy_change(request: HttpRequest) -> HttpResponse:
+@pages.action("quarantine:rules", shown=[422])
+def policy_change(request: HttpRequest) -> str:
     """Set the action for held verdicts of one tier or source."""
-    actor = pages.actor(request)
     key, action = request.POST.get("key", ""), request.POST.get("action", "")
-    try:
-        before = policy.set_policy(key, action, by=actor)
-    except errors.Invalid as error:
-        messages.error(request, error.detail)
-        return redirect("quarantine:rules")
-    message = f"{key} set to {action or 'the default'}, was {before or 'the default'}"
-    messages.success(request, message)
-    return redirect("quarantine:rules")
+    before = policy.set_policy(key, action, by=pages.actor(request))
+    return f"{key} set to {action or 'the default'}, was {before or 'the default'}"

@@ -13,14 +13,6 @@ from memory.workspace_settings import Kind, Setting, State
 ON_OFF: Final = (("on", "on"), ("off", "off"))
 
 
-def _switch(_setting: Setting[Any]) -> forms.Field:
-    return forms.TypedChoiceField(choices=ON_OFF, coerce=lambda text: text == "on")
-
-
-def _choice(setting: Setting[Any]) -> forms.Field:
-    return forms.ChoiceField(choices=list(setting.choices().items()))
-
-
 def _integer(setting: Setting[Any]) -> forms.Field:
     minimum, maximum = setting.least, setting.most
     return forms.IntegerField(
@@ -29,35 +21,31 @@ def _integer(setting: Setting[Any]) -> forms.Field:
     )
 
 
-def _number(setting: Setting[Any]) -> forms.Field:
-    widget = forms.NumberInput({"step": "any"})
-    return forms.FloatField(
-        min_value=setting.least, max_value=setting.most, widget=widget
-    )
-
-
-def _text(setting: Setting[Any]) -> forms.Field:
-    return forms.CharField(max_length=int(setting.most or TEXT_CHARS))
-
-
-def _address(setting: Setting[Any]) -> forms.Field:
-    widget = forms.URLInput({"placeholder": "https://memory.example.com"})
+def _text(setting: Setting[Any], widget: forms.Widget | None = None) -> forms.Field:
     return forms.CharField(max_length=int(setting.most or TEXT_CHARS), widget=widget)
 
 
-def _secret(_setting: Setting[Any]) -> forms.Field:
-    widget = forms.PasswordInput({"autocomplete": "new-password"})
-    return forms.CharField(max_length=TEXT_CHARS, widget=widget)
-
-
 FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
-    Kind.SWITCH: _switch,
-    Kind.CHOICE: _choice,
+    Kind.SWITCH: lambda _: forms.TypedChoiceField(
+        choices=ON_OFF, coerce=lambda text: text == "on"
+    ),
+    Kind.CHOICE: lambda setting: forms.ChoiceField(
+        choices=list(setting.choices().items())
+    ),
     Kind.INTEGER: _integer,
-    Kind.NUMBER: _number,
+    Kind.NUMBER: lambda setting: forms.FloatField(
+        min_value=setting.least,
+        max_value=setting.most,
+        widget=forms.NumberInput({"step": "any"}),
+    ),
     Kind.TEXT: _text,
-    Kind.ADDRESS: _address,
-    Kind.SECRET: _secret,
+    Kind.ADDRESS: lambda setting: _text(
+        setting, forms.URLInput({"placeholder": "https://memory.example.com"})
+    ),
+    Kind.SECRET: lambda _: forms.CharField(
+        max_length=TEXT_CHARS,
+        widget=forms.PasswordInput({"autocomplete": "new-password"}),
+    ),
 }
 
 

@@ -10,15 +10,15 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memory import workspace_settings
 from memory.providers import connection
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.web import pages, workspace_views
+from memory.web import pages
 from memory.web.settings_forms import SettingForm, display_value
-from memory.workspace_settings import Kind, Page, State, installation
+from memory.workspace_settings import Change, Kind, Page, State, installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _page(
 
 
 @never_cache
-@require_http_methods(workspace_views.PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def settings_page(request: HttpRequest) -> HttpResponse:
     """Show every setting of the workspace, for an admin."""
     actor = pages.actor(request)
@@ -76,29 +76,15 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     return _page(request, actor)
 
 
-def _version(request: HttpRequest) -> int | None:
-    text = request.POST.get("version", "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _save(
-    request: HttpRequest, actor: Actor, form: SettingForm, state: State
-) -> HttpResponse:
-    name, status = state.setting.name, 422
-    if form.is_valid():
-        changes: dict[str, Any] = {name: form.cleaned_data["value"]}
-        try:
-            workspace_settings.change(changes, by=actor, version=_version(request))
-        except errors.AppError as error:
-            status = workspace_views.fault(form, error)
-        else:
-            messages.success(request, f"Saved: {state.setting.label}")
-            return redirect("workspace:settings")
-    return _page(request, actor, status, {name: form})
+def _change(request: HttpRequest, name: str, value: Any) -> list[Change]:
+    """Change one setting, based on the version that the page showed."""
+    version = pages.number(request.POST.get("version", ""))
+    by = pages.actor(request)
+    return workspace_settings.change({name: value}, by=by, version=version)
 
 
 @never_cache
-@require_http_methods(workspace_views.PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def change(request: HttpRequest, name: str) -> HttpResponse:
     """Set one setting; a GET redirects to the page."""
     actor = pages.actor(request)
@@ -110,27 +96,26 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
         raise errors.NotFound
     page = workspace_settings.settings_page(actor)
     form = SettingForm(page[name], page.version, request.POST)
-    return _save(request, actor, form, page[name])
-
-
-@require_POST
-def reset(request: HttpRequest, name: str) -> HttpResponse:
-    actor = pages.actor(request)
-    actor.require("settings.manage")
-    setting = workspace_settings.by_name(name)
-    try:
-        workspace_settings.change({name: None}, by=actor, version=_version(request))
-    except errors.Conflict as error:
-        messages.error(request, error.detail)
-    else:
-        messages.success(request, f"{setting.label}: reset to the default")
+    _, status = pages.submit(
+        form, lambda fields: _change(request, name, fields["value"])
+    )
+    if status != 200:
+        return _page(request, actor, status, {name: form})
+    messages.success(request, f"Saved: {setting.label}")
     return redirect("workspace:settings")
 
 
-@require_POST
-def test_connection(request: HttpRequest) -> HttpResponse:
+@pages.action("workspace:settings", shown=[409])
+def reset(request: HttpRequest, name: str) -> str:
+    pages.actor(request).require("settings.manage")
+    setting = workspace_settings.by_name(name)
+    _change(request, name, None)
+    return f"{setting.label}: reset to the default"
+
+
+@pages.action("workspace:settings")
+def test_connection(request: HttpRequest) -> tuple[int, str]:
     """Test the connection to the remote provider."""
     outcome = connection.test(by=pages.actor(request))
-    add_message = messages.success if outcome.ok else messages.error
-    add_message(request, f"{outcome.message} ({outcome.milliseconds:.0f} ms)")
-    return redirect("workspace:settings")
+    level = messages.SUCCESS if outcome.ok else messages.ERROR
+    return level, f"{outcome.message} ({outcome.milliseconds:.0f} ms)"

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
-from memory import webhooks
+from memory import http_out, webhooks
 from memory.models import DeliveryStatus, WebhookDelivery
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.web import pages, workspace_views
-from memory.web.webhook_forms import SwitchForm, WebhookForm
+from memory.web import pages
+
+NAMES: Final = {
+    "memory.health_band_changed": "Memory health changed its band: red, yellow or green"
+}
+EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
+
+
+class WebhookForm(forms.Form):
+    """A new webhook: its address and its events."""
+
+    url = forms.CharField(
+        label="Address",
+        max_length=http_out.URL_LENGTH,
+        widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks"}),
+        help_text="Gets each event as a signed POST. Redirects are not followed.",
+    )
+    events = forms.MultipleChoiceField(
+        label="Events",
+        choices=EVENTS,
+        initial=list(webhooks.EVENTS),
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class SwitchForm(forms.Form):
+    """On or off."""
+
+    active = forms.TypedChoiceField(
+        choices=(("on", "On"), ("off", "Off")), coerce=lambda text: text == "on"
+    )
 
 
 def _page(
@@ -29,7 +59,7 @@ def _page(
 
 
 @never_cache
-@require_http_methods(workspace_views.PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def webhook_list(request: HttpRequest) -> HttpResponse:
     """Show the webhooks with their last deliveries; a POST adds one."""
     actor = pages.actor(request)
@@ -37,29 +67,26 @@ def webhook_list(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, actor)
     form = WebhookForm(request.POST, auto_id="hook_%s")
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
-        try:
-            webhook = webhooks.create(fields["url"], fields["events"], by=actor)
-            return _page(request, actor, 201, created=webhook)
-        except errors.AppError as error:
-            status = workspace_views.fault(form, error)
+    webhook, status = pages.submit(
+        form,
+        lambda fields: webhooks.create(fields["url"], fields["events"], by=actor),
+    )
+    if webhook:
+        return _page(request, actor, 201, created=webhook)
     return _page(request, actor, status, form=form)
 
 
-@require_POST
-def remove(request: HttpRequest, webhook_id: str) -> HttpResponse:
+@pages.action("workspace:webhooks")
+def remove(request: HttpRequest, webhook_id: str) -> str:
     """Delete a webhook and its deliveries."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
     webhooks.remove(hook, by=actor)
-    messages.success(request, f"Webhook to {hook.host} removed")
-    return redirect("workspace:webhooks")
+    return f"Webhook to {hook.host} removed"
 
 
-@require_POST
-def switch(request: HttpRequest, webhook_id: str) -> HttpResponse:
+@pages.action("workspace:webhooks")
+def switch(request: HttpRequest, webhook_id: str) -> str:
     """Pause or resume a webhook."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
@@ -68,32 +95,28 @@ def switch(request: HttpRequest, webhook_id: str) -> HttpResponse:
         raise errors.Invalid("Say on or off.")
     active = form.cleaned_data["active"]
     webhooks.switch(hook, active=active, by=actor)
-    word = "resumed" if active else "paused"
-    messages.success(request, f"Webhook to {hook.host} {word}")
-    return redirect("workspace:webhooks")
+    return f"Webhook to {hook.host} {'resumed' if active else 'paused'}"
 
 
-def _send(request: HttpRequest, row: WebhookDelivery, subject: str) -> HttpResponse:
+def _send(row: WebhookDelivery, subject: str) -> tuple[int, str]:
     """Send a delivery now and report the result; the scheduled job retries it."""
-    host = row.webhook.host
+    subject = f"{subject} to {row.webhook.host}"
     if webhooks.send(row) == DeliveryStatus.SENT:
-        messages.success(request, f"{subject} to {host} arrived")
-    else:
-        messages.warning(request, f"{subject} to {host} did not arrive yet; see below")
-    return redirect("workspace:webhooks")
+        return messages.SUCCESS, f"{subject} arrived"
+    return messages.WARNING, f"{subject} did not arrive yet; see below"
 
 
-@require_POST
-def test(request: HttpRequest, webhook_id: str) -> HttpResponse:
+@pages.action("workspace:webhooks")
+def test(request: HttpRequest, webhook_id: str) -> tuple[int, str]:
     """Send a test message now."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
-    return _send(request, webhooks.queue_test(hook, by=actor), "The test")
+    return _send(webhooks.queue_test(hook, by=actor), "The test")
 
 
-@require_POST
-def replay(request: HttpRequest, delivery_id: str) -> HttpResponse:
+@pages.action("workspace:webhooks")
+def replay(request: HttpRequest, delivery_id: str) -> tuple[int, str]:
     """Send a finished delivery again, now."""
     actor = pages.actor(request)
     webhooks.replay(webhooks.delivery(actor, delivery_id), by=actor)
-    return _send(request, webhooks.delivery(actor, delivery_id), "The delivery")
+    return _send(webhooks.delivery(actor, delivery_id), "The delivery")

@@ -13,6 +13,7 @@ from memory.models import Agent, Crew, Membership
 from memory.models.tenancy import SLUG
 from memory.rules import end_users
 from memory.rules.permissions import PERSON_ROLES, AgentRole, KeyScope, Role
+from memory.web import pages
 
 SLUG_HINT: Final = "Lower-case letters, digits and dashes."
 AGENT_ROLES: Final = (
@@ -25,6 +26,10 @@ NEIGHBOUR_CHOICES: Final = (
 )
 SCOPES: Final = ((KeyScope.READ.value, "Read"), (KeyScope.WRITE.value, "Write"))
 ROLES: Final = tuple((role.value, role.value.capitalize()) for role in PERSON_ROLES)
+
+
+def agent_choices(agents: Sequence[Agent]) -> list[tuple[str, str]]:
+    return [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
 
 
 class CrewForm(forms.Form):
@@ -50,7 +55,7 @@ class AgentForm(forms.Form):
 
     def __init__(self, *args: Any, crews: Sequence[Crew], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer(self, "crew", [(crew.id, crew.slug) for crew in crews])
+        pages.offer(self, "crew", [(crew.id, crew.slug) for crew in crews])
 
 
 class AgentChange(forms.Form):
@@ -113,8 +118,7 @@ class AgentKeyForm(KeyForm):
 
     def __init__(self, *args: Any, agents: Sequence[Agent], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices = [(agent.id, f"{agent.slug} · {agent.crew.slug}") for agent in agents]
-        offer(self, "agent", choices)
+        pages.offer(self, "agent", agent_choices(agents))
 
 
 class OperatorKeyForm(KeyForm):
@@ -134,7 +138,7 @@ class OperatorKeyForm(KeyForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         choices = [(member.id, member.user.email) for member in members]
-        offer(self, "member", choices)
+        pages.offer(self, "member", choices)
 
 
 class InviteForm(forms.Form):
@@ -150,10 +154,3 @@ class RoleForm(forms.Form):
     """Another role for a member."""
 
     role = forms.ChoiceField(choices=ROLES)
-
-
-def offer(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
-    """Set the choices of a field, which depend on the workspace."""
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)  # noqa: S101  (declared above)
-    field.choices = choices

@@ -9,38 +9,26 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from memory import overview, workspace_tree
 from memory.accounts import api_keys, workspaces
 from memory.integrations import registry as integrations
-from memory.models import AgentKey
+from memory.models import Agent, AgentKey, Crew
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole, Role
 from memory.web import pages
 from memory.web import workspace_forms as forms
 
-PAGE_METHODS = ["GET", "HEAD", "POST"]
-
-
-def fault(form: Form, error: errors.AppError) -> int:
-    """Add an error of the service to a form and return its HTTP status.
-
-    Any other error (missing permission, unknown row) is raised again for an error page.
-    """
-    if not isinstance(error, (errors.Invalid, errors.Conflict)):
-        raise error
-    form.add_error(None, error.detail)
-    return error.status
-
 
 # ── Agents ───────────────────────────────────────────────────────────────────
-def _agents_context(actor: Actor) -> dict[str, Any]:
-    return {
+def _agents_page(
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
+) -> HttpResponse:
+    context = {
         "crews": overview.crews(actor),
         "crew_form": forms.CrewForm(auto_id="crew_%s"),
         "agent_form": forms.AgentForm(
@@ -48,29 +36,24 @@ def _agents_context(actor: Actor) -> dict[str, Any]:
         ),
         "agent_roles": forms.AGENT_ROLES,
         "neighbour_choices": forms.NEIGHBOUR_CHOICES,
+        **extra_context,
     }
-
-
-def _agents_page(
-    request: HttpRequest, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
     part = pages.fragment(request, "body")
     return render(request, f"workspace/agents.html{part}", context, status=status)
 
 
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def agents(request: HttpRequest) -> HttpResponse:
     """Show the agents by crew; a POST adds one."""
     actor = pages.actor(request)
     actor.require("agents.read")
     if request.method != "POST":
-        return _agents_page(request, _agents_context(actor))
+        return _agents_page(request, actor)
     actor.require("agents.manage")
     crews = workspace_tree.crews(actor)
     form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
+
+    def add(fields: dict[str, Any]) -> Agent:
         agent, is_new = workspaces.ensure_agent(
             fields["slug"],
             workspace_tree.crew(actor, fields["crew"]),
@@ -78,16 +61,18 @@ def agents(request: HttpRequest) -> HttpResponse:
             role=AgentRole(fields["role"]),
             walk_depth=fields["walk_depth"],
         )
-        if is_new:
-            messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
-            return redirect("workspace:agents")
-        form.add_error("slug", f"{agent.crew.slug} has an agent of this name.")
-        status = 409
-    context = _agents_context(actor) | {"agent_form": form}
-    return _agents_page(request, context, status)
+        if not is_new:
+            raise errors.Conflict(f"{agent.crew.slug} has an agent of this name.")
+        return agent
+
+    agent, status = pages.submit(form, add, faulty="slug")
+    if agent is None:
+        return _agents_page(request, actor, status, agent_form=form)
+    messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
+    return redirect("workspace:agents")
 
 
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def crew(request: HttpRequest) -> HttpResponse:
     """Add a crew; a GET redirects to the list."""
     actor = pages.actor(request)
@@ -95,22 +80,24 @@ def crew(request: HttpRequest) -> HttpResponse:
         return redirect("workspace:agents")
     actor.require("agents.manage")
     form = forms.CrewForm(request.POST, auto_id="crew_%s")
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
-        row, is_new = workspaces.ensure_crew(
+
+    def add(fields: dict[str, Any]) -> Crew:
+        crew, is_new = workspaces.ensure_crew(
             fields["slug"], by=actor, name=fields["name"]
         )
-        if is_new:
-            messages.success(request, f"Crew {row.slug} created")
-            return redirect("workspace:agents")
-        form.add_error("slug", "There is a crew of this name.")
-        status = 409
-    return _agents_page(request, _agents_context(actor) | {"crew_form": form}, status)
+        if not is_new:
+            raise errors.Conflict("There is a crew of this name.")
+        return crew
+
+    crew, status = pages.submit(form, add, faulty="slug")
+    if crew is None:
+        return _agents_page(request, actor, status, crew_form=form)
+    messages.success(request, f"Crew {crew.slug} created")
+    return redirect("workspace:agents")
 
 
-@require_POST
-def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
+@pages.action("workspace:agents")
+def agent(request: HttpRequest, agent_id: str) -> str:
     """Change an agent's role, and whether its recall adds neighbours."""
     actor = pages.actor(request)
     row = workspace_tree.agent(actor, agent_id)
@@ -121,21 +108,10 @@ def agent(request: HttpRequest, agent_id: str) -> HttpResponse:
     workspaces.change_agent(
         row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
     )
-    messages.success(request, f"{row.slug} changed")
-    return redirect("workspace:agents")
+    return f"{row.slug} changed"
 
 
 # ── Keys ─────────────────────────────────────────────────────────────────────
-def _keys_context(actor: Actor) -> dict[str, Any]:
-    keys = sorted(workspace_tree.keys(actor), key=lambda key: key.state != "active")
-    return {
-        "keys": keys,
-        "active": sum(key.state == "active" for key in keys),
-        "agent_form": _agent_key_form(actor),
-        "member_form": _operator_key_form(actor),
-    }
-
-
 def _agent_key_form(actor: Actor, data: Any = None) -> forms.AgentKeyForm:
     agents = workspace_tree.agents(actor)
     return forms.AgentKeyForm(data, auto_id="agent_%s", agents=agents)
@@ -147,8 +123,16 @@ def _operator_key_form(actor: Actor, data: Any = None) -> forms.OperatorKeyForm:
 
 
 def _keys_page(
-    request: HttpRequest, context: dict[str, Any], status: int = 200
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
 ) -> HttpResponse:
+    keys = sorted(workspace_tree.keys(actor), key=lambda key: key.state != "active")
+    context = {
+        "keys": keys,
+        "active": sum(key.state == "active" for key in keys),
+        "agent_form": _agent_key_form(actor),
+        "member_form": _operator_key_form(actor),
+        **extra_context,
+    }
     part = pages.fragment(request, "body")
     return render(request, f"workspace/keys.html{part}", context, status=status)
 
@@ -156,56 +140,48 @@ def _keys_page(
 def _show_key_once(
     request: HttpRequest, actor: Actor, issued: api_keys.Issued
 ) -> HttpResponse:
-    """Render a new key; no redirect, because the token is not stored."""
-    context = _keys_context(actor) | {
-        "issued": issued,
-        "connect": _connection_snippet(request, issued),
-    }
-    return _keys_page(request, context, status=201)
+    """Render a new key; no redirect, because the token is not stored.
 
-
-def _connection_snippet(request: HttpRequest, issued: api_keys.Issued) -> str:
-    """Return the MCP configuration for an agent's host, with the new key.
-
-    Empty for a key that acts as a person: the tools need an agent.
+    A key of an agent comes with the MCP configuration of its host; the tools need an
+    agent, so one that acts as a person has none.
     """
-    if not isinstance(issued.key, AgentKey):
-        return ""
-    origin = f"{request.scheme}://{request.get_host()}"
-    snippets = dict(integrations.by_name("mcp").snippets_for(origin))
-    return snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+    connect = ""
+    if isinstance(issued.key, AgentKey):
+        origin = f"{request.scheme}://{request.get_host()}"
+        snippets = dict(integrations.by_name("mcp").snippets_for(origin))
+        connect = snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+    return _keys_page(request, actor, 201, issued=issued, connect=connect)
 
 
 @never_cache
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def key_list(request: HttpRequest) -> HttpResponse:
     """Show the keys of both kinds; a POST issues one for an agent."""
     actor = pages.actor(request)
     actor.require("keys.read")
     if request.method != "POST":
-        return _keys_page(request, _keys_context(actor))
+        return _keys_page(request, actor)
     actor.require("keys.manage")
     form = _agent_key_form(actor, request.POST)
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
-        try:
-            issued = api_keys.issue_agent_key(
-                workspace_tree.agent(actor, fields["agent"]),
-                by=actor,
-                name=fields["name"],
-                scopes=form.chosen_scopes,
-                expires_at=fields["expires_on"],
-                end_user=fields["end_user"],
-            )
-            return _show_key_once(request, actor, issued)
-        except errors.AppError as error:
-            status = fault(form, error)
-    return _keys_page(request, _keys_context(actor) | {"agent_form": form}, status)
+
+    def issue(fields: dict[str, Any]) -> api_keys.Issued:
+        return api_keys.issue_agent_key(
+            workspace_tree.agent(actor, fields["agent"]),
+            by=actor,
+            name=fields["name"],
+            scopes=form.chosen_scopes,
+            expires_at=fields["expires_on"],
+            end_user=fields["end_user"],
+        )
+
+    issued, status = pages.submit(form, issue)
+    if issued:
+        return _show_key_once(request, actor, issued)
+    return _keys_page(request, actor, status, agent_form=form)
 
 
 @never_cache
-@require_http_methods(PAGE_METHODS)
+@require_http_methods(pages.METHODS)
 def operator_key(request: HttpRequest) -> HttpResponse:
     """Issue a key for a program that acts as a person; a GET redirects to the list."""
     actor = pages.actor(request)
@@ -213,28 +189,26 @@ def operator_key(request: HttpRequest) -> HttpResponse:
         return redirect("workspace:keys")
     actor.require("keys.manage")
     form = _operator_key_form(actor, request.POST)
-    status = 422
-    if form.is_valid():
-        fields = form.cleaned_data
-        try:
-            issued = api_keys.issue_operator_key(
-                workspace_tree.member(actor, fields["member"]).user,
-                Role(fields["role"]),
-                by=actor,
-                name=fields["name"],
-                scopes=form.chosen_scopes,
-                expires_at=fields["expires_on"],
-            )
-            return _show_key_once(request, actor, issued)
-        except errors.AppError as error:
-            status = fault(form, error)
-    return _keys_page(request, _keys_context(actor) | {"member_form": form}, status)
+
+    def issue(fields: dict[str, Any]) -> api_keys.Issued:
+        return api_keys.issue_operator_key(
+            workspace_tree.member(actor, fields["member"]).user,
+            Role(fields["role"]),
+            by=actor,
+            name=fields["name"],
+            scopes=form.chosen_scopes,
+            expires_at=fields["expires_on"],
+        )
+
+    issued, status = pages.submit(form, issue)
+    if issued:
+        return _show_key_once(request, actor, issued)
+    return _keys_page(request, actor, status, member_form=form)
 
 
-@require_POST
-def revoke(request: HttpRequest, key_id: str) -> HttpResponse:
+@pages.action("workspace:keys")
+def revoke(request: HttpRequest, key_id: str) -> str:
     actor = pages.actor(request)
     key = workspace_tree.key(actor, key_id)
     api_keys.revoke(key, by=actor)
-    messages.success(request, f"Key {key.prefix}… of {key.holder} revoked")
-    return redirect("workspace:keys")
+    return f"Key {key.prefix}… of {key.holder} revoked"

@@ -1,0 +1,54 @@
+"""The head of each ranking with its entries, as the API and the explorer show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from episodic.recall.search import Answer
+from memory import fulltext
+
+SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RankingRow:
+    """One entry of one ranking: numbers in the dense one, hit words in the other."""
+
+    entry_id: str
+    rank: int
+    summary: str
+    cosine: float | None = None
+    importance: float | None = None
+    product: float | None = None
+    words: list[str] | None = None
+
+
+def of(answer: Answer, limit: int = SHOWN) -> tuple[list[RankingRow], list[RankingRow]]:
+    """Return the dense and the word ranking, the latter never with word scores."""
+    dense = answer.rankings.dense.hits[:limit]
+    word_ids = answer.rankings.word_ids[:limit]
+    rows = answer.reach.load(list({hit.entry_id for hit in dense} | set(word_ids)))
+    words = fulltext.matching_terms(
+        answer.reach.workspace_id,
+        answer.rankings.word_query.terms,
+        {e: rows[e].docid for e in word_ids if e in rows},
+    )
+    dense_rows = [
+        RankingRow(
+            hit.entry_id,
+            rank,
+            rows[hit.entry_id].summary,
+            cosine=round(hit.cosine, 4),
+            importance=round(hit.importance, 4),
+            product=round(hit.score, 4),
+        )
+        for rank, hit in enumerate(dense, 1)
+        if hit.entry_id in rows
+    ]
+    word_rows = [
+        RankingRow(entry_id, rank, rows[entry_id].summary, words=words[entry_id])
+        for rank, entry_id in enumerate(word_ids, 1)
+        if entry_id in rows
+    ]
+    return dense_rows, word_rows
