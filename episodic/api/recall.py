@@ -24,7 +24,8 @@ router = Router(tags=["episodic"])
 )
 def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> dict[str, Any]:
     """Ask what an agent would remember."""
-    return serializers.answer(recall.search(data.request(), by=request.auth))
+    answer = recall.search(data.request(), by=request.auth)
+    return serializers.answer(answer)
 
 
 @router.post("/why", response=schemas.WhyOut, operation_id="why")

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import Field
 
-from episodic.recall.search import Fusion, Mode, Request
+from episodic.recall.request import Mode, Request
 from episodic.scopes import Scope
+from memory.rules.fusion import Fusion
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
 EntryType = Annotated[str, Field(strict=True, max_length=80, pattern=NO_NUL)]

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from episodic.recall.explain import Explanation
-from episodic.recall.search import Answer, Hit
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from memory import fulltext
 from memory.journal import append as journal
 from memory.models import JournalEntry

@@ -23,7 +23,8 @@ from episodic.index import status as index_status
 from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import explain
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Fusion, Mode, Request
+from episodic.recall.request import K_MAX, Mode, Request, settled
+from episodic.recall.search import Answer
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 from memory.journal import append as journal
@@ -32,10 +33,11 @@ from memory.models import JournalEntry
 from memory.ports import subject_linker
 from memory.rules import entries, errors, permissions
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 
 MAX_CHECKS: Final = 200
-EXPECTED_MOST: Final = recall.K_MAX
+EXPECTED_MOST: Final = K_MAX
 NAME_CHARS: Final = 120
 RUNS_KEPT: Final = 60
 FAILED: Final = "memory.recall_check_failed"
@@ -132,7 +134,7 @@ def save(
     name = " ".join(name.split())
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
         raise errors.Invalid("The check needs a name.", code="bad_name")
-    recall.check(request)
+    settled(request, by.workspace_id)
     subject_linker.refuse(by.workspace_id, (name, request.query))
     entry_ids = _expected(expected, by)
     existing = RecallCheck.objects.filter(workspace_id=by.workspace_id)

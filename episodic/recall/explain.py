@@ -8,8 +8,11 @@ from django.utils import timezone
 
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
+from episodic.recall import results
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Hit, Rankings, Request
+from episodic.recall.request import K_MAX, Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from memory import fulltext
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -96,7 +99,7 @@ def _dense(entry: JournalEntry, answer: Answer) -> Check:
     if vector is None:
         text = answer.rankings.degraded or "the mode does not ask the dense ranking"
         return Check("dense", "none", text)
-    scope = recall.vector_scope(answer.request, answer.reach)
+    scope = answer.rankings.scope
     rank = engine.vectors().rank(vector, scope, entry.id)
     if rank is None:
         return Check("dense", "none", "has no vector in scope")
@@ -156,9 +159,8 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
     answer = recall.search(replace(request, explain=True, mark=False), by=by)
-    rankings: Rankings = answer.rankings
-    scores = recall.fuse(answer.request, rankings)
-    hits = recall.hits(answer.request, answer.reach, rankings, scores, len(scores))
+    scores, rankings = answer.scores, answer.rankings
+    hits = results.hits(answer.request, answer.reach, rankings, scores, len(scores))
     hit = next((h for h in hits if h.entry.id == entry.id), None)
     rank = hits.index(hit) + 1 if hit else None
     checks = [
@@ -178,5 +180,5 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
         finding=_finding(rank, len(hits), k, checks),
         checks=checks,
         answer=answer,
-        would_need_k=rank if rank and k < rank <= recall.K_MAX else None,
+        would_need_k=rank if rank and k < rank <= K_MAX else None,
     )

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.fulltext import WordScope
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorScope:
-    """Whose vectors to search: one workspace and one model, then what may be seen.
+class VectorScope(WordScope):
+    """The scope of a word search, with the model whose vectors are compared."""
 
-    ``crew_id`` and ``agent_id`` are OR-ed; both None means the whole workspace.
-    ``rules_crew_id`` adds the rules approved for a crew to what the two name.
-    """
-
-    workspace_id: str
     model: str
-    crew_id: str | None = None
-    agent_id: str | None = None
-    rules_crew_id: str | None = None
-    entry_types: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
     # Entries that belong to no crew, for linking them among themselves.
     only_crewless: bool = False
 

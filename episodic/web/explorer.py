@@ -13,15 +13,9 @@ from episodic.recall import search as recall
 from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
-from episodic.recall.search import (
-    K_MAX,
-    QUERY_CHARS,
-    Answer,
-    Fusion,
-    Hit,
-    Mode,
-    Request,
-)
+from episodic.recall.request import K_MAX, QUERY_CHARS, Mode, Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
 from episodic.web.recall_form import RecallForm
@@ -29,6 +23,7 @@ from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 
 RANKING_SHOWN: Final = 8
@@ -287,7 +282,6 @@ def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | No
 
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
-    actor.require("recall.ask")
     request = form.request()
     answer, explanation, entry = None, None, None
     if request is not None:
@@ -295,7 +289,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     else:
         entry = _entry(actor, form)
     return RecallPage(
-        context=prompt_context.show(answer, form.budget, by=actor) if answer else None,
+        context=prompt_context.show(answer, form.budget) if answer else None,
         compared=_compared(actor, form, answer) if answer else None,
         form=form,
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,

@@ -17,10 +17,11 @@ from memory.web.fragments import target_fragment
 def recall(request: HttpRequest) -> HttpResponse:
     """Show what an agent would recall; asking from here marks nothing."""
     actor = pages.actor(request)
+    actor.require("recall.ask")
+    region = target_fragment(request, "explorer")
     form = RecallForm(request.GET, by=actor)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
-    region = target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status
     )

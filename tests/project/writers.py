@@ -20,7 +20,7 @@ from crewship_memory.demo import load
 from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
 from episodic.recall import checks
-from episodic.recall.search import Request
+from episodic.recall.request import Request
 from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
