@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from django.db.models import Count, Min, Q
@@ -68,37 +67,15 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PendingEntry:
-    """An entry whose embedding is missing, and what was tried."""
-
-    entry: JournalEntry
-    has_failed: bool
-    attempts: int
-    last_error: str
-    next_attempt_at: datetime | None
-    model: str
-
-
-def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[PendingEntry]:
-    """Return entries without an embedding: failed first, then by most attempts."""
+def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[Embedding]:
+    """Return the rows without an embedding: failed first, then by most attempts."""
     actor.require("index.read")
     current = Q(state=State.INDEXED, model=engine.embedder().model)
     rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
     rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
     rows = rows.exclude(state=State.WITHHELD)
     page = rows.order_by("state", "-attempts", "entry__seq")
-    return [
-        PendingEntry(
-            entry=row.entry,
-            has_failed=row.state == State.FAILED,
-            attempts=row.attempts,
-            last_error=row.last_error,
-            next_attempt_at=row.next_attempt_at,
-            model=row.model,
-        )
-        for row in page.select_related("entry").defer("vector")[:limit]
-    ]
+    return list(page.select_related("entry").defer("vector")[:limit])
 
 
 def run(
@@ -134,18 +111,10 @@ def run(
         report.skipped += len(requested) - len(selected)
     for start in range(0, len(selected), index.BATCH):
         report.add(index.embed(selected[start : start + index.BATCH]))
-    _record(report, by)
-    return report
-
-
-def _record(report: index.Report, by: Actor) -> None:
     new = NewEntry(
         entry_type="memory.indexed",
         summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
-        payload={
-            "indexed": report.indexed,
-            "skipped": report.skipped,
-            "failed": report.failed,
-        },
+        payload=asdict(report),
     )
     journal.write([new], by=by)
+    return report

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from episodic.embedders.base import Vectors
 from memory.fulltext import WordScope
 
 
@@ -49,9 +47,7 @@ class VectorIndex(Protocol):
 
     name: str
 
-    def search(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> SearchResult:
+    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
         """Return the best ``limit`` entries; ``query`` is (dim,) and normalised.
 
         Order is by cosine × importance; ties go to the newer entry, then the id.
@@ -60,7 +56,7 @@ class VectorIndex(Protocol):
 
     def nearest(
         self,
-        query: NDArray[np.float32],
+        query: Vectors,
         scope: VectorScope,
         limit: int,
         min_cosine: float,
@@ -69,19 +65,17 @@ class VectorIndex(Protocol):
         ...
 
     def of(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
         """Return the hits of named entries that have a vector of the scope's model."""
         ...
 
     def cosines(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
         """Return the cosines alone of many named entries, as ``of`` knows them."""
         ...
 
-    def rank(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
-    ) -> int | None:
+    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
         """Return the 1-based rank of one entry in scope, None when not in it."""
         ...

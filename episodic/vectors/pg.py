@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 from django.db import connection
-from numpy.typing import NDArray
 
+from episodic.embedders.base import Vectors
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from memory.rules.entries import RULE_TYPE
 
@@ -21,12 +20,12 @@ OVERFETCH: Final = 8
 INDEXED_DIMS: Final = (384, 768)
 
 
-def literal(vector: NDArray[np.float32]) -> str:
+def literal(vector: Vectors) -> str:
     """Return a vector in pgvector's text form."""
     return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
 
 
-def store(pairs: Sequence[tuple[str, NDArray[np.float32]]]) -> None:
+def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
     """Put vectors where pgvector can search them; nothing to do on SQLite."""
     if connection.vendor != "postgresql":
         return
@@ -97,9 +96,7 @@ class PgIndex:
             cursor.execute(sql, params)
             return int(cursor.fetchone()[0])
 
-    def search(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> SearchResult:
+    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
         """Return the best ``limit`` entries in scope, see VectorIndex.search."""
         where, params = _conditions(scope, len(query))
         considered = self._count(scope, len(query))
@@ -125,7 +122,7 @@ class PgIndex:
 
     def nearest(
         self,
-        query: NDArray[np.float32],
+        query: Vectors,
         scope: VectorScope,
         limit: int,
         min_cosine: float,
@@ -145,7 +142,7 @@ class PgIndex:
             ]
 
     def of(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
         """Return nearness of named entries, see VectorIndex.of."""
         if not entry_ids:
@@ -163,15 +160,13 @@ class PgIndex:
             }
 
     def cosines(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
         """Return the cosines of named entries, see VectorIndex.cosines."""
         hits = self.of(query, scope, entry_ids)
         return {entry_id: hit.cosine for entry_id, hit in hits.items()}
 
-    def rank(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
-    ) -> int | None:
+    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
         """Return the 1-based rank of one entry, see VectorIndex.rank."""
         where, params = _conditions(scope, len(query))
         sql = (

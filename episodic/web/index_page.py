@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from episodic.health import overview
 from episodic.index import status
-from episodic.index.status import PendingEntry
+from episodic.models import Embedding
 from memory.rules.permissions import Actor
 
 
@@ -15,7 +15,7 @@ class IndexPage:
     """How complete the index is, whether the embedder answers, and what waits."""
 
     card: overview.Card
-    pending_entries: list[PendingEntry]
+    pending_entries: list[Embedding]
 
     @property
     def rest(self) -> int:
