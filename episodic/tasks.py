@@ -63,44 +63,42 @@ def _consolidate(home: str) -> Outcome:
     return Outcome(counts, "; ".join(faults)[:400])
 
 
+JOBS: Final = (
+    Job(
+        name="consolidation",
+        title="Consolidation",
+        schedule="every 6 h",
+        act=_consolidate,
+        interval=timedelta(hours=6),
+    ),
+    Job(
+        name="index_sweep",
+        title="Index sweep",
+        schedule="every 5 s",
+        act=_sweep,
+        house_wide=True,
+    ),
+    Job(
+        name="decay",
+        title="Importance decay",
+        schedule="nightly, after compaction",
+        act=_decay,
+        night=20,
+    ),
+    Job(
+        name="health",
+        title="Health snapshots",
+        schedule="nightly, after decay",
+        act=_health,
+        night=30,
+    ),
+)
+
+
 def install() -> None:
     """Schedule this package's jobs."""
-    jobs.register(
-        Job(
-            name="consolidation",
-            title="Consolidation",
-            schedule="every 6 h",
-            act=_consolidate,
-            interval=timedelta(hours=6),
-        )
-    )
-    jobs.register(
-        Job(
-            name="index_sweep",
-            title="Index sweep",
-            schedule="every 5 s",
-            act=_sweep,
-            house_wide=True,
-        )
-    )
-    jobs.register(
-        Job(
-            name="decay",
-            title="Importance decay",
-            schedule="nightly, after compaction",
-            act=_decay,
-            night=20,
-        )
-    )
-    jobs.register(
-        Job(
-            name="health",
-            title="Health snapshots",
-            schedule="nightly, after decay",
-            act=_health,
-            night=30,
-        )
-    )
+    for job in JOBS:
+        jobs.register(job)
 
 
 _beginning = threading.Lock()

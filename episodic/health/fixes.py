@@ -18,7 +18,7 @@ from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
-from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
+from episodic.models import HealthSnapshot, MemoryRelation
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -66,13 +66,11 @@ def _text(value: float | None) -> str:
 
 # ── The fixes ────────────────────────────────────────────────────────────────
 def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
-    rows = Embedding.objects.filter(workspace_id=actor.workspace_id)
-    rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
-    rows = rows.exclude(state=State.WITHHELD)
     entry_ids = None
     if crew_id:
-        crew_rows = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
-        entry_ids = list(crew_rows.values_list("pk", flat=True)[:AT_ONCE])
+        rows = index_status.pending(actor.workspace_id).filter(crew_id=crew_id)
+        rows = rows.order_by("attempts", "-seq")
+        entry_ids = list(rows.values_list("pk", flat=True)[:AT_ONCE])
     report = index_status.run(
         actor.workspace_id, by=actor, entry_ids=entry_ids, limit=AT_ONCE
     )
@@ -120,10 +118,6 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     return "; ".join([text, *faults]).rstrip("."), not faults
 
 
-def _only_measure(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
-    return "Measured again", True
-
-
 @dataclass(frozen=True, slots=True)
 class Fix:
     """A button of the health page.
@@ -142,5 +136,5 @@ FIXES: Final[dict[str, Fix]] = {
     "index": Fix(_index, at_once=True, program_url="/api/v1/episodic/index"),
     "link": Fix(_link, at_once=True),
     "consolidate": Fix(_consolidate),
-    "recompute": Fix(_only_measure),
+    "recompute": Fix(lambda _actor, _crew_id: ("Measured again", True)),
 }

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from django.db import transaction
+from pydantic import TypeAdapter
 
 from episodic.index import engine
 from episodic.index import status as index_status
 from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import explain
 from episodic.recall import search as recall
-from episodic.recall.request import K_MAX, Mode, Request, settled
+from episodic.recall.request import K_MAX, Request, settled
 from episodic.recall.search import Answer
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
@@ -33,7 +34,6 @@ from memory.models import JournalEntry
 from memory.ports import subject_linker
 from memory.rules import entries, errors, permissions
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 
 MAX_CHECKS: Final = 200
@@ -43,6 +43,7 @@ RUNS_KEPT: Final = 60
 FAILED: Final = "memory.recall_check_failed"
 MOMENTS: Final = ("since", "until", "as_of")
 _NEVER: Final = ("explain", "mark")
+_REQUEST: Final = TypeAdapter(Request)
 Result = RecallCheck.Result
 
 
@@ -73,15 +74,7 @@ def to_json(request: Request) -> dict[str, Any]:
 
 def to_request(question: Mapping[str, Any]) -> Request:
     """Return a stored question as a request that counts no reference."""
-    fields = dict(question)
-    for name in MOMENTS:
-        if fields.get(name):
-            fields[name] = datetime.fromisoformat(fields[name])
-    fields["entry_types"] = tuple(fields.get("entry_types", ()))
-    fields["mode"] = Mode(fields["mode"])
-    # A question without a fusion uses the workspace's.
-    fields["fusion"] = Fusion(fields["fusion"]) if fields.get("fusion") else None
-    return Request(**fields, mark=False)
+    return _REQUEST.validate_python({**question, "mark": False})
 
 
 # ── Access ───────────────────────────────────────────────────────────────────
@@ -277,21 +270,13 @@ def _outcome(runs: Sequence[RecallCheckRun]) -> Outcome:
     return Outcome({"checks": len(runs), "broken": len(broken)}, note)
 
 
-def _nightly(home: str) -> Outcome:
-    return _outcome(run_all(home))
-
-
-def _after_a_change(home: str) -> Outcome:
-    return _outcome(run_all(home, stale_only=True))
-
-
 def install() -> None:
     jobs.register(
         Job(
             name="recall_checks",
             title="Recall checks",
             schedule="nightly, last",
-            act=_nightly,
+            act=lambda home: _outcome(run_all(home)),
             night=60,
         )
     )
@@ -300,7 +285,7 @@ def install() -> None:
             name="recall_checks_model",
             title="Recall checks after a model change",
             schedule="every 15 min, when the model changed",
-            act=_after_a_change,
+            act=lambda home: _outcome(run_all(home, stale_only=True)),
             interval=timedelta(minutes=15),
         )
     )

@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from episodic.summarisers.base import SummariserError, one_line
-from episodic.summarisers.ollama import OllamaSummariser
+from episodic.summarisers.ollama import (
+    CODE_FENCE,
+    NUMBER,
+    TEXT,
+    OllamaSummariser,
+    answer_schema,
+    quote,
+)
 from memory import scanner
 from memory.rules import entries
 
 MEMORIES: Final = 120
 CHARS: Final = 24_000
 LINE_CHARS: Final = 400
+SCOPE_CHARS: Final = 320
 QUESTION_CHARS: Final = 1_000
 SAID_CHARS: Final = 600
 MAX_STATEMENTS: Final = 10
-_CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
 _UNTRUSTED: Final = (
     " Between the lines <memories> and </memories> stand memories, one a line, each"
     " with its id in square brackets; between <question> and </question> stands what is"
@@ -46,24 +52,12 @@ PROFILE: Final = (
     " when something is asked, begin with what answers it." + _UNTRUSTED
 )
 PROMPTS: Final = {"reflect": REFLECT, "profile": PROFILE}
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "content": {"type": "string"},
-                    "confidence": {"type": "number"},
-                    "memory_ids": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["content", "confidence", "memory_ids"],
-            },
-        }
-    },
-    "required": ["statements"],
-}
+SCHEMA: Final = answer_schema(
+    "statements",
+    content=TEXT,
+    confidence=NUMBER,
+    memory_ids={"type": "array", "items": TEXT},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +74,6 @@ def _bad(reason: str, detail: str) -> SummariserError:
 
 
 # ── The question ─────────────────────────────────────────────────────────────
-def quote(text: str, limit: int) -> str:
-    """Return a text on one line that closes no tag; held text becomes a notice."""
-    safe = scanner.redact_for_prompt(one_line(text, limit))
-    return safe.replace("<", "‹").replace(">", "›")
-
-
 def prompt(
     question: str, scope: Mapping[str, str], memories: Sequence[tuple[str, str]]
 ) -> tuple[str, frozenset[str]]:
@@ -96,17 +84,17 @@ def prompt(
     lines, size = list[str](), 0
     ids = set[str]()
     for name, text in memories[:MEMORIES]:
-        line = f"[{name}] {quote(text, LINE_CHARS)}"
+        line = f"[{name}] {quote(one_line(text, LINE_CHARS))}"
         size += len(line)
         if size > CHARS:
             break
         lines.append(line)
         ids.add(name)
     scope_line = ", ".join(
-        f"{name}={quote(value, 320)}" for name, value in scope.items()
+        f"{name}={quote(one_line(value, SCOPE_CHARS))}" for name, value in scope.items()
     )
     prompt_lines = [
-        "<question>", quote(question, QUESTION_CHARS), "</question>",
+        "<question>", quote(one_line(question, QUESTION_CHARS)), "</question>",
         "<scope>", scope_line, "</scope>",
         "<memories>", *lines, "</memories>",
     ]  # fmt: skip
@@ -117,7 +105,7 @@ def prompt(
 def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
     """Return the statements of an answer. Raises SummariserError for any fault."""
     try:
-        document = json.loads(_CODE_FENCE.sub("", text.strip()))
+        document = json.loads(CODE_FENCE.sub("", text.strip()))
     except (ValueError, RecursionError):
         raise _bad("bad_answer", "The model's answer is not JSON.") from None
     rows = document.get("statements") if isinstance(document, dict) else None

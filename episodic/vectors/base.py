@@ -55,11 +55,7 @@ class VectorIndex(Protocol):
         ...
 
     def nearest(
-        self,
-        query: Vectors,
-        scope: VectorScope,
-        limit: int,
-        min_cosine: float,
+        self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
         """Return entries by cosine alone, at least ``min_cosine``, best first."""
         ...

@@ -108,7 +108,10 @@ class _CachedMatrix:
 
 
 class ScanIndex:
-    """Exact nearest neighbours by multiplying everything, which is fast enough."""
+    """Exact nearest neighbours by multiplying everything, which is fast enough.
+
+    What ``search`` and the calls after it return says VectorIndex.
+    """
 
     name = "scan"
 
@@ -155,7 +158,6 @@ class ScanIndex:
             self._matrices.clear()
 
     def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
-        """Return the best ``limit`` entries in scope, see VectorIndex.search."""
         matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
         cosine, score = _scores(view, rows, query)
@@ -166,13 +168,8 @@ class ScanIndex:
         return SearchResult(hits, len(score), float(score.min()), float(score.max()))
 
     def nearest(
-        self,
-        query: Vectors,
-        scope: VectorScope,
-        limit: int,
-        min_cosine: float,
+        self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        """Return entries by cosine alone, see VectorIndex.nearest."""
         matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
         cosine, score = _scores(view, rows, query)
@@ -183,7 +180,6 @@ class ScanIndex:
     def of(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
-        """Return nearness of named entries, see VectorIndex.of."""
         matrix, view = self.view(scope, len(query))
         names, rows = _positions(matrix, view, entry_ids)
         cosine, score = _scores(view, rows, query)
@@ -192,14 +188,12 @@ class ScanIndex:
     def cosines(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
-        """Return the cosines of named entries, see VectorIndex.cosines."""
         matrix, view = self.view(scope, len(query))
         names, rows = _positions(matrix, view, entry_ids)
         cosine, _ = _scores(view, rows, query)
         return dict(zip(names, cosine.tolist(), strict=True))
 
     def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
-        """Return the 1-based rank of one entry, see VectorIndex.rank."""
         matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
         _, score = _scores(view, rows, query)
