@@ -70,6 +70,10 @@ def chat_model() -> OllamaSummariser | None:
     )
 
 
+def summariser() -> Summariser:
+    return chat_model() or Extractive()
+
+
 # ── One at a time ────────────────────────────────────────────────────────────
 def _lease(crew: Crew) -> None:
     """Lease the crew for this run; raise Conflict while another run has it."""
@@ -87,7 +91,7 @@ def _lease(crew: Crew) -> None:
 def run(crew: Crew, *, by: Actor, using: Summariser | None = None) -> CrewReport:
     """Consolidate one crew up to now, a batch at a time."""
     by.require("consolidate.run", crew.workspace_id)
-    model, report = using or chat_model() or Extractive(), CrewReport(crew.slug)
+    model, report = using or summariser(), CrewReport(crew.slug)
     _lease(crew)
     mark = ConsolidationMark.objects.filter(crew=crew)
     try:
