@@ -18,7 +18,7 @@ from episodic.index import engine
 from episodic.summarisers import answers
 from episodic.summarisers.base import SummariserError
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Conclusion, Engine, Question, Statement
+from memory.ports.language_model import Answer, Engine, Question, Statement
 
 # The caller waits for the answer, so the model gets at most so many seconds.
 SECONDS: Final = 20.0
@@ -54,7 +54,7 @@ class OllamaLanguageModel:
             return Answer(model=model.name, fault="busy")
         memories = [(statement.id, statement.text) for statement in statements]
         try:
-            replies = answers.ask(
+            conclusions = answers.ask(
                 model.within(SECONDS),
                 question.kind,
                 question.text,
@@ -66,5 +66,4 @@ class OllamaLanguageModel:
             return Answer(model=model.name, fault=error.reason)
         finally:
             _slots.release()
-        conclusions = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
-        return Answer(conclusions, model.name)
+        return Answer(tuple(conclusions), model.name)

@@ -28,13 +28,7 @@ DAY_SECONDS: Final = 86_400
 # A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9
 FIELDS: Final = (
-    "entry_id",
-    "importance_score",
-    "indexed_at",
-    "reference_count",
-    "kind",
-    "loud",
-    "mark",
+    "entry_id importance_score indexed_at reference_count kind loud mark".split()
 )
 
 

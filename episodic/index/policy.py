@@ -28,25 +28,9 @@ NEVER: Final = frozenset({"exec.output_chunk", "container.metrics"})
 NEVER_PREFIX: Final = "network."
 
 # Payload keys whose strings a person wrote or would read, best first.
-HUMAN_KEYS: Final = (
-    "question",
-    "reason",
-    "resolution",
-    "content",
-    "text",
-    "message",
-    "response",
-    "comment",
-    "summary",
-    "verdict",
-    "outcome",
-    "decision",
-    "context",
-    "description",
-    "title",
-    "note",
-    "delta_summary",
-    "error",
+HUMAN_KEYS: Final = tuple(
+    "question reason resolution content text message response comment summary verdict"
+    " outcome decision context description title note delta_summary error".split()
 )
 
 

@@ -59,10 +59,6 @@ class Report:
 Watch = Callable[[int], None]
 
 
-def _quiet(_count: int) -> None:
-    return None
-
-
 # ── Finding ──────────────────────────────────────────────────────────────────
 def discover(workspace_id: str) -> int:
     """Make pending rows for entries the sweep has not read yet; return how many."""
@@ -248,7 +244,7 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
         row.save(update_fields=fields)
 
 
-def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
+def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
     ``watch`` is called with the number of rows after each batch. Runs anywhere, any

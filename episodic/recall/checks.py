@@ -25,7 +25,6 @@ from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import explain
 from episodic.recall import search as recall
 from episodic.recall.request import K_MAX, Request, settled
-from episodic.recall.search import Answer
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job, Outcome
 from memory.journal import append as journal
@@ -166,34 +165,28 @@ def _finding(request: Request, entry_id: str, by: Actor) -> str:
     return explain.explain(request, entry_id, by=by).finding
 
 
-def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
+def _judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
     """Return an unsaved run: what of the expected is missing, and why."""
-    returned_ids = {hit.entry.id for hit in answer.hits}
-    missing_ids = [
-        entry_id for entry_id in check.expected if entry_id not in returned_ids
-    ]
-    missing_entries = [
-        {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
-        for entry_id in missing_ids
-    ]
-    # An answer without its dense ranking cannot decide the check.
-    out = answer.rankings.degraded if missing_ids else None
-    result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
-    return RecallCheckRun(
-        result=result,
-        returned=len(returned_ids),
-        missing=missing_entries,
-        note=(out or "")[:300],
-    )
-
-
-def _recall_and_judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
+    request = replace(to_request(check.question), explain=True)
     try:
-        request = replace(to_request(check.question), explain=True)
-        return _judge(check, recall.search(request, by=by), by)
+        answer = recall.search(request, by=by)
+        returned_ids = {hit.entry.id for hit in answer.hits}
+        missing = [
+            {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
+            for entry_id in check.expected
+            if entry_id not in returned_ids
+        ]
     except errors.AppError as error:
         # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
+    # An answer without its dense ranking cannot decide the check.
+    out = answer.rankings.degraded if missing else None
+    return RecallCheckRun(
+        result=Result.REFUSED if out else Result.BROKEN if missing else Result.HOLDS,
+        returned=len(returned_ids),
+        missing=missing,
+        note=(out or "")[:300],
+    )
 
 
 def _record(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
@@ -228,7 +221,7 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _recall_and_judge(check, by)
+    run = _judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):

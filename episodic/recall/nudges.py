@@ -19,7 +19,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -73,21 +73,13 @@ class Nudge:
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Cost:
     """The sums of an agent's calls of a day."""
 
-    calls: int = 0
-    tokens: int = 0
-    dollars: float = 0.0
-
-
-@dataclass(slots=True)
-class _Trace:
-    """The sums of one run, by entry type."""
-
-    tokens: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    dollars: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    calls: int
+    tokens: int
+    dollars: float
 
 
 def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
@@ -117,17 +109,22 @@ def cost(workspace_id: str, agent_id: str) -> Cost:
         erased_at__isnull=True,
     )
     values = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
-    traces: dict[str | None, _Trace] = defaultdict(_Trace)
-    total = Cost()
+    # The sums of each run by entry type.
+    tokens: dict[str | None, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    dollars: dict[str | None, dict[str, float]] = defaultdict(
+        lambda: defaultdict(float)
+    )
+    calls = 0
     for kind, trace_id, text in values[:MOST_ROWS]:
         payload = json.loads(text)
-        total.calls += kind == CALL
-        traces[trace_id].tokens[kind] += _tokens(payload)
-        traces[trace_id].dollars[kind] += _number(payload, DOLLARS)
-    for trace in traces.values():
-        total.tokens += round(max(trace.tokens.values()))
-        total.dollars += max(trace.dollars.values())
-    return total
+        calls += kind == CALL
+        tokens[trace_id][kind] += _tokens(payload)
+        dollars[trace_id][kind] += _number(payload, DOLLARS)
+    return Cost(
+        calls=calls,
+        tokens=sum(round(max(by_kind.values())) for by_kind in tokens.values()),
+        dollars=sum(max(by_kind.values()) for by_kind in dollars.values()),
+    )
 
 
 def _entries(workspace_id: str, agent_id: str) -> str:

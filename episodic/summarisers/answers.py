@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from episodic.summarisers.base import SummariserError, one_line
@@ -24,6 +23,7 @@ from episodic.summarisers.ollama import (
     quote,
 )
 from memory import scanner
+from memory.ports.language_model import Conclusion
 from memory.rules import entries
 
 MEMORIES: Final = 120
@@ -60,15 +60,6 @@ SCHEMA: Final = answer_schema(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One statement of a model, and the ids of the memories it rests on."""
-
-    content: str
-    confidence: float
-    ids: tuple[str, ...]
-
-
 def _bad(reason: str, detail: str) -> SummariserError:
     return SummariserError(reason, detail)
 
@@ -102,7 +93,7 @@ def prompt(
 
 
 # ── The answer ───────────────────────────────────────────────────────────────
-def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
+def parsed(text: str, known_ids: frozenset[str]) -> list[Conclusion]:
     """Return the statements of an answer. Raises SummariserError for any fault."""
     try:
         document = json.loads(CODE_FENCE.sub("", text.strip()))
@@ -116,7 +107,7 @@ def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
     return [_reply(row, known_ids) for row in rows[:MAX_STATEMENTS]]
 
 
-def _reply(row: object, known_ids: frozenset[str]) -> Reply:
+def _reply(row: object, known_ids: frozenset[str]) -> Conclusion:
     if not isinstance(row, dict):
         raise _bad("bad_answer", "A statement is no object.")
     content, sure, ids = (row.get(n) for n in ("content", "confidence", "memory_ids"))
@@ -138,7 +129,7 @@ def _reply(row: object, known_ids: frozenset[str]) -> Reply:
     # An integer can be too large for a float.
     is_number = isinstance(sure, int) or not math.isnan(sure)
     level = float(min(1, max(0, sure))) if is_number else 0.0
-    return Reply(text, level, tuple(dict.fromkeys(ids)))
+    return Conclusion(text, level, tuple(dict.fromkeys(ids)))
 
 
 def ask(
@@ -147,7 +138,7 @@ def ask(
     question: str,
     scope: Mapping[str, str],
     memories: Sequence[tuple[str, str]],
-) -> list[Reply]:
+) -> list[Conclusion]:
     """Ask a model once, ``reflect`` or ``profile``. Raises SummariserError."""
     text, known_ids = prompt(question, scope, memories)
     return parsed(model.chat(PROMPTS[kind], text, SCHEMA), known_ids)
