@@ -16,6 +16,7 @@ from django.db.models import Q
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
+from episodic.health.metrics.base import plural
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
 from episodic.models import HealthSnapshot, MemoryRelation
@@ -104,7 +105,7 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)
     )
-    return f"{count:,} {'relation' if count == 1 else 'relations'} written", True
+    return f"{plural(count, 'relation', 'relations')} written", True
 
 
 def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
@@ -112,7 +113,7 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     reports = consolidation.of_workspace(by=actor, crew_id=crew_id)
     count = sum(len(report.proposed) for report in reports)
     faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
-    text = f"{count:,} {'rule' if count == 1 else 'rules'} proposed"
+    text = f"{plural(count, 'rule', 'rules')} proposed"
     if count:
         text += ", linked to their evidence once somebody approves them"
     return "; ".join([text, *faults]).rstrip("."), not faults
