@@ -296,7 +296,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("crewship_memory/demo/load.py", "_append_story"): _demo,
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
-    ("episodic/index/status.py", "_record"): _indexed,
+    ("episodic/index/status.py", "run"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
     ("episodic/recall/checks.py", "_record"): _broken_check,
