@@ -13,6 +13,12 @@ from episodic.models import Embedding, EmbeddingChange, IndexState, MemoryRelati
 from memory.admin import rows
 
 
+def _link(entry_id: str) -> SafeString:
+    """Lead to an entry without loading it."""
+    address = reverse("admin:memory_journalentry_change", args=[entry_id])
+    return format_html('<a href="{}">{}</a>', address, entry_id)
+
+
 @admin.register(Embedding)
 class EmbeddingRows(rows.ReadOnly):
     list_display = (
@@ -33,9 +39,7 @@ class EmbeddingRows(rows.ReadOnly):
 
     @admin.display(description="entry", ordering="entry_id")
     def entry_link(self, row: Embedding) -> SafeString:
-        """Lead to the entry without loading it."""
-        address = reverse("admin:memory_journalentry_change", args=[row.entry_id])
-        return format_html('<a href="{}">{}</a>', address, row.entry_id)
+        return _link(row.entry_id)
 
     @admin.display(description="vector")
     def shape(self, row: Embedding) -> str:
@@ -73,12 +77,8 @@ class RelationRows(rows.ReadOnly):
 
     @admin.display(description="from", ordering="src_id")
     def src_link(self, row: MemoryRelation) -> SafeString:
-        """Lead to the newer entry without loading it."""
-        address = reverse("admin:memory_journalentry_change", args=[row.src_id])
-        return format_html('<a href="{}">{}</a>', address, row.src_id)
+        return _link(row.src_id)
 
     @admin.display(description="to", ordering="dst_id")
     def dst_link(self, row: MemoryRelation) -> SafeString:
-        """Lead to the older entry without loading it."""
-        address = reverse("admin:memory_journalentry_change", args=[row.dst_id])
-        return format_html('<a href="{}">{}</a>', address, row.dst_id)
+        return _link(row.dst_id)

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from episodic.recall import prompt_block, prompt_context
 from episodic.recall import search as recall
-from episodic.recall.search import Hit, Mode, Request
+from episodic.recall.request import K_DEFAULT, K_MAX, QUERY_CHARS, Mode, Request
+from episodic.recall.results import Hit
 from episodic.scopes import Scope
 from memory import scanner, tool_registry
 from memory.journal import append as journal
@@ -22,8 +23,8 @@ from memory.tool_registry import Tool, schema
 MOST_CHARS: Final = 100_000
 _TEXT: Final = {"type": "string"}
 _QUESTION_PROPERTIES: Final[dict[str, Any]] = {
-    "query": {"type": "string", "minLength": 1, "maxLength": recall.QUERY_CHARS},
-    "k": {"type": "integer", "minimum": 1, "maximum": recall.K_MAX},
+    "query": {"type": "string", "minLength": 1, "maxLength": QUERY_CHARS},
+    "k": {"type": "integer", "minimum": 1, "maximum": K_MAX},
     "scope": {
         "type": "string",
         "enum": [scope.value for scope in Scope],
@@ -35,9 +36,9 @@ _QUESTION_PROPERTIES: Final[dict[str, Any]] = {
 
 
 def _request(arguments: Mapping[str, Any]) -> Request:
-    k = int(arguments.get("k") or recall.K_DEFAULT)
-    if not 1 <= k <= recall.K_MAX:
-        raise tool_registry.fault("k", f"k lies between 1 and {recall.K_MAX}.")
+    k = int(arguments.get("k") or K_DEFAULT)
+    if not 1 <= k <= K_MAX:
+        raise tool_registry.fault("k", f"k lies between 1 and {K_MAX}.")
     return Request(
         query=arguments["query"],
         k=k,

@@ -15,6 +15,7 @@ from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.models import Embedding, State
 from episodic.recall import search as recall
+from episodic.recall.request import Request
 from episodic.vectors.base import VectorScope
 from memory.fulltext import WordScope
 from memory.journal import append as journal
@@ -46,7 +47,7 @@ class Hybrid:
 
     def recall(self, question: Question, *, by: Actor) -> list[Recalled]:
         """Rank by words and meaning; the hits are not counted as referenced."""
-        request = recall.Request(
+        request = Request(
             query=question.query,
             scope=question.scope,
             crew_id=question.crew_id,
@@ -93,16 +94,7 @@ class Hybrid:
             vector = embedder.embed_query(query)
         except EmbedderError:
             return None
-        vector_scope = VectorScope(
-            workspace_id=scope.workspace_id,
-            model=embedder.model,
-            crew_id=scope.crew_id,
-            agent_id=scope.agent_id,
-            rules_crew_id=scope.rules_crew_id,
-            entry_types=scope.entry_types,
-            since=scope.since,
-            until=scope.until,
-        )
+        vector_scope = VectorScope(**asdict(scope), model=embedder.model)
         hits = engine.vectors().nearest(vector, vector_scope, limit, min_similarity)
         return {hit.entry_id: hit.cosine for hit in hits}
 

@@ -17,9 +17,8 @@ from episodic.consolidation import run as consolidation
 from episodic.index import engine
 from episodic.summarisers import answers
 from episodic.summarisers.base import SummariserError
-from episodic.summarisers.ollama import OllamaSummariser
 from memory.ports import language_model
-from memory.ports.language_model import Answer, Conclusion, Engine, Question, Statement
+from memory.ports.language_model import Answer, Engine, Question, Statement
 
 # The caller waits for the answer, so the model gets at most so many seconds.
 SECONDS: Final = 20.0
@@ -43,35 +42,28 @@ class OllamaLanguageModel:
 
     def model_name(self) -> str:
         """Return the chat model's name, or that there is none."""
-        summariser = consolidation.summariser()
-        return (
-            summariser.name
-            if isinstance(summariser, OllamaSummariser)
-            else language_model.NO_MODEL
-        )
+        model = consolidation.chat_model()
+        return model.name if model else language_model.NO_MODEL
 
     def answer(self, question: Question, statements: Sequence[Statement]) -> Answer:
         """Return the model's statements, or why there are none."""
-        summariser = consolidation.summariser()
-        if not isinstance(summariser, OllamaSummariser):
+        model = consolidation.chat_model()
+        if model is None:
             return Answer()
         if not _slots.acquire(blocking=False):
-            return Answer(model=summariser.name, fault="busy")
+            return Answer(model=model.name, fault="busy")
+        memories = [(statement.id, statement.text) for statement in statements]
         try:
-            return _answer(summariser, question, statements)
+            conclusions = answers.ask(
+                model.within(SECONDS),
+                question.kind,
+                question.text,
+                question.scope,
+                memories,
+            )
         except SummariserError as error:
             log.warning("answer_without_model", kind=question.kind, reason=error.reason)
-            return Answer(model=summariser.name, fault=error.reason)
+            return Answer(model=model.name, fault=error.reason)
         finally:
             _slots.release()
-
-
-def _answer(
-    model: OllamaSummariser, question: Question, statements: Sequence[Statement]
-) -> Answer:
-    memories = [(statement.id, statement.text) for statement in statements]
-    replies = answers.ask(
-        model.within(SECONDS), question.kind, question.text, question.scope, memories
-    )
-    conclusions = tuple(Conclusion(r.content, r.confidence, r.ids) for r in replies)
-    return Answer(conclusions, model.name)
+        return Answer(tuple(conclusions), model.name)

@@ -76,51 +76,47 @@ class Reach:
         )
 
 
-def _default(role: AgentRole | None) -> Scope:
-    return Scope.CREW_SHARED if role is AgentRole.LEAD else Scope.OWN
-
-
-def _agent_reach(
-    workspace_id: str, scope: Scope, crew_id: str | None, agent_id: str, depth: int
-) -> Reach:
-    crew = crew_id if scope is Scope.CREW_SHARED else None
-    return Reach(workspace_id, scope.value, crew, agent_id, depth, crew_id)
-
-
-def _as_agent(
-    scope: str | None, crew_id: str | None, agent_id: str, by: Actor
-) -> Reach:
-    """Return what a named agent would reach, for a person."""
-    by.require("recall.ask_as_agent")
-    agent = workspace_tree.agent(by, agent_id)
-    if crew_id is not None and workspace_tree.crew(by, crew_id).id != agent.crew_id:
-        raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
-    agent_scope = Scope(scope) if scope else _default(AgentRole(agent.role))
-    depth = agent.memory_walk_depth
-    return _agent_reach(by.workspace_id, agent_scope, agent.crew_id, agent.id, depth)
-
-
-def _as_person(scope: str | None, crew_id: str | None, by: Actor) -> Reach:
-    if crew_id is not None and scope != Scope.OWN:
-        crew = workspace_tree.crew(by, crew_id)
-        return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
-    if scope is not None:
-        detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
-        raise errors.Invalid(detail, code="scope_needs_agent")
-    return Reach(by.workspace_id, "workspace")
-
-
 def reach(
     scope: str | None, crew_id: str | None, agent_id: str | None, *, by: Actor
 ) -> Reach:
     """Return what the caller may read; NotFound for ids of another workspace."""
-    if not by.is_agent:
-        if agent_id is not None:
-            return _as_agent(scope, crew_id, agent_id, by)
-        return _as_person(scope, crew_id, by)
-    if crew_id is not None:
-        workspace_tree.crew(by, crew_id)
-    if agent_id is not None and workspace_tree.agent(by, agent_id).id != by.id:
-        raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
-    agent_scope = Scope(scope) if scope else _default(by.agent_role)
-    return _agent_reach(by.workspace_id, agent_scope, by.crew_id, by.id, by.walk_depth)
+    if agent_id is not None and not by.is_agent:
+        by.require("recall.ask_as_agent")
+    names_owner = agent_id is not None or (crew_id is not None and scope != Scope.OWN)
+    if scope is not None and not names_owner and not by.is_agent:
+        detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
+        raise errors.Invalid(detail, code="scope_needs_agent")
+    crew = workspace_tree.crew(by, crew_id) if crew_id is not None else None
+    agent = workspace_tree.agent(by, agent_id) if agent_id is not None else None
+    if by.is_agent:
+        if agent is not None and agent.id != by.id:
+            raise errors.Forbidden(role=by.role.value, action="recall.ask_as_agent")
+        return _of_agent(by.id, scope, by.agent_role, by.crew_id, by.walk_depth, by)
+    if agent is not None:
+        if crew is not None and crew.id != agent.crew_id:
+            raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
+        role, depth = AgentRole(agent.role), agent.memory_walk_depth
+        return _of_agent(agent.id, scope, role, agent.crew_id, depth, by)
+    if crew is not None:
+        return Reach(by.workspace_id, Scope.CREW_SHARED.value, crew.id)
+    return Reach(by.workspace_id, "workspace")
+
+
+def _of_agent(
+    agent_id: str,
+    scope: str | None,
+    role: AgentRole | None,
+    crew_id: str | None,
+    walk_depth: int,
+    by: Actor,
+) -> Reach:
+    """Return what an agent reaches; without a ``scope`` its role's."""
+    is_shared = Scope(scope) is Scope.CREW_SHARED if scope else role is AgentRole.LEAD
+    return Reach(
+        workspace_id=by.workspace_id,
+        scope=(Scope.CREW_SHARED if is_shared else Scope.OWN).value,
+        crew_id=crew_id if is_shared else None,
+        agent_id=agent_id,
+        walk_depth=walk_depth,
+        rules_crew_id=crew_id,
+    )

@@ -28,14 +28,15 @@ from crewship_memory.bench.dataset import BenchWorkspace
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
-from episodic.recall import fusion
-from episodic.recall import search as recall
-from episodic.recall.search import Fusion, Mode, Rankings, Request, Timings
+from episodic.recall import fusion, ranking
+from episodic.recall.ranking import MIN_RANKING, Rankings
+from episodic.recall.request import Mode, Request, Timings
 from episodic.scopes import Reach
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import entries
 from memory.rules.entries import NewEntry, Severity
+from memory.rules.fusion import Fusion
 
 TEXT_LEAST: Final = 200
 HEAD_BYTES: Final = 4_000
@@ -114,8 +115,8 @@ def fill(workspace: BenchWorkspace, path: Path) -> list[Item]:
 def small_rrf(dense: Sequence[str], words: Sequence[str], k: int) -> Scores:
     """Return reciprocal rank fusion with another k than the product's."""
     scores: dict[str, float] = {}
-    for ranking in (dense, words):
-        for rank, entry_id in enumerate(ranking, 1):
+    for ids in (dense, words):
+        for rank, entry_id in enumerate(ids, 1):
             scores[entry_id] = scores.get(entry_id, 0.0) + 1.0 / (k + rank)
     return scores
 
@@ -154,7 +155,7 @@ class Cosines:
 
 def _mixed(rankings: Rankings, cosines: Cosines, values: NDArray[np.float32]) -> Scores:
     """Return the convex fusion of the word ranking with unweighted cosines."""
-    dense = cosines.scores(values, recall.MIN_RANKING)
+    dense = cosines.scores(values, MIN_RANKING)
     words = {hit.entry_id: hit.score for hit in rankings.words}
     return fusion.convex(
         dense, words, lowest=float(values.min()), highest=float(values.max())
@@ -167,20 +168,20 @@ def modes(request: Request, rankings: Rankings, cosines: Cosines) -> dict[str, S
     plain, centred = cosines.plain(rankings.vector), cosines.centred(rankings.vector)
     dense = replace(request, mode=Mode.DENSE)
     convex = replace(request, fusion=Fusion.CONVEX)
-    pure = cosines.scores(plain, recall.MIN_RANKING)
+    pure = cosines.scores(plain, MIN_RANKING)
     return {
         "dense, pure cosine": pure,
-        "dense, cosine × importance": recall.fuse(dense, rankings),
-        "dense, centred cosine": cosines.scores(centred, recall.MIN_RANKING),
+        "dense, cosine × importance": ranking.fuse(dense, rankings),
+        "dense, centred cosine": cosines.scores(centred, MIN_RANKING),
         "sparse": fusion.rrf([rankings.word_ids]),
-        DEFAULT: recall.fuse(request, rankings),
+        DEFAULT: ranking.fuse(request, rankings),
         **{
             f"hybrid rrf k={k}": small_rrf(rankings.dense_ids, rankings.word_ids, k)
             for k in SMALL
         },
         "hybrid rrf k=60, pure cosine": fusion.rrf([list(pure), rankings.word_ids]),
         "hybrid rrf k=10, pure cosine": small_rrf(list(pure), rankings.word_ids, 10),
-        CONVEX: recall.fuse(convex, rankings),
+        CONVEX: ranking.fuse(convex, rankings),
         "hybrid convex 0.5, pure cosine": _mixed(rankings, cosines, plain),
         "hybrid convex 0.5, centred cosine": _mixed(rankings, cosines, centred),
     }
@@ -206,7 +207,7 @@ def ask(
     ranks: dict[str, list[int | None]] = {}
     for item in items:
         request = Request(query=item.question, k=K, fusion=Fusion.RRF, mark=False)
-        rankings = recall.rank(request, reach, Timings())
+        rankings = ranking.rank(request, reach, Timings())
         if rankings.vector is None:
             message = f"The embedder gave no vector: {rankings.degraded}"
             raise RuntimeError(message)
@@ -230,7 +231,7 @@ def measure(path: Path) -> dict[str, Any]:
         "set": {
             "questions": len(items),
             "kind": "known item: summary asks, payload.text alone was indexed",
-            "leg": recall.MIN_RANKING,
+            "leg": MIN_RANKING,
             "seconds_to_index": round(filled - start, 1),
             "seconds_to_ask": round(time.perf_counter() - filled, 1),
         },

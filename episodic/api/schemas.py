@@ -9,9 +9,12 @@ from ninja import Schema
 from pydantic import AfterValidator, Field
 
 from episodic.recall import ranking_rows
-from episodic.recall.search import Answer, Fusion, Hit, Mode, Request
+from episodic.recall.request import Mode, Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from episodic.scopes import Scope
 from memory.api.shapes import Stamp
+from memory.rules.fusion import Fusion
 from memory.rules.shapes import NO_NUL, Id, Moment, Strict
 
 Rounded4 = Annotated[float, AfterValidator(partial(round, ndigits=4))]

@@ -56,12 +56,6 @@ def is_denial(payload: Mapping[str, Any]) -> bool:
     return bool(words & _DENIALS) or payload.get("allowed") is False
 
 
-def _is_candidate(row: JournalEntry) -> bool:
-    if row.entry_type == "keeper.decision":
-        return is_denial(row.payload)
-    return True
-
-
 def _candidates(crew: Crew, after: int, upto: int) -> QuerySet[JournalEntry]:
     status = Q(entry_type="mission.status_change", severity__in=LOUD)
     condition = Q(entry_type__in=ALWAYS) | Q(entry_type="keeper.decision") | status
@@ -110,7 +104,7 @@ def window(crew: Crew, mark: ConsolidationMark, batch: int) -> Window:
     batch_rows: list[JournalEntry] = []
     has_more = False
     for row in rows.iterator(chunk_size=IDS_AT_ONCE):
-        if not _is_candidate(row):
+        if row.entry_type == "keeper.decision" and not is_denial(row.payload):
             continue
         if len(batch_rows) == batch:
             upto, has_more = batch_rows[-1].seq, True
@@ -138,25 +132,22 @@ def _vectors(rows: Sequence[JournalEntry]) -> dict[str, Any]:
 def material(window: Window) -> list[Material]:
     """Return the entries as a summariser sees them."""
     vectors, marked = _vectors(window.entries), {row.id for row in window.marked}
-    items = []
-    for row in window.entries:
-        payload = row.payload
-        is_informative = row.entry_type != "summary.generated" or row.severity in LOUD
-        text = policy.text("", payload)[:TEXT_CHARS]
-        items.append(
-            Material(
-                id=row.id,
-                entry_type=row.entry_type,
-                severity=row.severity,
-                summary=row.summary,
-                text=text,
-                outcome=outcome_of(payload),
-                ts=row.ts,
-                is_informative=is_informative or row.id in marked,
-                vector=vectors.get(row.id),
-            )
+    return [
+        Material(
+            id=row.id,
+            entry_type=row.entry_type,
+            severity=row.severity,
+            summary=row.summary,
+            text=policy.text("", row.payload)[:TEXT_CHARS],
+            outcome=outcome_of(row.payload),
+            ts=row.ts,
+            is_informative=row.entry_type != "summary.generated"
+            or row.severity in LOUD
+            or row.id in marked,
+            vector=vectors.get(row.id),
         )
-    return items
+        for row in window.entries
+    ]
 
 
 def is_index_behind(workspace_id: str) -> bool:

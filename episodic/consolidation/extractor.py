@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-import httpx
 import structlog
 from django.conf import settings
 
 from episodic.summarisers.base import SummariserError
-from episodic.summarisers.ollama import OllamaSummariser
-from memory import scanner
+from episodic.summarisers.ollama import TEXT, OllamaSummariser, answer_schema, quote
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.extracting import (
     MAX_MEMORIES,
@@ -37,23 +35,8 @@ PROMPT: Final = (
     ' each. Answer with JSON only: {"statements": [{"content": "…", "type": "fact,'
     ' preference or decision"}]}. An empty list is a good answer.'
 )
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "content": {"type": "string"},
-                    "type": {"type": "string"},
-                },
-                "required": ["content", "type"],
-            },
-        }
-    },
-    "required": ["statements"],
-}
+TYPES: Final = ("fact", "preference", "decision")
+SCHEMA: Final = answer_schema("statements", content=TEXT, type=TEXT)
 log = structlog.get_logger(__name__)
 
 
@@ -63,17 +46,6 @@ def _words(text: str) -> set[str]:
 
 class OllamaExtractor(OllamaSummariser):
     """A chat model that extracts statements from a conversation."""
-
-    def __init__(
-        self,
-        base_url: str,
-        model: str,
-        *,
-        timeout: float = 15.0,
-        transport: httpx.BaseTransport | None = None,
-    ) -> None:
-        super().__init__(base_url, model, timeout=timeout, transport=transport)
-        self._plain = PatternExtractor()
 
     def extract(self, scope: Scope, messages: Sequence[Message]) -> list[Memory]:
         """Return the model's statements; on a fault, what the patterns find."""
@@ -85,21 +57,15 @@ class OllamaExtractor(OllamaSummariser):
             statements = self._statements(text)
         except SummariserError as error:
             log.warning("extraction_by_patterns", reason=error.reason)
-            return self._plain.extract(scope, messages)
-        return [self._memory(scope, item) for item in statements][:MAX_MEMORIES]
+            return PatternExtractor().extract(scope, messages)
+        return [
+            Memory(content=content, type=kind, scope=dict(scope), confidence=SURE)
+            for content, kind in statements[:MAX_MEMORIES]
+        ]
 
-    def _memory(self, scope: Scope, statement: dict[str, str]) -> Memory:
-        return Memory(
-            content=statement["content"],
-            type=statement["type"],
-            scope=dict(scope),
-            confidence=SURE,
-        )
-
-    def _statements(self, text: str) -> list[dict[str, str]]:
+    def _statements(self, text: str) -> list[tuple[str, str]]:
         """Return statements whose every longer word is in the user's text."""
-        safe = scanner.redact_for_prompt(text).replace("<", "‹").replace(">", "›")
-        answer = self.chat(PROMPT, f"<said>\n{safe}\n</said>", SCHEMA)
+        answer = self.chat(PROMPT, f"<said>\n{quote(text)}\n</said>", SCHEMA)
         try:
             rows = json.loads(answer)["statements"]
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -111,10 +77,7 @@ class OllamaExtractor(OllamaSummariser):
                 continue
             if {word for word in _words(content) if len(word) > 3} <= words:
                 kind = row.get("type")
-                fits = kind in ("fact", "preference", "decision")
-                statements.append(
-                    {"content": content, "type": kind if fits else "fact"}
-                )
+                statements.append((content, kind if kind in TYPES else "fact"))
         return statements
 
 

@@ -72,21 +72,17 @@ def _recency(age_days: float | None) -> float:
     return 1.0 if age_days <= 0 else float(2.0 ** (-age_days / HALF_LIFE_DAYS))
 
 
-def _richness(evidence: int, types: int) -> float:
-    amount = _unit(evidence / FULL_EVIDENCE)
-    variety = _unit(types / FULL_TYPES)
-    return 0.3 * amount + 0.7 * variety
-
-
 def score(support: Support) -> Score:
     """Return a rule's promotion score."""
+    amount = _unit(support.evidence / FULL_EVIDENCE)
+    variety = _unit(support.types / FULL_TYPES)
     signals = {
         "relevance": _unit(support.confidence),
         "frequency": _saturating(support.recalls, FULL_RECALLS),
         "query_diversity": _saturating(support.queries, FULL_QUERIES),
         "recency": _recency(support.age_days),
         "consolidation": _unit(support.runs / FULL_RUNS),
-        "richness": _richness(support.evidence, support.types),
+        "richness": 0.3 * amount + 0.7 * variety,
     }
     composite = sum(WEIGHTS[name] * value for name, value in signals.items())
     passed = (

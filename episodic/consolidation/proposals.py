@@ -192,15 +192,7 @@ def facts(rule: ConsolidationProposal) -> Facts:
 def rescore(rule: ConsolidationProposal) -> None:
     """Set today's score on a proposal, without saving it."""
     current = facts(rule)
-    rule.signals, rule.score = (
-        current.score.signals,
-        current.score.composite,
-    )
-
-
-def _appendix(before: str, text: str) -> str:
-    """Return what is appended: a blank line first when the file holds something."""
-    return f"\n{text}" if before.strip() else text
+    rule.signals, rule.score = current.score.signals, current.score.composite
 
 
 def today(rule: ConsolidationProposal) -> tuple[Owner, Place]:
@@ -220,8 +212,9 @@ def change(rule: ConsolidationProposal, text: str | None = None) -> Change:
 
 
 def request_of(owner: Owner, place: Place, before: str, text: str) -> Request:
-    """Return the write that adds a rule to a file."""
-    return Request(owner, place, _appendix(before, text), WriteMode.APPEND, SOURCE)
+    """Return the write that adds a rule to a file, after what it holds already."""
+    appendix = f"\n{text}" if before.strip() else text
+    return Request(owner, place, appendix, WriteMode.APPEND, SOURCE)
 
 
 def seen_by(actor: Actor, rows: Sequence[JournalEntry]) -> dict[str, str]:

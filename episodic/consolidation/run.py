@@ -59,15 +59,19 @@ class CrewReport:
     error: str = ""
 
 
+def chat_model() -> OllamaSummariser | None:
+    """Return the configured chat model."""
+    if not settings.CONSOLIDATE_MODEL:
+        return None
+    return OllamaSummariser(
+        settings.OLLAMA_HOST,
+        settings.CONSOLIDATE_MODEL,
+        timeout=settings.CONSOLIDATE_TIMEOUT,
+    )
+
+
 def summariser() -> Summariser:
-    """Return the configured summariser: a chat model when one is named."""
-    if settings.CONSOLIDATE_MODEL:
-        return OllamaSummariser(
-            settings.OLLAMA_HOST,
-            settings.CONSOLIDATE_MODEL,
-            timeout=settings.CONSOLIDATE_TIMEOUT,
-        )
-    return Extractive()
+    return chat_model() or Extractive()
 
 
 # ── One at a time ────────────────────────────────────────────────────────────
@@ -84,23 +88,19 @@ def _lease(crew: Crew) -> None:
         raise errors.Conflict(detail, code="already_running")
 
 
-def _release(crew: Crew) -> None:
-    ConsolidationMark.objects.filter(crew=crew).update(lease_until=None)
-
-
 def run(crew: Crew, *, by: Actor, using: Summariser | None = None) -> CrewReport:
     """Consolidate one crew up to now, a batch at a time."""
     by.require("consolidate.run", crew.workspace_id)
     model, report = using or summariser(), CrewReport(crew.slug)
     _lease(crew)
+    mark = ConsolidationMark.objects.filter(crew=crew)
     try:
         while _step(crew, model, report, by):
-            until = timezone.now() + LEASE
-            ConsolidationMark.objects.filter(crew=crew).update(lease_until=until)
+            mark.update(lease_until=timezone.now() + LEASE)
     except SummariserError as error:
         report.error = str(error)
     finally:
-        _release(crew)
+        mark.update(lease_until=None)
     return report
 
 
@@ -120,9 +120,10 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
             )
         return False
     material = candidates.material(window)
-    result = base.checked(model.rules(material), material)
-    report.refused += result.refused
-    new_rules, repeated = _new_rules(crew, result.rules, report, by)
+    rules = model.rules(material)
+    valid_rules = base.checked(rules, material)
+    report.refused += len(rules) - len(valid_rules)
+    new_rules, repeated = _new_rules(crew, valid_rules, report, by)
     with transaction.atomic():
         _move_watermark(mark, window, pin_report.pending_ids)
         _count_repeats(repeated)

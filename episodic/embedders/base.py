@@ -153,19 +153,12 @@ class Status:
     recent: tuple[Call, ...] = ()  # oldest first, at most RECENT_CALLS
 
 
-class Observed:
-    """An embedder that records how its calls ended.
-
-    One good answer after an outage means answering. A call that the caller interrupted
-    (KeyboardInterrupt, SystemExit, GeneratorExit) is not recorded, nor is a call with
-    no texts.
-    """
+class _Wrapper:
+    """An embedder around another one, by whose name it goes."""
 
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner
         self._lock = threading.Lock()
-        self._status = Status()
-        self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
 
     @property
     def name(self) -> str:
@@ -179,14 +172,26 @@ class Observed:
     def dim(self) -> int | None:
         return self.inner.dim
 
+
+class Observed(_Wrapper):
+    """An embedder that records how its calls ended.
+
+    One good answer after an outage means answering. A call that the caller interrupted
+    (KeyboardInterrupt, SystemExit, GeneratorExit) is not recorded, nor is a call with
+    no texts.
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        super().__init__(inner)
+        self._status = Status()
+        self._recent: deque[Call] = deque(maxlen=RECENT_CALLS)
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """See Embedder."""
         if not texts:
             return self.inner.embed_documents(texts)
         return self._watch(lambda: self.inner.embed_documents(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """See Embedder."""
         return self._watch(lambda: self.inner.embed_query(text))
 
     def status(self) -> Status:
@@ -227,7 +232,7 @@ class CacheCounts:
     size: int
 
 
-class CachedQueries:
+class CachedQueries(_Wrapper):
     """An embedder that keeps the vectors of the most recent questions.
 
     The cache stores the questions themselves, so it is a place of personal data:
@@ -236,25 +241,12 @@ class CachedQueries:
     """
 
     def __init__(self, inner: Embedder, *, size: int = CACHED_QUERIES) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._size = size
-        self._lock = threading.Lock()
         self._vectors: OrderedDict[tuple[str, str], Vectors] = OrderedDict()
         self._erasures = 0
         self._hits = 0
         self._misses = 0
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def model(self) -> str:
-        return self.inner.model
-
-    @property
-    def dim(self) -> int | None:
-        return self.inner.dim
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """See Embedder; documents are not cached."""

@@ -47,7 +47,6 @@ class E5Embedder:
         self._loaded = perprocess.PerProcess(lambda: load(threads))
 
     def embed_documents(self, texts: Sequence[str]) -> base.Vectors:
-        """See Embedder."""
         if not texts:
             return np.zeros((0, DIM), dtype=np.float32)
         model = self._loaded.get()
@@ -55,7 +54,6 @@ class E5Embedder:
         return base.unit(np.stack(list(passages)))
 
     def embed_query(self, text: str) -> base.Vectors:
-        """See Embedder."""
         return base.unit(self._loaded.get().engine.query(readable(text)))
 
 

@@ -13,21 +13,19 @@ class Prefixes:
     query: str = ""
 
 
-NONE = Prefixes()
-NOMIC = Prefixes("search_document: ", "search_query: ")
-E5 = Prefixes("passage: ", "query: ")
-MXBAI = Prefixes(
-    query="Represent this sentence for searching relevant passages: ",
-)
+# By the beginning of a model's name.
+FAMILIES = {
+    "nomic-embed-text": Prefixes("search_document: ", "search_query: "),
+    "mxbai-embed-large": Prefixes(
+        query="Represent this sentence for searching relevant passages: "
+    ),
+    "e5": Prefixes("passage: ", "query: "),
+    "multilingual-e5": Prefixes("passage: ", "query: "),
+}
 
 
 def prefixes(model: str) -> Prefixes:
     """Return the prefixes for a model by its name, with or without owner and tag."""
     name = model.lower().rpartition("/")[2].partition(":")[0]
-    if name.startswith("nomic-embed-text"):
-        return NOMIC
-    if name.startswith("mxbai-embed-large"):
-        return MXBAI
-    if name.startswith(("e5", "multilingual-e5")):
-        return E5
-    return NONE
+    matches = (p for family, p in FAMILIES.items() if name.startswith(family))
+    return next(matches, Prefixes())

@@ -60,11 +60,9 @@ class OllamaEmbedder:
         self._client = perprocess.PerProcess(partial(client, timeout, transport))
 
     def embed_documents(self, texts: Sequence[str]) -> base.Vectors:
-        """See Embedder."""
         return self._embed([prepared(self._prefixes.document, t) for t in texts])
 
     def embed_query(self, text: str) -> base.Vectors:
-        """See Embedder."""
         vector: base.Vectors = self._embed([prepared(self._prefixes.query, text)])[0]
         return vector
 

@@ -177,7 +177,6 @@ class Foreign:
         self._tokenizer.enable_truncation(wordpiece.LIMIT)
 
     def encode(self, text: str) -> list[int]:
-        """See Tokenizer."""
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids
 
@@ -219,7 +218,6 @@ class OnnxEmbedder:
         self._document_prefix = document_prefix
 
     def embed_documents(self, texts: Sequence[str]) -> base.Vectors:
-        """See Embedder."""
         if not texts:
             return np.zeros((0, self.dim or 0), dtype=np.float32)
         model = loaded(self._folder, self._threads)

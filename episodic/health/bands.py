@@ -55,9 +55,3 @@ def band(value: float | None) -> Band:
 def row(name: Band) -> BandRow:
     """Return what the table says about a band."""
     return _ROWS[name]
-
-
-def is_worse(band: Band, than: Band) -> bool:
-    """Return whether a band is worse than another one; no data is not compared."""
-    order = list(_ROWS)
-    return order.index(band) < order.index(than)

@@ -16,9 +16,10 @@ from django.db.models import Q
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
+from episodic.health.metrics.base import plural
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
-from episodic.models import Embedding, HealthSnapshot, MemoryRelation, State
+from episodic.models import HealthSnapshot, MemoryRelation
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -66,13 +67,11 @@ def _text(value: float | None) -> str:
 
 # ── The fixes ────────────────────────────────────────────────────────────────
 def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
-    rows = Embedding.objects.filter(workspace_id=actor.workspace_id)
-    rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
-    rows = rows.exclude(state=State.WITHHELD)
     entry_ids = None
     if crew_id:
-        crew_rows = rows.filter(crew_id=crew_id).order_by("attempts", "-seq")
-        entry_ids = list(crew_rows.values_list("pk", flat=True)[:AT_ONCE])
+        rows = index_status.pending(actor.workspace_id).filter(crew_id=crew_id)
+        rows = rows.order_by("attempts", "-seq")
+        entry_ids = list(rows.values_list("pk", flat=True)[:AT_ONCE])
     report = index_status.run(
         actor.workspace_id, by=actor, entry_ids=entry_ids, limit=AT_ONCE
     )
@@ -106,7 +105,7 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)
     )
-    return f"{count:,} {'relation' if count == 1 else 'relations'} written", True
+    return f"{plural(count, 'relation', 'relations')} written", True
 
 
 def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
@@ -114,14 +113,10 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     reports = consolidation.of_workspace(by=actor, crew_id=crew_id)
     count = sum(len(report.proposed) for report in reports)
     faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
-    text = f"{count:,} {'rule' if count == 1 else 'rules'} proposed"
+    text = f"{plural(count, 'rule', 'rules')} proposed"
     if count:
         text += ", linked to their evidence once somebody approves them"
     return "; ".join([text, *faults]).rstrip("."), not faults
-
-
-def _only_measure(_actor: Actor, _crew_id: str | None) -> tuple[str, bool]:
-    return "Measured again", True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,5 +137,5 @@ FIXES: Final[dict[str, Fix]] = {
     "index": Fix(_index, at_once=True, program_url="/api/v1/episodic/index"),
     "link": Fix(_link, at_once=True),
     "consolidate": Fix(_consolidate),
-    "recompute": Fix(_only_measure),
+    "recompute": Fix(lambda _actor, _crew_id: ("Measured again", True)),
 }

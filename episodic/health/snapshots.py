@@ -84,7 +84,7 @@ def _record_band_change(before: HealthSnapshot, after: HealthSnapshot) -> None:
     old, new = bands.band(before.score), bands.band(after.score)
     if old == new or bands.Band.NONE in (old, new):
         return
-    fell = bands.is_worse(new, than=old)
+    fell = (after.score or 0) < (before.score or 0)
     crew = Crew.objects.filter(pk=after.crew_id).first() if after.crew_id else None
     owner = f"crew {crew.slug}" if crew else "the workspace"
     payload = {

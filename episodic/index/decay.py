@@ -8,16 +8,17 @@ wait milliseconds. Rows whose value stays are not written, nor is the change log
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection, transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 
 from episodic.index import importance
+from episodic.index.importance import Importance
 from episodic.models import Embedding
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -27,16 +28,8 @@ DAY_SECONDS: Final = 86_400
 # A smaller difference is no change: no ranking could show it.
 LEAST_CHANGE: Final = 1e-9
 FIELDS: Final = (
-    "entry_id",
-    "importance_score",
-    "indexed_at",
-    "reference_count",
-    "kind",
-    "loud",
-    "mark",
+    "entry_id importance_score indexed_at reference_count kind loud mark".split()
 )
-
-Watch = Callable[[int], None]
 
 
 class RowsLost(errors.AppError):
@@ -59,48 +52,29 @@ class Report:
         return self.rows - self.updated
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of an entry's importance, as of now, by the live priority."""
-
-    base: float
-    recency: float
-    boost: float
-    floor: float
-    value: float
-    days: float
-    references: int
-
-
-def _quiet(_rows: int) -> None:
-    return None
-
-
-def days_since(indexed_at: datetime, at: datetime) -> float:
+def _days_since(indexed_at: datetime, at: datetime) -> float:
     """Return the days since an entry was first indexed, none for a future one."""
     return max(0.0, (at - indexed_at).total_seconds() / DAY_SECONDS)
 
 
-def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Parts | None:
-    """Return what an entry's importance is made of, None before it is indexed."""
+def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Importance | None:
+    """Return an entry's importance by its live priority, None before it is indexed."""
     if row.indexed_at is None:
         return None
-    days, references = days_since(row.indexed_at, at), row.reference_count
-    explanation = importance.explain(
+    exact = importance.explain(
         entry.entry_type,
         entry.severity,
         entry.priority,
-        days=days,
-        references=references,
+        days=_days_since(row.indexed_at, at),
+        references=row.reference_count,
     )
-    return Parts(
-        round(explanation.base, 4),
-        round(explanation.recency, 4),
-        round(explanation.boost, 4),
-        explanation.floor,
-        round(explanation.value, 4),
-        round(days, 2),
-        references,
+    return replace(
+        exact,
+        base=round(exact.base, 4),
+        recency=round(exact.recency, 4),
+        boost=round(exact.boost, 4),
+        value=round(exact.value, 4),
+        days=round(exact.days, 2),
     )
 
 
@@ -109,16 +83,9 @@ def _value(row: dict[str, Any], at: datetime) -> float:
         row["kind"],
         row["loud"],
         row["mark"],
-        days=days_since(row["indexed_at"], at),
+        days=_days_since(row["indexed_at"], at),
         references=row["reference_count"],
     ).value
-
-
-def _rows(workspace_id: str) -> QuerySet[Embedding]:
-    """Return the rows with a vector, whatever model it is of."""
-    return Embedding.objects.filter(
-        workspace_id=workspace_id, dim__gt=0, indexed_at__isnull=False
-    )
 
 
 def _batch(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -144,17 +111,15 @@ def _write(changes: Sequence[tuple[float, str]]) -> None:
         raise RowsLost(written=count, wanted=len(changes))
 
 
-def run(
-    workspace_id: str, *, at: datetime | None = None, watch: Watch = _quiet
-) -> Report:
-    """Recompute every embedding's importance of a workspace, as of ``at`` or now.
-
-    ``watch`` is called with the number of rows after each batch.
-    """
+def run(workspace_id: str, *, at: datetime | None = None) -> Report:
+    """Recompute every embedding's importance of a workspace, as of ``at`` or now."""
     moment = at or timezone.now()
     report = Report()
+    with_vector = Embedding.objects.filter(
+        workspace_id=workspace_id, dim__gt=0, indexed_at__isnull=False
+    )
     # The ids once: SQLite would sort the whole workspace again for every batch.
-    entry_ids = list(_rows(workspace_id).order_by("pk").values_list("pk", flat=True))
+    entry_ids = list(with_vector.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(entry_ids), BATCH):
         with transaction.atomic():
             rows = _batch(entry_ids[start : start + BATCH])
@@ -167,5 +132,4 @@ def run(
             _write(changes)
         report.rows += len(rows)
         report.updated += len(changes)
-        watch(len(rows))
     return report

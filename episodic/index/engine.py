@@ -20,7 +20,6 @@ class _Parts:
     observed: Observed | None = None
     cached: CachedQueries | None = None
     scan: ScanIndex | None = None
-    pg: PgIndex | None = None
 
 
 _parts = _Parts()
@@ -63,9 +62,8 @@ def status() -> Status:
 
 def vectors() -> VectorIndex:
     """Return the vector index that fits the database."""
+    if not fulltext.is_sqlite():
+        return PgIndex()
     with _lock:
-        if fulltext.is_sqlite():
-            _parts.scan = _parts.scan or ScanIndex()
-            return _parts.scan
-        _parts.pg = _parts.pg or PgIndex()
-        return _parts.pg
+        _parts.scan = _parts.scan or ScanIndex()
+        return _parts.scan

@@ -19,7 +19,9 @@ from memory.journal import erasure
 from memory.journal.erasure import entries_left
 
 
-def on_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> None:
+def on_entries_left(
+    *, workspace_id: str, entry_ids: Sequence[str], kind: str, **_: Any
+) -> None:
     """Follow an erasure, a redaction, a withholding or its end."""
     rows = erasure.of(Embedding.objects.filter(pk__in=entry_ids), workspace_id)
     if kind == "erased":
@@ -65,10 +67,4 @@ def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:
 
 def install() -> None:
     """Listen from start-up on."""
-    entries_left.connect(_receive, dispatch_uid="episodic.index.erasure")
-
-
-def _receive(
-    *, workspace_id: str, entry_ids: Sequence[str], kind: str, **_: Any
-) -> None:
-    on_entries_left(workspace_id, entry_ids, kind)
+    entries_left.connect(on_entries_left, dispatch_uid="episodic.index.erasure")

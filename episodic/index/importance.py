@@ -33,13 +33,15 @@ BOOST_DIVISOR: Final = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """An entry's weight taken apart; all numbers but ``boost`` lie in 0..1."""
+    """An entry's weight taken apart; base, recency, floor and value lie in 0..1."""
 
     base: float
     recency: float
     boost: float
     floor: float
     value: float
+    days: float
+    references: int
 
 
 def _unit(value: float) -> float:
@@ -70,4 +72,4 @@ def explain(
     decay, reinforcement = recency(days), boost(references)
     floor = FLOOR["permanent"] if priority == "permanent" else 0.0
     value = max(floor, _unit(weight * decay * reinforcement))
-    return Importance(weight, decay, reinforcement, floor, value)
+    return Importance(weight, decay, reinforcement, floor, value, days, references)

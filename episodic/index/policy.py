@@ -28,25 +28,9 @@ NEVER: Final = frozenset({"exec.output_chunk", "container.metrics"})
 NEVER_PREFIX: Final = "network."
 
 # Payload keys whose strings a person wrote or would read, best first.
-HUMAN_KEYS: Final = (
-    "question",
-    "reason",
-    "resolution",
-    "content",
-    "text",
-    "message",
-    "response",
-    "comment",
-    "summary",
-    "verdict",
-    "outcome",
-    "decision",
-    "context",
-    "description",
-    "title",
-    "note",
-    "delta_summary",
-    "error",
+HUMAN_KEYS: Final = tuple(
+    "question reason resolution content text message response comment summary verdict"
+    " outcome decision context description title note delta_summary error".split()
 )
 
 
@@ -58,24 +42,6 @@ class Judgement:
     why: str
 
 
-def _yes(reason: str) -> Judgement:
-    return Judgement(embeds=True, why=reason)
-
-
-def _no(reason: str) -> Judgement:
-    return Judgement(embeds=False, why=reason)
-
-
-def _flagged(
-    entry_type: str, payload: Mapping[str, Any], refs: Mapping[str, Any]
-) -> Judgement | None:
-    if refs.get("episodic") is True:
-        return _yes("refs.episodic is true")
-    if entry_type == "peer.conversation" and payload.get("state") == "escalated":
-        return _yes("an escalated peer.conversation is embedded")
-    return None
-
-
 def judge(
     entry_type: str,
     severity: str,
@@ -83,18 +49,23 @@ def judge(
     refs: Mapping[str, Any],
 ) -> Judgement:
     """Return whether an entry deserves an embedding, and why."""
+    embeds = True
     if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
-        return _no(f"{entry_type} is never embedded, by any flag")
-    if entry_type in ALWAYS:
-        return _yes(f"{entry_type} is always embedded")
-    if entry_type in WHEN_LOUD and severity in LOUD:
-        return _yes(f"{entry_type} is embedded at warn and error")
-    flagged = _flagged(entry_type, payload, refs)
-    if flagged is not None:
-        return flagged
-    if entry_type in WHEN_LOUD:
-        return _no(f"{entry_type} is embedded only at warn and error")
-    return _no(f"{entry_type} is not embedded unless refs.episodic is true")
+        embeds, why = False, f"{entry_type} is never embedded, by any flag"
+    elif entry_type in ALWAYS:
+        why = f"{entry_type} is always embedded"
+    elif entry_type in WHEN_LOUD and severity in LOUD:
+        why = f"{entry_type} is embedded at warn and error"
+    elif refs.get("episodic") is True:
+        why = "refs.episodic is true"
+    elif entry_type == "peer.conversation" and payload.get("state") == "escalated":
+        why = "an escalated peer.conversation is embedded"
+    elif entry_type in WHEN_LOUD:
+        embeds, why = False, f"{entry_type} is embedded only at warn and error"
+    else:
+        embeds = False
+        why = f"{entry_type} is not embedded unless refs.episodic is true"
+    return Judgement(embeds, why)
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -50,17 +50,16 @@ class ReferenceCounts:
                 counts, self._counts = self._counts, Counter()
             if not counts:
                 return 0
-            is_stored = False
             try:
                 index.mark_referenced(dict(counts), timezone.now())
-                is_stored = True
-            except DatabaseError as error:
+            except BaseException as error:
+                with self._lock:
+                    self._counts.update(counts)
+                if not isinstance(error, DatabaseError):
+                    raise
                 log.warning("marks_not_written", error=type(error).__name__)
-            finally:
-                if not is_stored:
-                    with self._lock:
-                        self._counts.update(counts)
-            return counts.total() if is_stored else 0
+                return 0
+            return counts.total()
 
     def drain(self, seconds: float = 3.0) -> bool:
         """Write everything before the process ends; False when time ran out."""

@@ -137,7 +137,8 @@ def of(entry_ids: Sequence[str], reach: Reach) -> dict[str, list[Edge]]:
     )
     end_ids = {row.src_id for row in rows} | {row.dst_id for row in rows}
     visible = reach.load(sorted(end_ids))
-    edges: dict[str, list[Edge]] = {entry_id: [] for entry_id in entry_ids}
+    # The same neighbour by the same relation counts once.
+    edges: dict[str, dict[tuple[str, str], Edge]] = {e: {} for e in entry_ids}
     for row in rows:
         for own, other, outward in (
             (row.src_id, row.dst_id, True),
@@ -145,8 +146,8 @@ def of(entry_ids: Sequence[str], reach: Reach) -> dict[str, list[Edge]]:
         ):
             if own in edges and other in visible:
                 edge = Edge(visible[other], row.relation, row.weight, outward)
-                _add(edges[own], edge)
-    return edges
+                edges[own].setdefault((other, row.relation), edge)
+    return {entry_id: list(by_pair.values()) for entry_id, by_pair in edges.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +182,3 @@ def neighbours(
             best[row.id] = Step(row, score, f"{edge.relation}:{entry_id}")
     steps = sorted(best.values(), key=lambda step: (-step.score, step.entry.id))
     return steps[:limit]
-
-
-def _add(edges: list[Edge], edge: Edge) -> None:
-    """Add an edge unless the same neighbour is there by the same relation."""
-    key = (edge.neighbour.id, edge.relation)
-    if all((other.neighbour.id, other.relation) != key for other in edges):
-        edges.append(edge)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -82,23 +83,15 @@ def _read(workspace_id: str, dim: int) -> Matrix:
         "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
         "importance_score", "vector",
     ).order_by()  # fmt: skip
-    rows: list[Row] = []
-    blobs: list[bytes] = []
-    for entry, crew, agent, kind, ts, weight, blob in values.iterator(chunk_size=CHUNK):
-        moment = round(ts.timestamp() * 1000)
-        rows.append(Row(entry, crew, agent, kind, moment, weight))
-        blobs.append(bytes(blob))
-        if len(rows) == CHUNK:
-            _put(matrix, rows, blobs)
-            rows, blobs = [], []
-    _put(matrix, rows, blobs)
+    stored_rows = values.iterator(chunk_size=CHUNK)
+    while batch := list(islice(stored_rows, CHUNK)):
+        rows = [
+            Row(entry, crew, agent, kind, round(ts.timestamp() * 1000), weight)
+            for entry, crew, agent, kind, ts, weight, _ in batch
+        ]
+        vectors = np.frombuffer(b"".join(bytes(row[-1]) for row in batch), "<f4")
+        matrix.put(rows, vectors.reshape(len(batch), dim))
     return matrix
-
-
-def _put(matrix: Matrix, rows: list[Row], blobs: list[bytes]) -> None:
-    if rows:
-        vectors = np.frombuffer(b"".join(blobs), dtype="<f4")
-        matrix.put(rows, vectors.reshape(len(rows), matrix.dim))
 
 
 def _edges(workspace_id: str, matrix: Matrix) -> NDArray[np.int64]:

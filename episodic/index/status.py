@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
 from typing import Final
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from episodic.index import engine
@@ -68,37 +67,20 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PendingEntry:
-    """An entry whose embedding is missing, and what was tried."""
-
-    entry: JournalEntry
-    has_failed: bool
-    attempts: int
-    last_error: str
-    next_attempt_at: datetime | None
-    model: str
+def pending(workspace_id: str) -> QuerySet[Embedding]:
+    """Return the rows without a vector of the model in use, but for withheld ones."""
+    rows = Embedding.objects.filter(workspace_id=workspace_id)
+    rows = rows.exclude(state=State.INDEXED, model=engine.embedder().model)
+    return rows.exclude(state=State.WITHHELD)
 
 
-def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[PendingEntry]:
-    """Return entries without an embedding: failed first, then by most attempts."""
+def pending_entries(actor: Actor, limit: int = PENDING_LISTED) -> list[Embedding]:
+    """Return the rows without an embedding: failed first, then by most attempts."""
     actor.require("index.read")
-    current = Q(state=State.INDEXED, model=engine.embedder().model)
-    rows = Embedding.objects.filter(workspace_id=actor.workspace_id).exclude(current)
+    rows = pending(actor.workspace_id)
     rows = rows.filter(entry__erased_at__isnull=True, entry__embeddable=True)
-    rows = rows.exclude(state=State.WITHHELD)
     page = rows.order_by("state", "-attempts", "entry__seq")
-    return [
-        PendingEntry(
-            entry=row.entry,
-            has_failed=row.state == State.FAILED,
-            attempts=row.attempts,
-            last_error=row.last_error,
-            next_attempt_at=row.next_attempt_at,
-            model=row.model,
-        )
-        for row in page.select_related("entry").defer("vector")[:limit]
-    ]
+    return list(page.select_related("entry").defer("vector")[:limit])
 
 
 def run(
@@ -116,16 +98,14 @@ def run(
     if engine.embedder().name == "none":
         raise errors.Unavailable(reason="no embedder is configured")
     index.discover(workspace_id)
-    rows = Embedding.objects.filter(workspace_id=workspace_id)
     report = index.Report()
     if entry_ids is None:
-        model = engine.embedder().model
-        rows = rows.exclude(state=State.INDEXED, model=model)
-        rows = rows.exclude(state=State.WITHHELD)
-        selected = list(rows.order_by("attempts").values_list("pk", flat=True)[:limit])
+        rows = pending(workspace_id).order_by("attempts")
+        selected = list(rows.values_list("pk", flat=True)[:limit])
     else:
         requested = list(dict.fromkeys(entry_ids))
-        selected = list(rows.filter(pk__in=requested).values_list("pk", flat=True))
+        rows = Embedding.objects.filter(workspace_id=workspace_id, pk__in=requested)
+        selected = list(rows.values_list("pk", flat=True))
         existing = JournalEntry.objects.filter(
             workspace_id=workspace_id, pk__in=requested
         )
@@ -134,18 +114,10 @@ def run(
         report.skipped += len(requested) - len(selected)
     for start in range(0, len(selected), index.BATCH):
         report.add(index.embed(selected[start : start + index.BATCH]))
-    _record(report, by)
-    return report
-
-
-def _record(report: index.Report, by: Actor) -> None:
     new = NewEntry(
         entry_type="memory.indexed",
         summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
-        payload={
-            "indexed": report.indexed,
-            "skipped": report.skipped,
-            "failed": report.failed,
-        },
+        payload=asdict(report),
     )
     journal.write([new], by=by)
+    return report

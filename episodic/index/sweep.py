@@ -31,7 +31,7 @@ MAX_ATTEMPTS: Final = 5
 FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
-WANTING: Final = (State.PENDING, State.FAILED)
+WITHOUT_VECTOR: Final = Q(state__in=(State.PENDING, State.FAILED))
 # Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
 # Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
@@ -59,10 +59,6 @@ class Report:
 Watch = Callable[[int], None]
 
 
-def _quiet(_count: int) -> None:
-    return None
-
-
 # ── Finding ──────────────────────────────────────────────────────────────────
 def discover(workspace_id: str) -> int:
     """Make pending rows for entries the sweep has not read yet; return how many."""
@@ -73,20 +69,16 @@ def discover(workspace_id: str) -> int:
             state = IndexState.objects.select_for_update().get(pk=workspace_id)
             if state.policy_version != policy.VERSION:
                 state.seq, state.policy_version = 0, policy.VERSION
-            rows = _unread(workspace_id, state.seq)
+            unread = JournalEntry.objects.filter(
+                workspace_id=workspace_id, seq__gt=state.seq, erased_at__isnull=True
+            )
+            rows = list(unread.order_by("seq")[:CHUNK])
             count += _make_pending(rows)
             if rows:
                 state.seq = rows[-1].seq
             state.save(update_fields=["seq", "policy_version"])
         if len(rows) < CHUNK:
             return count
-
-
-def _unread(workspace_id: str, seq: int) -> list[JournalEntry]:
-    rows = JournalEntry.objects.filter(
-        workspace_id=workspace_id, seq__gt=seq, erased_at__isnull=True
-    )
-    return list(rows.order_by("seq")[:CHUNK])
 
 
 def _make_pending(rows: Sequence[JournalEntry]) -> int:
@@ -125,22 +117,15 @@ def _behind() -> list[str]:
 
 
 # ── Claiming ─────────────────────────────────────────────────────────────────
+def _other_model() -> Q:
+    return Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
+
+
 def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
     """Return the rows that are due and not leased."""
     due = Q(next_attempt_at__isnull=True) | Q(next_attempt_at__lte=now)
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     return rows.filter(due, free)
-
-
-def _without_vector() -> QuerySet[Embedding]:
-    """Return rows that never got a vector."""
-    return Embedding.objects.filter(state__in=WANTING)
-
-
-def _stale() -> QuerySet[Embedding]:
-    """Return rows whose vector is of another model."""
-    rows = Embedding.objects.filter(state=State.INDEXED)
-    return rows.exclude(model=engine.embedder().model)
 
 
 def _candidates(now: datetime, limit: int) -> list[str]:
@@ -150,7 +135,8 @@ def _candidates(now: datetime, limit: int) -> list[str]:
     so that none starves another.
     """
     entry_ids: list[str] = []
-    for rows in (_ready(_without_vector(), now), _ready(_stale(), now)):
+    for condition in (WITHOUT_VECTOR, _other_model()):
+        rows = _ready(Embedding.objects.filter(condition), now)
         workspace_ids = list(
             rows.order_by().values_list("workspace_id", flat=True).distinct()
         )
@@ -172,9 +158,8 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
     """
     if not entry_ids:
         return []
-    other = Q(state=State.INDEXED) & ~Q(model=engine.embedder().model)
-    claimable = Q(state__in=WANTING) | other
-    rows = _ready(Embedding.objects.filter(claimable, pk__in=entry_ids), now)
+    claimable = Embedding.objects.filter(WITHOUT_VECTOR | _other_model())
+    rows = _ready(claimable.filter(pk__in=entry_ids), now)
     with transaction.atomic():
         locked = rows.order_by("pk").select_for_update(skip_locked=True)
         free = set(locked.values_list("pk", flat=True))
@@ -212,7 +197,11 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
     texts = [policy.text(row.summary, row.payload) for row in rows]
     vectors = engine_now.embed_documents(texts)
     with transaction.atomic():
-        alive = _alive([row.id for row in rows])
+        # What may still be used after the embedding, locked.
+        usable_entries = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
+        locked = usable_entries.filter(pk__in=[row.id for row in rows])
+        locked = locked.select_for_update(no_key=True).order_by("pk")
+        alive = set(locked.values_list("pk", flat=True))
         pairs = zip((row.id for row in rows), vectors, strict=True)
         usable = [(entry_id, vector) for entry_id, vector in pairs if entry_id in alive]
         _keep(usable, engine_now.model)
@@ -220,14 +209,6 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
     # After the commit, so that entries of one batch see each other.
     by_id = {row.id: row for row in rows}
     relations.link([(by_id[entry_id], v) for entry_id, v in usable], engine_now.model)
-
-
-def _alive(entry_ids: Sequence[str]) -> set[str]:
-    """Return which entries may still be used after the embedding, locked."""
-    usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-    rows = usable.filter(pk__in=entry_ids)
-    locked = rows.select_for_update(no_key=True).order_by("pk")
-    return set(locked.values_list("pk", flat=True))
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
@@ -259,18 +240,11 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
         row.next_attempt_at, row.lease_until = now + wait, None
         if row.state != State.INDEXED and attempts >= MAX_ATTEMPTS:
             row.state = State.FAILED
-        row.save(
-            update_fields=[
-                "attempts",
-                "last_error",
-                "next_attempt_at",
-                "lease_until",
-                "state",
-            ]
-        )
+        fields = ("attempts", "last_error", "next_attempt_at", "lease_until", "state")
+        row.save(update_fields=fields)
 
 
-def sweep(*, limit: int = 512, watch: Watch = _quiet) -> Report:
+def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
     ``watch`` is called with the number of rows after each batch. Runs anywhere, any

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from typing import Any, Final
 
 from django.db import transaction
+from pydantic import TypeAdapter
 
 from episodic.index import engine
 from episodic.index import status as index_status
 from episodic.models import RecallCheck, RecallCheckRun
 from episodic.recall import explain
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Fusion, Mode, Request
+from episodic.recall.request import K_MAX, Request, settled
 from memory.jobs.registry import Outcome
 from memory.journal import append as journal
 from memory.journal import queries
@@ -34,12 +34,13 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
 
 MAX_CHECKS: Final = 200
-EXPECTED_MOST: Final = recall.K_MAX
+EXPECTED_MOST: Final = K_MAX
 NAME_CHARS: Final = 120
 RUNS_KEPT: Final = 60
 FAILED: Final = "memory.recall_check_failed"
 MOMENTS: Final = ("since", "until", "as_of")
 _NEVER: Final = ("explain", "mark")
+_REQUEST: Final = TypeAdapter(Request)
 Result = RecallCheck.Result
 
 
@@ -70,15 +71,7 @@ def to_json(request: Request) -> dict[str, Any]:
 
 def to_request(question: Mapping[str, Any]) -> Request:
     """Return a stored question as a request that counts no reference."""
-    fields = dict(question)
-    for name in MOMENTS:
-        if fields.get(name):
-            fields[name] = datetime.fromisoformat(fields[name])
-    fields["entry_types"] = tuple(fields.get("entry_types", ()))
-    fields["mode"] = Mode(fields["mode"])
-    # A question without a fusion uses the workspace's.
-    fields["fusion"] = Fusion(fields["fusion"]) if fields.get("fusion") else None
-    return Request(**fields, mark=False)
+    return _REQUEST.validate_python({**question, "mark": False})
 
 
 # ── Access ───────────────────────────────────────────────────────────────────
@@ -131,7 +124,7 @@ def save(
     name = " ".join(name.split())
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
         raise errors.Invalid("The check needs a name.", code="bad_name")
-    recall.check(request)
+    settled(request, by.workspace_id)
     subject_linker.refuse(by.workspace_id, (name, request.query))
     entry_ids = _expected(expected, by)
     existing = RecallCheck.objects.filter(workspace_id=by.workspace_id)
@@ -170,34 +163,28 @@ def _finding(request: Request, entry_id: str, by: Actor) -> str:
     return explain.explain(request, entry_id, by=by).finding
 
 
-def _judge(check: RecallCheck, answer: Answer, by: Actor) -> RecallCheckRun:
+def _judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
     """Return an unsaved run: what of the expected is missing, and why."""
-    returned_ids = {hit.entry.id for hit in answer.hits}
-    missing_ids = [
-        entry_id for entry_id in check.expected if entry_id not in returned_ids
-    ]
-    missing_entries = [
-        {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
-        for entry_id in missing_ids
-    ]
-    # An answer without its dense ranking cannot decide the check.
-    out = answer.rankings.degraded if missing_ids else None
-    result = Result.REFUSED if out else Result.BROKEN if missing_ids else Result.HOLDS
-    return RecallCheckRun(
-        result=result,
-        returned=len(returned_ids),
-        missing=missing_entries,
-        note=(out or "")[:300],
-    )
-
-
-def _recall_and_judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
+    request = replace(to_request(check.question), explain=True)
     try:
-        request = replace(to_request(check.question), explain=True)
-        return _judge(check, recall.search(request, by=by), by)
+        answer = recall.search(request, by=by)
+        returned_ids = {hit.entry.id for hit in answer.hits}
+        missing = [
+            {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
+            for entry_id in check.expected
+            if entry_id not in returned_ids
+        ]
     except errors.AppError as error:
         # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
+    # An answer without its dense ranking cannot decide the check.
+    out = answer.rankings.degraded if missing else None
+    return RecallCheckRun(
+        result=Result.REFUSED if out else Result.BROKEN if missing else Result.HOLDS,
+        returned=len(returned_ids),
+        missing=missing,
+        note=(out or "")[:300],
+    )
 
 
 def _record(check: RecallCheck, run: RecallCheckRun, by: Actor) -> None:
@@ -232,7 +219,7 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _recall_and_judge(check, by)
+    run = _judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):

@@ -8,8 +8,11 @@ from django.utils import timezone
 
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
+from episodic.recall import results
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Hit, Rankings, Request
+from episodic.recall.request import K_MAX, Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from memory import fulltext
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -42,11 +45,6 @@ def _verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
     return "pass" if holds else "fail"
 
 
-def _policy(entry: JournalEntry) -> Check:
-    verdict = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
-    return Check("policy", _verdict(verdict.embeds), verdict.why)
-
-
 def _state(entry: JournalEntry) -> Check:
     row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
     model = engine.embedder().model
@@ -55,10 +53,10 @@ def _state(entry: JournalEntry) -> Check:
         return Check("state", "fail", text)
     if row.state != State.INDEXED:
         seconds = round((timezone.now() - entry.recorded_at).total_seconds())
-        tries = (
-            f", tried {row.attempts} times: {row.last_error}" if row.attempts else ""
-        )
-        return Check("state", "fail", f"{row.state} for {seconds} s{tries}")
+        text = f"{row.state} for {seconds} s"
+        if row.attempts:
+            text += f", tried {row.attempts} times: {row.last_error}"
+        return Check("state", "fail", text)
     if row.model != model:
         text = f"embedded with {row.model}; recall now uses {model or 'none'}"
         return Check("state", "fail", text)
@@ -69,10 +67,8 @@ def _state(entry: JournalEntry) -> Check:
 
 def _scope(entry: JournalEntry, answer: Answer) -> Check:
     is_visible = answer.reach.sees(entry)
-    relation = "visible to" if is_visible else "outside"
-    return Check(
-        "scope", _verdict(is_visible), f"{relation} the scope {answer.reach.scope}"
-    )
+    text = f"{'visible to' if is_visible else 'outside'} the scope {answer.reach.scope}"
+    return Check("scope", _verdict(is_visible), text)
 
 
 def _filters(entry: JournalEntry, request: Request) -> Check:
@@ -96,17 +92,18 @@ def _dense(entry: JournalEntry, answer: Answer) -> Check:
     if vector is None:
         text = answer.rankings.degraded or "the mode does not ask the dense ranking"
         return Check("dense", "none", text)
-    scope = recall.vector_scope(answer.request, answer.reach)
+    scope = answer.rankings.scope
     rank = engine.vectors().rank(vector, scope, entry.id)
     if rank is None:
         return Check("dense", "none", "has no vector in scope")
     hit = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
-    numbers = (
-        f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}" if hit else ""
-    )
+    text = f"rank {rank}"
+    if hit:
+        text += f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}"
     inside = entry.id in answer.rankings.dense_ids
-    deep = "" if inside else f"; the ranking ends at {len(answer.rankings.dense.hits)}"
-    return Check("dense", _verdict(inside), f"rank {rank}{numbers}{deep}")
+    if not inside:
+        text += f"; the ranking ends at {len(answer.rankings.dense.hits)}"
+    return Check("dense", _verdict(inside), text)
 
 
 def _words(entry: JournalEntry, answer: Answer) -> Check:
@@ -146,23 +143,21 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     for check in checks:
         if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
             return f"It cannot be in the answer: {check.text}."
-    failed = next(
-        (c.text for c in checks if c.verdict == "fail"), "no ranking found it"
-    )
-    return f"No ranking put it on the list: {failed}."
+    failures = (check.text for check in checks if check.verdict == "fail")
+    return f"No ranking put it on the list: {next(failures, 'no ranking found it')}."
 
 
 def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
     answer = recall.search(replace(request, explain=True, mark=False), by=by)
-    rankings: Rankings = answer.rankings
-    scores = recall.fuse(answer.request, rankings)
-    hits = recall.hits(answer.request, answer.reach, rankings, scores, len(scores))
+    scores, rankings = answer.scores, answer.rankings
+    hits = results.hits(answer.request, answer.reach, rankings, scores, len(scores))
     hit = next((h for h in hits if h.entry.id == entry.id), None)
     rank = hits.index(hit) + 1 if hit else None
+    judged = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
     checks = [
-        _policy(entry),
+        Check("policy", _verdict(judged.embeds), judged.why),
         _state(entry),
         _scope(entry, answer),
         _filters(entry, answer.request),
@@ -178,5 +173,5 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
         finding=_finding(rank, len(hits), k, checks),
         checks=checks,
         answer=answer,
-        would_need_k=rank if rank and k < rank <= recall.K_MAX else None,
+        would_need_k=rank if rank and k < rank <= K_MAX else None,
     )

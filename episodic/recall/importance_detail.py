@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from episodic import scopes
 from episodic.index import decay, relations
-from episodic.index.decay import Parts
+from episodic.index.importance import Importance
 from episodic.index.relations import Edge
 from episodic.models import Embedding
 from memory.journal import queries
@@ -25,7 +25,7 @@ class Weight:
 
     entry: JournalEntry
     stored: float | None
-    parts: Parts | None
+    parts: Importance | None
     edges: list[Edge]
 
     @property

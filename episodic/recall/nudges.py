@@ -19,7 +19,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ from django.utils import timezone
 from episodic.models import NudgeSent
 from memory import workspace_settings
 from memory.journal import append as journal
-from memory.models import Agent, JournalEntry
+from memory.models import JournalEntry
 from memory.rules import hashing
 from memory.workspace_settings import Kind, Setting
 
@@ -71,21 +71,13 @@ class Nudge:
     text: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Cost:
     """The sums of an agent's calls of a day."""
 
-    calls: int = 0
-    tokens: int = 0
-    dollars: float = 0.0
-
-
-@dataclass(slots=True)
-class _Trace:
-    """The sums of one run, by entry type."""
-
-    tokens: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    dollars: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    calls: int
+    tokens: int
+    dollars: float
 
 
 def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
@@ -105,16 +97,6 @@ def _tokens(payload: Mapping[str, Any]) -> float:
     return total or sum(_number(payload, keys) for keys in TOKEN_PARTS)
 
 
-def since_reset(workspace_id: str, agent_id: str) -> int:
-    """Return how many entries the agent wrote since it last wrote down what it knows.
-
-    Counted in the order of the chain, and no further than MAX_ROWS.
-    """
-    own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
-    reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
-    return own.filter(seq__gt=reset)[:MAX_ROWS].count()
-
-
 def cost(workspace_id: str, agent_id: str) -> Cost:
     """Return the sums of the agent's calls of the last 24 hours."""
     rows = JournalEntry.objects.filter(
@@ -125,21 +107,32 @@ def cost(workspace_id: str, agent_id: str) -> Cost:
         erased_at__isnull=True,
     )
     values = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
-    traces: dict[str | None, _Trace] = defaultdict(_Trace)
-    total = Cost()
+    # The sums of each run by entry type.
+    tokens: dict[str | None, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    dollars: dict[str | None, dict[str, float]] = defaultdict(
+        lambda: defaultdict(float)
+    )
+    calls = 0
     for kind, trace_id, text in values[:MOST_ROWS]:
         payload = json.loads(text)
-        total.calls += kind == CALL
-        traces[trace_id].tokens[kind] += _tokens(payload)
-        traces[trace_id].dollars[kind] += _number(payload, DOLLARS)
-    for trace in traces.values():
-        total.tokens += round(max(trace.tokens.values()))
-        total.dollars += max(trace.dollars.values())
-    return total
+        calls += kind == CALL
+        tokens[trace_id][kind] += _tokens(payload)
+        dollars[trace_id][kind] += _number(payload, DOLLARS)
+    return Cost(
+        calls=calls,
+        tokens=sum(round(max(by_kind.values())) for by_kind in tokens.values()),
+        dollars=sum(max(by_kind.values()) for by_kind in dollars.values()),
+    )
 
 
-def _entries(agent: Agent) -> str:
-    count = since_reset(agent.workspace_id, agent.id)
+def _entries(workspace_id: str, agent_id: str) -> str:
+    """Say how many entries the agent wrote since it last wrote down what it knows.
+
+    Counted in the order of the chain, and no further than MAX_ROWS.
+    """
+    own = JournalEntry.objects.filter(workspace_id=workspace_id, agent_id=agent_id)
+    reset = own.filter(entry_type__in=RESETS).aggregate(last=Max("seq"))["last"] or 0
+    count = own.filter(seq__gt=reset)[:MAX_ROWS].count()
     if count < ENTRIES:
         return ""
     number = f"{count:,} or more" if count == MAX_ROWS else f"{count}"
@@ -150,11 +143,11 @@ def _entries(agent: Agent) -> str:
     )
 
 
-def _cost_nudge(agent: Agent) -> str:
-    limit = workspace_settings.value(agent.workspace_id, COST_LIMIT)
+def _cost_nudge(workspace_id: str, agent_id: str) -> str:
+    limit = workspace_settings.value(workspace_id, COST_LIMIT)
     if limit <= 0:
         return ""
-    total = cost(agent.workspace_id, agent.id)
+    total = cost(workspace_id, agent_id)
     if total.dollars <= limit:
         return ""
     calls = "1 call" if total.calls == 1 else f"{total.calls:,} calls"
@@ -172,32 +165,33 @@ def digest(workspace_id: str, session_id: str) -> str:
     return hashing.keyed_digest(journal.key(), f"session\0{workspace_id}\0{session_id}")
 
 
-def _sent_kinds(agent: Agent, session: str) -> set[str]:
-    rows = NudgeSent.objects.filter(
-        workspace_id=agent.workspace_id, agent=agent, session_digest=session
-    )
-    return set(rows.values_list("kind", flat=True))
-
-
-def _claim(agent: Agent, session: str, kind: str) -> bool:
+def _claim(workspace_id: str, agent_id: str, session: str, kind: str) -> bool:
     """Record that a nudge was given; False when another caller was first."""
     _, is_first = NudgeSent.objects.get_or_create(
-        workspace_id=agent.workspace_id, agent=agent, session_digest=session, kind=kind
+        workspace_id=workspace_id, agent_id=agent_id, session_digest=session, kind=kind
     )
     return is_first
 
 
-def give(agent: Agent, session_id: str | None, *, keep: bool) -> list[Nudge]:
-    """Return the nudges that the agent did not get in this session yet.
+def give(
+    workspace_id: str, agent_id: str | None, session_id: str | None, *, keep: bool
+) -> list[Nudge]:
+    """Return the nudges that an agent, if any, did not get in this session yet.
 
     With ``keep`` they are recorded as given.
     """
-    session = digest(agent.workspace_id, session_id) if session_id else ""
-    sent_kinds = _sent_kinds(agent, session) if session else set()
+    if agent_id is None:
+        return []
+    session = digest(workspace_id, session_id) if session_id else ""
+    sent = NudgeSent.objects.filter(
+        workspace_id=workspace_id, agent_id=agent_id, session_digest=session
+    )
+    sent_kinds = set(sent.values_list("kind", flat=True)) if session else set()
     nudges = []
     for kind, say in KINDS.items():
-        text = "" if kind in sent_kinds else say(agent)
-        if text and (not session or not keep or _claim(agent, session, kind)):
+        text = "" if kind in sent_kinds else say(workspace_id, agent_id)
+        is_kept = bool(session) and keep
+        if text and (not is_kept or _claim(workspace_id, agent_id, session, kind)):
             nudges.append(Nudge(kind, text))
     return nudges
 

@@ -10,9 +10,9 @@ from episodic.recall import nudges, prompt_block
 from episodic.recall import search as recall
 from episodic.recall.nudges import Nudge
 from episodic.recall.prompt_block import Block
-from episodic.recall.search import Answer, Hit, Request
-from memory import workspace_tree
-from memory.models import Agent
+from episodic.recall.request import Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from memory.rules.permissions import Actor
 
 
@@ -39,16 +39,10 @@ def block(hits: Sequence[Hit], max_chars: int) -> Block:
     return prompt_block.render(hints, max_chars)
 
 
-def agent_of(request: Request, by: Actor) -> Agent | None:
-    """Return the agent whose prompt it is, None when a person names no agent."""
-    agent_id = by.id if by.is_agent else request.agent_id
-    return workspace_tree.agent(by, agent_id) if agent_id else None
-
-
-def show(answer: Answer, max_chars: int, *, by: Actor) -> Context:
+def show(answer: Answer, max_chars: int) -> Context:
     """Return what an agent would get for an answer; nothing counts as given or used."""
-    agent = agent_of(answer.request, by)
-    agent_nudges = nudges.give(agent, None, keep=False) if agent else []
+    reach = answer.reach
+    agent_nudges = nudges.give(reach.workspace_id, reach.agent_id, None, keep=False)
     return Context(block(answer.hits, max_chars), agent_nudges, answer)
 
 
@@ -68,6 +62,7 @@ def build(
     prompt = block(answer.hits, max_chars)
     if request.mark and prompt.entry_ids:
         reference_counts.add(prompt.entry_ids)
-    agent = agent_of(request, by)
-    agent_nudges = nudges.give(agent, session_id, keep=request.mark) if agent else []
+    agent_nudges = nudges.give(
+        by.workspace_id, answer.reach.agent_id, session_id, keep=request.mark
+    )
     return Context(prompt, agent_nudges, answer)

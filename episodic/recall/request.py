@@ -1,23 +1,16 @@
-"""The parameters of a recall, its rankings, and its timings."""
+"""The parameters of a recall, and its timings."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from episodic.index import engine
-from episodic.scopes import Reach
-from episodic.vectors.base import SearchResult, VectorScope
 from memory import workspace_settings
-from memory.fulltext import WordHit, WordQuery
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.fusion import Fusion
@@ -25,7 +18,6 @@ from memory.workspace_settings import declarations
 
 K_MAX: Final = 50
 K_DEFAULT: Final = 5
-MIN_RANKING: Final = 50
 QUERY_CHARS: Final = 4_000
 
 
@@ -102,60 +94,21 @@ class Timings:
             setattr(self, name, round(getattr(self, name) + milliseconds, 3))
 
 
-@dataclass(slots=True)
-class Rankings:
-    """What both rankings found before fusion."""
+def settled(request: Request, workspace_id: str) -> Request:
+    """Return the request with ``k`` clamped, and the workspace's fusion if it has none.
 
-    dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))
-    words: list[WordHit] = field(default_factory=list)
-    word_query: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
-    degraded: str | None = None
-    vector: NDArray[np.float32] | None = None
-
-    @property
-    def dense_ids(self) -> list[str]:
-        """The dense ranking, best first."""
-        return [hit.entry_id for hit in self.dense.hits]
-
-    @property
-    def word_ids(self) -> list[str]:
-        """The word ranking, best first."""
-        return [hit.entry_id for hit in self.words]
-
-
-def check(request: Request) -> Request:
-    """Return the request with ``k`` clamped; raise Invalid for an impossible one."""
+    Raises Invalid or TooLarge for an impossible one.
+    """
     if not request.query.strip():
         raise errors.Invalid("query must not be empty.", code="empty_query")
     if len(request.query) > QUERY_CHARS:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(request.query))
     if request.since and request.until and request.since > request.until:
         raise errors.Invalid("since lies after until.", code="bad_range")
-    return replace(request, k=min(K_MAX, max(1, request.k)))
-
-
-def settled(request: Request, workspace_id: str) -> Request:
-    """Return the request checked, with the workspace's fusion where it names none."""
-    request = check(request)
-    if request.fusion is not None:
-        return request
-    return replace(request, fusion=default_fusion(workspace_id))
+    k = min(K_MAX, max(1, request.k))
+    return replace(request, k=k, fusion=request.fusion or default_fusion(workspace_id))
 
 
 def default_fusion(workspace_id: str) -> Fusion:
     """Return the fusion of questions of a workspace that name none."""
     return Fusion(workspace_settings.value(workspace_id, declarations.FUSION))
-
-
-def vector_scope(request: Request, reach: Reach) -> VectorScope:
-    """Return what the dense ranking may search."""
-    return VectorScope(
-        workspace_id=reach.workspace_id,
-        model=engine.embedder().model,
-        crew_id=reach.crew_id,
-        agent_id=reach.agent_id,
-        rules_crew_id=reach.rules_crew_id,
-        entry_types=request.entry_types,
-        since=request.since,
-        until=request.until,
-    )

@@ -10,23 +10,29 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from episodic.summarisers.base import SummariserError, one_line
-from episodic.summarisers.ollama import OllamaSummariser
+from episodic.summarisers.ollama import (
+    CODE_FENCE,
+    NUMBER,
+    TEXT,
+    OllamaSummariser,
+    answer_schema,
+    quote,
+)
 from memory import scanner
+from memory.ports.language_model import Conclusion
 from memory.rules import entries
 
 MEMORIES: Final = 120
 CHARS: Final = 24_000
 LINE_CHARS: Final = 400
+SCOPE_CHARS: Final = 320
 QUESTION_CHARS: Final = 1_000
 SAID_CHARS: Final = 600
 MAX_STATEMENTS: Final = 10
-_CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
 _UNTRUSTED: Final = (
     " Between the lines <memories> and </memories> stand memories, one a line, each"
     " with its id in square brackets; between <question> and </question> stands what is"
@@ -46,33 +52,12 @@ PROFILE: Final = (
     " when something is asked, begin with what answers it." + _UNTRUSTED
 )
 PROMPTS: Final = {"reflect": REFLECT, "profile": PROFILE}
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "content": {"type": "string"},
-                    "confidence": {"type": "number"},
-                    "memory_ids": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["content", "confidence", "memory_ids"],
-            },
-        }
-    },
-    "required": ["statements"],
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One statement of a model, and the ids of the memories it rests on."""
-
-    content: str
-    confidence: float
-    ids: tuple[str, ...]
+SCHEMA: Final = answer_schema(
+    "statements",
+    content=TEXT,
+    confidence=NUMBER,
+    memory_ids={"type": "array", "items": TEXT},
+)
 
 
 def _bad(reason: str, detail: str) -> SummariserError:
@@ -80,12 +65,6 @@ def _bad(reason: str, detail: str) -> SummariserError:
 
 
 # ── The question ─────────────────────────────────────────────────────────────
-def quote(text: str, limit: int) -> str:
-    """Return a text on one line that closes no tag; held text becomes a notice."""
-    safe = scanner.redact_for_prompt(one_line(text, limit))
-    return safe.replace("<", "‹").replace(">", "›")
-
-
 def prompt(
     question: str, scope: Mapping[str, str], memories: Sequence[tuple[str, str]]
 ) -> tuple[str, frozenset[str]]:
@@ -96,17 +75,17 @@ def prompt(
     lines, size = list[str](), 0
     ids = set[str]()
     for name, text in memories[:MEMORIES]:
-        line = f"[{name}] {quote(text, LINE_CHARS)}"
+        line = f"[{name}] {quote(one_line(text, LINE_CHARS))}"
         size += len(line)
         if size > CHARS:
             break
         lines.append(line)
         ids.add(name)
     scope_line = ", ".join(
-        f"{name}={quote(value, 320)}" for name, value in scope.items()
+        f"{name}={quote(one_line(value, SCOPE_CHARS))}" for name, value in scope.items()
     )
     prompt_lines = [
-        "<question>", quote(question, QUESTION_CHARS), "</question>",
+        "<question>", quote(one_line(question, QUESTION_CHARS)), "</question>",
         "<scope>", scope_line, "</scope>",
         "<memories>", *lines, "</memories>",
     ]  # fmt: skip
@@ -114,10 +93,10 @@ def prompt(
 
 
 # ── The answer ───────────────────────────────────────────────────────────────
-def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
+def parsed(text: str, known_ids: frozenset[str]) -> list[Conclusion]:
     """Return the statements of an answer. Raises SummariserError for any fault."""
     try:
-        document = json.loads(_CODE_FENCE.sub("", text.strip()))
+        document = json.loads(CODE_FENCE.sub("", text.strip()))
     except (ValueError, RecursionError):
         raise _bad("bad_answer", "The model's answer is not JSON.") from None
     rows = document.get("statements") if isinstance(document, dict) else None
@@ -128,7 +107,7 @@ def parsed(text: str, known_ids: frozenset[str]) -> list[Reply]:
     return [_reply(row, known_ids) for row in rows[:MAX_STATEMENTS]]
 
 
-def _reply(row: object, known_ids: frozenset[str]) -> Reply:
+def _reply(row: object, known_ids: frozenset[str]) -> Conclusion:
     if not isinstance(row, dict):
         raise _bad("bad_answer", "A statement is no object.")
     content, sure, ids = (row.get(n) for n in ("content", "confidence", "memory_ids"))
@@ -150,7 +129,7 @@ def _reply(row: object, known_ids: frozenset[str]) -> Reply:
     # An integer can be too large for a float.
     is_number = isinstance(sure, int) or not math.isnan(sure)
     level = float(min(1, max(0, sure))) if is_number else 0.0
-    return Reply(text, level, tuple(dict.fromkeys(ids)))
+    return Conclusion(text, level, tuple(dict.fromkeys(ids)))
 
 
 def ask(
@@ -159,7 +138,7 @@ def ask(
     question: str,
     scope: Mapping[str, str],
     memories: Sequence[tuple[str, str]],
-) -> list[Reply]:
+) -> list[Conclusion]:
     """Ask a model once, ``reflect`` or ``profile``. Raises SummariserError."""
     text, known_ids = prompt(question, scope, memories)
     return parsed(model.chat(PROMPTS[kind], text, SCHEMA), known_ids)

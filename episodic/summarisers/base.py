@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -54,14 +54,6 @@ class Rule:
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """Rules that may be proposed, and how many were refused."""
-
-    rules: list[Rule]
-    refused: int
-
-
 class Summariser(Protocol):
     """Finds rules; ``batch`` is how many entries it can look at in one go."""
 
@@ -89,17 +81,12 @@ def _clean(rule: Rule, known_ids: frozenset[str]) -> Rule | None:
     pattern = one_line(rule.pattern, PATTERN_CHARS)
     if len(evidence) < LEAST_EVIDENCE or not pattern:
         return None
-    sure = 0.0 if math.isnan(rule.confidence) else rule.confidence
-    action = one_line(rule.action, ACTION_CHARS)
-    sure = min(1.0, max(0.0, sure))
-    return replace(
-        rule, pattern=pattern, action=action, confidence=sure, evidence=evidence
-    )
+    sure = 0.0 if math.isnan(rule.confidence) else min(1.0, max(0.0, rule.confidence))
+    return Rule(pattern, one_line(rule.action, ACTION_CHARS), sure, evidence)
 
 
-def checked(rules: Sequence[Rule], material: Sequence[Material]) -> Checked:
+def checked(rules: Sequence[Rule], material: Sequence[Material]) -> list[Rule]:
     """Return the rules that hold: known ids, two different ones, a pattern, 0..1."""
     known_ids = frozenset(item.id for item in material)
     cleaned = [_clean(rule, known_ids) for rule in rules]
-    valid = [rule for rule in cleaned if rule is not None]
-    return Checked(valid, len(cleaned) - len(valid))
+    return [rule for rule in cleaned if rule is not None]

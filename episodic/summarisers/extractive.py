@@ -42,12 +42,12 @@ _DECISIONS: Final = {
 }
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(tokenizer.without_stop_words(tokenizer.split(text)))
+
+
 def _terms(item: Material) -> frozenset[str]:
-    return frozenset(
-        tokenizer.without_stop_words(
-            tokenizer.split(f"{item.summary}\n{item.text[:600]}")
-        )
-    )
+    return _words(f"{item.summary}\n{item.text[:600]}")
 
 
 # ── How alike entries are ────────────────────────────────────────────────────
@@ -131,16 +131,13 @@ def _general(middle: Material, members: Sequence[Material]) -> str:
     counts = Counter(
         part.strip(_EDGE) for member in members for part in set(member.summary.split())
     )
-    words = [
-        "…"
-        if _is_special(part) and counts[part.strip(_EDGE)] * 2 <= len(members)
-        else part
-        for part in middle.summary.split()
-    ]
-    bare = [
-        n for n, part in enumerate(words) if not (n and part == words[n - 1] == "…")
-    ]
-    return " ".join(words[n] for n in bare)
+    words: list[str] = []
+    for part in middle.summary.split():
+        if _is_special(part) and counts[part.strip(_EDGE)] * 2 <= len(members):
+            part = "…"
+        if words[-1:] != ["…"] or part != "…":
+            words.append(part)
+    return " ".join(words)
 
 
 def _sentences(text: str) -> list[str]:
@@ -152,7 +149,7 @@ def _sentences(text: str) -> list[str]:
 
 def _repeats(sentence: str, summaries: Sequence[frozenset[str]]) -> bool:
     """Whether a sentence says what the entries' own headlines say."""
-    words = set(tokenizer.without_stop_words(tokenizer.split(sentence)))
+    words = _words(sentence)
     return any(2 * len(words & summary) > len(words | summary) for summary in summaries)
 
 
@@ -160,7 +157,7 @@ def _central(texts: Sequence[str], weights: Counter[str]) -> str:
     """Return the text whose words the cluster uses most, the first of equals."""
 
     def worth(text: str) -> float:
-        terms = set(tokenizer.without_stop_words(tokenizer.split(text)))
+        terms = _words(text)
         if len(terms) < 3:
             return 0.0
         return sum(weights[term] for term in terms) / (len(terms) + 4)
@@ -178,10 +175,7 @@ def _action(members: Sequence[Material]) -> str:
         best = [text for text in outcomes if times[text] == often]
         return one_line(_central(best, weights), OUTCOME_CHARS)
     sentences = [s for member in members for s in _sentences(member.text)[:4]]
-    heads = [
-        frozenset(tokenizer.without_stop_words(tokenizer.split(member.summary)))
-        for member in members
-    ]
+    heads = [_words(member.summary) for member in members]
     fresh = [s for s in sentences if len(s) <= OUTCOME_CHARS and not _repeats(s, heads)]
     return one_line(_central(fresh, weights), OUTCOME_CHARS)
 
@@ -192,9 +186,7 @@ def outcome_of(payload: dict[str, object]) -> str:
         value = payload.get(key)
         if isinstance(value, str) and len(value.split()) > 1:
             decision = payload.get("decision")
-            word = (
-                _DECISIONS.get(decision.lower()) if isinstance(decision, str) else None
-            )
+            word = _DECISIONS.get(str(decision).lower())
             return f"{word}: {value.strip()}" if word else value.strip()
     value = payload.get("decision")
     return value.strip() if isinstance(value, str) and " " in value.strip() else ""
@@ -214,7 +206,6 @@ class Extractive:
     batch = 2_000
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
-        """See Summariser."""
         entries = sorted(material, key=lambda item: (item.ts, item.id))
         if len(entries) < 2:
             return []

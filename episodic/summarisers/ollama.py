@@ -25,7 +25,7 @@ from memory import scanner
 BATCH: Final = 120
 LINE_CHARS: Final = 400
 MOST_RULES: Final = 20
-_CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
+CODE_FENCE: Final = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
 
 PROMPT: Final = (
     "You find working rules in the journal of a crew of software agents. Between the"
@@ -36,38 +36,41 @@ PROMPT: Final = (
     ' what to do", "confidence": 0.0 to 1.0, "evidence": [entry numbers]}]}. An empty'
     " list is a good answer when nothing recurs."
 )
-SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "rules": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string"},
-                    "action": {"type": "string"},
-                    "confidence": {"type": "number"},
-                    "evidence": {"type": "array", "items": {"type": "integer"}},
-                },
-                "required": ["pattern", "action", "confidence", "evidence"],
-            },
-        }
-    },
-    "required": ["rules"],
-}
+TEXT: Final = {"type": "string"}
+NUMBER: Final = {"type": "number"}
+
+
+def answer_schema(name: str, **fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer that is one list of objects."""
+    item = {"type": "object", "properties": fields, "required": list(fields)}
+    rows = {"type": "array", "items": item}
+    return {"type": "object", "properties": {name: rows}, "required": [name]}
+
+
+SCHEMA: Final = answer_schema(
+    "rules",
+    pattern=TEXT,
+    action=TEXT,
+    confidence=NUMBER,
+    evidence={"type": "array", "items": {"type": "integer"}},
+)
+
+
+def quote(text: str) -> str:
+    """Return untrusted text that closes no tag; held text becomes a notice."""
+    return scanner.redact_for_prompt(text).replace("<", "‹").replace(">", "›")
 
 
 def line(number: int, item: Material) -> str:
     """Return an entry as a line that cannot close the tag around it."""
     sentence = item.summary + (f" Outcome: {item.outcome}" if item.outcome else "")
-    safe = scanner.redact_for_prompt(one_line(sentence, LINE_CHARS))
-    safe = safe.replace("<", "‹").replace(">", "›")
-    return f"{number} [{item.entry_type}, {item.severity}] {safe}"
+    text = quote(one_line(sentence, LINE_CHARS))
+    return f"{number} [{item.entry_type}, {item.severity}] {text}"
 
 
 def parsed(text: str) -> list[Any]:
     """Return the list of rules in an answer. Raises SummariserError."""
-    bare = _CODE_FENCE.sub("", text.strip())
+    bare = CODE_FENCE.sub("", text.strip())
     starts = [at for at in (bare.find("{"), bare.find("[")) if at >= 0]
     end = max(bare.rfind("}"), bare.rfind("]"))
     try:
@@ -125,15 +128,13 @@ class OllamaSummariser:
         return other
 
     def rules(self, material: Sequence[Material]) -> list[Rule]:
-        """See Summariser."""
         ids = {number: item.id for number, item in enumerate(material, start=1)}
         lines = [line(number, item) for number, item in enumerate(material, start=1)]
-        answer = self._summarise("\n".join(["<entries>", *lines, "</entries>"]))
+        answer = self.chat(
+            PROMPT, "\n".join(["<entries>", *lines, "</entries>"]), SCHEMA
+        )
         rules = [_rule(row, ids) for row in parsed(answer)[:MOST_RULES]]
         return [rule for rule in rules if rule is not None]
-
-    def _summarise(self, entries: str) -> str:
-        return self.chat(PROMPT, entries, SCHEMA)
 
     def chat(self, system: str, text: str, answer: dict[str, Any]) -> str:
         """Ask once; the answer has the shape of a schema. Raises SummariserError."""

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from episodic.embedders.base import Vectors
+from memory.fulltext import WordScope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorScope:
-    """Whose vectors to search: one workspace and one model, then what may be seen.
+class VectorScope(WordScope):
+    """The scope of a word search, with the model whose vectors are compared."""
 
-    ``crew_id`` and ``agent_id`` are OR-ed; both None means the whole workspace.
-    ``rules_crew_id`` adds the rules approved for a crew to what the two name.
-    """
-
-    workspace_id: str
     model: str
-    crew_id: str | None = None
-    agent_id: str | None = None
-    rules_crew_id: str | None = None
-    entry_types: tuple[str, ...] = ()
-    since: datetime | None = None
-    until: datetime | None = None
     # Entries that belong to no crew, for linking them among themselves.
     only_crewless: bool = False
 
@@ -59,9 +47,7 @@ class VectorIndex(Protocol):
 
     name: str
 
-    def search(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> SearchResult:
+    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
         """Return the best ``limit`` entries; ``query`` is (dim,) and normalised.
 
         Order is by cosine × importance; ties go to the newer entry, then the id.
@@ -69,29 +55,23 @@ class VectorIndex(Protocol):
         ...
 
     def nearest(
-        self,
-        query: NDArray[np.float32],
-        scope: VectorScope,
-        limit: int,
-        min_cosine: float,
+        self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
         """Return entries by cosine alone, at least ``min_cosine``, best first."""
         ...
 
     def of(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
         """Return the hits of named entries that have a vector of the scope's model."""
         ...
 
     def cosines(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
         """Return the cosines alone of many named entries, as ``of`` knows them."""
         ...
 
-    def rank(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
-    ) -> int | None:
+    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
         """Return the 1-based rank of one entry in scope, None when not in it."""
         ...

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import numpy as np
 from django.db import connection
-from numpy.typing import NDArray
 
+from episodic.embedders.base import Vectors
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from memory.rules.entries import RULE_TYPE
 
@@ -21,12 +20,12 @@ OVERFETCH: Final = 8
 INDEXED_DIMS: Final = (384, 768)
 
 
-def literal(vector: NDArray[np.float32]) -> str:
+def literal(vector: Vectors) -> str:
     """Return a vector in pgvector's text form."""
     return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
 
 
-def store(pairs: Sequence[tuple[str, NDArray[np.float32]]]) -> None:
+def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
     """Put vectors where pgvector can search them; nothing to do on SQLite."""
     if connection.vendor != "postgresql":
         return
@@ -82,27 +81,24 @@ _SCORED = (
 )
 
 
+def _hit(row: tuple[Any, ...]) -> VectorHit:
+    return VectorHit(row[0], float(row[1]), float(row[2]), float(row[3]))
+
+
 class PgIndex:
-    """Nearest neighbours from pgvector."""
+    """Nearest neighbours from pgvector; what each call returns says VectorIndex."""
 
     name = "pgvector"
 
-    def _count(self, scope: VectorScope, dim: int) -> int:
-        where, params = _conditions(scope, dim)
-        sql = (
+    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
+        where, params = _conditions(scope, len(query))
+        count = (
             "SELECT count(*) FROM journal_embeddings m"  # noqa: S608
             f" JOIN journal_entries e ON e.id = m.entry_id WHERE {where}"
         )
         with connection.cursor() as cursor:
-            cursor.execute(sql, params)
-            return int(cursor.fetchone()[0])
-
-    def search(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> SearchResult:
-        """Return the best ``limit`` entries in scope, see VectorIndex.search."""
-        where, params = _conditions(scope, len(query))
-        considered = self._count(scope, len(query))
+            cursor.execute(count, params)
+            considered = int(cursor.fetchone()[0])
         if not considered:
             return SearchResult([], 0)
         cosines, args = _COSINES + where, [literal(query), *params]
@@ -119,18 +115,12 @@ class PgIndex:
         with connection.cursor() as cursor:
             cursor.execute(sql, [*args, limit])
             rows = cursor.fetchall()
-        hits = [VectorHit(r[0], float(r[1]), float(r[2]), float(r[3])) for r in rows]
         low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
-        return SearchResult(hits, considered, low, high)
+        return SearchResult([_hit(row) for row in rows], considered, low, high)
 
     def nearest(
-        self,
-        query: NDArray[np.float32],
-        scope: VectorScope,
-        limit: int,
-        min_cosine: float,
+        self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        """Return entries by cosine alone, see VectorIndex.nearest."""
         where, params = _conditions(scope, len(query))
         sql = (
             f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED})"  # noqa: S608
@@ -139,15 +129,11 @@ class PgIndex:
         )
         with connection.cursor() as cursor:
             cursor.execute(sql, [literal(query), *params, min_cosine, limit])
-            return [
-                VectorHit(r[0], float(r[1]), float(r[2]), float(r[3]))
-                for r in cursor.fetchall()
-            ]
+            return [_hit(row) for row in cursor.fetchall()]
 
     def of(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
-        """Return nearness of named entries, see VectorIndex.of."""
         if not entry_ids:
             return {}
         comparable = _comparable(len(query))
@@ -157,22 +143,15 @@ class PgIndex:
         args: list[Any] = [literal(query), scope.workspace_id, scope.model, entry_ids]
         with connection.cursor() as cursor:
             cursor.execute(f"WITH near AS ({cosines}) {_SCORED}", args)
-            return {
-                r[0]: VectorHit(r[0], float(r[1]), float(r[2]), float(r[3]))
-                for r in cursor.fetchall()
-            }
+            return {row[0]: _hit(row) for row in cursor.fetchall()}
 
     def cosines(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
-        """Return the cosines of named entries, see VectorIndex.cosines."""
         hits = self.of(query, scope, entry_ids)
         return {entry_id: hit.cosine for entry_id, hit in hits.items()}
 
-    def rank(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
-    ) -> int | None:
-        """Return the 1-based rank of one entry, see VectorIndex.rank."""
+    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
         where, params = _conditions(scope, len(query))
         sql = (
             f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED}),"  # noqa: S608

@@ -16,9 +16,11 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
+from episodic.embedders.base import Vectors
 from episodic.models import EmbeddingChange
 from episodic.vectors import rows
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
+from episodic.vectors.cosine import Floats, Rows
 from episodic.vectors.matrix import Matrix, Snapshot
 from memory.rules.entries import RULE_TYPE
 
@@ -33,6 +35,11 @@ _CHANGES: Final = (
 
 def _milliseconds(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
+
+
+def _name(scope: VectorScope) -> tuple[str, str, str]:
+    """Return the name of a scope's matrix; a test database gets its own."""
+    return str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model
 
 
 class _CachedMatrix:
@@ -101,7 +108,10 @@ class _CachedMatrix:
 
 
 class ScanIndex:
-    """Exact nearest neighbours by multiplying everything, which is fast enough."""
+    """Exact nearest neighbours by multiplying everything, which is fast enough.
+
+    What ``search`` and the calls after it return says VectorIndex.
+    """
 
     name = "scan"
 
@@ -109,9 +119,9 @@ class ScanIndex:
         self._matrices: OrderedDict[tuple[str, str, str], _CachedMatrix] = OrderedDict()
         self._lock = threading.Lock()
 
-    def _fresh(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
-        # The database is part of the name, so that a test database gets its own.
-        name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
+    def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
+        """Return a workspace's whole matrix, caught up, and a view of it; read only."""
+        name = _name(scope)
         with self._lock:
             matrix = self._matrices.setdefault(
                 name, _CachedMatrix(scope.workspace_id, scope.model)
@@ -123,14 +133,9 @@ class ScanIndex:
 
     def holds(self, scope: VectorScope) -> bool:
         """Whether this process has loaded a workspace's matrix; this loads none."""
-        name = (str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model)
         with self._lock:
-            cached = self._matrices.get(name)
+            cached = self._matrices.get(_name(scope))
         return cached is not None and cached.matrix is not None
-
-    def view(self, scope: VectorScope, dim: int) -> tuple[Matrix, Snapshot]:
-        """Return a workspace's whole matrix, fresh, for measuring it; read only."""
-        return self._fresh(scope, dim)
 
     def catch_up(self, workspace_id: str) -> int:
         """Wipe removed rows from a workspace's matrices now; return how many matrices.
@@ -152,14 +157,9 @@ class ScanIndex:
         with self._lock:
             self._matrices.clear()
 
-    def search(
-        self, query: NDArray[np.float32], scope: VectorScope, limit: int
-    ) -> SearchResult:
-        """Return the best ``limit`` entries in scope, see VectorIndex.search."""
-        matrix, view = self._fresh(scope, len(query))
+    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
+        matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
-        if rows is not None and not len(rows):
-            return SearchResult([], 0)
         cosine, score = _scores(view, rows, query)
         if not len(score):
             return SearchResult([], 0)
@@ -168,14 +168,9 @@ class ScanIndex:
         return SearchResult(hits, len(score), float(score.min()), float(score.max()))
 
     def nearest(
-        self,
-        query: NDArray[np.float32],
-        scope: VectorScope,
-        limit: int,
-        min_cosine: float,
+        self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        """Return entries by cosine alone, see VectorIndex.nearest."""
-        matrix, view = self._fresh(scope, len(query))
+        matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
         cosine, score = _scores(view, rows, query)
         close = np.flatnonzero(cosine >= min_cosine)
@@ -183,32 +178,23 @@ class ScanIndex:
         return [_hit(view, rows, cosine, score, int(i)) for i in best]
 
     def of(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
-        """Return nearness of named entries, see VectorIndex.of."""
-        matrix, view = self._fresh(scope, len(query))
+        matrix, view = self.view(scope, len(query))
         names, rows = _positions(matrix, view, entry_ids)
-        if not names:
-            return {}
         cosine, score = _scores(view, rows, query)
         return {e: _hit(view, rows, cosine, score, i) for i, e in enumerate(names)}
 
     def cosines(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_ids: list[str]
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
-        """Return the cosines of named entries, see VectorIndex.cosines."""
-        matrix, view = self._fresh(scope, len(query))
+        matrix, view = self.view(scope, len(query))
         names, rows = _positions(matrix, view, entry_ids)
-        if not names:
-            return {}
         cosine, _ = _scores(view, rows, query)
         return dict(zip(names, cosine.tolist(), strict=True))
 
-    def rank(
-        self, query: NDArray[np.float32], scope: VectorScope, entry_id: str
-    ) -> int | None:
-        """Return the 1-based rank of one entry, see VectorIndex.rank."""
-        matrix, view = self._fresh(scope, len(query))
+    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
+        matrix, view = self.view(scope, len(query))
         rows = _in_scope(matrix, view, scope)
         _, score = _scores(view, rows, query)
         order = _top(view, rows, score, len(score))
@@ -220,7 +206,7 @@ class ScanIndex:
 
 def _positions(
     matrix: Matrix, view: Snapshot, entry_ids: list[str]
-) -> tuple[list[str], NDArray[np.int64]]:
+) -> tuple[list[str], Rows]:
     """Return the entries that a view has, and their rows in it."""
     positions = ((e, matrix.position(e)) for e in entry_ids)
     in_view = [(e, i) for e, i in positions if i is not None and i < view.size]
@@ -251,9 +237,7 @@ def _owner_masks(
     return masks
 
 
-def _in_scope(
-    matrix: Matrix, view: Snapshot, scope: VectorScope
-) -> NDArray[np.int64] | None:
+def _in_scope(matrix: Matrix, view: Snapshot, scope: VectorScope) -> Rows | None:
     """Return the rows a scope may see; None stands for all of them."""
     columns, size = view.columns, view.size
     mask = columns.alive[:size].copy()
@@ -272,9 +256,7 @@ def _in_scope(
     return None if mask.all() and size else np.flatnonzero(mask)
 
 
-def _scores(
-    view: Snapshot, rows: NDArray[np.int64] | None, query: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _scores(view: Snapshot, rows: Rows | None, query: Vectors) -> tuple[Floats, Floats]:
     """Return cosine and cosine × importance of the rows.
 
     When most rows are in scope it is cheaper to multiply all and pick than to copy.
@@ -292,10 +274,10 @@ def _scores(
 
 def _top(
     view: Snapshot,
-    rows: NDArray[np.int64] | None,
-    score: NDArray[np.float32],
+    rows: Rows | None,
+    score: Floats,
     limit: int,
-) -> NDArray[np.int64]:
+) -> Rows:
     """Return positions of the best scores, ties by newer first, then by id."""
     if len(score) > limit:
         edge = np.partition(score, len(score) - limit)[len(score) - limit]
@@ -310,9 +292,9 @@ def _top(
 
 def _hit(
     view: Snapshot,
-    rows: NDArray[np.int64] | None,
-    cosine: NDArray[np.float32],
-    score: NDArray[np.float32],
+    rows: Rows | None,
+    cosine: Floats,
+    score: Floats,
     i: int,
 ) -> VectorHit:
     at = i if rows is None else int(rows[i])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from episodic.recall.search import Answer, Mode, Request
+from episodic.recall.request import Mode, Request
+from episodic.recall.search import Answer
 from memory.journal import append as journal
 from memory.models import JournalEntry
 

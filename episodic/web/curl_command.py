@@ -8,7 +8,7 @@ from typing import Any
 
 from django.urls import reverse
 
-from episodic.recall.search import Request
+from episodic.recall.request import Request
 from memory.journal import append as journal
 
 

@@ -11,15 +11,9 @@ from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
 from episodic.recall.ranking_rows import RankingRow
-from episodic.recall.search import (
-    K_MAX,
-    QUERY_CHARS,
-    Answer,
-    Fusion,
-    Hit,
-    Mode,
-    Request,
-)
+from episodic.recall.request import K_MAX, QUERY_CHARS, Mode, Request
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
 from episodic.web import comparison, curl_command, neighbour_graph
 from episodic.web.comparison import Comparison
 from episodic.web.recall_form import FIELD_OF, RecallForm
@@ -27,6 +21,7 @@ from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
 
@@ -248,7 +243,6 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
 
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
-    actor.require("recall.ask")
     request = form.request()
     answer, explanation, entry = None, None, None
     if request is not None:
@@ -257,7 +251,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         entry = _entry(actor, form)
     context, compared = None, None
     if answer is not None:
-        context = prompt_context.show(answer, form.budget, by=actor)
+        context = prompt_context.show(answer, form.budget)
         if other := form.other(answer.request):
             compared = comparison.compare(answer, recall.search(other, by=actor))
     return RecallPage(

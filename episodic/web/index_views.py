@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET
 
 from episodic.health import overview
 from episodic.index import status
-from episodic.index.status import PendingEntry
 from episodic.index.sweep import Report
+from episodic.models import Embedding
 from memory.web import pages
 
 
@@ -22,7 +22,7 @@ class IndexPage:
     """How complete the index is, whether the embedder answers, and what waits."""
 
     card: overview.Card
-    pending_entries: list[PendingEntry]
+    pending_entries: list[Embedding]
 
     @property
     def rest(self) -> int:

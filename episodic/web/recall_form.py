@@ -9,13 +9,20 @@ from django import forms
 from django.http import QueryDict
 
 from episodic.recall import prompt_block
-from episodic.recall.request import default_fusion
-from episodic.recall.search import K_DEFAULT, K_MAX, QUERY_CHARS, Fusion, Mode, Request
+from episodic.recall.request import (
+    K_DEFAULT,
+    K_MAX,
+    QUERY_CHARS,
+    Mode,
+    Request,
+    default_fusion,
+)
 from episodic.scopes import Scope
 from memory import workspace_tree
 from memory.journal import timeline
 from memory.models import Agent, Crew
 from memory.rules import entries
+from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
 from memory.web.filter_forms import FilterForm, MomentField

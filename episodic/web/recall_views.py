@@ -17,6 +17,7 @@ from memory.web import pages
 def recall(request: HttpRequest) -> HttpResponse:
     """Show what an agent would recall; asking from here marks nothing."""
     actor = pages.actor(request)
+    actor.require("recall.ask")
     form = RecallForm(request.GET, by=actor)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)

@@ -11,7 +11,7 @@ from typing import Final
 
 from episodic.index import engine
 from episodic.recall import search as recall
-from episodic.recall.search import Mode
+from episodic.recall.request import Mode, Request
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr.data_map.base import Person, Trace
@@ -70,7 +70,7 @@ def _journal(person: Person, name: str, by: Actor) -> Iterator[Trace]:
 
 def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     for mode in _modes(person.workspace_id):
-        request = recall.Request(query=name, k=K, mode=mode, mark=False)
+        request = Request(query=name, k=K, mode=mode, mark=False)
         for hit in recall.search(request, by=by).hits:
             if _names_subject(person, hit.entry):
                 yield Trace("journal", hit.entry.id, f"recalled, {mode.value} ranking")

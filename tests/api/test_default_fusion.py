@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from episodic.recall import checks, explain, prompt_context
+from episodic.recall import checks, explain, prompt_context, ranking
 from episodic.recall import request as recall_request
 from episodic.recall import search as recall
-from episodic.recall.search import Request
+from episodic.recall.ranking import Rankings
+from episodic.recall.request import Request
+from episodic.vectors.base import VectorScope
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import users
@@ -143,9 +145,9 @@ WAYS: dict[str, Way] = {
 def fusions(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
     """Return the fusions that are used, as they are used."""
     used: list[Fusion] = []
-    of_entries, of_records = recall.fuse, fusion.fuse
+    of_entries, of_records = ranking.fuse, fusion.fuse
 
-    def entries(request: Request, rankings: recall.Rankings) -> dict[str, float]:
+    def entries(request: Request, rankings: Rankings) -> dict[str, float]:
         used.append(request.fused_by)
         return of_entries(request, rankings)
 
@@ -153,7 +155,7 @@ def fusions(monkeypatch: pytest.MonkeyPatch) -> list[Fusion]:
         used.append(fusion)
         return of_records(words, vectors, fusion)
 
-    monkeypatch.setattr(recall, "fuse", entries)
+    monkeypatch.setattr(ranking, "fuse", entries)
     monkeypatch.setattr(fusion, "fuse", rows)
     return used
 
@@ -187,7 +189,7 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
     request = Request(query=QUERY)
     assert request.fusion is None
     with pytest.raises(ValueError, match="settle"):
-        recall.fuse(request, recall.Rankings())
+        ranking.fuse(request, Rankings(VectorScope(workspace_id="w", model="")))
     world.set(fusion="convex")
     assert recall_request.settled(request, world.acme.id).fused_by is Fusion.CONVEX
     assert (

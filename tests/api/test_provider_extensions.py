@@ -207,7 +207,7 @@ def model_requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     model = OllamaSummariser(
         "http://127.0.0.1:1", "small", transport=httpx.MockTransport(answer)
     )
-    monkeypatch.setattr(consolidation, "summariser", lambda: model)
+    monkeypatch.setattr(consolidation, "chat_model", lambda: model)
     yield sent_requests
 
 
@@ -241,7 +241,7 @@ def test_a_model_that_is_away_changes_who_made_it_and_nothing_else(
         "small",
         transport=httpx.MockTransport(lambda _: httpx.Response(503)),
     )
-    monkeypatch.setattr(consolidation, "summariser", lambda: model)
+    monkeypatch.setattr(consolidation, "chat_model", lambda: model)
     result = ask(world, "reflect")
     assert result["insights"] == plain["insights"]
     assert result["maker"] == {

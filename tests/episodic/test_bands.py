@@ -23,11 +23,9 @@ COSINE = st.floats(-1, 1)
 
 @pytest.mark.parametrize(
     ("days", "value"),
-    [(None, None), (0, 100.0), (30, 50.0), (60, 25.0), (15, 70.7), (-3, 100.0)],
+    [(0, 100.0), (30, 50.0), (60, 25.0), (15, 70.7), (-3, 100.0)],
 )
-def test_freshness_halves_every_thirty_days(
-    days: float | None, value: float | None
-) -> None:
+def test_freshness_halves_every_thirty_days(days: float, value: float) -> None:
     assert freshness.value(days) == value
 
 
@@ -44,8 +42,6 @@ def test_coverage_is_a_share(
 @pytest.mark.parametrize(
     ("nearest", "background", "value"),
     [
-        (None, 0.2, None),
-        (0.5, None, None),
         (0.50, 0.20, 50.0),  # (0.5 − 0.2) / (0.8 − 0.2)
         (0.62, 0.21, 69.5),  # 0.41 / 0.59
         (0.95, 0.90, 100.0),  # goal is 0.95: (1 + 0.9) / 2
@@ -55,14 +51,14 @@ def test_coverage_is_a_share(
     ],
 )
 def test_coherence_is_nearness_against_the_background(
-    nearest: float | None, background: float | None, value: float | None
+    nearest: float, background: float, value: float
 ) -> None:
     assert coherence.value(nearest, background) == value
 
 
 def test_efficiency_is_full_at_the_cosine_that_links() -> None:
-    values = [efficiency.value(mean) for mean in (None, 0.0, 0.58, 0.80, 0.99, -0.2)]
-    assert values == [None, 0.0, 72.5, 100.0, 100.0, 0.0]
+    values = [efficiency.value(mean) for mean in (0.0, 0.58, 0.80, 0.99, -0.2)]
+    assert values == [0.0, 72.5, 100.0, 100.0, 0.0]
 
 
 def test_reachability_is_a_share() -> None:
@@ -102,14 +98,13 @@ def test_bands_start_at_their_limit(value: float | None, band: Band) -> None:
 @given(st.floats(0, 4_000), st.floats(0, 4_000))
 def test_older_is_never_fresher(first: float, other: float) -> None:
     young, old = sorted((first, other))
-    assert (freshness.value(young) or 0) >= (freshness.value(old) or 0)
+    assert freshness.value(young) >= freshness.value(old)
 
 
 @given(COSINE, COSINE, COSINE)
 def test_nearer_is_never_less_coherent(first: float, other: float, back: float) -> None:
     far, nearest = sorted((first, other))
     low, high = coherence.value(far, back), coherence.value(nearest, back)
-    assert low is not None and high is not None
     assert 0 <= low <= high <= 100
 
 
@@ -119,9 +114,7 @@ def test_a_closer_background_is_never_more_coherent(
 ) -> None:
     low, high = sorted((first, other))
     if nearest < 1 and high < 1 - 1e-6:
-        assert (coherence.value(nearest, low) or 0) >= (
-            coherence.value(nearest, high) or 0
-        )
+        assert coherence.value(nearest, low) >= coherence.value(nearest, high)
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(metrics.names(), PERCENT)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -135,8 +136,14 @@ def test_batches_cover_every_row_once(
     monkeypatch.setattr(decay, "BATCH", 3)
     factories.append_many(world.actor("ada"), [uuid.uuid4().hex for _ in range(9)])
     index.sweep()
-    sizes: list[int] = []
-    report = decay.run(world.acme.id, at=AT + timedelta(days=18), watch=sizes.append)
+    sizes, batch = list[int](), decay._batch
+
+    def recorded(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
+        sizes.append(len(entry_ids))
+        return batch(entry_ids)
+
+    monkeypatch.setattr(decay, "_batch", recorded)
+    report = decay.run(world.acme.id, at=AT + timedelta(days=18))
     assert (report.rows, report.updated, sizes) == (9, 9, [3, 3, 3])
     values = set(Embedding.objects.values_list("importance_score", flat=True))
     assert all(value == pytest.approx(0.63, abs=0.001) for value in values)

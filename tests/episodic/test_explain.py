@@ -12,7 +12,7 @@ from episodic.index import sweep as index
 from episodic.index.reference_counts import reference_counts
 from episodic.recall import explain
 from episodic.recall.explain import Explanation
-from episodic.recall.search import Mode, Request
+from episodic.recall.request import Mode, Request
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests import factories

@@ -42,7 +42,7 @@ class Server:
         self.model = OllamaSummariser(
             "http://127.0.0.1:1", "small", transport=httpx.MockTransport(self._answer)
         )
-        monkeypatch.setattr(consolidation, "summariser", lambda: self.model)
+        monkeypatch.setattr(consolidation, "chat_model", lambda: self.model)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append((request, json.loads(request.content)))

@@ -22,7 +22,9 @@ def write(world: World, count: int, person: str = "ada") -> None:
 
 def kinds(world: World, session: str | None = None, **extra: Any) -> list[str]:
     """Return the kinds of nudges that ada gets."""
-    given_nudges = nudges.give(world.agents["ada"], session, **{"keep": True, **extra})
+    given_nudges = nudges.give(
+        world.acme.id, world.agents["ada"].id, session, **{"keep": True, **extra}
+    )
     return [nudge.kind for nudge in given_nudges]
 
 
@@ -70,7 +72,7 @@ def test_the_count_ends_somewhere(
 ) -> None:
     monkeypatch.setattr(nudges, "MAX_ROWS", 30)
     write(world, 31)
-    agent_nudges = nudges.give(world.agents["ada"], None, keep=True)
+    agent_nudges = nudges.give(world.acme.id, world.agents["ada"].id, None, keep=True)
     assert agent_nudges[0].text.startswith("30 or more entries")
 
 
@@ -148,9 +150,9 @@ def test_kinds_are_told_apart(world: World) -> None:
 
 
 def test_of_two_at_once_one_is_the_first(world: World) -> None:
-    agent = world.agents["ada"]
-    assert nudges._claim(agent, "d" * 64, "cost")
-    assert not nudges._claim(agent, "d" * 64, "cost")
+    claim = (world.acme.id, world.agents["ada"].id, "d" * 64, "cost")
+    assert nudges._claim(*claim)
+    assert not nudges._claim(*claim)
 
 
 def test_a_session_is_kept_as_a_digest_of_its_workspace(world: World) -> None:

@@ -10,9 +10,9 @@ import pytest
 from episodic.index import reference_counts
 from episodic.index import sweep as index
 from episodic.models import MemoryRelation
-from episodic.recall import prompt_block, prompt_context
+from episodic.recall import prompt_block, prompt_context, ranking
 from episodic.recall import search as recall
-from episodic.recall.search import Mode, Request
+from episodic.recall.request import Mode, Request
 from memory.models import Agent, JournalEntry
 from memory.rules import errors
 from tests import factories
@@ -82,7 +82,7 @@ def test_as_of_looks_further_until_enough_is_old_enough(
     old = rows[:4]
     past = rows[0].recorded_at - timedelta(days=2)
     JournalEntry.objects.filter(pk__in=[r.id for r in old]).update(recorded_at=past)
-    monkeypatch.setattr(recall, "MIN_RANKING", 2)
+    monkeypatch.setattr(ranking, "MIN_RANKING", 2)
     request = Request(
         query="refund number", k=1, mode=mode, as_of=past + timedelta(days=1)
     )

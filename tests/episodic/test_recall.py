@@ -16,12 +16,14 @@ from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
 from episodic.recall import search as recall
-from episodic.recall.search import Answer, Fusion, Mode, Request
+from episodic.recall.request import Mode, Request
+from episodic.recall.search import Answer
 from memory.accounts import workspaces
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
+from memory.rules.fusion import Fusion
 from memory.rules.permissions import AgentRole
 from tests import factories
 from tests.episodic import doubles

@@ -13,10 +13,11 @@ from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, RecallCheck
 from episodic.recall import checks
-from episodic.recall.search import Fusion, Mode, Request
+from episodic.recall.request import Mode, Request
 from memory.jobs import registry as jobs
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.fusion import Fusion
 from tests import factories
 from tests.world import World
 

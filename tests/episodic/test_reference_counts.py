@@ -11,7 +11,7 @@ from episodic.index import sweep as index
 from episodic.index.reference_counts import ReferenceCounts, reference_counts
 from episodic.models import Embedding
 from episodic.recall import search as recall
-from episodic.recall.search import Mode, Request
+from episodic.recall.request import Mode, Request
 from tests import factories
 from tests.waiting import LIMIT_SECONDS
 from tests.world import World

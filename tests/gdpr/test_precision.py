@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection
 
 from episodic.recall import search as recall
-from episodic.recall.search import Request
+from episodic.recall.request import Request
 from gdpr.models import CasePlan, CaseState
 from memory.files import tools
 from tests.gdpr import erasing

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from episodic.index import sweep as index
 from episodic.recall import search as recall
-from episodic.recall.search import Request
+from episodic.recall.request import Request
 from gdpr.models import Lifting, Subject
 from gdpr.subjects import backfill, consents, merge, profile, restriction
 from gdpr.subjects import registry as subjects

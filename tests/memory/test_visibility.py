@@ -8,7 +8,7 @@ from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.models import Embedding, MemoryRelation, State
 from episodic.recall import search as recall
-from episodic.recall.search import Mode, Request
+from episodic.recall.request import Mode, Request
 from memory.journal import erasure, queries, verify, visibility
 from memory.journal.erasure import Remains
 from memory.journal.queries import JournalFilter

@@ -55,7 +55,9 @@ new = journal.append(
     by=system(acme.pk),
 )
 certificate = Certificate.objects.get()
-words = JournalEntry.objects.filter(docid__in=fulltext.matching(acme.pk, "cranes"))
+matching = fulltext.matching(acme.pk, "cranes")
+assert matching is not None
+words = JournalEntry.objects.filter(docid__in=matching)
 facts = {
     "entries": entries,
     "files": MemoryFile.objects.filter(workspace=acme).count(),

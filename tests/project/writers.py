@@ -20,7 +20,7 @@ from crewship_memory.demo import load
 from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
 from episodic.recall import checks
-from episodic.recall.search import Request
+from episodic.recall.request import Request
 from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
@@ -295,7 +295,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("crewship_memory/demo/load.py", "_append_story"): _demo,
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
-    ("episodic/index/status.py", "_record"): _indexed,
+    ("episodic/index/status.py", "run"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
     ("episodic/recall/checks.py", "_record"): _broken_check,

@@ -149,10 +149,6 @@ class Explanation:
 Details = Mapping[str, Any]
 
 
-def _never(_details: Details) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class Metric:
     """The declaration of one metric; everything about health is derived from it.
@@ -172,4 +168,4 @@ class Metric:
     measure: Callable[[Scope], Measurement] | None = None
     measure_indexed: Callable[[IndexedScope], Measurement] | None = None
     fixes: tuple[str, ...] = ()
-    embedder_failed: Callable[[Details], bool] = _never
+    embedder_failed: Callable[[Details], bool] = lambda _: False

@@ -44,10 +44,8 @@ def goal(background: float) -> float:
     return max(LINKED_COSINE, (1 + background) / 2)
 
 
-def value(nearest: float | None, background: float | None) -> float | None:
+def value(nearest: float, background: float) -> float:
     """Return how cleanly embeddings group, against random pairs."""
-    if nearest is None or background is None:
-        return None
     distance = goal(background) - background
     if distance < 1e-9:
         return 100.0 if nearest >= background else 0.0

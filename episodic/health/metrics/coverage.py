@@ -109,10 +109,6 @@ def _reason(state: str, reason: str, count: int) -> str:
     return f"{'waits' if count == 1 else 'wait'} for the sweep"
 
 
-def _embedder_failed(details: Details) -> bool:
-    return any(group.get("reason") for group in details.get("missing", []))
-
-
 METRIC: Final = Metric(
     name="coverage",
     title="Coverage",
@@ -122,5 +118,7 @@ METRIC: Final = Metric(
     measure=_measure,
     explain=_explain,
     fixes=("index",),
-    embedder_failed=_embedder_failed,
+    embedder_failed=lambda details: any(
+        group.get("reason") for group in details.get("missing", [])
+    ),
 )

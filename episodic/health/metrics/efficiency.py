@@ -34,9 +34,9 @@ POOR_COSINE: Final = 0.40
 AGENTS_LISTED: Final = 3
 
 
-def value(mean_cosine: float | None) -> float | None:
+def value(mean_cosine: float) -> float:
     """Return how near the answers of recalls are to their questions."""
-    return None if mean_cosine is None else percent(mean_cosine / LINKED_COSINE)
+    return percent(mean_cosine / LINKED_COSINE)
 
 
 def _measure(scope: IndexedScope) -> Measurement:

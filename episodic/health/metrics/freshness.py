@@ -29,10 +29,8 @@ DAY_MS: Final = 86_400_000
 AGENTS_LISTED: Final = 12
 
 
-def value(median_days: float | None) -> float | None:
+def value(median_days: float) -> float:
     """Return the freshness of entries whose median age is so many days."""
-    if median_days is None:
-        return None
     return percent(2 ** (-max(0.0, median_days) / HALF_LIFE_DAYS))
 
 

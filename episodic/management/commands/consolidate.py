@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
+from episodic.management import workspaces
 from memory.models import Crew, Workspace
 from memory.rules.permissions import system
 
@@ -41,7 +42,7 @@ class Command(BaseCommand):
         """Run, sum up per workspace and crew."""
         report = {
             workspace.slug: self._of(workspace, options["crew"])
-            for workspace in self._workspaces(options["workspace"])
+            for workspace in workspaces.named(options["workspace"])
         }
         rows = [row for crews in report.values() for row in crews]
         if options["crew"] and not rows:
@@ -56,14 +57,6 @@ class Command(BaseCommand):
         failed = [row.crew for row in rows if row.error]
         if failed:
             raise CommandError(f"Not consolidated: {', '.join(failed)}.")
-
-    def _workspaces(self, slug: str | None) -> list[Workspace]:
-        if slug is None:
-            return list(Workspace.objects.all())
-        rows = list(Workspace.objects.filter(slug=slug))
-        if not rows:
-            raise CommandError(f"There is no workspace {slug!r}.")
-        return rows
 
     def _of(self, workspace: Workspace, crew_slug: str | None) -> list[CrewReport]:
         by = system(workspace.id, "consolidate")

@@ -7,11 +7,10 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 
 from episodic.index import decay
-from memory.models import Workspace
+from episodic.management import workspaces
 
 
 class Command(RichCommand):
@@ -25,17 +24,8 @@ class Command(RichCommand):
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Recompute and report."""
-        workspaces = list(Workspace.objects.order_by("slug"))
-        if options["workspace"]:
-            workspaces = [
-                workspace
-                for workspace in workspaces
-                if workspace.slug == options["workspace"]
-            ]
-            if not workspaces:
-                raise CommandError(f"There is no workspace {options['workspace']!r}.")
         started, total = time.monotonic(), decay.Report()
-        for workspace in workspaces:
+        for workspace in workspaces.named(options["workspace"]):
             report = decay.run(workspace.id)
             total.rows += report.rows
             total.updated += report.updated

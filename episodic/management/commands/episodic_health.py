@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from episodic.health import bands, causes
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
+from episodic.management import workspaces
 from episodic.models import HealthSnapshot
 from memory.models import Crew, Workspace
 
@@ -44,7 +45,7 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Measure, store and print."""
         rows: list[HealthSnapshot] = []
-        for workspace in self._workspaces(options["workspace"]):
+        for workspace in workspaces.named(options["workspace"]):
             crew_ids = self._crews(workspace, options["crew"])
             if options["crew"] and not crew_ids:
                 continue
@@ -63,14 +64,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{owner}: {score} ({payload['band']})")
             for cause in payload["causes"][:3]:
                 self.stdout.write(f"  -{cause['points']} {cause['text']}")
-
-    def _workspaces(self, slug: str | None) -> list[Workspace]:
-        if slug is None:
-            return list(Workspace.objects.all())
-        rows = list(Workspace.objects.filter(slug=slug))
-        if not rows:
-            raise CommandError(f"There is no workspace {slug!r}.")
-        return rows
 
     def _crews(self, workspace: Workspace, slug: str | None) -> list[str] | None:
         if slug is None:

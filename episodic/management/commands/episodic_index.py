@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any, Final
 
 from django.core.management.base import CommandError
@@ -15,6 +16,7 @@ from rich.progress import Progress
 from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.index.sweep import Report, Watch
+from episodic.management import workspaces
 from memory.models import Workspace
 from memory.rules.permissions import Actor, system
 
@@ -66,26 +68,21 @@ class Command(RichCommand):
 
     def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
         """Embed, show progress on a terminal, sum up."""
-        workspaces = self._workspaces(options["workspace"])
-        total = sum(_pending(workspace) for workspace in workspaces)
+        selected = workspaces.named(options["workspace"])
+        total = sum(_pending(workspace) for workspace in selected)
         show = self.console.is_terminal and not as_json
         with self._bar(min(total, limit or total), show=show) as watch:
             if options["workspace"]:
-                report = of_workspace(workspaces[0], limit, watch)
+                report = of_workspace(selected[0], limit, watch)
             else:
                 report = index_all(limit, watch)
-        pending = sum(_pending(workspace) for workspace in workspaces)
-        self._print(report, pending, as_json=as_json)
+        pending = sum(_pending(workspace) for workspace in selected)
+        if as_json:
+            self.stdout.write(json.dumps({**asdict(report), "pending": pending}))
+        else:
+            self.stdout.write(f"{report.indexed} embedded, {pending} left")
         if report.failed:
             raise CommandError(f"{report.failed} entries could not be embedded.")
-
-    def _workspaces(self, slug: str | None) -> list[Workspace]:
-        if slug is None:
-            return list(Workspace.objects.all())
-        rows = list(Workspace.objects.filter(slug=slug))
-        if not rows:
-            raise CommandError(f"There is no workspace {slug!r}.")
-        return rows
 
     @contextmanager
     def _bar(self, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
@@ -95,15 +92,3 @@ class Command(RichCommand):
         with Progress(console=self.console, transient=True) as progress:
             bar = progress.add_task("embedding", total=total)
             yield lambda count: progress.advance(bar, count)
-
-    def _print(self, report: Report, pending: int, *, as_json: bool) -> None:
-        answer = {
-            "indexed": report.indexed,
-            "skipped": report.skipped,
-            "failed": report.failed,
-            "pending": pending,
-        }
-        if as_json:
-            self.stdout.write(json.dumps(answer))
-        else:
-            self.stdout.write(f"{report.indexed} embedded, {pending} left")

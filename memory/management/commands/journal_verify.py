@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +10,7 @@ from django.core.management.base import CommandError
 from django_rich.management import RichCommand
 from rich.progress import track
 
-from memory.api import journal_serializers
+from memory.api.journal_schemas import VerifyOut
 from memory.journal import verify
 from memory.journal.verify import Report
 from memory.management import workspaces
@@ -36,7 +35,7 @@ class Command(RichCommand):
         )
         report = verify.verify(workspace.id, by=by, watch=show)
         if as_json:
-            self.stdout.write(json.dumps(journal_serializers.report(report)))
+            self.stdout.write(VerifyOut.from_orm(report).model_dump_json())
         else:
             self._print(report)
         if not report.ok:
