@@ -170,23 +170,24 @@ class RecordStore:
         self, scope: Scope, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Run one of them; NotFound for what is not in exactly this scope."""
-        tools = {tool.name: tool for tool in extras.EXTRAS}
-        if name not in tools:
+        if name not in extras.ARGUMENTS:
             raise errors.NotFound
-        tool_registry.check(name, tools[name].input_schema, arguments)
-        row = records.get(arguments["memory_id"], owner=self._owner, by=self._by)
+        checked = tool_registry.parse(extras.ARGUMENTS[name], arguments)
+        row = records.get(checked.memory_id, owner=self._owner, by=self._by)
         if not self._is_in_scope(row, scope):
             raise errors.NotFound
-        if name == extras.HISTORY.name:
-            versions = records.history(row.id, owner=self._owner, by=self._by)
-            return extras.as_history(row.id, versions)
-        return self._revise(row, arguments["content"])
+        if isinstance(checked, extras.Revision):
+            return self._revise(row, checked.content)
+        versions = records.history(row.id, owner=self._owner, by=self._by)
+        return extras.as_history(row.id, versions)
 
     def _revise(self, row: Record, content: str) -> dict[str, Any]:
-        provenance, reason = Provenance.USER_REQUESTED.value, "asked by a tool"
-        change = records.Amendment(content=content)
         revised = records.amend(
-            row, change, provenance=provenance, reason=reason, by=self._by
+            row,
+            records.Amendment(content=content),
+            provenance=Provenance.USER_REQUESTED.value,
+            reason="asked by a tool",
+            by=self._by,
         )
         return {
             "status": "revised",
