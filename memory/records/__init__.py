@@ -29,6 +29,7 @@ from memory.records.erasure import forget, forget_scope, forget_subject, retire_
 from memory.records.ranked_search import find, search
 from memory.records.reading import (
     by_external,
+    every,
     facts,
     get,
     page,
@@ -89,6 +90,7 @@ __all__ = [
     "count",
     "current_records",
     "draft_of",
+    "every",
     "facts",
     "find",
     "forget",

@@ -23,6 +23,8 @@ from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
+# How many rows ``every`` reads at once.
+PART: Final = 200
 CHUNK: Final = 250
 # Rows that one page reads at most: with a sparse filter pages are short.
 SCAN_LIMIT: Final = 5_000
@@ -240,6 +242,17 @@ def page(
             continue
         rows.append(row)
     return Page(rows, None)
+
+
+def every(criteria: Criteria, *, by: Actor) -> Iterator[Record]:
+    """Yield all records that match, oldest first, fetched a page at a time."""
+    cursor: str | None = None
+    while True:
+        part = page(criteria, limit=PART, cursor=cursor, order=Order.OLDEST, by=by)
+        yield from part.rows
+        cursor = part.next_cursor
+        if cursor is None:
+            return
 
 
 def _without_owner(criteria: Criteria) -> Criteria:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from memory.integrations.anthropic import filesystem
+from memory import records
 from memory.integrations.anthropic.filesystem import FileTree
 from memory.integrations.anthropic.schemas import CommandIn
 from memory.integrations.base import (
@@ -37,7 +37,8 @@ def run(call: Call) -> dict[str, Any]:
     """Run a command; its text goes back to the model unchanged."""
     command = call.read(CommandIn).root
     action = "records.read" if command.command == "view" else "records.write"
-    files = filesystem.file_tree(agent_only(call.by, action))
+    by = agent_only(call.by, action)
+    files = FileTree(by, records.owner_for(by))
     arguments = command.model_dump(exclude={"command"})
     return {"content": COMMANDS[command.command](files, **arguments)}
 

@@ -144,21 +144,9 @@ class RecordStore:
         """Forget all memories of exactly this scope."""
         self._by.require("records.write")
         filters = self._query(scope)
-        cursor: str | None = None
-        while True:
-            page = records.page(
-                filters,
-                limit=MAX_LIMIT,
-                cursor=cursor,
-                order=records.Order.OLDEST,
-                by=self._by,
-            )
-            for row in page.rows:
-                if self._is_in_scope(row, scope):
-                    records.forget(row, reason="the scope was deleted", by=self._by)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        for row in records.every(filters, by=self._by):
+            if self._is_in_scope(row, scope):
+                records.forget(row, reason="the scope was deleted", by=self._by)
 
     # ── Additional tools ────────────────────────────────────────────────────
     def register_tools(self, registry: Registry) -> None:
