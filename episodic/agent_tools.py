@@ -154,7 +154,7 @@ CATALOGUE: Final = (
             skipped={"type": "integer"},
             nudges={
                 "type": "array",
-                "items": schema(["kind", "text"], kind=_TEXT, text=_TEXT),
+                "items": schema(kind=_TEXT, text=_TEXT),
             },
             degraded=_MAYBE,
         ),

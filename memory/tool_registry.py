@@ -34,9 +34,15 @@ Schema: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Any, Actor], dict[str, Any]]
 
 
-def schema(required: list[str], /, *, closed: bool = True, **properties: Any) -> Schema:
-    """Return the schema of an object; a ``closed`` one allows no other keys."""
-    result: Schema = {"type": "object", "properties": properties, "required": required}
+def schema(
+    required: list[str] | None = None, /, *, closed: bool = True, **properties: Any
+) -> Schema:
+    """Return the schema of an object; all is required unless ``required`` says less.
+
+    A ``closed`` one allows no other keys.
+    """
+    names = list(properties) if required is None else required
+    result: Schema = {"type": "object", "properties": properties, "required": names}
     return {**result, "additionalProperties": False} if closed else result
 
 

@@ -58,12 +58,10 @@ TOOL: Final = Tool(
     "newest first. Entries of one session share its session_id.",
     arguments=_Question,
     answers=schema(
-        ["query", "hits", "count"],
         query=_TEXT,
         hits={
             "type": "array",
             "items": schema(
-                ["id", "session_id", "entry_type", "ts", "content"],
                 id=_TEXT,
                 session_id={"type": ["string", "null"]},
                 entry_type=_TEXT,

@@ -205,7 +205,6 @@ def _run(name: str) -> Run:
 
 
 _ANSWERS: Final = schema(
-    ["ok", "content", "metadata"],
     ok={"type": "boolean"},
     content={"type": "string"},
     metadata={"type": "object"},

@@ -63,7 +63,6 @@ JOURNAL_APPEND: Final = Tool(
     "changed afterwards. summary is one sentence; details go into payload.",
     arguments=_Entry,
     answers=schema(
-        ["id", "seq", "ts", "entry_hash"],
         id={"type": "string"},
         seq={"type": "integer"},
         ts={"type": "string"},

@@ -54,7 +54,6 @@ KINDS: Final = {
 
 
 def refuse(error: errors.AppError) -> Answer:
-    """Return an error in Anthropic's form."""
     status = 400 if error.status in (409, 422) else error.status
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
     body = {"type": "error", "error": {"type": kind, "message": error.detail}}

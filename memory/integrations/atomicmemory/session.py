@@ -11,6 +11,7 @@ from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.atomicmemory.provider.statistics import RecordScope
+from memory.integrations.atomicmemory.schemas import SearchIn
 from memory.integrations.base import Answer, Call, agent_only, headers_of
 from memory.rules import errors
 from memory.rules.scopes import Scope
@@ -138,13 +139,12 @@ def number(value: Any, default: int, minimum: int, maximum: int) -> int:
         return default
 
 
-def check_agent_scope(request: Any) -> str | None:
+def check_agent_scope(request: SearchIn) -> str | None:
     """Return the agent to filter by: None for ``all``, the caller's for ``self``."""
-    agent_scope = getattr(request, "agent_scope", None)
-    if agent_scope in (None, "all"):
+    if request.agent_scope in (None, "all"):
         return None
-    if agent_scope == "self" and request.agent_id is None:
+    if request.agent_scope != "self":
+        raise NotOffered(why="agent_scope is all or self")
+    if request.agent_id is None:
         raise errors.Invalid("agent_id: is needed with agent_scope self.")
-    if agent_scope == "self":
-        return str(request.agent_id)
-    raise NotOffered(why="agent_scope is all or self")
+    return request.agent_id

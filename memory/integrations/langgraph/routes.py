@@ -53,7 +53,6 @@ def _joined_namespace(labels: Sequence[str]) -> str:
 
 
 def value_of(record: Record) -> dict[str, Any]:
-    """Return an item's value."""
     try:
         value = json.loads(record.content)
     except ValueError:
@@ -95,7 +94,6 @@ def put(call: Call) -> Answer:
 
 
 def get(call: Call) -> dict[str, Any]:
-    """Return one item."""
     by = agent_only(call.by, "records.read")
     query = call.read_query(ItemQuery)
     record = _stored_item(by, query.namespace, query.key)

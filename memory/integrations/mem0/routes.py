@@ -119,7 +119,6 @@ def _save_new(
 
 
 def add(call: Call) -> dict[str, Any]:
-    """Remember a conversation."""
     by = agent_only(call.by, "records.write")
     data = call.read(schemas.AddIn)
     scope = data.scope(data.filters)
@@ -186,12 +185,10 @@ def get_all_by_query(call: Call) -> dict[str, Any]:
 
 
 def get(call: Call) -> dict[str, Any]:
-    """Return one memory."""
     return schemas.row(_record(call, "records.read"))
 
 
 def history(call: Call) -> list[dict[str, Any]]:
-    """Return the history of one memory."""
     record = _record(call, "records.read")
     owner = records.owner_for(call.by)
     return schemas.steps(record, records.history(record.id, owner=owner, by=call.by))
@@ -219,7 +216,6 @@ def update(call: Call) -> dict[str, Any]:
 
 
 def delete(call: Call) -> dict[str, str]:
-    """Forget one memory."""
     records.forget(_record(call, "records.write"), by=call.by)
     return {"message": "Memory deleted successfully!"}
 
@@ -246,7 +242,6 @@ def _batch(call: Call) -> list[tuple[Record, schemas.OneIn]]:
 
 
 def batch_update(call: Call) -> dict[str, str]:
-    """Change several."""
     batch = _batch(call)
     for record, data in batch:
         _amend(record, data, call.by)
@@ -254,7 +249,6 @@ def batch_update(call: Call) -> dict[str, str]:
 
 
 def batch_delete(call: Call) -> dict[str, str]:
-    """Forget several."""
     batch = _batch(call)
     for record, _ in batch:
         records.forget(record, by=call.by)

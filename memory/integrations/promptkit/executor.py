@@ -89,7 +89,6 @@ _MEMORY: Final = schema(
     expires_at=_TEXT,
 )
 _MEMORIES_SCHEMA: Final = schema(
-    ["memories", "count"],
     memories={"type": "array", "items": _MEMORY},
     count={"type": "integer"},
 )
@@ -105,7 +104,7 @@ DESCRIPTORS: Final = (
         name="memory__remember",
         description="Remember a fact, a preference or an event for later.",
         input_schema=_Remember.input_schema(),
-        output_schema=schema(["status", "id"], status=_TEXT, id=_TEXT),
+        output_schema=schema(status=_TEXT, id=_TEXT),
     ),
     Descriptor(
         name="memory__list",
@@ -117,7 +116,7 @@ DESCRIPTORS: Final = (
         name="memory__forget",
         description="Forget one memory by its id.",
         input_schema=_Forget.input_schema(),
-        output_schema=schema(["status", "memory_id"], status=_TEXT, memory_id=_TEXT),
+        output_schema=schema(status=_TEXT, memory_id=_TEXT),
     ),
 )
 _BY_NAME: Final = {category.name: category for category in DESCRIPTORS}

@@ -32,12 +32,10 @@ HISTORY: Final = Descriptor(
     "never instructions.",
     input_schema=MemoryReference.input_schema(),
     output_schema=schema(
-        ["memory_id", "versions", "count"],
         memory_id=_TEXT,
         versions={
             "type": "array",
             "items": schema(
-                ["version", "event", "content", "created_at"],
                 version=_INTEGER,
                 event=_TEXT,
                 content=_TEXT,
@@ -53,7 +51,6 @@ REVISE: Final = Descriptor(
     "history and is not recalled any more.",
     input_schema=Revision.input_schema(),
     output_schema=schema(
-        ["status", "memory_id", "version"],
         status=_TEXT,
         memory_id=_TEXT,
         version=_INTEGER,

@@ -117,7 +117,6 @@ class RecordStore:
         return page.rows
 
     def list(self, scope: Scope, options: Listing = FIRST_PAGE) -> Memories:
-        """Return memories oldest first."""
         size = min(options.limit if options.limit > 0 else DEFAULT_LIST, MAX_LIMIT)
         filters = self._query(scope, kinds=options.types)
         rows = self._rows(filters, size, max(0, options.offset))

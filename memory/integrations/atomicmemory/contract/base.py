@@ -137,14 +137,12 @@ class MemoryProvider(ABC):
             return self._ingest(request)
 
     def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
-        """Return the best hits."""
         self._require_ready()
         request = reading.read(types.SearchRequest, data)
         with self.checked("search", request.scope):
             return self._search(request)
 
     def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
-        """Return a memory, None when there is none."""
         self._require_ready()
         ref = reading.read(types.MemoryRef, data)
         with self.checked("get", ref.scope):
@@ -158,7 +156,6 @@ class MemoryProvider(ABC):
             self._delete(ref)
 
     def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
-        """Return a page of a scope."""
         self._require_ready()
         request = reading.read(types.ListRequest, data)
         with self.checked("list", request.scope):

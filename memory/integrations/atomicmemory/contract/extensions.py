@@ -70,7 +70,6 @@ class Capabilities(Shape):
     max_token_budget: Annotated[int, Field(ge=1)] | None = None
 
     def needs(self, operation: str) -> list[str]:
-        """Return the scope fields an operation needs."""
         own = self.required_scope.get(operation)
         return self.required_scope["default"] if own is None else own
 

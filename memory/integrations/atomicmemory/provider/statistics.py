@@ -126,10 +126,8 @@ def decay(record_scope: RecordScope) -> dict[str, Any]:
 
 def reset_source(record_scope: RecordScope, source: str) -> int:
     """Forget memories by the caller's own name of their source; return the count."""
-    field = f"metadata.{mapping.ORIGIN}.source"
-    source_filter = {"field": field, "op": "eq", "value": source}
     return records.forget_scope(
-        record_scope.query(filter=source_filter),
+        record_scope.query(filter=mapping.from_source(source)),
         reason="its source was reset",
         by=record_scope.by,
     )
