@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from memory import records
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.atomicmemory.provider.statistics import RecordScope
-from memory.integrations.atomicmemory.schemas import SearchIn
+from memory.integrations.atomicmemory.schemas import SearchIn, UserScoped
 from memory.integrations.base import Answer, Call, agent_only, headers_of
 from memory.rules import errors
 from memory.rules.scopes import Scope
@@ -61,14 +61,6 @@ def refuse(error: errors.AppError) -> Answer:
         return Answer(body, status, headers_of(error))
     fields = {name: error.fields[name] for name in ERROR_FIELDS if name in error.fields}
     return Answer({**body, "error_code": code, **fields}, 422)
-
-
-class UserScoped(Protocol):
-    """The fields that every request has."""
-
-    user_id: str
-    workspace_id: str | None
-    agent_id: str | None
 
 
 def _check_user(call: Call, user_id: str) -> None:

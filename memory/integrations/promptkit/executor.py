@@ -7,7 +7,7 @@ arguments of ``memory__remember`` are kept as metadata; provenance is stamped la
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -174,18 +174,14 @@ def _memories_result(rows: list[Memory]) -> dict[str, Any]:
     return {"memories": [as_json(row) for row in rows], "count": len(rows)}
 
 
-ARGUMENTS: Final[dict[str, type[Arguments]]] = {
-    "memory__recall": _Recall,
-    "memory__remember": _Remember,
-    "memory__list": _List,
-    "memory__forget": _Forget,
+Run: TypeAlias = Callable[[Store, Scope, Any], dict[str, Any]]
+_TOOLS: Final[dict[str, tuple[type[Arguments], Run]]] = {
+    "memory__recall": (_Recall, _recall),
+    "memory__remember": (_Remember, _remember),
+    "memory__list": (_List, _list),
+    "memory__forget": (_Forget, _forget),
 }
-_RUNS: Final[dict[str, Callable[[Store, Scope, Any], dict[str, Any]]]] = {
-    "memory__recall": _recall,
-    "memory__remember": _remember,
-    "memory__list": _list,
-    "memory__forget": _forget,
-}
+ARGUMENTS: Final = {name: model for name, (model, _) in _TOOLS.items()}
 
 
 class Executor:
@@ -202,12 +198,13 @@ class Executor:
         """Run a tool by its descriptor's name; every error names the tool."""
         name = descriptor.name if descriptor else ""
         store_tools = _store_tools(self._store)
-        if name not in _RUNS and name not in store_tools:
-            raise UnknownTool(known=", ".join([*_RUNS, *store_tools]))
+        if name not in _TOOLS and name not in store_tools:
+            raise UnknownTool(known=", ".join([*_TOOLS, *store_tools]))
         try:
-            if name in _RUNS:
-                checked = tool_registry.parse(ARGUMENTS[name], arguments)
-                return _RUNS[name](self._store, self._scope, checked)
+            if name in _TOOLS:
+                model, run = _TOOLS[name]
+                checked = tool_registry.parse(model, arguments)
+                return run(self._store, self._scope, checked)
             return store_tools[name].execute(self._scope, name, arguments)
         except errors.AppError as error:
             error.detail = f"{name.replace('__', ' ')}: {error.detail}"
@@ -215,23 +212,20 @@ class Executor:
             raise
 
 
-class _NameRegistry:
+class _Names(list[str]):
     """A registry that collects the names of descriptors."""
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
     def register(self, descriptor: Descriptor) -> None:
-        self.names.append(descriptor.name)
+        self.append(descriptor.name)
 
 
 def _store_tools(store: object) -> dict[str, ToolProvider]:
     """Return tool name → store for the tools that a store runs itself."""
     if not isinstance(store, ToolProvider):
         return {}
-    registry = _NameRegistry()
-    store.register_tools(registry)
-    return dict.fromkeys(registry.names, store)
+    names = _Names()
+    store.register_tools(names)
+    return dict.fromkeys(names, store)
 
 
 def descriptor(name: str) -> Descriptor | None:
