@@ -22,6 +22,7 @@ from memory.integrations.base import Answer, Call, Dialect, Route
 from memory.rules import errors
 
 UNKNOWN_BYTES: Final = 64 * 1024
+BODY_VALUES: Final = 20_000
 _TOO_LARGE_UNKNOWN: Final = (
     "Without a key that works a body may hold 64 KiB. A larger one names user_key among"
     " its first fields, or sends the same key as Authorization: Bearer as well."
@@ -77,8 +78,8 @@ def _read_first(
         call.body = json_parser.read(start + rest, limit)
 
 
-def _limit(dialect: Dialect, route: Route) -> Limit:
-    return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
+def _limit(dialect: Dialect) -> Limit:
+    return Limit(dialect.body_bytes, BODY_VALUES)
 
 
 def _authenticate(dialect: Dialect, request: HttpRequest, call: Call) -> None:
@@ -107,7 +108,7 @@ def _serve(
         query=request.GET.dict(),
         headers=request.headers,
     )
-    limit = _limit(dialect, route)
+    limit = _limit(dialect)
     if dialect.reads_first and not route.is_open:
         _read_first(dialect, request, call, limit)
     if not route.is_open:
@@ -154,7 +155,7 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
         # No login and no CSRF check: it requires a key.
         view = csrf_exempt(login_not_required(partial(_view, dialect, route)))
-        view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
+        view.body_limit = _limit(dialect)  # type: ignore[attr-defined]
         patterns.append(re_path(_pattern(dialect, route.path), view))
     return patterns
 

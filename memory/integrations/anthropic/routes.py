@@ -7,7 +7,6 @@ client's abstract memory tool needs one line per command (see
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from memory import records
@@ -23,15 +22,6 @@ from memory.integrations.base import (
 )
 from memory.rules import errors
 
-COMMANDS: Final[dict[str, Callable[..., str]]] = {
-    "view": FileTree.view,
-    "create": FileTree.create,
-    "str_replace": FileTree.str_replace,
-    "insert": FileTree.insert,
-    "delete": FileTree.delete,
-    "rename": FileTree.rename,
-}
-
 
 def run(call: Call) -> dict[str, Any]:
     """Run a command; its text goes back to the model unchanged."""
@@ -39,8 +29,9 @@ def run(call: Call) -> dict[str, Any]:
     action = "records.read" if command.command == "view" else "records.write"
     by = agent_only(call.by, action)
     files = FileTree(by, records.owner_for(by))
-    arguments = command.model_dump(exclude={"command"})
-    return {"content": COMMANDS[command.command](files, **arguments)}
+    # The schema allows the six commands only; each is a method of its name.
+    execute = getattr(files, command.command)
+    return {"content": execute(**command.model_dump(exclude={"command"}))}
 
 
 KINDS: Final = {

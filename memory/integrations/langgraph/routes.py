@@ -23,8 +23,8 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
-    detail_refusal,
     moment,
+    refuse_with_detail,
 )
 from memory.integrations.langgraph import filters
 from memory.integrations.langgraph.schemas import (
@@ -176,5 +176,5 @@ DIALECT: Final = Dialect(
         Route("store/items/search", {"POST": search}),
         Route("store/namespaces", {"POST": namespaces}),
     ),
-    refuse=detail_refusal("detail"),
+    refuse=refuse_with_detail,
 )

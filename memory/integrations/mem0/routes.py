@@ -7,6 +7,7 @@ is stored verbatim.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from memory import records
@@ -16,7 +17,7 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
-    detail_refusal,
+    refuse_with_detail,
 )
 from memory.integrations.mem0 import filters, schemas
 from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
@@ -286,6 +287,12 @@ def delete_entity(call: Call) -> Answer:
     return Answer(None, 204)
 
 
+def refuse(error: errors.AppError) -> Answer:
+    """Return an error as ``{detail}``; an invalid request is 400 here."""
+    answer = refuse_with_detail(error)
+    return replace(answer, status=400) if answer.status == 422 else answer
+
+
 DIALECT: Final = Dialect(
     prefix="/compat/mem0",
     routes=(
@@ -306,5 +313,5 @@ DIALECT: Final = Dialect(
         Route("v1/entities", {"GET": entities}),
         Route("v2/entities/<type>/<name>", {"DELETE": delete_entity}),
     ),
-    refuse=detail_refusal("detail", {422: 400}),
+    refuse=refuse,
 )

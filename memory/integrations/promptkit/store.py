@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memory import records, tool_registry
-from memory.files.paths import Owner
 from memory.integrations.promptkit import extras
 from memory.integrations.promptkit.memories import PROVENANCE, Memory, Provenance, Scope
 from memory.integrations.promptkit.protocols import (
@@ -37,8 +36,8 @@ PROVENANCES: Final = frozenset(Provenance)
 class RecordStore:
     """A store of memories for the agent behind ``by``."""
 
-    def __init__(self, by: Actor, *, owner: Owner | None = None) -> None:
-        self._by, self._owner = by, owner or records.owner_for(by)
+    def __init__(self, by: Actor) -> None:
+        self._by, self._owner = by, records.owner_for(by)
 
     # ── Scopes ───────────────────────────────────────────────────────────────
     def _record_scope(self, scope: Scope) -> RecordScope:

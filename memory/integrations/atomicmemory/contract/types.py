@@ -7,7 +7,7 @@ retrieval receipt are snake_case on both sides, as the contract has it.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -28,7 +28,7 @@ Event = Literal["created", "updated", "superseded", "invalidated"]
 Format = Literal["flat", "tiered", "structured"]
 GraphScope = Literal["nodes", "edges", "episodes"]
 ContentClass = Literal["summary", "redacted", "raw"]
-KINDS: Final = ("fact", "episode", "summary", "procedure", "document")
+KINDS: Final = get_args(Kind)
 SCOPE_FIELDS: Final = ("user", "agent", "namespace", "thread")
 # The seed's names of two modes.
 _MODES: Final = {"message": "messages", "memory": "verbatim"}

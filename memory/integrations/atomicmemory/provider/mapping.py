@@ -158,17 +158,6 @@ def bad_cursor() -> errors.ValidationError:
     )
 
 
-def version(record_version: records.Version) -> types.MemoryVersion:
-    """Return a version of the contract."""
-    return types.MemoryVersion(
-        id=record_version.id,
-        content=record_version.content,
-        created_at=record_version.created_at,
-        parent_id=record_version.parent_id,
-        event=record_version.event,
-    )
-
-
 def receipt(query: str, result: records.SearchResult) -> types.RetrievalReceipt:
     """Return how hits were found: by which embedding model, or by words alone."""
     engine = (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, get_args
 
 from memory import records
 from memory.files.paths import Owner
@@ -17,6 +17,7 @@ from memory.integrations.atomicmemory.contract.base import MemoryProvider
 from memory.integrations.atomicmemory.contract.extensions import (
     Capabilities,
     Extensions,
+    FilterOp,
 )
 from memory.integrations.atomicmemory.provider import (
     context_package,
@@ -38,7 +39,6 @@ REFLECTION_HITS: Final = 20
 GRAPH_HITS: Final = 10
 READABLE_STATUSES: Final = ("current", "superseded")
 PROFILE_RECORDS: Final = 200
-FILTER_OPS: Final = ("eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists")
 _ALL: Final = Extensions(**dict.fromkeys(Extensions.model_fields, True))
 
 
@@ -64,7 +64,7 @@ class NativeProvider(MemoryProvider):
             required_scope={"default": ["user"]},
             extensions=_ALL,
             supported_rerankers=[],
-            supported_filter_ops=list(FILTER_OPS),
+            supported_filter_ops=list(get_args(FilterOp)),
             max_token_budget=context_package.MOST_TOKENS,
         )
 
@@ -209,7 +209,10 @@ class NativeProvider(MemoryProvider):
         """Return the versions of a memory, oldest first; none for one not there."""
 
         with self.checked("versioning", ref.scope):
-            return [mapping.version(former) for former in self.versions(ref)]
+            return [
+                types.MemoryVersion.model_validate(version, from_attributes=True)
+                for version in self.versions(ref)
+            ]
 
     def versions(self, ref: types.MemoryRef) -> list[records.Version]:
         """Return the versions with all their fields."""
