@@ -78,6 +78,27 @@ def _episode(session: Session, ids: list[str]) -> str:
     return str(first.current_entry_id or "")
 
 
+def _ingested(
+    session: Session, result: types.IngestResult, *, is_whole: bool
+) -> dict[str, Any]:
+    stored, updated = result.created, result.updated
+    # A verbatim text that was stored already counts as an update that changed nothing;
+    # an extracted statement only as skipped.
+    unchanged = result.unchanged if is_whole else []
+    return {
+        "episode_id": _episode(session, [*stored, *updated, *unchanged]),
+        "facts_extracted": len(stored) + len(updated) + len(result.unchanged),
+        "memories_stored": len(stored),
+        "memories_updated": len(updated),
+        "memories_deleted": 0,
+        "memories_skipped": len(result.unchanged),
+        "stored_memory_ids": stored,
+        "updated_memory_ids": [*updated, *unchanged],
+        "links_created": 0,
+        "composites_created": 0,
+    }
+
+
 def ingest(call: Call, *, quick: bool = False) -> dict[str, Any]:
     """Extract statements from a conversation and store them.
 
@@ -105,22 +126,7 @@ def ingest(call: Call, *, quick: bool = False) -> dict[str, Any]:
         ),
     )
     result = session.provider.ingest(request)
-    stored, updated = result.created, result.updated
-    # A verbatim text that was stored already counts as an update that changed nothing;
-    # an extracted statement only as skipped.
-    unchanged = result.unchanged if is_whole else []
-    return {
-        "episode_id": _episode(session, [*stored, *updated, *unchanged]),
-        "facts_extracted": len(stored) + len(updated) + len(result.unchanged),
-        "memories_stored": len(stored),
-        "memories_updated": len(updated),
-        "memories_deleted": 0,
-        "memories_skipped": len(result.unchanged),
-        "stored_memory_ids": stored,
-        "updated_memory_ids": [*updated, *unchanged],
-        "links_created": 0,
-        "composites_created": 0,
-    }
+    return _ingested(session, result, is_whole=is_whole)
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
