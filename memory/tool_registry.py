@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from pydantic import (
@@ -98,6 +99,7 @@ class Arguments(BaseModel):
         return given
 
     @classmethod
+    @cache
     def input_schema(cls) -> Schema:
         """Return the JSON Schema that clients see."""
         full = cls.model_json_schema(schema_generator=_PlainSchema)
