@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
@@ -22,6 +22,7 @@ from memory.integrations.base import Answer, Call, Dialect, Route
 from memory.rules import errors
 
 UNKNOWN_BYTES: Final = 64 * 1024
+BODY_VALUES: Final = 20_000
 _TOO_LARGE_UNKNOWN: Final = (
     "Without a key that works a body may hold 64 KiB. A larger one names user_key among"
     " its first fields, or sends the same key as Authorization: Bearer as well."
@@ -77,8 +78,8 @@ def _read_first(
         call.body = json_parser.read(start + rest, limit)
 
 
-def _limit(dialect: Dialect, route: Route) -> Limit:
-    return Limit(route.body_bytes or dialect.body_bytes, dialect.body_values)
+def _limit(dialect: Dialect) -> Limit:
+    return Limit(dialect.body_bytes, BODY_VALUES)
 
 
 def _authenticate(dialect: Dialect, request: HttpRequest, call: Call) -> None:
@@ -107,7 +108,7 @@ def _serve(
         query=request.GET.dict(),
         headers=request.headers,
     )
-    limit = _limit(dialect, route)
+    limit = _limit(dialect)
     if dialect.reads_first and not route.is_open:
         _read_first(dialect, request, call, limit)
     if not route.is_open:
@@ -116,13 +117,6 @@ def _serve(
         _read(request, call, limit)
     result = handler(call)
     return result if isinstance(result, Answer) else Answer(result)
-
-
-def _error_of(error: Exception) -> errors.AppError:
-    """Return an exception as an AppError; an unexpected one is logged as well."""
-    kinds = (errors.AppError, RequestDataTooBig, UnreadablePostError, Exception)
-    kind = next(kind for kind in kinds if isinstance(error, kind))
-    return problem_details.MEANINGS[kind](error)
 
 
 def respond(answer: Answer) -> HttpResponse:
@@ -145,14 +139,9 @@ def _view(
     try:
         return respond(_serve(dialect, route, request, path_params))
     except Exception as error:  # noqa: BLE001  (each dialect has its own errors)
-        return respond(dialect.refuse(_error_of(error)))
-
-
-def _without_login(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Exempt a view from login and CSRF checks: it requires a key."""
-    open_view = csrf_exempt(view)
-    open_view.login_required = False  # type: ignore[attr-defined]
-    return open_view
+        kinds = (errors.AppError, RequestDataTooBig, UnreadablePostError, Exception)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        return respond(dialect.refuse(problem_details.MEANINGS[kind](error)))
 
 
 def _not_found(_call: Call) -> Answer:
@@ -164,8 +153,9 @@ def _routes(dialect: Dialect) -> list[URLPattern]:
     rest = Route("<path:rest>", dict.fromkeys(methods, _not_found), is_open=True)
     patterns = []
     for route in (*dialect.routes, Route("", rest.methods, is_open=True), rest):
-        view = _without_login(partial(_view, dialect, route))
-        view.body_limit = _limit(dialect, route)  # type: ignore[attr-defined]
+        # No login and no CSRF check: it requires a key.
+        view = csrf_exempt(login_not_required(partial(_view, dialect, route)))
+        view.body_limit = _limit(dialect)  # type: ignore[attr-defined]
         patterns.append(re_path(_pattern(dialect, route.path), view))
     return patterns
 

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.urls import URLPattern, re_path
@@ -39,25 +40,12 @@ def _let_in(request: HttpRequest) -> None:
         raise errors.TooMany(retry_after=max(1, round(_throttle.wait())))
 
 
-def _read(request: HttpRequest) -> Any:
-    """Return the body; refuse one that is too large, too deep or not strict JSON."""
-    raw = request.body
-    json_parser.check_kind(request)
-    return json_parser.read(raw, BODY)
-
-
 def _meta_user(document: Any) -> str | None:
     """Return the end user whom the metadata of an MCP request names."""
     for name in ("params", "_meta"):
         document = document.get(name) if isinstance(document, dict) else None
     user = document.get(end_users.META) if isinstance(document, dict) else None
     return user if user is None or isinstance(user, str) else ""
-
-
-def _bind_end_user(request: HttpRequest, document: Any) -> None:
-    """Bind the actor to the end user of its key, of the header or of the metadata."""
-    candidates = [named_end_user(request), _meta_user(document)]
-    request.auth = end_users.with_end_user(request.auth, candidates)  # type: ignore[attr-defined]
 
 
 def _writes(message: object) -> bool:
@@ -78,8 +66,11 @@ def authenticated(request: HttpRequest) -> HttpResponse | None:
     except errors.AppError as error:
         return problem_details.response(error)
     try:
-        message = _read(request)
-        _bind_end_user(request, message)
+        raw = request.body
+        json_parser.check_kind(request)
+        message = json_parser.read(raw, BODY)
+        users = [named_end_user(request), _meta_user(message)]
+        request.auth = end_users.with_end_user(request.auth, users)  # type: ignore[attr-defined]
     except (RequestDataTooBig, UnreadablePostError):
         return error_response(
             None, PARSE_ERROR, "Unreadable body", status=HTTPStatus.BAD_REQUEST
@@ -94,16 +85,16 @@ def _view() -> Callable[..., HttpResponse]:
     """Return the MCP server as a view; an outage in a tool is a problem document."""
     server = mcp.build(authenticated, version=VERSION)
 
+    # As the server itself: it wants a key, and no browser comes here.
+    @csrf_exempt
+    @login_not_required
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = server(request, *args, **kwargs)
         outage = mcp.outage_of(request)
         return answer if outage is None else problem_details.response(outage)
 
-    # As the server itself: it wants a key, and no browser comes here.
-    opened = csrf_exempt(view)
-    opened.login_required = False  # type: ignore[attr-defined]
-    opened.body_limit = BODY  # type: ignore[attr-defined]
-    return opened
+    view.body_limit = BODY  # type: ignore[attr-defined]
+    return view
 
 
 def url_patterns() -> list[URLPattern]:

@@ -1,24 +1,142 @@
 """The registry of all tools a model may call, and the check of their arguments.
 
 Packages register their tools at start-up; this module knows none of them. A tool
-declares arguments and results as JSON Schema, the permissions its caller needs, and
-whether it changes anything. HTTP and MCP offer the tools the caller may use; any other
-is NotFound.
+declares its arguments as a model and its results as JSON Schema, the permissions its
+caller needs, and whether it changes anything. HTTP and MCP offer the tools the caller
+may use; any other is NotFound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from enum import StrEnum
+from functools import cache
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
 
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
 
 Schema: TypeAlias = dict[str, Any]
-Run: TypeAlias = Callable[[Mapping[str, Any], Actor], dict[str, Any]]
+# The arguments are the tool's model, or as they came where it checks them itself.
+Run: TypeAlias = Callable[[Any, Actor], dict[str, Any]]
 
 
+def schema(
+    required: list[str] | None = None, /, *, closed: bool = True, **properties: Any
+) -> Schema:
+    """Return the schema of an object; all is required unless ``required`` says less.
+
+    A ``closed`` one allows no other keys.
+    """
+    names = list(properties) if required is None else required
+    result: Schema = {"type": "object", "properties": properties, "required": names}
+    return {**result, "additionalProperties": False} if closed else result
+
+
+# ── Arguments ────────────────────────────────────────────────────────────────
+def _storable(text: str) -> str:
+    if not entries.is_storable(text):
+        raise PydanticCustomError("text", "A NUL or half a surrogate pair is no text")
+    return text
+
+
+STORABLE: Final = AfterValidator(_storable)
+Text = Annotated[str, STORABLE]
+Integer = StrictInt
+Number = StrictFloat
+Object = Annotated[dict[str, Any], WithJsonSchema({"type": "object"})]
+
+
+def choice(values: Iterable[StrEnum]) -> WithJsonSchema:
+    """Return how the schema of an argument states what may be chosen."""
+    return WithJsonSchema({"type": "string", "enum": [item.value for item in values]})
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """Generates schemas without titles, defaults and null, which is "not given"."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool; null, and empty text for a required one, is none.
+
+    A range that is in the schema only (``json_schema_extra``) is not refused here: the
+    tool clamps such a number, or says why not.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        given = dict(arguments)
+        for name, rule in cls.model_fields.items():
+            absent = (None, "") if rule.is_required() else (None,)
+            if given.get(name) in absent:
+                given.pop(name, None)
+        return given
+
+    @classmethod
+    @cache
+    def input_schema(cls) -> Schema:
+        """Return the JSON Schema that clients see."""
+        full = cls.model_json_schema(schema_generator=_PlainSchema)
+        closed = full["additionalProperties"] is False
+        return schema(full.get("required", []), closed=closed, **full["properties"])
+
+
+class OpenArguments(Arguments):
+    """Arguments among which unknown ones are allowed: they are in ``model_extra``."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+A = TypeVar("A", bound=Arguments)
+_MESSAGES: Final = {
+    "missing": "{name} is required.",
+    "extra_forbidden": "There is no argument {name}.",
+}
+
+
+def fault(name: str, message: str) -> errors.Invalid:
+    """Return the refusal of one argument."""
+    return errors.Invalid(message, code="bad_argument", argument=name)
+
+
+def parse(model: type[A], arguments: Mapping[str, Any]) -> A:
+    """Return the arguments as a tool's model, or raise Invalid; no value is echoed."""
+    try:
+        return model.model_validate(arguments)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+    name = str(first["loc"][0])[:40]
+    message = _MESSAGES.get(first["type"], "{name}: {reason}.")
+    raise fault(name, message.format(name=name, reason=first["msg"]))
+
+
+# ── Tools ────────────────────────────────────────────────────────────────────
 def always(_by: Actor) -> bool:
     """The default of ``available``: every caller with the permissions has the tool."""
     return True
@@ -28,7 +146,7 @@ def always(_by: Actor) -> bool:
 class Tool:
     """One tool as a model sees it.
 
-    ``needs`` are actions of the permission table; ``run`` is given checked arguments,
+    ``needs`` are actions of the permission table; ``run`` is given the arguments,
     answers a JSON object and raises an AppError whose sentence says what to do.
     ``destructive`` means that something is lost, ``idempotent`` that a repeat changes
     nothing more. ``available`` says whether a permitted caller has the tool at all.
@@ -39,7 +157,7 @@ class Tool:
     name: str
     title: str
     description: str
-    schema: Schema
+    arguments: type[Arguments]
     run: Run
     answers: Schema = field(default_factory=lambda: {"type": "object"})
     needs: tuple[str, ...] = ("tools.call",)
@@ -52,15 +170,14 @@ class Tool:
     has_own_fence: bool = False
 
     @property
+    def schema(self) -> Schema:
+        """The JSON Schema of its arguments."""
+        return self.arguments.input_schema()
+
+    @property
     def answers_stored_text(self) -> bool:
         """Whether its whole result is stored, and so untrusted, text."""
         return self.reads_only and not self.has_own_fence
-
-
-def schema(required: list[str], /, *, closed: bool = True, **properties: Any) -> Schema:
-    """Return the schema of an object; a ``closed`` one allows no other keys."""
-    result: Schema = {"type": "object", "properties": properties, "required": required}
-    return {**result, "additionalProperties": False} if closed else result
 
 
 # ── The registry ─────────────────────────────────────────────────────────────
@@ -95,64 +212,4 @@ def call(tool: Tool, arguments: Mapping[str, Any], *, by: Actor) -> dict[str, An
         by.require(action)
     if not tool.available(by):
         raise errors.NotFound
-    if tool.checked:
-        check(tool.name, tool.schema, arguments)
-    return tool.run(arguments, by)
-
-
-# ── Arguments ────────────────────────────────────────────────────────────────
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "object": (dict,),
-    "array": (list,),
-}
-
-
-def fault(name: str, message: str) -> errors.Invalid:
-    """Return the refusal of one argument."""
-    return errors.Invalid(message, code="bad_argument", argument=name)
-
-
-def check(tool: str, rules: Schema, arguments: Mapping[str, Any]) -> None:
-    """Raise Invalid when arguments do not fit a tool's schema; null is "not given".
-
-    A number out of range is not refused here: the tool clamps it, or says why not.
-    """
-    properties = rules["properties"]
-    if rules.get("additionalProperties") is False:
-        for name in sorted(set(arguments) - set(properties)):
-            raise fault(name[:40], f"{tool} knows no argument {name[:40]}.")
-    for name in rules["required"]:
-        if arguments.get(name) in (None, ""):
-            raise fault(name, f"{name} is required.")
-    for name, value in arguments.items():
-        if value is not None and name in properties:
-            _check_value(name, properties[name], value)
-
-
-def _check_value(name: str, rule: Schema, value: object) -> None:
-    kind = rule["type"]
-    wrong = not isinstance(value, _KINDS[kind])
-    if wrong or (isinstance(value, bool) and kind != "boolean"):
-        article = "an" if kind[0] in "aio" else "a"
-        raise fault(name, f"{name} is {article} {kind}.")
-    if "enum" in rule and value not in rule["enum"]:
-        raise fault(name, f"{name} is one of {', '.join(rule['enum'])}.")
-    if isinstance(value, str):
-        _check_text(name, rule, value)
-    elif isinstance(value, list):
-        if len(value) > rule.get("maxItems", len(value)):
-            raise fault(name, f"{name} holds {rule['maxItems']} items at most.")
-        for item in value:
-            _check_value(name, rule["items"], item)
-
-
-def _check_text(name: str, rule: Schema, value: str) -> None:
-    if not entries.is_storable(value):
-        raise fault(name, f"{name} holds a NUL or half a surrogate pair.")
-    max_length = rule.get("maxLength")
-    if max_length is not None and len(value) > max_length:
-        raise fault(name, f"{name} is {max_length} characters at most.")
+    return tool.run(parse(tool.arguments, arguments) if tool.checked else arguments, by)

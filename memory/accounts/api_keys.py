@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from memory.journal import append as journal
-from memory.models import Agent, AgentKey, Membership, OperatorKey, User
+from memory.models import Agent, AgentKey, GatewayKey, Membership, OperatorKey, User
 from memory.rules import end_users, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
@@ -50,7 +50,7 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _touch(key: AgentKey | OperatorKey) -> None:
+def touch(key: AgentKey | OperatorKey | GatewayKey) -> None:
     """Store the time of use, at most once a minute."""
     now = timezone.now()
     if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
@@ -141,7 +141,7 @@ def authenticate(token: str) -> Actor | None:
     if match is None or match[0].state != "active":
         return None
     key, actor = match
-    _touch(key)
+    touch(key)
     return actor
 
 

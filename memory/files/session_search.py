@@ -5,8 +5,9 @@ A session is a trace id; an entry without a trace belongs to none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from memory import scanner, tool_registry
 from memory.journal import append as journal
@@ -14,7 +15,7 @@ from memory.journal import queries
 from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
-from memory.tool_registry import Tool, schema
+from memory.tool_registry import STORABLE, Arguments, Integer, Tool, schema
 
 LIMIT: Final = 20
 MAX_LIMIT: Final = 100
@@ -40,10 +41,14 @@ def search(query: str, *, limit: int = LIMIT, by: Actor) -> list[dict[str, Any]]
     return [_hit(row) for row in rows[: max(1, min(limit, MAX_LIMIT))]]
 
 
-def _run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-    limit = int(arguments.get("limit") or LIMIT)
-    hits = search(arguments["query"], limit=limit, by=by)
-    return {"query": arguments["query"], "hits": hits, "count": len(hits)}
+class _Question(Arguments):
+    query: Annotated[str, Field(min_length=1, max_length=4_000), STORABLE]
+    limit: Integer = Field(0, json_schema_extra={"minimum": 1, "maximum": MAX_LIMIT})
+
+
+def _run(question: _Question, by: Actor) -> dict[str, Any]:
+    hits = search(question.query, limit=question.limit or LIMIT, by=by)
+    return {"query": question.query, "hits": hits, "count": len(hits)}
 
 
 TOOL: Final = Tool(
@@ -51,18 +56,12 @@ TOOL: Final = Tool(
     title="Search earlier sessions",
     description="Search what you wrote in the journal in earlier sessions, by words, "
     "newest first. Entries of one session share its session_id.",
-    schema=schema(
-        ["query"],
-        query={**_TEXT, "minLength": 1, "maxLength": 4_000},
-        limit={"type": "integer", "minimum": 1, "maximum": MAX_LIMIT},
-    ),
+    arguments=_Question,
     answers=schema(
-        ["query", "hits", "count"],
         query=_TEXT,
         hits={
             "type": "array",
             "items": schema(
-                ["id", "session_id", "entry_type", "ts", "content"],
                 id=_TEXT,
                 session_id={"type": ["string", "null"]},
                 entry_type=_TEXT,

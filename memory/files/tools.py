@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from django.utils import timezone
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from memory import tool_registry
 from memory.files import paths, reading, writer
@@ -23,20 +25,55 @@ from memory.journal import append as journal
 from memory.rules import errors, prompt_fence, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier, WriteMode
-from memory.tool_registry import Run, Tool, schema
+from memory.tool_registry import Arguments, Integer, Run, Text, Tool, choice, schema
 
-_TIERS: Final = [tier.value for tier in Tier]
-_WRITABLE: Final = [tier.value for tier in Tier if tiers.RULES[tier].by_tools]
-_KEY: Final = {
-    "type": "string",
-    "description": "Needed for daily and learned: a date YYYY-MM-DD. "
-    "Needed for peers: whom the card is about.",
-}
-_SUBJECTS: Final = {
-    "type": "array",
-    "items": {"type": "string", "minLength": 1},
-    "description": "Whom the text is about: user ids, e-mail addresses, names.",
-}
+_WRITABLE: Final = [tier for tier in Tier if tiers.RULES[tier].by_tools]
+
+
+def _writable(tier: Tier) -> Tier:
+    if tier not in _WRITABLE:
+        names = ", ".join(_WRITABLE)
+        raise PydanticCustomError("tier", "Tools write {names}", {"names": names})
+    return tier
+
+
+_Key = Annotated[
+    Text | None,
+    Field(
+        description="Needed for daily and learned: a date YYYY-MM-DD. "
+        "Needed for peers: whom the card is about."
+    ),
+]
+_Subjects = Annotated[
+    list[Annotated[Text, Field(json_schema_extra={"minLength": 1})]],
+    Field(description="Whom the text is about: user ids, e-mail addresses, names."),
+]
+
+
+class _Read(Arguments):
+    tier: Annotated[Tier, choice(Tier)]
+    key: _Key = None
+
+
+class _Write(Arguments):
+    tier: Annotated[Tier, choice(_WRITABLE), AfterValidator(_writable)]
+    key: _Key = None
+    content: Text = Field(min_length=1)
+    mode: Annotated[WriteMode, choice(WriteMode)]
+    subjects: _Subjects = []
+
+
+class _Search(Arguments):
+    q: Text = Field(min_length=1)
+    tier: Annotated[Tier | None, choice(Tier)] = None
+    limit: Integer = Field(
+        0, json_schema_extra={"minimum": 1, "maximum": reading.LIMIT}
+    )
+
+
+class _DailyLine(Arguments):
+    entry: Text = Field(min_length=1)
+    subjects: _Subjects = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +92,8 @@ def owner_of(by: Actor) -> Owner:
     return paths.agent_owner(by.workspace_id, by.id)
 
 
-def _read(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(arguments["tier"], arguments.get("key"))
+def _read(owner: Owner, arguments: _Read, by: Actor) -> Result:
+    place = tiers.place(arguments.tier, arguments.key)
     text = reading.read(owner, place, by=by)
     if not text.exists:
         is_held = reading.quarantined(owner, place)
@@ -89,20 +126,21 @@ def _write_result(write: WriteResult, by: Actor) -> Result:
     return Result(ok=True, content=content, metadata=metadata)
 
 
-def _write(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
-    place = tiers.place(arguments["tier"], arguments.get("key"))
-    mode = WriteMode(arguments["mode"])
-    subjects = tuple(arguments.get("subjects") or ())
+def _write(owner: Owner, arguments: _Write, by: Actor) -> Result:
     request = Request(
-        owner, place, arguments["content"], mode, "tool", subjects=subjects
+        owner,
+        tiers.place(arguments.tier, arguments.key),
+        arguments.content,
+        arguments.mode,
+        "tool",
+        subjects=tuple(arguments.subjects),
     )
     return _write_result(writer.write(request, by=by), by)
 
 
-def _search(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
-    tier = Tier(arguments["tier"]) if arguments.get("tier") else None
-    limit = int(arguments.get("limit") or reading.LIMIT)
-    result = reading.search(owner, arguments["q"], by=by, tier=tier, limit=limit)
+def _search(owner: Owner, arguments: _Search, by: Actor) -> Result:
+    limit = arguments.limit or reading.LIMIT
+    result = reading.search(owner, arguments.q, by=by, tier=arguments.tier, limit=limit)
     hits = [
         {
             "source": hit.source,
@@ -113,7 +151,7 @@ def _search(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
         }
         for hit in result.hits
     ]
-    content: dict[str, Any] = {"query": arguments["q"], "hits": hits}
+    content: dict[str, Any] = {"query": arguments.q, "hits": hits}
     if result.quarantined:
         content["quarantined"] = result.quarantined
     return Result(
@@ -121,19 +159,18 @@ def _search(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
     )
 
 
-def _append_daily(owner: Owner, arguments: Mapping[str, Any], by: Actor) -> Result:
+def _append_daily(owner: Owner, arguments: _DailyLine, by: Actor) -> Result:
     now = timezone.now()
-    if not arguments["entry"].strip():
+    if not arguments.entry.strip():
         raise tool_registry.fault("entry", "entry must not be blank.")
-    line = f"- {journal.stamp(now)} — {arguments['entry'].strip()}\n"
+    line = f"- {journal.stamp(now)} — {arguments.entry.strip()}\n"
     place = tiers.place("daily", now.date().isoformat())
-    subjects = tuple(arguments.get("subjects") or ())
-    mode = WriteMode.APPEND
+    subjects, mode = tuple(arguments.subjects), WriteMode.APPEND
     request = Request(owner, place, line, mode, "tool", subjects=subjects)
     return _write_result(writer.write(request, by=by), by)
 
 
-_CALLS: Final[dict[str, Callable[[Owner, Mapping[str, Any], Actor], Result]]] = {
+_CALLS: Final[dict[str, Callable[[Owner, Any, Actor], Result]]] = {
     "memory.read": _read,
     "memory.write": _write,
     "memory.search": _search,
@@ -159,7 +196,6 @@ def _run(name: str) -> Run:
 
 
 _ANSWERS: Final = schema(
-    ["ok", "content", "metadata"],
     ok={"type": "boolean"},
     content={"type": "string"},
     metadata={"type": "object"},
@@ -169,10 +205,11 @@ CATALOGUE: Final = (
         name="memory.read",
         title="Read a memory file",
         description="Read one of your memory files, or your crew's.",
-        schema=schema(["tier"], tier={"type": "string", "enum": _TIERS}, key=_KEY),
+        arguments=_Read,
         answers=_ANSWERS,
         needs=("tools.call", "files.read"),
         run=_run("memory.read"),
+        checked=False,
         reads_only=True,
     ),
     Tool(
@@ -180,44 +217,33 @@ CATALOGUE: Final = (
         title="Write a memory file",
         description="Write one of your memory files. Replace states the whole new "
         "text; append adds to the end.",
-        schema=schema(
-            ["tier", "content", "mode"],
-            tier={"type": "string", "enum": _WRITABLE},
-            key=_KEY,
-            content={"type": "string", "minLength": 1},
-            mode={"type": "string", "enum": [mode.value for mode in WriteMode]},
-            subjects=_SUBJECTS,
-        ),
+        arguments=_Write,
         answers=_ANSWERS,
         needs=("tools.call", "files.write"),
         run=_run("memory.write"),
+        checked=False,
         destructive=True,
     ),
     Tool(
         name="memory.search",
         title="Search memory files",
         description="Search your memory files and your crew's by words.",
-        schema=schema(
-            ["q"],
-            q={"type": "string", "minLength": 1},
-            tier={"type": "string", "enum": _TIERS},
-            limit={"type": "integer", "minimum": 1, "maximum": reading.LIMIT},
-        ),
+        arguments=_Search,
         answers=_ANSWERS,
         needs=("tools.call", "files.read"),
         run=_run("memory.search"),
+        checked=False,
         reads_only=True,
     ),
     Tool(
         name="memory.append_daily",
         title="Add to today's notes",
         description="Add a line with the time to today's notes.",
-        schema=schema(
-            ["entry"], entry={"type": "string", "minLength": 1}, subjects=_SUBJECTS
-        ),
+        arguments=_DailyLine,
         answers=_ANSWERS,
         needs=("tools.call", "files.write"),
         run=_run("memory.append_daily"),
+        checked=False,
     ),
 )
 
@@ -240,8 +266,8 @@ def call(name: str, arguments: Mapping[str, Any], *, by: Actor) -> Result:
             ok=False, content=detail, error={"code": "unknown_tool", "detail": detail}
         )
     try:
-        tool_registry.check(name, tool.schema, arguments)
-        return _CALLS[name](owner_of(by), arguments, by)
+        parsed = tool_registry.parse(tool.arguments, arguments)
+        return _CALLS[name](owner_of(by), parsed, by)
     except (errors.Outage, installation.NotReady, RootLost):
         # A model cannot act on these, and would believe an empty text.
         raise

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from memory import tool_registry, workspace_settings
 from memory.files import session_search, tools
@@ -17,19 +19,33 @@ from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
-from memory.tool_registry import Run, Tool, schema
+from memory.tool_registry import Arguments, Object, Text, Tool, choice, schema
 from memory.workspace_settings.declarations import TOOLS_REQUIRE_USER
 
 
-def _append(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
+class _Entry(Arguments):
+    entry_type: Text = Field(
+        description="Words joined by full stops, like peer.escalation. "
+        "memory.recorded is recalled by meaning later."
+    )
+    summary: Text = Field(min_length=1)
+    severity: Annotated[Severity, choice(Severity)] = Severity.INFO
+    payload: Object = {}
+    refs: Object = {}
+    subjects: list[Text] = Field(
+        [], description="Aliases of people the entry is about."
+    )
+
+
+def _append(entry: _Entry, by: Actor) -> dict[str, Any]:
     """Append an entry in the caller's name."""
     new = NewEntry(
-        entry_type=arguments["entry_type"],
-        summary=arguments["summary"],
-        severity=Severity(arguments.get("severity") or Severity.INFO),
-        payload=arguments.get("payload") or {},
-        refs=arguments.get("refs") or {},
-        subjects=tuple(arguments.get("subjects") or ()),
+        entry_type=entry.entry_type,
+        summary=entry.summary,
+        severity=entry.severity,
+        payload=entry.payload,
+        refs=entry.refs,
+        subjects=tuple(entry.subjects),
     )
     row = journal.append(new, by=by)
     return {
@@ -45,25 +61,8 @@ JOURNAL_APPEND: Final = Tool(
     title="Append to the journal",
     description="Write down what happened, as one entry of the journal. It cannot be "
     "changed afterwards. summary is one sentence; details go into payload.",
-    schema=schema(
-        ["entry_type", "summary"],
-        entry_type={
-            "type": "string",
-            "description": "Words joined by full stops, like peer.escalation. "
-            "memory.recorded is recalled by meaning later.",
-        },
-        summary={"type": "string", "minLength": 1},
-        severity={"type": "string", "enum": [level.value for level in Severity]},
-        payload={"type": "object"},
-        refs={"type": "object"},
-        subjects={
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Aliases of people the entry is about.",
-        },
-    ),
+    arguments=_Entry,
     answers=schema(
-        ["id", "seq", "ts", "entry_hash"],
         id={"type": "string"},
         seq={"type": "integer"},
         ts={"type": "string"},
@@ -129,13 +128,6 @@ def call_by_name(
     return tool_registry.call(tool, arguments, by=by)
 
 
-def _of_records(descriptor: Descriptor) -> Run:
-    def run(arguments: Mapping[str, Any], by: Actor) -> dict[str, Any]:
-        return executor_for(by).execute(descriptor, arguments)
-
-    return run
-
-
 _TITLES: Final = {
     "memory__recall": "Recall memories",
     "memory__remember": "Remember something",
@@ -143,6 +135,10 @@ _TITLES: Final = {
     "memory__forget": "Forget a memory",
     "memory__history": "Tell what a memory said before",
     "memory__revise": "Correct a memory",
+}
+_ARGUMENTS: Final[dict[str, type[Arguments]]] = {
+    **executor.ARGUMENTS,
+    **extras.ARGUMENTS,
 }
 _CHANGING: Final = ("memory__remember", "memory__forget", "memory__revise")
 
@@ -154,10 +150,10 @@ def _tool(descriptor: Descriptor) -> Tool:
         name=descriptor.name,
         title=_TITLES[descriptor.name],
         description=descriptor.description + NO_USER,
-        schema=descriptor.input_schema,
+        arguments=_ARGUMENTS[descriptor.name],
         answers=descriptor.output_schema,
         needs=("tools.call", "memories.write" if changes else "memories.read"),
-        run=_of_records(descriptor),
+        run=lambda arguments, by: executor_for(by).execute(descriptor, arguments),
         reads_only=not changes,
         destructive=forgets,
         idempotent=forgets,

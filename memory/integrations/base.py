@@ -74,14 +74,12 @@ class Route:
     """One address below the prefix, like ``v1/memories/<id>``; ``<path:x>`` may hold /.
 
     The first route that matches wins, so fixed names come before ``<id>``. An open
-    route needs no credential. ``body_bytes`` is its limit where it is not the
-    dialect's.
+    route needs no credential.
     """
 
     path: str
     methods: Mapping[str, Handler]
     is_open: bool = False
-    body_bytes: int = 0
 
 
 def bearer(call: Call) -> Actor | None:
@@ -107,7 +105,6 @@ class Dialect:
     reads_first: bool = False
     is_known: Callable[[Mapping[str, str], bytes], bool] | None = None
     body_bytes: int = 1024 * 1024
-    body_values: int = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,17 +186,6 @@ def headers_of(error: errors.AppError) -> dict[str, str]:
     return headers
 
 
-def detail_refusal(
-    key: str, statuses: Mapping[int, int] | None = None
-) -> Callable[[errors.AppError], Answer]:
-    """Return a ``refuse`` that answers ``{key: detail}``.
-
-    ``statuses`` maps our statuses to the dialect's, like 422 to 400.
-    """
-    table = dict(statuses or {})
-
-    def refuse(error: errors.AppError) -> Answer:
-        status = table.get(error.status, error.status)
-        return Answer({key: error.detail}, status, headers_of(error))
-
-    return refuse
+def refuse_with_detail(error: errors.AppError) -> Answer:
+    """Return an error as ``{detail}``."""
+    return Answer({"detail": error.detail}, error.status, headers_of(error))

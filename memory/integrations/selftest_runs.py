@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -95,10 +96,7 @@ def try_promises(
 def _keep(
     integration: Integration, outcomes: list[CheckOutcome], *, by: Actor
 ) -> ProviderRun:
-    counts = {
-        state: sum(outcome.state == state for outcome in outcomes)
-        for state in (PASSED, FAILED, NOT_APPLICABLE)
-    }
+    counts = Counter(outcome.state for outcome in outcomes)
     passed, failed = counts[PASSED], counts[FAILED]
     with transaction.atomic():
         run = ProviderRun.objects.create(

@@ -8,7 +8,7 @@ else of the agent. A failure of a stage never fails a turn.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from memory import workspace_settings
 from memory.integrations import agent_tools
@@ -17,9 +17,9 @@ from memory.integrations.gateway.strategies import (
     Completion,
     MemoryStrategy,
     Outcome,
-    Recall,
     Turn,
 )
+from memory.integrations.gateway.turns import Recalled
 from memory.integrations.promptkit import extracting, memories
 from memory.integrations.promptkit.memories import Memory, Message
 from memory.integrations.promptkit.protocols import Turn as Conversation
@@ -35,15 +35,6 @@ from memory.rules.permissions import Actor
 from memory.workspace_settings.declarations import TURNS_USE_MEMORIES
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledTurn:
-    """The memory of a turn; ``memory_context`` is None when nothing was found."""
-
-    strategy: MemoryStrategy
-    recall: Recall
-    memory_context: str | None
-
-
 def _prompt_text(recalled: Sequence[Memory]) -> str:
     """Return memories as text for a prompt; an empty text for none."""
     return prompt_fence.around_text(memories.formatted(recalled)) if recalled else ""
@@ -55,18 +46,16 @@ def _uses_memories(by: Actor) -> bool:
     return is_on and agent_tools.has_memories(by)
 
 
-def recall(turn: Turn, *, by: Actor) -> RecalledTurn:
+def recall(turn: Turn, *, by: Actor) -> Recalled:
     """Run an agent's strategy before its run, and the retrieval stage beside it."""
-    strategy_recall = turns.recall(turn, by=by)
+    recalled = turns.recall(turn, by=by)
     if not _uses_memories(by):
-        return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, None)
-    store = RecordStore(by)
-    stage = RetrievalStage(
-        ConversationRetriever(store), agent_tools.scope_of(by), _prompt_text
-    )
+        return recalled
+    retriever = ConversationRetriever(RecordStore(by))
+    stage = RetrievalStage(retriever, agent_tools.scope_of(by), _prompt_text)
     conversation = Conversation(messages=[Message(role="user", content=turn.prompt)])
     text = stage.process(conversation).variables.get(VARIABLE)
-    return RecalledTurn(strategy_recall.strategy, strategy_recall.recall, text)
+    return replace(recalled, memory_context=text)
 
 
 def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:

@@ -26,6 +26,7 @@ from memory.records.erasure import forget, forget_scope, forget_subject, retire_
 from memory.records.ranked_search import find, search
 from memory.records.reading import (
     by_external,
+    every,
     get,
     page,
     probe,

@@ -22,6 +22,8 @@ from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
 LIMIT: Final = 500
+# How many rows ``every`` reads at once.
+PART: Final = 200
 CHUNK: Final = 250
 # Rows that one page reads at most: with a sparse filter pages are short.
 SCAN_LIMIT: Final = 5_000
@@ -223,6 +225,17 @@ def page(
         elif row is not None:
             rows.append(row)
     return Page(rows, None)
+
+
+def every(criteria: Criteria, *, by: Actor) -> Iterator[Record]:
+    """Yield all records that match, oldest first, fetched a page at a time."""
+    cursor: str | None = None
+    while True:
+        part = page(criteria, limit=PART, cursor=cursor, order=Order.OLDEST, by=by)
+        yield from part.rows
+        cursor = part.next_cursor
+        if cursor is None:
+            return
 
 
 def _rows_to_skip(criteria: Criteria, offset: int, by: Actor) -> RowsToSkip:

@@ -18,7 +18,8 @@ from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
-from memory.integrations.gateway.server import AppProject, Message
+from memory.integrations.gateway.schemas import Message
+from memory.integrations.gateway.server import AppProject
 from memory.integrations.gateway.users import GatewayUser
 from memory.journal import verify
 from memory.models import HeldFile, JournalEntry, Record, RecordEntry, SubjectMention

@@ -16,7 +16,7 @@ from django.db import transaction
 from memory import records
 from memory.files.paths import Owner
 from memory.models import Record
-from memory.records import Criteria, Match, Order, Provenance
+from memory.records import Criteria, Match, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
@@ -27,7 +27,6 @@ FILES_SCOPE: Final = Scope(namespace="memories")
 LINES: Final = 999_999
 PATH_CHARS: Final = 128
 DEPTH: Final = 2
-PAGE: Final = 200
 WIDTH: Final = 6
 
 
@@ -90,17 +89,8 @@ class FileTree:
         query = Criteria(
             owner=self.owner, scope=FILES_SCOPE, match=Match.EXACT, kinds=(KIND,)
         )
-        rows: list[Record] = []
-        cursor: str | None = None
-        while True:
-            page = records.page(
-                query, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=self.by
-            )
-            rows += page.rows
-            cursor = page.next_cursor
-            if cursor is None:
-                break
         start = f"{folder}/" if folder else ""
+        rows = records.every(query, by=self.by)
         inside = [row for row in rows if row.external_id.startswith(start)]
         return sorted(inside, key=lambda row: row.external_id)
 
@@ -226,15 +216,20 @@ class FileTree:
         records.revise(row, change, provenance=provenance, by=self.by)
         return f"The file {path} has been edited."
 
-    def delete(self, path: str) -> str:
-        """Forget a file, or a folder with its contents."""
+    def _files_at(self, path: str, verb: str) -> tuple[str, list[Record]]:
+        """Return a path's name, and its file or the files of its folder."""
         name = relative_name(path)
         if not name:
-            raise ToolError("Cannot delete the /memories directory itself")
+            raise ToolError(f"Cannot {verb} the /memories directory itself")
         row = self._file(name)
         rows = [row] if row is not None else self.files(name)
         if not rows:
             raise ToolError(f"The path {path} does not exist")
+        return name, rows
+
+    def delete(self, path: str) -> str:
+        """Forget a file, or a folder with its contents."""
+        _, rows = self._files_at(path, "delete")
         with transaction.atomic():
             for file in rows:
                 records.forget(file, reason="deleted by the memory tool", by=self.by)
@@ -242,13 +237,7 @@ class FileTree:
 
     def rename(self, old_path: str, new_path: str) -> str:
         """Move a file or a folder to an unused path."""
-        name = relative_name(old_path)
-        if not name:
-            raise ToolError("Cannot rename the /memories directory itself")
-        row = self._file(name)
-        rows = [row] if row is not None else self.files(name)
-        if not rows:
-            raise ToolError(f"The path {old_path} does not exist")
+        name, rows = self._files_at(old_path, "rename")
         new_name = self._free_name(
             new_path, f"The destination {new_path} already exists"
         )
@@ -264,8 +253,3 @@ class FileTree:
                 records.forget(file, reason=f"renamed to {new_name}"[:200], by=self.by)
                 records.keep(draft, provenance=provenance, by=self.by)
         return f"Successfully renamed {old_path} to {new_path}"
-
-
-def file_tree(by: Actor) -> FileTree:
-    """Return the files of the agent behind a key."""
-    return FileTree(by, records.owner_for(by))

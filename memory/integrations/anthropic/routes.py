@@ -7,10 +7,9 @@ client's abstract memory tool needs one line per command (see
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
-from memory.integrations.anthropic import filesystem
+from memory import records
 from memory.integrations.anthropic.filesystem import FileTree
 from memory.integrations.anthropic.schemas import CommandIn
 from memory.integrations.base import (
@@ -23,23 +22,16 @@ from memory.integrations.base import (
 )
 from memory.rules import errors
 
-COMMANDS: Final[dict[str, Callable[..., str]]] = {
-    "view": FileTree.view,
-    "create": FileTree.create,
-    "str_replace": FileTree.str_replace,
-    "insert": FileTree.insert,
-    "delete": FileTree.delete,
-    "rename": FileTree.rename,
-}
-
 
 def run(call: Call) -> dict[str, Any]:
     """Run a command; its text goes back to the model unchanged."""
     command = call.read(CommandIn).root
     action = "records.read" if command.command == "view" else "records.write"
-    files = filesystem.file_tree(agent_only(call.by, action))
-    arguments = command.model_dump(exclude={"command"})
-    return {"content": COMMANDS[command.command](files, **arguments)}
+    by = agent_only(call.by, action)
+    files = FileTree(by, records.owner_for(by))
+    # The schema allows the six commands only; each is a method of its name.
+    execute = getattr(files, command.command)
+    return {"content": execute(**command.model_dump(exclude={"command"}))}
 
 
 KINDS: Final = {
@@ -53,7 +45,6 @@ KINDS: Final = {
 
 
 def refuse(error: errors.AppError) -> Answer:
-    """Return an error in Anthropic's form."""
     status = 400 if error.status in (409, 422) else error.status
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
     body = {"type": "error", "error": {"type": kind, "message": error.detail}}

@@ -15,24 +15,18 @@ Number = Annotated[int, Field(strict=True, ge=-1, le=LINES)]
 
 
 class ViewIn(Strict):
-    """Look at a file or a folder."""
-
     command: Literal["view"]
     path: Path
     view_range: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
 
 
 class CreateIn(Strict):
-    """Make a file."""
-
     command: Literal["create"]
     path: Path
     file_text: Text
 
 
 class ReplaceIn(Strict):
-    """Replace a text in a file."""
-
     command: Literal["str_replace"]
     path: Path
     old_str: Text
@@ -40,8 +34,6 @@ class ReplaceIn(Strict):
 
 
 class InsertIn(Strict):
-    """Insert lines into a file."""
-
     command: Literal["insert"]
     path: Path
     insert_line: Annotated[int, Field(strict=True)]
@@ -49,15 +41,11 @@ class InsertIn(Strict):
 
 
 class DeleteIn(Strict):
-    """Delete a file or a folder."""
-
     command: Literal["delete"]
     path: Path
 
 
 class RenameIn(Strict):
-    """Rename a file or a folder."""
-
     command: Literal["rename"]
     old_path: Path
     new_path: Path

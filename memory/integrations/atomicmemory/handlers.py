@@ -5,10 +5,12 @@ What this server does not implement is 501 with the reason, what is disabled 410
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from memory.integrations.atomicmemory import schemas, serializers
 from memory.integrations.atomicmemory.provider import statistics
+from memory.integrations.atomicmemory.provider.statistics import RecordScope
 from memory.integrations.atomicmemory.session import (
     MAX_PAGE,
     PAGE,
@@ -67,11 +69,6 @@ def trail(call: Call) -> dict[str, Any]:
     }
 
 
-def audit_summary(call: Call) -> dict[str, Any]:
-    """Return how often a user's memories were created and changed."""
-    return statistics.summary(_user(call).record_scope)
-
-
 def audit_recent(call: Call) -> dict[str, Any]:
     """Return a user's last mutations, newest first."""
     session = _user(call)
@@ -90,25 +87,24 @@ def _user(call: Call) -> Session:
     return open_session(call, call.read_query(schemas.OneQuery), "records.read")
 
 
-def _user_query(user_id: str) -> schemas.OneQuery:
-    """Return the query of a body's user, without a workspace."""
-    return schemas.OneQuery(user_id=user_id)
+def _user_of(call: Call, user_id: str, action: str) -> Session:
+    """Return the session of a body that names a user, without a workspace."""
+    return open_session(call, schemas.OneQuery(user_id=user_id), action)
 
 
-def stats(call: Call) -> dict[str, Any]:
-    """Return how many memories a user has, and from where."""
-    return statistics.stats(_user(call).record_scope)
+def _of_user(statistic: Callable[[RecordScope], dict[str, Any]]) -> Handler:
+    """Return a handler that answers a statistic of the query's user."""
 
+    def handler(call: Call) -> dict[str, Any]:
+        return statistic(_user(call).record_scope)
 
-def cap(call: Call) -> dict[str, Any]:
-    """Return how full a user's memory is."""
-    return statistics.cap(_user(call).record_scope)
+    return handler
 
 
 def consolidate(call: Call) -> dict[str, Any]:
     """Return groups of similar memories; only a person merges them."""
     data = call.read(schemas.UserIn)
-    session = open_session(call, _user_query(data.user_id), "records.read")
+    session = _user_of(call, data.user_id, "records.read")
     if data.execute:
         raise NotOffered(why="memories are merged by a person, who sees the evidence")
     return statistics.clusters(session.record_scope)
@@ -117,7 +113,7 @@ def consolidate(call: Call) -> dict[str, Any]:
 def decay(call: Call) -> dict[str, Any]:
     """Return memories of low retention; nothing is archived without a person."""
     data = call.read(schemas.UserIn)
-    session = open_session(call, _user_query(data.user_id), "records.read")
+    session = _user_of(call, data.user_id, "records.read")
     if not data.dry_run:
         raise NotOffered(why="nothing is archived without a person")
     return statistics.decay(session.record_scope)
@@ -126,7 +122,7 @@ def decay(call: Call) -> dict[str, Any]:
 def reset_source(call: Call) -> dict[str, Any]:
     """Forget a user's memories of one source."""
     data = call.read(schemas.ResetIn)
-    session = open_session(call, _user_query(data.user_id), "records.write")
+    session = _user_of(call, data.user_id, "records.write")
     count = statistics.reset_source(user_records(session), data.source_site)
     return {"success": True, "deleted_memories": count, "deleted_episodes": 0}
 
@@ -143,7 +139,6 @@ def reconcile(call: Call) -> dict[str, Any]:
 
 
 def reconcile_status(call: Call) -> dict[str, Any]:
-    """Return that nothing is pending."""
     _user(call)
     return {"enabled": False, "pending": 0}
 
@@ -193,10 +188,10 @@ _NOT_INCLUDED: Final = _not_offered("it is not part of this server")
 MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "health": {"GET": health},
     "config": {"PUT": config},
-    "audit/summary": {"GET": audit_summary},
+    "audit/summary": {"GET": _of_user(statistics.summary)},
     "audit/recent": {"GET": audit_recent},
-    "stats": {"GET": stats},
-    "cap": {"GET": cap},
+    "stats": {"GET": _of_user(statistics.stats)},
+    "cap": {"GET": _of_user(statistics.cap)},
     "consolidate": {"POST": consolidate},
     "decay": {"POST": decay},
     "reset-source": {"POST": reset_source},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.conf import settings
 from memory import records
 from memory.integrations.atomicmemory import handlers, schemas, serializers
 from memory.integrations.atomicmemory.contract import types
+from memory.integrations.atomicmemory.provider import mapping
 from memory.integrations.atomicmemory.provider.context_package import Packed
 from memory.integrations.atomicmemory.session import (
     MAX_PAGE,
@@ -47,11 +49,6 @@ def capabilities(_call: Call) -> dict[str, Any]:
     }
 
 
-def service_status(_call: Call) -> dict[str, Any]:
-    """Return the static state."""
-    return {"status": "ok"}
-
-
 # ── Ingest ───────────────────────────────────────────────────────────────────
 def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
     """Refuse unsupported fields before anything is stored."""
@@ -71,21 +68,6 @@ def _check_ingest(data: schemas.IngestIn, *, verbatim: bool) -> None:
         raise RawContent
 
 
-def _ingest_request(
-    data: schemas.IngestIn, scope: types.Scope, *, verbatim: bool
-) -> types.Ingest:
-    request_type = types.VerbatimIngest if verbatim else types.TextIngest
-    return request_type(
-        scope=scope,
-        content=data.conversation,
-        content_class=data.content_class,
-        metadata=data.metadata,
-        provenance=types.Provenance(
-            source=data.source_site, source_url=data.source_url or None
-        ),
-    )
-
-
 def _episode(session: Session, ids: list[str]) -> str:
     """Return the journal entry behind the first memory of an ingest."""
     if not ids:
@@ -96,19 +78,9 @@ def _episode(session: Session, ids: list[str]) -> str:
     return str(first.current_entry_id or "")
 
 
-def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
-    data = call.read(schemas.IngestIn)
-    is_whole = verbatim and data.skip_extraction
-    _check_ingest(data, verbatim=is_whole)
-    session = open_session(
-        call,
-        data,
-        "records.write",
-        thread=data.session_id,
-        namespace=data.namespace_scope,
-    )
-    scope = session.scope.model_copy(update={"agent": data.agent_id})
-    result = session.provider.ingest(_ingest_request(data, scope, verbatim=is_whole))
+def _ingested(
+    session: Session, result: types.IngestResult, *, is_whole: bool
+) -> dict[str, Any]:
     stored, updated = result.created, result.updated
     # A verbatim text that was stored already counts as an update that changed nothing;
     # an extracted statement only as skipped.
@@ -127,25 +99,45 @@ def _ingest(call: Call, *, verbatim: bool) -> dict[str, Any]:
     }
 
 
-def ingest(call: Call) -> dict[str, Any]:
-    """Extract statements from a conversation and store them."""
-    return _ingest(call, verbatim=False)
+def ingest(call: Call, *, quick: bool = False) -> dict[str, Any]:
+    """Extract statements from a conversation and store them.
 
-
-def ingest_quick(call: Call) -> dict[str, Any]:
-    """Store a text; with ``skip_extraction`` as one memory, verbatim."""
-    return _ingest(call, verbatim=True)
+    The quick route stores the text as one memory, verbatim, with ``skip_extraction``.
+    """
+    data = call.read(schemas.IngestIn)
+    is_whole = quick and data.skip_extraction
+    _check_ingest(data, verbatim=is_whole)
+    session = open_session(
+        call,
+        data,
+        "records.write",
+        thread=data.session_id,
+        namespace=data.namespace_scope,
+    )
+    scope = session.scope.model_copy(update={"agent": data.agent_id})
+    request_type = types.VerbatimIngest if is_whole else types.TextIngest
+    request = request_type(
+        scope=scope,
+        content=data.conversation,
+        content_class=data.content_class,
+        metadata=data.metadata,
+        provenance=types.Provenance(
+            source=data.source_site, source_url=data.source_url or None
+        ),
+    )
+    result = session.provider.ingest(request)
+    return _ingested(session, result, is_whole=is_whole)
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
 def _search_request(data: schemas.SearchIn, scope: types.Scope) -> types.PackageRequest:
-    source = {"field": "metadata._origin.source", "op": "eq", "value": data.source_site}
+    source = data.source_site
     return types.PackageRequest(
         query=data.query,
         scope=scope,
         limit=number(data.limit, PAGE, 1, MAX_PAGE),
         threshold=data.threshold,
-        filter=source if data.source_site else None,
+        filter=mapping.from_source(source) if source else None,
         token_budget=data.token_budget,
         format=FORMATS[data.retrieval_mode or "flat"],
     )
@@ -176,7 +168,8 @@ def _response(
     return answer
 
 
-def _search(call: Call, *, fast: bool) -> dict[str, Any]:
+def search(call: Call, *, fast: bool = False) -> dict[str, Any]:
+    """Search, optionally as of a time and within a token budget."""
     data = call.read(schemas.SearchIn)
     if data.config_override:
         raise NotOffered(why="config_override is set where the server is started")
@@ -194,16 +187,6 @@ def _search(call: Call, *, fast: bool) -> dict[str, Any]:
     return {"deterministic": fast, **_response(data, packed, page)}
 
 
-def search(call: Call) -> dict[str, Any]:
-    """Search, optionally as of a time and within a token budget."""
-    return _search(call, fast=False)
-
-
-def search_fast(call: Call) -> dict[str, Any]:
-    """Search the present state."""
-    return _search(call, fast=True)
-
-
 # ── Reading and deleting ─────────────────────────────────────────────────────
 def list_page(call: Call) -> dict[str, Any]:
     """Return a page, oldest first, so that paging shows each row once."""
@@ -217,12 +200,10 @@ def list_page(call: Call) -> dict[str, Any]:
         thread=query.session_id,
         namespace=query.namespace_scope,
     )
-    source = {
-        "field": "metadata._origin.source",
-        "op": "eq",
-        "value": query.source_site,
-    }
-    filters = session.record_scope.query(filter=source if query.source_site else None)
+    source = query.source_site
+    filters = session.record_scope.query(
+        filter=mapping.from_source(source) if source else None
+    )
     page = records.page(
         filters,
         limit=number(query.limit, PAGE, 1, MAX_PAGE),
@@ -230,9 +211,8 @@ def list_page(call: Call) -> dict[str, Any]:
         order=Order.OLDEST,
         by=session.record_scope.by,
     )
-    memories = [serializers.of_record(row) for row in page.rows]
     return {
-        "memories": memories,
+        "memories": [serializers.of_record(row) for row in page.rows],
         "count": records.count(filters, by=session.record_scope.by),
     }
 
@@ -283,9 +263,9 @@ def expand(call: Call) -> dict[str, Any]:
 # ── Routes ───────────────────────────────────────────────────────────────────
 MEMORIES: Final[dict[str, dict[str, Handler]]] = {
     "ingest": {"POST": ingest},
-    "ingest/quick": {"POST": ingest_quick},
+    "ingest/quick": {"POST": partial(ingest, quick=True)},
     "search": {"POST": search},
-    "search/fast": {"POST": search_fast},
+    "search/fast": {"POST": partial(search, fast=True)},
     "expand": {"POST": expand},
     "list": {"GET": list_page},
     "by-external-id/<path:external_id>": {"GET": by_external_id},
@@ -297,7 +277,7 @@ MEMORIES: Final[dict[str, dict[str, Handler]]] = {
 
 def _routes() -> tuple[Route, ...]:
     """Return the routes, with and without the version: clients may omit it."""
-    routes = [Route("health", {"GET": service_status}, is_open=True)]
+    routes = [Route("health", {"GET": lambda _: {"status": "ok"}}, is_open=True)]
     for version in ("v1/", ""):
         routes.append(
             Route(f"{version}capabilities", {"GET": capabilities}, is_open=True)

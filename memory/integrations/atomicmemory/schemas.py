@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from memory.rules.shapes import NO_NUL, Moment, Strict
 
@@ -32,16 +32,19 @@ Conversation = Annotated[
 ]
 
 
-class _UserScoped(Strict):
+class UserScoped(BaseModel):
     """The user; with a workspace also the agent in it."""
 
     user_id: Name
     workspace_id: Name | None = None
     agent_id: Name | None = None
+
+
+class _Body(UserScoped, Strict):
     agent_scope: str | list[str] | None = None
 
 
-class IngestIn(_UserScoped):
+class IngestIn(_Body):
     """A text to ingest."""
 
     conversation: Conversation
@@ -56,7 +59,7 @@ class IngestIn(_UserScoped):
     config_override: dict[str, Any] | None = None
 
 
-class SearchIn(_UserScoped):
+class SearchIn(_Body):
     """A search."""
 
     query: Annotated[str, Field(strict=True, min_length=1, max_length=4_000)]
@@ -72,7 +75,7 @@ class SearchIn(_UserScoped):
     config_override: dict[str, Any] | None = None
 
 
-class ExpandIn(_UserScoped):
+class ExpandIn(_Body):
     """Ids to return in full text."""
 
     memory_ids: Annotated[list[Name], Field(max_length=100)]
@@ -93,21 +96,11 @@ class ResetIn(Strict):
     source_site: Annotated[str, Field(strict=True, min_length=1, max_length=200)]
 
 
-class _Query(BaseModel):
-    """A query string; unknown parameters are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    user_id: Name
-    workspace_id: Name | None = None
-    agent_id: Name | None = None
+class OneQuery(UserScoped):
+    """The query string that names a memory's user; unknown parameters are ignored."""
 
 
-class OneQuery(_Query):
-    """The user of a memory."""
-
-
-class ListQuery(_Query):
+class ListQuery(OneQuery):
     """A page of a user's memory."""
 
     limit: Any = None

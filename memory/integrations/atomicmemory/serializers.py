@@ -13,29 +13,24 @@ from memory.models import Record
 from memory.records import Version
 
 
-def _without_nulls(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if value is not None}
-
-
 def of_memory(memory: types.Memory, importance: float | None = None) -> dict[str, Any]:
     """Return a row; a thread's row names its session, which clients require."""
     source = memory.provenance or types.Provenance()
-    return _without_nulls(
-        {
-            "id": memory.id,
-            "content": memory.content,
-            "created_at": moment(memory.created_at),
-            "updated_at": moment(memory.updated_at) if memory.updated_at else None,
-            "user_id": memory.scope.user,
-            "agent_id": memory.scope.agent,
-            "session_id": memory.scope.thread,
-            "namespace": memory.scope.namespace,
-            "source_site": source.source,
-            "source_url": source.source_url,
-            "importance": importance,
-            "metadata": memory.metadata,
-        }
-    )
+    row = {
+        "id": memory.id,
+        "content": memory.content,
+        "created_at": moment(memory.created_at),
+        "updated_at": moment(memory.updated_at) if memory.updated_at else None,
+        "user_id": memory.scope.user,
+        "agent_id": memory.scope.agent,
+        "session_id": memory.scope.thread,
+        "namespace": memory.scope.namespace,
+        "source_site": source.source,
+        "source_url": source.source_url,
+        "importance": importance,
+        "metadata": memory.metadata,
+    }
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def of_record(record: Record) -> dict[str, Any]:
@@ -45,17 +40,10 @@ def of_record(record: Record) -> dict[str, Any]:
 
 def of_hit(hit: types.SearchResult) -> dict[str, Any]:
     """Return a hit as a row with its scores; a score of zero is included."""
-    return of_memory(hit.memory) | _without_nulls(
-        {
-            "score": hit.score,
-            "ranking_score": hit.ranking_score,
-            "similarity": hit.similarity,
-            "semantic_similarity": hit.similarity,
-            "relevance": hit.relevance,
-            "version_id": hit.version_id,
-            "observed_at": hit.observed_at,
-        }
-    )
+    scores = hit.model_dump(exclude={"memory"}, exclude_none=True)
+    if hit.similarity is not None:
+        scores["semantic_similarity"] = hit.similarity
+    return of_memory(hit.memory) | scores
 
 
 def of_version(

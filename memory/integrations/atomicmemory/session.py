@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from memory import records
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.integrations.atomicmemory.provider.statistics import RecordScope
+from memory.integrations.atomicmemory.schemas import SearchIn, UserScoped
 from memory.integrations.base import Answer, Call, agent_only, headers_of
 from memory.rules import errors
 from memory.rules.scopes import Scope
@@ -60,14 +61,6 @@ def refuse(error: errors.AppError) -> Answer:
         return Answer(body, status, headers_of(error))
     fields = {name: error.fields[name] for name in ERROR_FIELDS if name in error.fields}
     return Answer({**body, "error_code": code, **fields}, 422)
-
-
-class UserScoped(Protocol):
-    """The fields that every request has."""
-
-    user_id: str
-    workspace_id: str | None
-    agent_id: str | None
 
 
 def _check_user(call: Call, user_id: str) -> None:
@@ -138,13 +131,12 @@ def number(value: Any, default: int, minimum: int, maximum: int) -> int:
         return default
 
 
-def check_agent_scope(request: Any) -> str | None:
+def check_agent_scope(request: SearchIn) -> str | None:
     """Return the agent to filter by: None for ``all``, the caller's for ``self``."""
-    agent_scope = getattr(request, "agent_scope", None)
-    if agent_scope in (None, "all"):
+    if request.agent_scope in (None, "all"):
         return None
-    if agent_scope == "self" and request.agent_id is None:
+    if request.agent_scope != "self":
+        raise NotOffered(why="agent_scope is all or self")
+    if request.agent_id is None:
         raise errors.Invalid("agent_id: is needed with agent_scope self.")
-    if agent_scope == "self":
-        return str(request.agent_id)
-    raise NotOffered(why="agent_scope is all or self")
+    return request.agent_id

@@ -4,5 +4,5 @@ Client: ``config`` (typed settings), ``strategies`` (curated, gateway or both be
 interface), ``client`` (the requests), ``references`` (hits for a prompt), ``events``
 (hidden audit), ``settings`` (what an admin chose), ``secrets`` (the sealed key),
 ``snapshots`` (curated files, frozen) and ``turns`` (running a strategy).
-Server: ``routes``, ``server`` and ``users`` (keys).
+Server: ``routes``, ``schemas``, ``server`` and ``users`` (keys).
 """

@@ -12,7 +12,7 @@ import ipaddress
 import json
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import aclosing
 from enum import StrEnum
 from typing import Any, Final
 
@@ -58,21 +58,9 @@ class GatewayFailure(Exception):
         super().__init__(f"Memory Gateway {operation} failed: {category}{suffix}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """A failure without the exception, which would keep the request with the key."""
-
-    category: Category
-    status: int | None = None
-
-
 class _Stop(Exception):
-    def __init__(self, fault: _Fault) -> None:
-        self.fault = fault
-
-
-def _stop(category: Category, status: int | None = None) -> _Stop:
-    return _Stop(_Fault(category, status))
+    def __init__(self, category: Category, status: int | None = None) -> None:
+        self.category, self.status = category, status
 
 
 # ── Addresses ────────────────────────────────────────────────────────────────
@@ -96,10 +84,10 @@ async def _resolved(host: str, port: int) -> str:
     try:
         results = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise _stop(Category.NETWORK) from None
+        raise _Stop(Category.NETWORK) from None
     addresses = [str(address[4][0]).partition("%")[0] for address in results]
     if not addresses or not all(_may_reach(address) for address in addresses):
-        raise _stop(Category.ADDRESS)
+        raise _Stop(Category.ADDRESS)
     return addresses[0]
 
 
@@ -157,19 +145,16 @@ class GatewayClient:
         GatewayFailure is raised outside every ``except``: the exception inside holds
         the request, and with it the key.
         """
-        result: dict[str, Any] | _Fault
         try:
             async with asyncio.timeout(self._config.timeout_seconds):
-                result = await self._exchange(operation, fields)
+                return await self._exchange(operation, fields)
         except _Stop as stop:
-            result = stop.fault
+            category, status = stop.category, stop.status
         except (TimeoutError, httpx.TimeoutException):
-            result = _Fault(Category.TIMEOUT)
+            category, status = Category.TIMEOUT, None
         except Exception:  # noqa: BLE001  (a transport may raise anything)
-            result = _Fault(Category.NETWORK)
-        if isinstance(result, _Fault):
-            raise GatewayFailure(operation, result.category, result.status)
-        return result
+            category, status = Category.NETWORK, None
+        raise GatewayFailure(operation, category, status)
 
     async def _exchange(
         self, operation: Operation, fields: dict[str, Any]
@@ -179,11 +164,8 @@ class GatewayClient:
             transport=self._transport, trust_env=False, follow_redirects=False
         )
         try:
-            response = await client.send(request, stream=True)
-            try:
+            async with aclosing(await client.send(request, stream=True)) as response:
                 return await _read(response)
-            finally:
-                await response.aclose()
         finally:
             if self._transport is None:
                 await client.aclose()
@@ -222,23 +204,23 @@ class GatewayClient:
 
 
 async def _read(response: httpx.Response) -> dict[str, Any]:
-    """Return the object of a good response, or raise _Stop with its fault."""
+    """Return the object of a good response, or raise _Stop."""
     status = response.status_code
     if not response.is_success:
-        raise _stop(Category.STATUS, status)
+        raise _Stop(Category.STATUS, status)
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise _stop(Category.ANSWER, status)
+        raise _Stop(Category.ANSWER, status)
     raw = bytearray()
     async for piece in response.aiter_bytes():
         raw += piece
         if len(raw) > ANSWER_BYTES:
-            raise _stop(Category.SIZE, status)
+            raise _Stop(Category.SIZE, status)
     if not is_within(bytes(raw), values=ANSWER_VALUES):
-        raise _stop(Category.SIZE, status)
+        raise _Stop(Category.SIZE, status)
     try:
         answer = json.loads(bytes(raw))
     except (ValueError, RecursionError):
-        raise _stop(Category.JSON, status) from None
+        raise _Stop(Category.JSON, status) from None
     if not isinstance(answer, dict):
-        raise _stop(Category.ANSWER, status)
+        raise _Stop(Category.ANSWER, status)
     return answer

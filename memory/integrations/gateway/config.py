@@ -9,15 +9,15 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
 import httpx
+from pydantic import Field, TypeAdapter, ValidationError
 
 from memory.rules import entries, errors
 from memory.rules.json_structure import is_within
@@ -39,6 +39,10 @@ KEYS: Final = (
     "timeoutSeconds",
 )  # fmt: skip
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
+_TOP_K: Final = TypeAdapter(Annotated[int, Field(strict=True, ge=1, le=MAX_TOP_K)])
+_SECONDS: Final = TypeAdapter(
+    Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+)
 
 
 class Mode(StrEnum):
@@ -186,17 +190,18 @@ def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
 
 
 def _top_k(value: object) -> int:
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    if not is_integer or not 1 <= value <= MAX_TOP_K:  # type: ignore[operator]
-        raise _bad(f"{GATEWAY}.topK", f"must be a whole number from 1 to {MAX_TOP_K}")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    try:
+        return _TOP_K.validate_python(value)
+    except ValidationError:
+        rule = f"must be a whole number from 1 to {MAX_TOP_K}"
+        raise _bad(f"{GATEWAY}.topK", rule) from None
 
 
 def _seconds(value: object) -> float:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not (math.isfinite(value) and value > 0):  # type: ignore[arg-type,operator]
-        raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0")
-    return float(value)  # type: ignore[arg-type]
+    try:
+        return _SECONDS.validate_python(value)
+    except ValidationError:
+        raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0") from None
 
 
 # ── The whole ────────────────────────────────────────────────────────────────

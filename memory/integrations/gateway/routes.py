@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from typing import Any, Final
 
 from memory.integrations.base import (
     Answer,
@@ -23,8 +21,8 @@ from memory.integrations.base import (
 )
 from memory.integrations.gateway import server as gateway_server
 from memory.integrations.gateway import users
-from memory.integrations.gateway.config import Scope
-from memory.integrations.gateway.server import AppProject, Message, SearchRequest
+from memory.integrations.gateway.schemas import AddIn, Credentials, SearchIn, SessionIn
+from memory.integrations.gateway.server import AppProject
 from memory.integrations.gateway.users import GatewayUser
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -32,68 +30,6 @@ from memory.rules.permissions import Actor
 # A key as we issue them. Inside a string its quotation marks would be escaped.
 _KEY: Final = re.compile(rb'"user_key"\s{0,16}:\s{0,16}"(uk_[A-Za-z0-9_-]{20,128})"')
 ANSWER_401: Final = "Unknown user or wrong key."
-Name = Annotated[str, StringConstraints(min_length=1, max_length=128)]
-Words = Annotated[str, StringConstraints(min_length=1, max_length=65_536)]
-SafeName = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^/\\\x00-\x1f]+$")
-]
-
-
-class _In(BaseModel):
-    """Strict about known fields, ignores others; its errors show no value."""
-
-    model_config = ConfigDict(strict=True, extra="ignore", hide_input_in_errors=True)
-
-
-class Credentials(_In):
-    """The user and key, and the app, project and agent of the request."""
-
-    user_id: Name
-    user_key: Annotated[str, Field(min_length=1, max_length=512, repr=False)]
-    app_id: Name = "default"
-    project_id: Name = "default"
-    agent_id: Annotated[str, StringConstraints(max_length=128)] | None = None
-
-
-class SearchIn(_In):
-    """A search; without a conversation the scope ``current_chat`` is empty."""
-
-    conversation_id: Annotated[str, StringConstraints(max_length=128)] | None = None
-    query: Words
-    scope: list[Literal["current_chat", "resources", "all_user_memory"]] = Field(
-        min_length=1
-    )
-    top_k: Annotated[int, Field(ge=1, le=100)] = 8
-
-
-class MessageIn(_In):
-    """One message; ``sender_id`` becomes part of paths elsewhere: it has no slash."""
-
-    sender_id: SafeName
-    role: Literal["user", "assistant", "tool"]
-    timestamp: Annotated[int, Field(gt=0, lt=2**53)]
-    content: Words
-
-    @field_validator("sender_id")
-    @classmethod
-    def no_dots(cls, value: str) -> str:
-        """Refuse ``.`` and ``..``."""
-        if value in (".", ".."):
-            message = "is not a name"
-            raise ValueError(message)
-        return value
-
-
-class SessionIn(_In):
-    """A conversation."""
-
-    session_id: Name
-
-
-class AddIn(SessionIn):
-    """Messages of a conversation."""
-
-    messages: list[MessageIn] = Field(min_length=1, max_length=500)
 
 
 def _authenticate(call: Call) -> Actor | None:
@@ -137,19 +73,8 @@ def _gateway_user(call: Call, action: str) -> tuple[GatewayUser, AppProject]:
 def search(call: Call) -> dict[str, Any]:
     """Return the memories that answer a query."""
     gateway_user, place = _gateway_user(call, "records.read")
-    body = call.read(SearchIn)
-    request = SearchRequest(
-        query=body.query,
-        scopes=tuple(dict.fromkeys(Scope(name) for name in body.scope)),
-        conversation_id=body.conversation_id or "",
-        top_k=body.top_k,
-    )
-    return {
-        "results": [
-            _result(result)
-            for result in gateway_server.search(gateway_user, place, request)
-        ]
-    }
+    results = gateway_server.search(gateway_user, place, call.read(SearchIn))
+    return {"results": [_result(result) for result in results]}
 
 
 def _result(result: gateway_server.Result) -> dict[str, Any]:
@@ -170,8 +95,7 @@ def add(call: Call) -> dict[str, Any]:
     """Store the messages of a conversation."""
     gateway_user, place = _gateway_user(call, "records.write")
     body = call.read(AddIn)
-    messages = [Message(**item.model_dump()) for item in body.messages]
-    added = gateway_server.add(gateway_user, place, body.session_id, messages)
+    added = gateway_server.add(gateway_user, place, body.session_id, body.messages)
     return {"status": "accumulated", "message_count": added.count, "held": added.held}
 
 

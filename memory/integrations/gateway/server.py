@@ -21,6 +21,7 @@ from memory import records
 from memory.files.paths import Owner
 from memory.files.quarantine import HeldForReview, WriteRefused
 from memory.integrations.gateway.config import Scope
+from memory.integrations.gateway.schemas import Message, SearchIn
 from memory.integrations.gateway.users import GatewayUser
 from memory.journal import append as journal
 from memory.models import GatewayPending, JournalEntry, Record
@@ -47,26 +48,6 @@ class AppProject:
 
     app_id: str
     project_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message from a client; ``timestamp`` in UTC milliseconds."""
-
-    sender_id: str
-    role: str
-    timestamp: int
-    content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """A search: the query, the scopes and how many results."""
-
-    query: str
-    scopes: tuple[Scope, ...]
-    conversation_id: str
-    top_k: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,35 +116,30 @@ def _uri(session_id: str) -> dict[str, str]:
 
 
 # ── Search ───────────────────────────────────────────────────────────────────
-def _filter(request: SearchRequest) -> dict[str, Any] | None:
+def _filter(request: SearchIn) -> dict[str, Any] | None:
     """Return a filter for the sessions of the scopes; an empty ``or`` matches none."""
-    chat = {
-        "field": "session_id",
-        "op": "eq",
-        "value": CHAT + request.conversation_id,
-    }
-    resources = {"field": "metadata.resource_uri", "op": "exists"}
-    parts = []
-    if Scope.CURRENT_CHAT in request.scopes and request.conversation_id:
-        parts.append(chat)
-    if Scope.RESOURCES in request.scopes:
-        parts.append(resources)
-    if Scope.ALL_USER_MEMORY in request.scopes:
+    if Scope.ALL_USER_MEMORY in request.scope:
         return None
+    parts: list[dict[str, Any]] = []
+    if Scope.CURRENT_CHAT in request.scope and request.conversation_id:
+        chat = CHAT + request.conversation_id
+        parts.append({"field": "session_id", "op": "eq", "value": chat})
+    if Scope.RESOURCES in request.scope:
+        parts.append({"field": "metadata.resource_uri", "op": "exists"})
     return parts[0] if len(parts) == 1 else {"or": parts}
 
 
-def _source(record: Record, request: SearchRequest) -> Scope:
-    chat = CHAT + request.conversation_id
-    if Scope.CURRENT_CHAT in request.scopes and record.session_id == chat:
+def _source(record: Record, request: SearchIn) -> Scope:
+    chat = CHAT + (request.conversation_id or "")
+    if Scope.CURRENT_CHAT in request.scope and record.session_id == chat:
         return Scope.CURRENT_CHAT
-    if Scope.RESOURCES in request.scopes and resource_uri(record):
+    if Scope.RESOURCES in request.scope and resource_uri(record):
         return Scope.RESOURCES
     return Scope.ALL_USER_MEMORY
 
 
 def search(
-    gateway_user: GatewayUser, place: AppProject, request: SearchRequest
+    gateway_user: GatewayUser, place: AppProject, request: SearchIn
 ) -> list[Result]:
     """Return the best memories of the scopes together, each once, best first."""
     where = _filter(request)

@@ -29,6 +29,10 @@ PERMISSION: Final = "workspace.manage"
 # A turn occupies one of the server's threads for as long as its gateway takes.
 MAX_SECONDS: Final = 60.0
 SAMPLE: Final = 20
+# What a set-up without a gateway stores.
+NO_GATEWAY: Final = GatewayConfig(
+    base_url="", user_id="", user_key=Secret(""), scope=(), app_id="", project_id=""
+)
 
 
 def list_setups(by: Actor) -> list[GatewaySetup]:
@@ -118,17 +122,14 @@ def _fill(row: GatewaySetup, config_values: MemoryConfig, by: Actor) -> None:
     """Fill a row from a valid section; curated clears the gateway's fields."""
     row.mode = config_values.mode.value
     row.updated_at, row.updated_by = timezone.now(), by.label
-    gateway = config_values.gateway
-    row.base_url = gateway.base_url if gateway else ""
-    row.user_id = gateway.user_id if gateway else ""
-    row.sealed_key = (
-        gateway_secrets.seal(gateway.user_key, _bound_to(row)) if gateway else ""
-    )
-    row.app_id = gateway.app_id if gateway else ""
-    row.project_id = gateway.project_id if gateway else ""
-    row.scope = [scope.value for scope in gateway.scope] if gateway else []
-    row.top_k = gateway.top_k if gateway else config.DEFAULT_TOP_K
-    row.timeout_seconds = gateway.timeout_seconds if gateway else config.DEFAULT_SECONDS
+    gateway = config_values.gateway or NO_GATEWAY
+    row.base_url, row.user_id = gateway.base_url, gateway.user_id
+    row.app_id, row.project_id = gateway.app_id, gateway.project_id
+    row.scope = [scope.value for scope in gateway.scope]
+    row.top_k, row.timeout_seconds = gateway.top_k, gateway.timeout_seconds
+    row.sealed_key = ""
+    if config_values.gateway:
+        row.sealed_key = gateway_secrets.seal(gateway.user_key, _bound_to(row))
 
 
 def _record(row: GatewaySetup, by: Actor) -> None:

@@ -37,10 +37,14 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What memory has for a turn, and the strategy it came from."""
+    """What memory has for a turn, and the strategy it came from.
+
+    ``memory_context`` is the text of memories, None when none were recalled.
+    """
 
     strategy: MemoryStrategy
     recall: Recall
+    memory_context: str | None = None
 
 
 class _Unusable(GatewayClient):

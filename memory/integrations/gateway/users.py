@@ -11,11 +11,10 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from memory.accounts import api_keys
@@ -27,7 +26,6 @@ from memory.rules.permissions import Actor, AgentRole, KeyScope, Role
 
 PREFIX: Final = "uk_"
 PREFIX_CHARS: Final = 11
-TOUCH_EVERY: Final = timedelta(minutes=1)
 # User, app and project are parts of session ids and of resource addresses.
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}")
 
@@ -140,16 +138,6 @@ def revoke(key: GatewayKey, *, by: Actor) -> None:
             _record("revoked", key, by)
 
 
-def _touch(key: GatewayKey) -> None:
-    now = timezone.now()
-    if key.last_used_at is not None and now - key.last_used_at < TOUCH_EVERY:
-        return
-    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - TOUCH_EVERY)
-    # A transaction queues for the writer; a lone statement waits for a free moment.
-    with transaction.atomic():
-        GatewayKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-
-
 def _actor(key: GatewayKey) -> Actor:
     agent: Agent = key.agent
     return Actor(
@@ -174,7 +162,7 @@ def authenticate(user_id: str, user_key: str) -> GatewayUser | None:
     )
     if key is None or not is_same_user or key.state != "active":
         return None
-    _touch(key)
+    api_keys.touch(key)
     return GatewayUser(_actor(key), key)
 
 

@@ -23,8 +23,8 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
-    detail_refusal,
     moment,
+    refuse_with_detail,
 )
 from memory.integrations.langgraph import filters
 from memory.integrations.langgraph.schemas import (
@@ -35,13 +35,12 @@ from memory.integrations.langgraph.schemas import (
     SearchIn,
 )
 from memory.models import Record
-from memory.records import Criteria, Order, Provenance
+from memory.records import Criteria, Provenance
 from memory.records.drafts import Draft, Scope
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
 
 KIND: Final = "item"
-PAGE: Final = 200
 RANKED: Final = 100
 
 
@@ -54,7 +53,6 @@ def _joined_namespace(labels: Sequence[str]) -> str:
 
 
 def value_of(record: Record) -> dict[str, Any]:
-    """Return an item's value."""
     try:
         value = json.loads(record.content)
     except ValueError:
@@ -96,7 +94,6 @@ def put(call: Call) -> Answer:
 
 
 def get(call: Call) -> dict[str, Any]:
-    """Return one item."""
     by = agent_only(call.by, "records.read")
     query = call.read_query(ItemQuery)
     record = _stored_item(by, query.namespace, query.key)
@@ -128,19 +125,6 @@ def _items_by_rank(
             return
 
 
-def _items_in_order(filters: Criteria, by: Actor) -> Iterator[dict[str, Any]]:
-    """Yield items in order of creation, fetched a page at a time."""
-    cursor: str | None = None
-    while True:
-        page = records.page(
-            filters, limit=PAGE, cursor=cursor, order=Order.OLDEST, by=by
-        )
-        yield from map(_item, page.rows)
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
 def search(call: Call) -> dict[str, Any]:
     """Search items below a namespace, ranked; without a query all in order."""
     by = agent_only(call.by, "records.read")
@@ -155,7 +139,7 @@ def search(call: Call) -> dict[str, Any]:
     rows = (
         _items_by_rank(query, scope_filters, by)
         if query
-        else _items_in_order(scope_filters, by)
+        else map(_item, records.every(scope_filters, by=by))
     )
     matching = (row for row in rows if matches(row["value"]))
     return {"items": list(islice(matching, data.offset, data.offset + data.limit))}
@@ -192,5 +176,5 @@ DIALECT: Final = Dialect(
         Route("store/items/search", {"POST": search}),
         Route("store/namespaces", {"POST": namespaces}),
     ),
-    refuse=detail_refusal("detail"),
+    refuse=refuse_with_detail,
 )

@@ -16,8 +16,6 @@ Key = Annotated[str, Field(strict=True, min_length=1, max_length=200)]
 
 
 class ItemIn(Strict):
-    """The address of an item: its namespace and key."""
-
     namespace: Namespace = Field(min_length=1)
     key: Key
 
@@ -39,8 +37,6 @@ class ItemQuery(Strict):
 
 
 class SearchIn(Strict):
-    """A search below a namespace."""
-
     namespace_prefix: Namespace
     filter: dict[str, Any] | None = None
     limit: Annotated[int, Field(strict=True, ge=1, le=MAX_LIMIT)] = 10

@@ -7,6 +7,7 @@ is stored verbatim.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from memory import records
@@ -16,7 +17,7 @@ from memory.integrations.base import (
     Dialect,
     Route,
     agent_only,
-    detail_refusal,
+    refuse_with_detail,
 )
 from memory.integrations.mem0 import filters, schemas
 from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
@@ -119,7 +120,6 @@ def _save_new(
 
 
 def add(call: Call) -> dict[str, Any]:
-    """Remember a conversation."""
     by = agent_only(call.by, "records.write")
     data = call.read(schemas.AddIn)
     scope = data.scope(data.filters)
@@ -186,12 +186,10 @@ def get_all_by_query(call: Call) -> dict[str, Any]:
 
 
 def get(call: Call) -> dict[str, Any]:
-    """Return one memory."""
     return schemas.row(_record(call, "records.read"))
 
 
 def history(call: Call) -> list[dict[str, Any]]:
-    """Return the history of one memory."""
     record = _record(call, "records.read")
     owner = records.owner_for(call.by)
     return schemas.steps(record, records.history(record.id, owner=owner, by=call.by))
@@ -219,7 +217,6 @@ def update(call: Call) -> dict[str, Any]:
 
 
 def delete(call: Call) -> dict[str, str]:
-    """Forget one memory."""
     records.forget(_record(call, "records.write"), by=call.by)
     return {"message": "Memory deleted successfully!"}
 
@@ -246,7 +243,6 @@ def _batch(call: Call) -> list[tuple[Record, schemas.OneIn]]:
 
 
 def batch_update(call: Call) -> dict[str, str]:
-    """Change several."""
     batch = _batch(call)
     for record, data in batch:
         _amend(record, data, call.by)
@@ -254,7 +250,6 @@ def batch_update(call: Call) -> dict[str, str]:
 
 
 def batch_delete(call: Call) -> dict[str, str]:
-    """Forget several."""
     batch = _batch(call)
     for record, _ in batch:
         records.forget(record, by=call.by)
@@ -292,6 +287,12 @@ def delete_entity(call: Call) -> Answer:
     return Answer(None, 204)
 
 
+def refuse(error: errors.AppError) -> Answer:
+    """Return an error as ``{detail}``; an invalid request is 400 here."""
+    answer = refuse_with_detail(error)
+    return replace(answer, status=400) if answer.status == 422 else answer
+
+
 DIALECT: Final = Dialect(
     prefix="/compat/mem0",
     routes=(
@@ -312,5 +313,5 @@ DIALECT: Final = Dialect(
         Route("v1/entities", {"GET": entities}),
         Route("v2/entities/<type>/<name>", {"DELETE": delete_entity}),
     ),
-    refuse=detail_refusal("detail", {422: 400}),
+    refuse=refuse,
 )

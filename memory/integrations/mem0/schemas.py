@@ -21,12 +21,7 @@ ENTITIES: Final = {
     "app_id": "namespace",
     "run_id": "thread",
 }
-KINDS: Final = {
-    "user": "user",
-    "agent": "agent",
-    "app": "namespace",
-    "run": "thread",
-}
+KINDS: Final = {name.removesuffix("_id"): field for name, field in ENTITIES.items()}
 ENTITY_REQUIRED: Final = "Name one of user_id, agent_id, app_id and run_id."
 Text = Annotated[str, Field(strict=True)]
 
@@ -59,15 +54,11 @@ class EntityScoped(Loose):
 
 
 class MessageIn(Loose):
-    """One message of a conversation."""
-
     role: Text = "user"
     content: Text
 
 
 class AddIn(EntityScoped):
-    """A conversation to store."""
-
     messages: Text | Annotated[list[MessageIn], Field(max_length=200)]
     filters: dict[str, Any] | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -82,8 +73,6 @@ class AddIn(EntityScoped):
 
 
 class SearchIn(EntityScoped):
-    """A search."""
-
     query: Text = Field(min_length=1, max_length=4_000)
     filters: dict[str, Any] | None = None
     top_k: Annotated[int, Field(strict=True, ge=1, le=200)] | None = None
@@ -92,8 +81,6 @@ class SearchIn(EntityScoped):
 
 
 class ListIn(EntityScoped):
-    """Filters of a list."""
-
     filters: dict[str, Any] | None = None
 
 
@@ -113,14 +100,10 @@ class UpdateIn(Loose):
 
 
 class OneIn(UpdateIn):
-    """One change of a batch."""
-
     memory_id: Text
 
 
 class BatchIn(Loose):
-    """Several changes."""
-
     memories: list[OneIn] = Field(min_length=1, max_length=1_000)
 
 
@@ -132,7 +115,6 @@ def end_of(day: date | None) -> datetime | None:
 
 
 def row(record: Record, score: float | None = None) -> dict[str, Any]:
-    """Return a record as a memory of mem0's API."""
     scope: Scope = records.scope_of(record)
     due = record.expires_at
     data: dict[str, Any] = {

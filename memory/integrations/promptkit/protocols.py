@@ -92,18 +92,14 @@ class Extractor(Protocol):
 class Registry(Protocol):
     """A host's registry of tools."""
 
-    def register(self, descriptor: Descriptor) -> None:
-        """Register a tool."""
-        ...
+    def register(self, descriptor: Descriptor) -> None: ...
 
 
 @runtime_checkable
 class ToolProvider(Protocol):
     """A store that adds tools to the same namespace."""
 
-    def register_tools(self, registry: Registry) -> None:
-        """Register the store's tools."""
-        ...
+    def register_tools(self, registry: Registry) -> None: ...
 
     def execute(
         self, scope: Scope, name: str, arguments: Mapping[str, Any]

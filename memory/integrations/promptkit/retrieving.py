@@ -37,11 +37,9 @@ def questions(messages: Sequence[Message]) -> list[str]:
 class ConversationRetriever:
     """Finds the memories that fit a conversation, in any store."""
 
-    def __init__(
-        self, store: Store, *, limit: int = LIMIT, min_confidence: float = 0.0
-    ) -> None:
+    def __init__(self, store: Store, *, limit: int = LIMIT) -> None:
         self._store, self._limit = store, limit
-        self._options = Retrieve(limit=2 * limit, min_confidence=min_confidence)
+        self._options = Retrieve(limit=2 * limit)
 
     def retrieve_context(self, scope: Scope, messages: Sequence[Message]) -> Memories:
         """Return the best memories of all queries, each once."""

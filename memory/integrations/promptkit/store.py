@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memory import records, tool_registry
-from memory.files.paths import Owner
 from memory.integrations.promptkit import extras
 from memory.integrations.promptkit.memories import PROVENANCE, Memory, Provenance, Scope
 from memory.integrations.promptkit.protocols import (
@@ -37,8 +36,8 @@ PROVENANCES: Final = frozenset(Provenance)
 class RecordStore:
     """A store of memories for the agent behind ``by``."""
 
-    def __init__(self, by: Actor, *, owner: Owner | None = None) -> None:
-        self._by, self._owner = by, owner or records.owner_for(by)
+    def __init__(self, by: Actor) -> None:
+        self._by, self._owner = by, records.owner_for(by)
 
     # ── Scopes ───────────────────────────────────────────────────────────────
     def _record_scope(self, scope: Scope) -> RecordScope:
@@ -117,7 +116,6 @@ class RecordStore:
         return page.rows
 
     def list(self, scope: Scope, options: Listing = FIRST_PAGE) -> Memories:
-        """Return memories oldest first."""
         size = min(options.limit if options.limit > 0 else DEFAULT_LIST, MAX_LIMIT)
         filters = self._query(scope, kinds=options.types)
         rows = self._rows(filters, size, max(0, options.offset))
@@ -144,21 +142,9 @@ class RecordStore:
         """Forget all memories of exactly this scope."""
         self._by.require("records.write")
         filters = self._query(scope)
-        cursor: str | None = None
-        while True:
-            page = records.page(
-                filters,
-                limit=MAX_LIMIT,
-                cursor=cursor,
-                order=records.Order.OLDEST,
-                by=self._by,
-            )
-            for row in page.rows:
-                if self._is_in_scope(row, scope):
-                    records.forget(row, reason="the scope was deleted", by=self._by)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        for row in records.every(filters, by=self._by):
+            if self._is_in_scope(row, scope):
+                records.forget(row, reason="the scope was deleted", by=self._by)
 
     # ── Additional tools ────────────────────────────────────────────────────
     def register_tools(self, registry: Registry) -> None:
@@ -170,23 +156,24 @@ class RecordStore:
         self, scope: Scope, name: str, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Run one of them; NotFound for what is not in exactly this scope."""
-        tools = {tool.name: tool for tool in extras.EXTRAS}
-        if name not in tools:
+        if name not in extras.ARGUMENTS:
             raise errors.NotFound
-        tool_registry.check(name, tools[name].input_schema, arguments)
-        row = records.get(arguments["memory_id"], owner=self._owner, by=self._by)
+        checked = tool_registry.parse(extras.ARGUMENTS[name], arguments)
+        row = records.get(checked.memory_id, owner=self._owner, by=self._by)
         if not self._is_in_scope(row, scope):
             raise errors.NotFound
-        if name == extras.HISTORY.name:
-            versions = records.history(row.id, owner=self._owner, by=self._by)
-            return extras.as_history(row.id, versions)
-        return self._revise(row, arguments["content"])
+        if isinstance(checked, extras.Revision):
+            return self._revise(row, checked.content)
+        versions = records.history(row.id, owner=self._owner, by=self._by)
+        return extras.as_history(row.id, versions)
 
     def _revise(self, row: Record, content: str) -> dict[str, Any]:
-        provenance, reason = Provenance.USER_REQUESTED.value, "asked by a tool"
-        change = records.Amendment(content=content)
         revised = records.amend(
-            row, change, provenance=provenance, reason=reason, by=self._by
+            row,
+            records.Amendment(content=content),
+            provenance=Provenance.USER_REQUESTED.value,
+            reason="asked by a tool",
+            by=self._by,
         )
         return {
             "status": "revised",

@@ -65,11 +65,8 @@ class InMemoryStore:
 
     def list(self, scope: Scope, options: Listing = FIRST_PAGE) -> Memories:
         """Return memories in the order they came."""
-        size, start = (
-            options.limit if options.limit > 0 else DEFAULT_LIST,
-            options.offset,
-        )
-        return self._of(scope, options.types)[max(0, start) :][:size]
+        size = options.limit if options.limit > 0 else DEFAULT_LIST
+        return self._of(scope, options.types)[max(0, options.offset) :][:size]
 
     def delete(self, scope: Scope, memory_id: str) -> None:
         """Delete one of this scope; do nothing for other ids."""

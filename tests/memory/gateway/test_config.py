@@ -124,7 +124,7 @@ BAD: list[tuple[str, Any]] = [
     ("scope", ["current_chat", KEY]),
     *[("topK", bad) for bad in (0, 101, -1, 8.0, "8", True, None)],
     *[("timeoutSeconds", bad) for bad in (0, -1, "10", True, None, float("nan"))],
-    ("timeoutSeconds", float("inf")),
+    *[("timeoutSeconds", bad) for bad in (float("inf"), 10**400)],
     ("userkey", KEY),
 ]
 

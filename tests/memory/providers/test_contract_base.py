@@ -275,7 +275,6 @@ def test_an_extension_is_found_in_three_steps() -> None:
 def test_seed_names_mean_the_same_ten(extension: extensions.Extension) -> None:
     assert extensions.ALIASES[extension.alias] == extension.name
     assert extension.name in Extensions.model_fields
-    assert all(hasattr(extension.protocol, method) for method in extension.methods)
 
 
 @pytest.mark.parametrize(

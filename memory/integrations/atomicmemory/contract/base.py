@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, ClassVar
 
 from memory.integrations.atomicmemory.contract import errors, extensions, reading, types
 from memory.integrations.atomicmemory.contract.extensions import ALIASES, Capabilities
 
-T = TypeVar("T")
 RequestData = Mapping[str, Any]
 
 
@@ -23,7 +22,7 @@ class MemoryProvider(ABC):
     """A memory provider of the capability contract.
 
     Derive from it, set ``name``, declare ``capabilities`` and write the five hooks;
-    extensions are plain methods that go through ``run``. Thread-safe.
+    extensions are plain methods whose work is ``checked``. Thread-safe.
     """
 
     name: ClassVar[str] = "provider"
@@ -70,10 +69,8 @@ class MemoryProvider(ABC):
     def _check_capabilities(self) -> None:
         capabilities = self.capabilities()
         problems = extensions.dishonest(self, capabilities)
-        declared, registered = (
-            set(capabilities.custom_extensions or {}),
-            set(self._custom),
-        )
+        declared = set(capabilities.custom_extensions or {})
+        registered = set(self._custom)
         problems += [
             f"{name} is declared and not registered" for name in declared - registered
         ]
@@ -100,21 +97,25 @@ class MemoryProvider(ABC):
         return self._custom.get(name)
 
     # ── Checks of every call ─────────────────────────────────────────────────
-    def run(self, operation: str, scope: types.Scope, hook: Callable[[], T]) -> T:
-        """Run a hook after the checks; extensions use this too."""
-        self._require_ready()
-        needed = self.capabilities().needs(operation)
-        absent = [name for name in needed if not getattr(scope, name)]
-        if absent:
-            raise errors.InvalidScopeError(operation, absent)
+    @contextmanager
+    def checked(self, operation: str, scope: types.Scope) -> Iterator[None]:
+        """Check, then let an operation run; extensions use this too."""
+        self._check(operation, scope)
         try:
-            return hook()
+            yield
         except (errors.AtomicMemoryError, errors.MemoryToolError):
             raise
         except Exception as error:
             raise errors.of_cause(
                 error, provider=self.name, operation=operation
             ) from error
+
+    def _check(self, operation: str, scope: types.Scope) -> None:
+        self._require_ready()
+        needed = self.capabilities().needs(operation)
+        absent = [name for name in needed if not getattr(scope, name)]
+        if absent:
+            raise errors.InvalidScopeError(operation, absent)
 
     def _require_ready(self) -> None:
         if not self._ready:
@@ -126,7 +127,7 @@ class MemoryProvider(ABC):
         self._require_ready()
         request = reading.read_ingest(data)
 
-        def hook() -> types.IngestResult:
+        with self.checked("ingest", request.scope):
             if request.mode not in self.capabilities().ingest_modes:
                 raise errors.UnsupportedOperationError(
                     f"ingest: {self.name} does not support {request.mode}.",
@@ -135,31 +136,30 @@ class MemoryProvider(ABC):
                 )
             return self._ingest(request)
 
-        return self.run("ingest", request.scope, hook)
-
     def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
-        """Return the best hits."""
         self._require_ready()
         request = reading.read(types.SearchRequest, data)
-        return self.run("search", request.scope, lambda: self._search(request))
+        with self.checked("search", request.scope):
+            return self._search(request)
 
     def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
-        """Return a memory, None when there is none."""
         self._require_ready()
         ref = reading.read(types.MemoryRef, data)
-        return self.run("get", ref.scope, lambda: self._get(ref))
+        with self.checked("get", ref.scope):
+            return self._get(ref)
 
     def delete(self, data: types.MemoryRef | RequestData) -> None:
         """Delete a memory; idempotent."""
         self._require_ready()
         ref = reading.read(types.MemoryRef, data)
-        self.run("delete", ref.scope, lambda: self._delete(ref))
+        with self.checked("delete", ref.scope):
+            self._delete(ref)
 
     def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
-        """Return a page of a scope."""
         self._require_ready()
         request = reading.read(types.ListRequest, data)
-        return self.run("list", request.scope, lambda: self._list(request))
+        with self.checked("list", request.scope):
+            return self._list(request)
 
     # ── Hooks ────────────────────────────────────────────────────────────────
     @abstractmethod

@@ -6,10 +6,8 @@ flag, is a ConfigError at start-up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -72,121 +70,34 @@ class Capabilities(Shape):
     max_token_budget: Annotated[int, Field(ge=1)] | None = None
 
     def needs(self, operation: str) -> list[str]:
-        """Return the scope fields an operation needs."""
         own = self.required_scope.get(operation)
         return self.required_scope["default"] if own is None else own
 
 
-# ── The ten protocols ────────────────────────────────────────────────────────
-class Updater(Protocol):
-    """Changes a memory's text."""
-
-    def update(self, ref: types.MemoryRef, content: str) -> types.Memory:
-        """Return the memory with its new text; the old version is in its history."""
-        ...
-
-
-class Packager(Protocol):
-    """Packs hits into a token budget."""
-
-    def package(self, request: types.PackageRequest) -> types.ContextPackage:
-        """Return text for a prompt, never above the budget."""
-        ...
-
-
-class TemporalSearch(Protocol):
-    """Searches as of a time."""
-
-    def search_as_of(
-        self, request: types.SearchRequest, as_of: datetime | None = None
-    ) -> types.SearchResultPage:
-        """Return the hits as of then, without what was forgotten since."""
-        ...
-
-
-class GraphSearch(Protocol):
-    """Returns search results as a graph."""
-
-    def search_graph(self, request: types.GraphSearchRequest) -> types.GraphResult:
-        """Return nodes and the facts that connect them."""
-        ...
-
-
-class Forgetter(Protocol):
-    """Forgets with a reason."""
-
-    def forget(self, ref: types.MemoryRef, reason: str | None = None) -> None:
-        """Erase a memory's text, now and in its history."""
-        ...
-
-
-class Profiler(Protocol):
-    """Summarises a scope."""
-
-    def profile(
-        self, scope: types.Scope, instructions: str | None = None
-    ) -> types.Profile:
-        """Return a summary and the facts it rests on."""
-        ...
-
-
-class Reflector(Protocol):
-    """Draws conclusions."""
-
-    def reflect(self, query: str, scope: types.Scope) -> list[types.Insight]:
-        """Return insights, each with the memories it rests on."""
-        ...
-
-
-class Versioner(Protocol):
-    """Keeps the versions of a memory."""
-
-    def history(self, ref: types.MemoryRef) -> list[types.MemoryVersion]:
-        """Return the versions, oldest first, each naming its parent."""
-        ...
-
-
-class BatchOps(Protocol):
-    """Ingests or deletes many memories at once."""
-
-    def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
-        """Return one result for each input, in order."""
-        ...
-
-    def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
-        """Delete each; idempotent."""
-        ...
-
-
-class Health(Protocol):
-    """Reports the provider's state."""
-
-    def health(self) -> types.HealthStatus:
-        """Return the state; never raises once initialized."""
-        ...
-
-
+# ── The ten ──────────────────────────────────────────────────────────────────
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """One of the ten: its name, the seed's name, its protocol and methods."""
+    """One of the ten: its name, the seed's name and its methods.
+
+    ``NativeProvider`` shows what each method takes and returns.
+    """
 
     name: str
     alias: str
-    protocol: type[Any]
     methods: tuple[str, ...]
 
 
 TEN: Final = (
-    Extension("update", "updater", Updater, ("update",)),
-    Extension("package", "packager", Packager, ("package",)),
-    Extension("temporal", "temporalSearch", TemporalSearch, ("search_as_of",)),
-    Extension("graph", "graphSearch", GraphSearch, ("search_graph",)),
-    Extension("forget", "forgetter", Forgetter, ("forget",)),
-    Extension("profile", "profiler", Profiler, ("profile",)),
-    Extension("reflect", "reflector", Reflector, ("reflect",)),
-    Extension("versioning", "versioner", Versioner, ("history",)),
-    Extension("batch", "batchOps", BatchOps, ("batch_ingest", "batch_delete")),
-    Extension("health", "healthCheck", Health, ("health",)),
+    Extension("update", "updater", ("update",)),
+    Extension("package", "packager", ("package",)),
+    Extension("temporal", "temporalSearch", ("search_as_of",)),
+    Extension("graph", "graphSearch", ("search_graph",)),
+    Extension("forget", "forgetter", ("forget",)),
+    Extension("profile", "profiler", ("profile",)),
+    Extension("reflect", "reflector", ("reflect",)),
+    Extension("versioning", "versioner", ("history",)),
+    Extension("batch", "batchOps", ("batch_ingest", "batch_delete")),
+    Extension("health", "healthCheck", ("health",)),
 )
 ALIASES: Final = {
     **{extension.name: extension.name for extension in TEN},

@@ -37,11 +37,9 @@ class ProviderRegistry:
             self._factories[name] = factory
 
     def names(self) -> list[str]:
-        """Return the names, sorted."""
         return sorted(self._factories)
 
     def factory(self, name: str) -> Factory | None:
-        """Return a factory, None when there is none of that name."""
         return self._factories.get(name)
 
 
@@ -139,19 +137,15 @@ class MemoryService:
 
     # ── The client's calls ───────────────────────────────────────────────────
     def capabilities(self) -> Capabilities:
-        """Return the default provider's capabilities."""
         return self.provider().capabilities()
 
     def get_extension(self, name: str) -> Any:
-        """Return the default provider's implementation of an extension."""
         return self.provider().get_extension(name)
 
     def ingest(self, data: types.Ingest | RequestData) -> types.IngestResult:
-        """Ingest a text."""
         return self.provider().ingest(data)
 
     def search(self, data: types.SearchRequest | RequestData) -> types.SearchResultPage:
-        """Return the best hits."""
         return self.provider().search(data)
 
     def package(self, data: types.PackageRequest | RequestData) -> types.ContextPackage:
@@ -166,13 +160,10 @@ class MemoryService:
         return answer
 
     def get(self, data: types.MemoryRef | RequestData) -> types.Memory | None:
-        """Return a memory, None when it is not there."""
         return self.provider().get(data)
 
     def delete(self, data: types.MemoryRef | RequestData) -> None:
-        """Delete a memory."""
         self.provider().delete(data)
 
     def list(self, data: types.ListRequest | RequestData) -> types.ListResultPage:
-        """Return a page of a scope."""
         return self.provider().list(data)

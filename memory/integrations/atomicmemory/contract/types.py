@@ -7,7 +7,7 @@ retrieval receipt are snake_case on both sides, as the contract has it.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -28,7 +28,7 @@ Event = Literal["created", "updated", "superseded", "invalidated"]
 Format = Literal["flat", "tiered", "structured"]
 GraphScope = Literal["nodes", "edges", "episodes"]
 ContentClass = Literal["summary", "redacted", "raw"]
-KINDS: Final = ("fact", "episode", "summary", "procedure", "document")
+KINDS: Final = get_args(Kind)
 SCOPE_FIELDS: Final = ("user", "agent", "namespace", "thread")
 # The seed's names of two modes.
 _MODES: Final = {"message": "messages", "memory": "verbatim"}
@@ -66,8 +66,6 @@ class Scope(Shape):
 
 
 class MemoryRef(Shape):
-    """The id of a memory within a scope."""
-
     id: Annotated[str, Field(min_length=1)]
     scope: Scope
 
@@ -98,8 +96,6 @@ class Memory(Shape):
 
 # ── Ingest ───────────────────────────────────────────────────────────────────
 class Message(Shape):
-    """A message of a conversation."""
-
     role: Literal["user", "assistant", "system", "tool"]
     content: str
     name: str | None = None
@@ -172,8 +168,6 @@ class SearchRequest(Shape):
 
 
 class AsOfRequest(SearchRequest):
-    """A search as of a time."""
-
     as_of: AwareDatetime
 
 
@@ -185,8 +179,6 @@ class PackageRequest(SearchRequest):
 
 
 class ListRequest(Shape):
-    """A request for a page of a scope."""
-
     scope: Scope
     limit: Annotated[int, Field(ge=1, le=100)] | None = None
     cursor: str | None = None
@@ -275,8 +267,6 @@ class GraphEdge(Shape):
 
 
 class GraphResult(Shape):
-    """Nodes and edges of a search."""
-
     nodes: list[GraphNode] = []
     edges: list[GraphEdge] = []
 
@@ -298,8 +288,6 @@ class Insight(Shape):
 
 
 class MemoryVersion(Shape):
-    """A version in a memory's history."""
-
     id: str
     content: str
     created_at: Moment
@@ -308,8 +296,6 @@ class MemoryVersion(Shape):
 
 
 class HealthStatus(Shape):
-    """A provider's state."""
-
     ok: StrictBool
     latency_ms: StrictInt | StrictFloat | None = None
     version: str | None = None

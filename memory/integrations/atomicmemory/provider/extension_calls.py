@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from memory.integrations.atomicmemory.contract import reading, types
-from memory.integrations.atomicmemory.provider.insights import Maker
 from memory.integrations.atomicmemory.provider.provider import NativeProvider
 from memory.providers import ownership
 from memory.providers.base import Binding
@@ -45,15 +44,11 @@ def _plain(shape: types.Shape) -> dict[str, Any]:
     return shape.model_dump(mode="json", exclude_none=True)
 
 
-def _maker(maker: Maker) -> dict[str, Any]:
-    return asdict(maker)
-
-
 def reflect(binding: Binding, query: str, scope: RequestData) -> dict[str, Any]:
     """Return conclusions that answer a query, and what made them."""
     reflection = _ready(binding).reflect_with_maker(query, _scope(binding, scope))
     insights = [_plain(insight) for insight in reflection.insights]
-    return {"insights": insights, "maker": _maker(reflection.maker)}
+    return {"insights": insights, "maker": asdict(reflection.maker)}
 
 
 def profile(
@@ -64,7 +59,7 @@ def profile(
         _scope(binding, scope), instructions or None
     )
     empty: dict[str, Any] = {"facts": [], "updated_at": None}
-    return {**empty, **_plain(result.profile), "maker": _maker(result.maker)}
+    return {**empty, **_plain(result.profile), "maker": asdict(result.maker)}
 
 
 def graph(binding: Binding, data: RequestData) -> dict[str, Any]:

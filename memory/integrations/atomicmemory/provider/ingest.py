@@ -17,7 +17,6 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping, statements
-from memory.models import Record
 from memory.records import Action, Criteria, Provenance
 from memory.records.drafts import Draft
 from memory.rules.permissions import Actor
@@ -120,15 +119,13 @@ def _resolve_scopes(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> 
         query = Criteria(owner=owner, scope=Scope(user=user))
         ids = [piece.draft.external_id for piece in user_pieces]
         rows = records.by_external_ids(ids, query, by=by)
-        origins = {name: _scope_and_session(row) for name, row in rows.items()}
+        origins = {
+            name: (records.scope_of(row), row.session_id) for name, row in rows.items()
+        }
         for piece in user_pieces:
             first = (piece.draft.scope, piece.draft.session_id)
             scope, session = origins.setdefault(piece.draft.external_id, first)
             piece.draft = replace(piece.draft, scope=scope, session_id=session)
-
-
-def _scope_and_session(row: Record) -> tuple[Scope, str]:
-    return records.scope_of(row), row.session_id
 
 
 def _find_existing(pieces: Sequence[Piece], owner: Owner | None, by: Actor) -> None:
@@ -146,10 +143,8 @@ def _find_duplicates(pieces: Sequence[Piece]) -> None:
     """Find duplicates within the request."""
     by_content: dict[str, list[Piece]] = {}
     for piece in pieces:
-        before, scope = (
-            by_content.setdefault(piece.draft.content, []),
-            piece.draft.scope,
-        )
+        before = by_content.setdefault(piece.draft.content, [])
+        scope = piece.draft.scope
         duplicates = (two for two in before if _is_within(two.draft.scope, scope))
         piece.duplicate_of = None if piece.is_verbatim else next(duplicates, None)
         if piece.duplicate_of is None:

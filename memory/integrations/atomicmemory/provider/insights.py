@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal
 
 from memory.integrations.atomicmemory.contract import types
@@ -25,7 +24,6 @@ MIN_OVERLAP: Final = 0.3
 FACTS: Final = 40
 LINES: Final = 5
 INSIGHTS: Final = 10
-_NO_SCOPE: Final[Mapping[str, str]] = MappingProxyType({})
 # The certainty of one memory; every further one halves the remaining doubt.
 SINGLE_WITNESS: Final = 0.5
 
@@ -143,9 +141,7 @@ def _of_model(
     return insights, Maker("model", name)
 
 
-def reflect(
-    rows: Sequence[Record], query: str = "", scope: Mapping[str, str] = _NO_SCOPE
-) -> Reflection:
+def reflect(rows: Sequence[Record], query: str, scope: Mapping[str, str]) -> Reflection:
     """Return conclusions from the hits of a query, best first."""
     model_insights, maker = _of_model(Question("reflect", query, scope), rows)
     if model_insights:
@@ -167,8 +163,8 @@ def _cited(content: str, ids: Sequence[str]) -> str:
 
 def profile(
     rows: Sequence[Record],
-    instructions: str | None = None,
-    scope: Mapping[str, str] = _NO_SCOPE,
+    instructions: str | None,
+    scope: Mapping[str, str],
 ) -> ProfileResult:
     """Return a profile from memories, newest first.
 

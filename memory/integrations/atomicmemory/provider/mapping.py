@@ -98,24 +98,24 @@ def origin(record: Record) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def own_metadata(record: Record) -> dict[str, Any]:
-    """Return the metadata as the caller gave it."""
-    return {name: v for name, v in record.metadata.items() if name != ORIGIN}
+def from_source(source: str) -> dict[str, Any]:
+    """Return the filter for memories by the caller's own name of their source."""
+    return {"field": f"metadata.{ORIGIN}.source", "op": "eq", "value": source}
 
 
 def memory(record: Record) -> types.Memory:
     """Return a record as the contract's memory."""
     source = {k: v for k, v in origin(record).items() if k != "content_class"}
-    is_known_kind = record.kind in types.KINDS
+    own_metadata = {k: v for k, v in record.metadata.items() if k != ORIGIN}
     return types.Memory(
         id=record.id,
         content=record.content,
         scope=scope_out(record),
-        kind=record.kind if is_known_kind else None,
+        kind=record.kind if record.kind in types.KINDS else None,
         created_at=record.created_at,
         updated_at=record.updated_at,
         provenance=types.Provenance.model_validate(source) if source else None,
-        metadata=own_metadata(record) or None,
+        metadata=own_metadata or None,
     )
 
 
@@ -155,17 +155,6 @@ def bad_cursor() -> errors.ValidationError:
     """Return the error for a cursor that no page of this list gave."""
     return errors.ValidationError(
         "cursor: use the one that the previous page returned."
-    )
-
-
-def version(record_version: records.Version) -> types.MemoryVersion:
-    """Return a version of the contract."""
-    return types.MemoryVersion(
-        id=record_version.id,
-        content=record_version.content,
-        created_at=record_version.created_at,
-        parent_id=record_version.parent_id,
-        event=record_version.event,
     )
 
 

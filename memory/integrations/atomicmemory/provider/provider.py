@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, get_args
 
 from memory import records
 from memory.files.paths import Owner
@@ -17,6 +17,7 @@ from memory.integrations.atomicmemory.contract.base import MemoryProvider
 from memory.integrations.atomicmemory.contract.extensions import (
     Capabilities,
     Extensions,
+    FilterOp,
 )
 from memory.integrations.atomicmemory.provider import (
     context_package,
@@ -38,7 +39,6 @@ REFLECTION_HITS: Final = 20
 GRAPH_HITS: Final = 10
 READABLE_STATUSES: Final = ("current", "superseded")
 PROFILE_RECORDS: Final = 200
-FILTER_OPS: Final = ("eq", "neq", "gt", "gte", "lt", "lte", "in", "contains", "exists")
 _ALL: Final = Extensions(**dict.fromkeys(Extensions.model_fields, True))
 
 
@@ -64,7 +64,7 @@ class NativeProvider(MemoryProvider):
             required_scope={"default": ["user"]},
             extensions=_ALL,
             supported_rerankers=[],
-            supported_filter_ops=list(FILTER_OPS),
+            supported_filter_ops=list(get_args(FilterOp)),
             max_token_budget=context_package.MOST_TOKENS,
         )
 
@@ -100,7 +100,7 @@ class NativeProvider(MemoryProvider):
             by=self._by,
         )
 
-    def _search_page(
+    def _search(
         self, request: types.SearchRequest, as_of: datetime | None = None
     ) -> types.SearchResultPage:
         limit = request.limit or PAGE
@@ -112,9 +112,6 @@ class NativeProvider(MemoryProvider):
             cursor=str(mapping.offset(request.cursor) + limit) if is_full else None,
             retrieval=mapping.receipt(request.query, result),
         )
-
-    def _search(self, request: types.SearchRequest) -> types.SearchResultPage:
-        return self._search_page(request)
 
     def _record(self, ref: types.MemoryRef) -> Record:
         record = records.get(ref.id, owner=self._owner, by=self._by)
@@ -165,7 +162,7 @@ class NativeProvider(MemoryProvider):
     def update(self, ref: types.MemoryRef, content: str) -> types.Memory:
         """Return a memory with new text; the old text is in its history."""
 
-        def hook() -> types.Memory:
+        with self.checked("update", ref.scope):
             record = records.amend(
                 self._record(ref),
                 Amendment(content=content),
@@ -173,8 +170,6 @@ class NativeProvider(MemoryProvider):
                 by=self._by,
             )
             return mapping.memory(record)
-
-        return self.run("update", ref.scope, hook)
 
     def package(self, request: types.PackageRequest) -> types.ContextPackage:
         """Return text for a prompt within its budget; see context_package."""
@@ -186,19 +181,17 @@ class NativeProvider(MemoryProvider):
         """Return a package with the tier of each hit, and the hits themselves."""
         package_request = reading.read(types.PackageRequest, request)
 
-        def hook() -> tuple[context_package.Packed, types.SearchResultPage]:
+        with self.checked("package", package_request.scope):
             search_request = package_request.model_copy(
                 update={"limit": package_request.limit or PACKAGE_HITS}
             )
-            page = self._search_page(search_request, as_of)
+            page = self._search(search_request, as_of)
             packed = context_package.pack(
                 page.results,
                 budget=package_request.token_budget,
                 form=package_request.format,
             )
             return packed, page
-
-        return self.run("package", package_request.scope, hook)
 
     def search_as_of(
         self, request: types.SearchRequest, as_of: datetime | None = None
@@ -209,19 +202,17 @@ class NativeProvider(MemoryProvider):
             raise contract_errors.ValidationError(
                 "asOf: a time with its offset from UTC."
             )
-        return self.run(
-            "temporal", request.scope, lambda: self._search_page(request, when)
-        )
+        with self.checked("temporal", request.scope):
+            return self._search(request, when)
 
     def history(self, ref: types.MemoryRef) -> list[types.MemoryVersion]:
         """Return the versions of a memory, oldest first; none for one not there."""
 
-        def hook() -> list[types.MemoryVersion]:
+        with self.checked("versioning", ref.scope):
             return [
-                mapping.version(record_version) for record_version in self.versions(ref)
+                types.MemoryVersion.model_validate(version, from_attributes=True)
+                for version in self.versions(ref)
             ]
-
-        return self.run("versioning", ref.scope, hook)
 
     def versions(self, ref: types.MemoryRef) -> list[records.Version]:
         """Return the versions with all their fields."""
@@ -238,7 +229,7 @@ class NativeProvider(MemoryProvider):
     def search_graph(self, request: types.GraphSearchRequest) -> types.GraphResult:
         """Return the graph around the hits of a query; see graph."""
 
-        def hook() -> types.GraphResult:
+        with self.checked("graph", request.scope):
             search_request = types.SearchRequest(
                 query=request.query, scope=request.scope, reranker=request.reranker
             )
@@ -246,11 +237,10 @@ class NativeProvider(MemoryProvider):
             part = request.graph_scope
             return graph.draw(result.hits, part=part, owner=self._owner, by=self._by)
 
-        return self.run("graph", request.scope, hook)
-
     def forget(self, ref: types.MemoryRef, reason: str | None = None) -> None:
         """Erase a memory's text, with a reason that the journal keeps."""
-        self.run("forget", ref.scope, lambda: self._forget(ref, reason or ""))
+        with self.checked("forget", ref.scope):
+            self._forget(ref, reason or "")
 
     def profile(
         self, scope: types.Scope, instructions: str | None = None
@@ -263,12 +253,10 @@ class NativeProvider(MemoryProvider):
     ) -> insights.ProfileResult:
         """Return a profile, and what made its summary."""
 
-        def hook() -> insights.ProfileResult:
+        with self.checked("profile", scope):
             query = self._owned(Criteria(scope=mapping.scope_in(scope)))
             rows = records.page(query, limit=PROFILE_RECORDS, by=self._by).rows
             return insights.profile(rows, instructions, _scope_fields(scope))
-
-        return self.run("profile", scope, hook)
 
     def reflect(self, query: str, scope: types.Scope) -> list[types.Insight]:
         """Return conclusions from the hits of a query; see insights."""
@@ -277,7 +265,7 @@ class NativeProvider(MemoryProvider):
     def reflect_with_maker(self, query: str, scope: types.Scope) -> insights.Reflection:
         """Return conclusions, and what made them."""
 
-        def hook() -> insights.Reflection:
+        with self.checked("reflect", scope):
             search_request = reading.read(
                 types.SearchRequest, {"query": query, "scope": scope}
             )
@@ -285,25 +273,20 @@ class NativeProvider(MemoryProvider):
             rows = [hit.record for hit in result.hits]
             return insights.reflect(rows, query, _scope_fields(scope))
 
-        return self.run("reflect", scope, hook)
-
     def batch_ingest(self, inputs: Sequence[types.Ingest]) -> list[types.IngestResult]:
         """Return a result for each input; all are stored, or none."""
         for item in inputs:
-            self.run("batch", item.scope, lambda: None)
+            self._check("batch", item.scope)
         if not inputs:
             return []
         requests = [reading.read_ingest(item) for item in inputs]
-
-        def hook() -> list[types.IngestResult]:
+        with self.checked("ingest", requests[0].scope):
             return ingest.ingest_all(requests, owner=self._owner, by=self._by)
-
-        return self.run("ingest", requests[0].scope, hook)
 
     def batch_delete(self, refs: Sequence[types.MemoryRef]) -> None:
         """Delete each; all are checked before the first is deleted."""
         for ref in refs:
-            self.run("batch", ref.scope, lambda: None)
+            self._check("batch", ref.scope)
         for ref in refs:
             self.delete(ref)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from django.utils import timezone
@@ -13,13 +14,12 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.provider import insights, mapping
 from memory.models import HeldFile, HeldState, Record, RecordEntry
-from memory.records import Criteria, Order, access
+from memory.records import Criteria, access
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
 
 MAX_SCANNED: Final = 500
 MAX_COUNTED: Final = 50_000
-PAGE: Final = 100
 MAX_LESSONS: Final = 200
 # Reported as the maximum; nothing is refused above it.
 CAPACITY: Final = 100_000
@@ -50,22 +50,9 @@ class RecordScope:
         """Return the filters that select the scope's records."""
         return Criteria(owner=self.owner, scope=self.scope, **filters)
 
-    def rows(self, limit: int = MAX_SCANNED, **filters: Any) -> list[Record]:
-        """Return the scope's records in order of creation, ``limit`` at most."""
-        rows: list[Record] = []
-        cursor = None
-        while len(rows) < limit:
-            page = records.page(
-                self.query(**filters),
-                limit=min(PAGE, limit - len(rows)),
-                cursor=cursor,
-                order=Order.OLDEST,
-                by=self.by,
-            )
-            rows, cursor = [*rows, *page.rows], page.next_cursor
-            if cursor is None:
-                break
-        return rows
+    def rows(self) -> list[Record]:
+        """Return the scope's oldest records, MAX_SCANNED at most."""
+        return list(islice(records.every(self.query(), by=self.by), MAX_SCANNED))
 
     def count(self) -> int:
         """Return how many records the scope holds now."""
@@ -139,10 +126,8 @@ def decay(record_scope: RecordScope) -> dict[str, Any]:
 
 def reset_source(record_scope: RecordScope, source: str) -> int:
     """Forget memories by the caller's own name of their source; return the count."""
-    field = f"metadata.{mapping.ORIGIN}.source"
-    source_filter = {"field": field, "op": "eq", "value": source}
     return records.forget_scope(
-        record_scope.query(filter=source_filter),
+        record_scope.query(filter=mapping.from_source(source)),
         reason="its source was reset",
         by=record_scope.by,
     )
@@ -162,14 +147,13 @@ def _links(record_scope: RecordScope) -> Any:
     )
 
 
-def _event(link: RecordEntry) -> str:
-    return link.event or ("created" if link.version == 1 else "updated")
-
-
 def summary(record_scope: RecordScope) -> dict[str, Any]:
     """Return how often memories were created, changed and replaced."""
     links = list(_links(record_scope).only("event", "version", "record_id"))
-    events = Counter(MUTATIONS[_event(link)] for link in links)
+    events = Counter(
+        MUTATIONS[link.event or ("created" if link.version == 1 else "updated")]
+        for link in links
+    )
     active = record_scope.count()
     return {
         "total_versions": len(links),
