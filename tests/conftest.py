@@ -11,6 +11,7 @@ import contextlib
 import math
 import os
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ from django.db import transaction
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
+    from tests.database import Template
     from tests.world import World
 
 Row = Callable[..., contextlib.AbstractContextManager["World"]]
@@ -35,6 +37,9 @@ LASTING = {"keys", "static"}
 
 def _clean_environment() -> None:
     """Leave nothing of the caller's environment but the database it may have chosen."""
+    # Every process that a test starts would compile every module again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in list(os.environ):
         if name.startswith(("CREWSHIP_", "OLLAMA_")) or name == "REDIS_URL":
             del os.environ[name]
@@ -50,8 +55,18 @@ def _set_up_django() -> None:
     plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES["staticfiles"] = {"BACKEND": plain}
     settings.STATIC_ROOT.mkdir(exist_ok=True)
+    settings.PASSWORD_HASHERS.insert(0, "django.contrib.auth.hashers.MD5PasswordHasher")
+    _trust_the_machine(settings.DATABASES["default"])
     django.setup()
     _know_the_installation()
+
+
+def _trust_the_machine(config: dict[str, Any]) -> None:
+    """Wait for no disk: a test outlives processes, but not the machine."""
+    os.fsync = lambda _: None
+    if "init_command" in config["OPTIONS"]:
+        command = f"{config['OPTIONS']['init_command']} PRAGMA synchronous=OFF;"
+        config["OPTIONS"] = {**config["OPTIONS"], "init_command": command}
 
 
 def _know_the_installation() -> None:
@@ -100,28 +115,62 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 # ── The database ─────────────────────────────────────────────────────────────
 @pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of this run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def template(run_folder: Path, testrun_uid: str) -> Template:
+    """Return the migrated database that this run copies."""
+    from tests import database
+
+    if database.is_postgres():
+        return database.PostgresTemplate(run_folder, testrun_uid)
+    return database.SQLiteTemplate(run_folder)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Let Django take the copied file as it is; it goes with the data folder."""
+    from tests import database
+
+    return not database.is_postgres()
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    django_db_modify_db_settings_parallel_suffix: None,
-) -> None:
-    """Keep the test database in a file, as in production: other processes read it."""
+    django_db_modify_db_settings_parallel_suffix: None, template: Template
+) -> Iterator[None]:
+    """Begin with the run's template, in a file as in production: processes read it."""
     from django.db import connections
 
-    for config in connections.settings.values():
-        if config["ENGINE"].endswith("sqlite3"):
-            config["TEST"]["NAME"] = str(DATA_DIR / "tests.sqlite3")
+    config = connections.settings["default"]
+    if config["ENGINE"].endswith("sqlite3"):
+        config["TEST"]["NAME"] = str(DATA_DIR / "tests.sqlite3")
+    with template.turn(config):
+        yield
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, template: Template
 ) -> Iterator[None]:
     """Build the world once, committed; every test starts from it."""
-    from tests import world
+    from django.core.management.commands import flush
+
+    from tests import database, world
 
     with django_db_blocker.unblock():
+        template.make()
         world.stand()
-    yield
+        command = database.restoring_flush(database.snapshot())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush, "Command", command)
+        yield
+    with django_db_blocker.unblock():
+        template.drop()
     _forget()
 
 
@@ -154,10 +203,21 @@ def _forget() -> None:
     outages.damage.clear()
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
-    for path in DATA_DIR.iterdir():
+    _empty(DATA_DIR)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what a test left of the data folder, but the marks of the installation."""
+    from memory.installation import key_files
+
+    for path in folder.iterdir():
         if path.is_dir() and path.name not in LASTING:
-            shutil.rmtree(path, ignore_errors=True)
-    _mark(DATA_DIR)
+            for child in path.iterdir():
+                if child.is_dir():
+                    shutil.rmtree(child, ignore_errors=True)
+                elif child.name != key_files.MARK:
+                    child.unlink()
+    _mark(folder)
 
 
 def _mark(folder: Path) -> None:
@@ -171,21 +231,14 @@ def _mark(folder: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_process() -> Iterator[None]:
     """Start every test as a process that has just begun."""
-    _forget()
     yield
     _forget()
 
 
-@pytest.fixture(autouse=True)
-def _standing_world(request: pytest.FixtureRequest) -> None:
-    """Build the world again, committed, after a test that emptied the tables."""
-    from tests import world
-
-    if {"world", "row"} & set(request.fixturenames):
-        request.getfixturevalue("django_db_setup")
-        with request.getfixturevalue("django_db_blocker").unblock():
-            if not world.is_standing():
-                world.stand()
+@pytest.fixture(autouse=True, scope="session")
+def _first_process() -> None:
+    """Start the first test like every other."""
+    _forget()
 
 
 @pytest.fixture(autouse=True)
