@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,9 @@ Row = Callable[..., contextlib.AbstractContextManager["World"]]
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
 # What a test leaves of the data folder; memory files and blobs go.
 LASTING = {"keys", "static"}
+# What takes long: files with such a test, and files with as many cases.
+SLOW = ("browser", "clients", "slow")
+LARGE = 100
 
 
 def _clean_environment() -> None:
@@ -103,20 +107,27 @@ def pytest_xdist_setupnodes() -> None:
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run on the database at hand what needs a certain one, and skip it elsewhere."""
+    """Skip what needs another database, and begin with the files that take longest."""
     postgres = os.environ.get("DATABASE_URL", "").startswith("postgres")
     for item in items:
         if item.get_closest_marker("postgres") and not postgres:
             item.add_marker(pytest.mark.skip(reason="needs PostgreSQL"))
         if item.get_closest_marker("sqlite") and postgres:
             item.add_marker(pytest.mark.skip(reason="needs SQLite"))
+    cases = Counter(item.path for item in items)
+    slow = {i.path for i in items if any(map(i.get_closest_marker, SLOW))}
+    # Otherwise the one process ends long before the other.
+    items.sort(key=lambda item: (item.path not in slow, cases[item.path] < LARGE))
 
 
 # ── The database ─────────────────────────────────────────────────────────────
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that all processes of this run share."""
+    """Return a folder that all processes of this run share, and runs inside of it."""
+    if folder_of_the_caller := os.environ.get("TESTS_FOLDER"):
+        return Path(folder_of_the_caller)
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
@@ -172,6 +183,14 @@ def django_db_setup(
     with django_db_blocker.unblock():
         template.drop()
     _forget()
+
+
+@pytest.fixture(scope="session")
+def migrated_database(run_folder: Path) -> Path:
+    """Return an SQLite file to begin an installation with, as a migration leaves it."""
+    from tests import database
+
+    return database.migrated_sqlite(run_folder)
 
 
 # ── What a process remembers between requests ────────────────────────────────

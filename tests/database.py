@@ -12,6 +12,8 @@ import contextlib
 import fcntl
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ import psycopg
 from django.core.management.commands import flush
 from django.db import connection, transaction
 from psycopg import sql
+
+from tests.project.source import ROOT
 
 Restore = Callable[[], None]
 # A quarter of a second each, while somebody else is writing.
@@ -144,6 +148,23 @@ def copy_sqlite(source: Path, target: Path) -> None:
         original.backup(copy)
     unfinished.chmod(0o600)
     unfinished.rename(target)
+
+
+def migrated_sqlite(folder: Path) -> Path:
+    """Return the file of the run's template, also when the tests are on PostgreSQL."""
+    path = folder / "template.sqlite3"
+    with locked(folder / "template.lock"):
+        if not path.exists():
+            made = folder / "made.sqlite3"
+            environment = {
+                **os.environ,
+                "CREWSHIP_DATA_DIR": str(folder / "made"),
+                "DATABASE_URL": f"sqlite:///{made}",
+            }
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(command, cwd=ROOT, env=environment, check=True)
+            copy_sqlite(made, path)
+    return path
 
 
 # ── The rows that every test starts from ─────────────────────────────────────
