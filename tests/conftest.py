@@ -108,18 +108,33 @@ def pytest_xdist_setupnodes() -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs another database, and begin with the files that take longest."""
-    postgres = os.environ.get("DATABASE_URL", "").startswith("postgres")
-    for item in items:
-        if item.get_closest_marker("postgres") and not postgres:
-            item.add_marker(pytest.mark.skip(reason="needs PostgreSQL"))
-        if item.get_closest_marker("sqlite") and postgres:
-            item.add_marker(pytest.mark.skip(reason="needs SQLite"))
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Run on each database what depends on it; begin with what takes longest.
+
+    What visits no database is proved on SQLite, and does not run again on PostgreSQL.
+    """
+    if os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        elsewhere = [item for item in items if not _visits_postgres(item)]
+    else:
+        elsewhere = [item for item in items if item.get_closest_marker("postgres")]
+    config.hook.pytest_deselected(items=elsewhere)
+    left_out = set(elsewhere)
+    items[:] = [item for item in items if item not in left_out]
     cases = Counter(item.path for item in items)
     slow = {i.path for i in items if any(map(i.get_closest_marker, SLOW))}
     # Otherwise the one process ends long before the other.
     items.sort(key=lambda item: (item.path not in slow, cases[item.path] < LARGE))
+
+
+def _visits_postgres(item: pytest.Item) -> bool:
+    if item.get_closest_marker("sqlite"):
+        return False
+    if item.get_closest_marker("postgres") or item.get_closest_marker("django_db"):
+        return True
+    names = set(getattr(item, "fixturenames", ()))
+    return not names.isdisjoint({"db", "transactional_db", "live_server"})
 
 
 # ── The database ─────────────────────────────────────────────────────────────
