@@ -67,7 +67,7 @@ def _set_up_django() -> None:
 
 def _trust_the_machine(config: dict[str, Any]) -> None:
     """Wait for no disk: a test outlives processes, but not the machine."""
-    os.fsync = lambda _: None
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)
     if "init_command" in config["OPTIONS"]:
         command = f"{config['OPTIONS']['init_command']} PRAGMA synchronous=OFF;"
         config["OPTIONS"] = {**config["OPTIONS"], "init_command": command}

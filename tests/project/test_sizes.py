@@ -37,7 +37,8 @@ def test_no_test_file_is_either() -> None:
 def test_every_module_says_what_it_owns_and_no_function_is_longer_than_a_screen() -> (
     None
 ):
-    long, silent = {}, []
+    long: dict[str, int] = {}
+    silent: list[str] = []
     for path in source.sources():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         long |= {
