@@ -195,11 +195,11 @@ def _postgres_snapshot() -> Restore:
     with connection.cursor() as cursor:
         cursor.execute("select tablename from pg_tables where schemaname = 'public'")
         tables = [sql.Identifier(name) for (name,) in cursor.fetchall()]
-        rows = {}
+        rows = []
         for table in tables:
             with cursor.copy(sql.SQL("copy {} to stdout").format(table)) as copy:
                 if data := b"".join(copy):
-                    rows[table] = data
+                    rows.append((table, data))
     empty = sql.SQL("; ").join(sql.SQL("delete from {}").format(t) for t in tables)
 
     def restore() -> None:
@@ -207,7 +207,7 @@ def _postgres_snapshot() -> Restore:
             # No trigger and no foreign key: these rows were together before.
             cursor.execute("set local session_replication_role = replica")
             cursor.execute(empty)
-            for table, data in rows.items():
+            for table, data in rows:
                 into = sql.SQL("copy {} from stdin").format(table)
                 with cursor.copy(into) as copy:
                     copy.write(data)
