@@ -11,8 +11,10 @@ import contextlib
 import math
 import os
 import shutil
+import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,16 +27,23 @@ from django.db import transaction
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
+    from tests.database import Template
     from tests.world import World
 
 Row = Callable[..., contextlib.AbstractContextManager["World"]]
 DATA_DIR = Path(tempfile.mkdtemp(prefix="crewship-tests-"))
 # What a test leaves of the data folder; memory files and blobs go.
 LASTING = {"keys", "static"}
+# What takes long: files with such a test, and files with as many cases.
+SLOW = ("browser", "clients", "slow")
+LARGE = 100
 
 
 def _clean_environment() -> None:
     """Leave nothing of the caller's environment but the database it may have chosen."""
+    # Every process that a test starts would compile every module again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in list(os.environ):
         if name.startswith(("CREWSHIP_", "OLLAMA_")) or name == "REDIS_URL":
             del os.environ[name]
@@ -50,8 +59,18 @@ def _set_up_django() -> None:
     plain = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.STORAGES["staticfiles"] = {"BACKEND": plain}
     settings.STATIC_ROOT.mkdir(exist_ok=True)
+    settings.PASSWORD_HASHERS.insert(0, "django.contrib.auth.hashers.MD5PasswordHasher")
+    _trust_the_machine(settings.DATABASES["default"])
     django.setup()
     _know_the_installation()
+
+
+def _trust_the_machine(config: dict[str, Any]) -> None:
+    """Wait for no disk: a test outlives processes, but not the machine."""
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)
+    if "init_command" in config["OPTIONS"]:
+        command = f"{config['OPTIONS']['init_command']} PRAGMA synchronous=OFF;"
+        config["OPTIONS"] = {**config["OPTIONS"], "init_command": command}
 
 
 def _know_the_installation() -> None:
@@ -88,41 +107,105 @@ def pytest_xdist_setupnodes() -> None:
     os.environ.pop("DJANGO_SETTINGS_MODULE", None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run on the database at hand what needs a certain one, and skip it elsewhere."""
-    postgres = os.environ.get("DATABASE_URL", "").startswith("postgres")
-    for item in items:
-        if item.get_closest_marker("postgres") and not postgres:
-            item.add_marker(pytest.mark.skip(reason="needs PostgreSQL"))
-        if item.get_closest_marker("sqlite") and postgres:
-            item.add_marker(pytest.mark.skip(reason="needs SQLite"))
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Run on each database what depends on it; begin with what takes longest.
+
+    What visits no database is proved on SQLite, and does not run again on PostgreSQL.
+    """
+    if os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        elsewhere = [item for item in items if not _visits_postgres(item)]
+    else:
+        elsewhere = [item for item in items if item.get_closest_marker("postgres")]
+    config.hook.pytest_deselected(items=elsewhere)
+    left_out = set(elsewhere)
+    items[:] = [item for item in items if item not in left_out]
+    cases = Counter(item.path for item in items)
+    slow = {i.path for i in items if any(map(i.get_closest_marker, SLOW))}
+    # Otherwise the one process ends long before the other.
+    items.sort(key=lambda item: (item.path not in slow, cases[item.path] < LARGE))
+
+
+def _visits_postgres(item: pytest.Item) -> bool:
+    if item.get_closest_marker("sqlite"):
+        return False
+    if item.get_closest_marker("postgres") or item.get_closest_marker("django_db"):
+        return True
+    names = set(getattr(item, "fixturenames", ()))
+    return not names.isdisjoint({"db", "transactional_db", "live_server"})
 
 
 # ── The database ─────────────────────────────────────────────────────────────
 @pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all processes of this run share, and runs inside of it."""
+    if folder_of_the_caller := os.environ.get("TESTS_FOLDER"):
+        return Path(folder_of_the_caller)
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def template(run_folder: Path, testrun_uid: str) -> Template:
+    """Return the migrated database that this run copies."""
+    from tests import database
+
+    if database.is_postgres():
+        return database.PostgresTemplate(run_folder, testrun_uid)
+    return database.SQLiteTemplate(run_folder)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Let Django take the copied file as it is; it goes with the data folder."""
+    from tests import database
+
+    return not database.is_postgres()
+
+
+@pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    django_db_modify_db_settings_parallel_suffix: None,
-) -> None:
-    """Keep the test database in a file, as in production: other processes read it."""
+    django_db_modify_db_settings_parallel_suffix: None, template: Template
+) -> Iterator[None]:
+    """Begin with the run's template, in a file as in production: processes read it."""
     from django.db import connections
 
-    for config in connections.settings.values():
-        if config["ENGINE"].endswith("sqlite3"):
-            config["TEST"]["NAME"] = str(DATA_DIR / "tests.sqlite3")
+    config = connections.settings["default"]
+    if config["ENGINE"].endswith("sqlite3"):
+        config["TEST"]["NAME"] = str(DATA_DIR / "tests.sqlite3")
+    with template.turn(config):
+        yield
 
 
 @pytest.fixture(scope="session")
 def django_db_setup(
-    django_db_setup: None,
-    django_db_blocker: DjangoDbBlocker,
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, template: Template
 ) -> Iterator[None]:
     """Build the world once, committed; every test starts from it."""
-    from tests import world
+    from django.core.management.commands import flush
+
+    from tests import database, world
 
     with django_db_blocker.unblock():
+        template.make()
         world.stand()
-    yield
+        command = database.restoring_flush(database.snapshot())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush, "Command", command)
+        yield
+    with django_db_blocker.unblock():
+        template.drop()
     _forget()
+
+
+@pytest.fixture(scope="session")
+def migrated_database(run_folder: Path) -> Path:
+    """Return an SQLite file to begin an installation with, as a migration leaves it."""
+    from tests import database
+
+    return database.migrated_sqlite(run_folder)
 
 
 # ── What a process remembers between requests ────────────────────────────────
@@ -154,10 +237,21 @@ def _forget() -> None:
     outages.damage.clear()
     # No look in the middle of a test that counts queries.
     schema_version.guard.look_again_at(math.inf)
-    for path in DATA_DIR.iterdir():
+    _empty(DATA_DIR)
+
+
+def _empty(folder: Path) -> None:
+    """Remove what a test left of the data folder, but the marks of the installation."""
+    from memory.installation import key_files
+
+    for path in folder.iterdir():
         if path.is_dir() and path.name not in LASTING:
-            shutil.rmtree(path, ignore_errors=True)
-    _mark(DATA_DIR)
+            for child in path.iterdir():
+                if child.is_dir():
+                    shutil.rmtree(child, ignore_errors=True)
+                elif child.name != key_files.MARK:
+                    child.unlink()
+    _mark(folder)
 
 
 def _mark(folder: Path) -> None:
@@ -171,21 +265,14 @@ def _mark(folder: Path) -> None:
 @pytest.fixture(autouse=True)
 def _fresh_process() -> Iterator[None]:
     """Start every test as a process that has just begun."""
-    _forget()
     yield
     _forget()
 
 
-@pytest.fixture(autouse=True)
-def _standing_world(request: pytest.FixtureRequest) -> None:
-    """Build the world again, committed, after a test that emptied the tables."""
-    from tests import world
-
-    if {"world", "row"} & set(request.fixturenames):
-        request.getfixturevalue("django_db_setup")
-        with request.getfixturevalue("django_db_blocker").unblock():
-            if not world.is_standing():
-                world.stand()
+@pytest.fixture(autouse=True, scope="session")
+def _first_process() -> None:
+    """Start the first test like every other."""
+    _forget()
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,10 @@ def main(command: list[str]) -> int:
     folder = Path(tempfile.mkdtemp(prefix="crewship-pg-"))
     server = get_server(folder / "data", cleanup_mode=None)
     url = f"postgres://postgres@/{folder}/data/postgres"
+    # The server is gone with the tests: nothing of it has to outlive the machine.
+    for name in ("fsync", "synchronous_commit", "full_page_writes"):
+        server.psql(f"alter system set {name} = off;")
+    server.psql("select pg_reload_conf();")
     try:
         return subprocess.call(command, env={**os.environ, "DATABASE_URL": url})
     finally:

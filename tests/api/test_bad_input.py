@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from memory.models import ChainHead, IdempotencyRecord, JournalEntry, SubjectMention
 from tests.api.operations import OPERATIONS, Operation
-from tests.conftest import Row
 from tests.world import Reply, World
 
 GOOD = {"entry_type": "peer.escalation", "summary": "fine"}
@@ -188,15 +187,14 @@ RAW: list[tuple[bytes | str, int, str]] = [
 
 
 @pytest.mark.parametrize("operation", WRITES, ids=lambda op: op.id)
-def test_json_that_is_none(row: Row, operation: Operation) -> None:
+def test_json_that_is_none(
+    world: World, subtests: pytest.Subtests, operation: Operation
+) -> None:
+    api, url = world.api(operation.caller), operation.url(world)
+    before = counts()
     for number, (raw, status, code) in enumerate(RAW):
-        with row(number=number, raw=repr(raw)[:80]) as world:
-            caller = operation.caller
-            url = operation.url(world)
-            before = counts()
-            assert_refused(
-                world.api(caller).send(operation.method, url, raw), status, code
-            )
+        with subtests.test(number=number, raw=repr(raw)[:80]):
+            assert_refused(api.send(operation.method, url, raw), status, code)
             assert counts() == before
 
 

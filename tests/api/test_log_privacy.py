@@ -99,6 +99,8 @@ def test_every_section_is_known_to_the_redaction() -> None:
 def test_no_route_leaves_its_path_or_query_in_the_log(
     world: World, lines: io.StringIO, value: str
 ) -> None:
+    # An address is known by its shape too; a name by its place in the route alone.
+    methods = ("GET", "DELETE", "POST") if value == NAME else ("GET",)
     paths = addresses(value)
     assert len(paths) > 100
     assert any(
@@ -108,7 +110,7 @@ def test_no_route_leaves_its_path_or_query_in_the_log(
     )
     for client in clients(world):
         for path in paths:
-            for method in ("GET", "DELETE", "POST"):
+            for method in methods:
                 url = f"{path}?q={value}&cursor={value}"
                 client.generic(method, url, b"{}", "application/json")
     assert "request_finished" in lines.getvalue()

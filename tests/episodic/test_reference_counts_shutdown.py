@@ -98,11 +98,13 @@ def test_what_fails_otherwise_is_not_forgotten(
 
 
 @pytest.mark.slow
-def test_up_counts_every_reference_before_it_ends(tmp_path: Path) -> None:
-    installation = Installation(tmp_path)
+def test_up_counts_every_reference_before_it_ends(
+    tmp_path: Path, migrated_database: Path
+) -> None:
+    installation = Installation(tmp_path, migrated_database)
     try:
-        installation.start("--demo")
-        entry_id, key = appends_and_recalls(installation)
+        installation.start()
+        entry_id, key = appends_and_recalls(installation, "main")
         before = references(installation, entry_id)
         with agent(installation, key) as client:
             for _ in range(5):

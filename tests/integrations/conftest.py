@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,29 +97,43 @@ def _env(folder: Path) -> dict[str, str]:
     return {**inherited, **settings, **extra, **_database(folder)}
 
 
-def _manage(folder: Path, *args: str) -> str:
+# All in one process: to start it takes longer than they do.
+MANAGE_ALL = """
+import django, io, json, sys
+django.setup()
+from django.core.management import call_command
+for command in json.loads(sys.argv[1]):
+    out = io.StringIO()
+    call_command(*command, stdout=out)
+    print(json.dumps(out.getvalue().strip()))
+"""
+
+
+def _manage(folder: Path, *commands: list[str]) -> list[str]:
+    """Run management commands one after the other; return what each of them says."""
     process = subprocess.run(
-        [sys.executable, str(MANAGE), *args],
-        env=_env(folder),
+        [sys.executable, "-c", MANAGE_ALL, json.dumps(commands)],
+        cwd=settings.BASE_DIR,
+        env={**_env(folder), "DJANGO_SETTINGS_MODULE": "crewship_memory.settings"},
         capture_output=True,
         text=True,
         check=True,
     )
-    return process.stdout.strip()
+    return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-def _keys(folder: Path) -> dict[str, str]:
+def _prepare(folder: Path) -> dict[str, str]:
+    """Migrate, and make two workspaces; return the keys of its agents and people."""
+    commands = [["migrate", "--verbosity", "0"]]
     for slug in ("acme", "other"):
-        address = f"owner@{slug}.example"
-        _manage(folder, "bootstrap", "--workspace", slug, "--email", address, "--json")
-    return {
-        owner: json.loads(
-            _manage(
-                folder, "issue_key", "--workspace", slug, *args, "--create", "--json"
-            )
-        )["key"]
-        for owner, (slug, args) in KEY_OWNERS.items()
-    }
+        admin = ["--email", f"owner@{slug}.example"]
+        commands.append(["bootstrap", "--workspace", slug, *admin, "--json"])
+    for slug, owner in KEY_OWNERS.values():
+        names = ["--workspace", slug, *owner]
+        commands.append(["issue_key", *names, "--create", "--json"])
+    _, _, _, *answers = _manage(folder, *commands)
+    keys = [json.loads(answer)["key"] for answer in answers]
+    return dict(zip(KEY_OWNERS, keys, strict=True))
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
@@ -133,11 +148,15 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+def running_server(
+    tmp_path_factory: pytest.TempPathFactory, migrated_database: Path
+) -> Iterator[RunningServer]:
     """One server for all clients of a run, like ``manage.py up`` starts it."""
     folder = tmp_path_factory.mktemp("running_server")
-    _manage(folder, "migrate", "--verbosity", "0")
-    server = RunningServer(folder, processes.free_port(), _keys(folder))
+    if not _database(folder):
+        (folder / "data").mkdir(mode=0o700)
+        shutil.copy(migrated_database, folder / "data" / "crewship.sqlite3")
+    server = RunningServer(folder, processes.free_port(), _prepare(folder))
     log = folder / "server.log"
     with log.open("wb") as log_file:
         process = subprocess.Popen(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -330,7 +329,7 @@ def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) 
     writer = processes.start("tests.memory.appender", token, "100000", "2")
     assert writer.stdout is not None
     lines = [writer.stdout.readline() for _ in range(after)]
-    writer.send_signal(signal.SIGKILL)
+    writer.kill()
     lines += writer.stdout.readlines()
     writer.wait(timeout=LIMIT_SECONDS)
     writer.stdout.close()

@@ -66,6 +66,11 @@ def other(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def picture(architecture: ModuleType) -> str:
+    return str(architecture.draw(ROOT))
+
+
 def words(picture: str) -> list[str]:
     """Return every line of text in a picture."""
     return [node.text or "" for node in ET.fromstring(picture).iter(f"{SVG}text")]
@@ -79,8 +84,10 @@ def test_the_picture_is_what_the_code_makes() -> None:
     assert process.returncode == 0, f"{process.stderr} Run: python {SCRIPT}"
 
 
-def test_it_shows_every_package_folder_and_module(architecture: ModuleType) -> None:
-    labels = {word.rstrip("/") for word in words(architecture.draw(ROOT))}
+def test_it_shows_every_package_folder_and_module(
+    architecture: ModuleType, picture: str
+) -> None:
+    labels = {word.rstrip("/") for word in words(picture)}
     assert set(APPS) <= labels
     for app in APPS:
         places = {p.stem for p in (ROOT / app).glob("[!_]*.py")}
@@ -88,18 +95,17 @@ def test_it_shows_every_package_folder_and_module(architecture: ModuleType) -> N
         assert places - architecture.USUAL <= labels
 
 
-def test_imports_point_down_in_it(architecture: ModuleType) -> None:
+def test_imports_point_down_in_it(architecture: ModuleType, picture: str) -> None:
     names = [package.name for package in architecture.packages(ROOT)]
     pairs = architecture.edges(ROOT, names)
     assert pairs
     assert all(names.index(upper) < names.index(lower) for upper, lower in pairs)
-    picture = architecture.draw(ROOT)
     # One arrow for each, and the one that stands for signals and ports.
     assert picture.count('marker-end="url(#head)"') == len(pairs) + 1
     assert picture.count('class="arrow up"') == 1
 
 
-def test_the_ways_in_stand_out(architecture: ModuleType) -> None:
+def test_the_ways_in_stand_out(architecture: ModuleType, picture: str) -> None:
     layers = [p for p in architecture.packages(ROOT) if p.is_layered]
     ways = [
         name
@@ -109,7 +115,7 @@ def test_the_ways_in_stand_out(architecture: ModuleType) -> None:
         if name in architecture.WAYS_IN and name in package.folders
     ]
     assert {"api", "web"} <= set(ways)
-    boxes = re.findall(r'<rect [^>]*class="way"/>', architecture.draw(ROOT))
+    boxes = re.findall(r'<rect [^>]*class="way"/>', picture)
     assert len(boxes) == len(ways) + 1  # and the one that says what it means
 
 
@@ -144,10 +150,8 @@ def test_a_change_of_the_layers_is_a_change_of_the_picture(
     assert "cellar/" in words(architecture.draw(other))
 
 
-def test_nothing_leaves_the_picture_or_lies_on_another(
-    architecture: ModuleType,
-) -> None:
-    root = ET.fromstring(architecture.draw(ROOT))
+def test_nothing_leaves_the_picture_or_lies_on_another(picture: str) -> None:
+    root = ET.fromstring(picture)
     boxes = [
         tuple(float(node.attrib[name]) for name in ("x", "y", "width", "height"))
         for node in root.iter(f"{SVG}rect")
@@ -161,8 +165,9 @@ def test_nothing_leaves_the_picture_or_lies_on_another(
             assert apart or y + h <= y2 or y2 + h2 <= y
 
 
-def test_it_can_be_read_in_the_light_and_in_the_dark(architecture: ModuleType) -> None:
-    picture = architecture.draw(ROOT)
+def test_it_can_be_read_in_the_light_and_in_the_dark(
+    architecture: ModuleType, picture: str
+) -> None:
     light, _, dark = architecture.STYLE.partition("prefers-color-scheme: dark")
     variables = set(re.findall(r"var\((--\w+)\)", architecture.STYLE))
     assert variables == set(re.findall(r"(--\w+):", light))

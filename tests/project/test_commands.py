@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from crewship_memory import doctor, log_redaction
+from crewship_memory.sqlite3 import options
 from episodic.models import Embedding
 from memory.accounts import api_keys, invitations, workspaces
 from memory.journal import append as journal
@@ -268,7 +269,11 @@ def doctored() -> tuple[bool, dict[str, Any]]:
     return report["ok"], worst
 
 
-def test_doctor_finds_a_sound_house_sound() -> None:
+def test_doctor_finds_a_sound_house_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The connections of tests alone wait for no disk, see tests/conftest.py.
+    assert "synchronous=FULL" in options.OPTIONS["init_command"]
+    assert doctor.PRAGMAS["synchronous"] == 2
+    monkeypatch.setitem(doctor.PRAGMAS, "synchronous", 0)
     an_entry(workspaces.ensure_workspace(SHOP)[0])
     ok, worst = doctored()
     assert ok

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,8 +21,10 @@ SECONDS = 10
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    started = Installation(tmp_path_factory.mktemp("hostile"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, migrated_database: Path
+) -> Iterator[Installation]:
+    started = Installation(tmp_path_factory.mktemp("hostile"), migrated_database)
     try:
         started.start()
         yield started

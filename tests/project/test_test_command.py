@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -52,12 +53,12 @@ def test_a_plain_run_uses_the_cores() -> None:
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
-def test_a_browser_test_leaves_no_loop_to_the_next() -> None:
+def test_a_browser_test_leaves_no_loop_to_the_next(migrated_database: Path) -> None:
     environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "DJANGO_")) and name != "DATABASE_URL"
-    }
+    } | {"TESTS_FOLDER": str(migrated_database.parent)}
     process = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:randomly", BROWSER, LOOP],
         cwd=ROOT,

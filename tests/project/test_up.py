@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,8 +28,12 @@ TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 class Installation:
     """One installation: a data folder, and the process that serves it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, migrated: Path | None = None) -> None:
+        """Begin in an empty folder, or with a database that is migrated already."""
         self.folder = folder
+        if migrated is not None:
+            (folder / "data").mkdir(mode=0o700)
+            shutil.copy(migrated, folder / "data" / "crewship.sqlite3")
         self.port = processes.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[str] | None = None
@@ -83,8 +88,11 @@ class Installation:
 
 
 @pytest.fixture
-def installation(tmp_path: Path) -> Iterator[Installation]:
-    installation = Installation(tmp_path)
+def installation(
+    tmp_path: Path, migrated_database: Path, request: pytest.FixtureRequest
+) -> Iterator[Installation]:
+    is_new = request.node.get_closest_marker("new_installation")
+    installation = Installation(tmp_path, None if is_new else migrated_database)
     yield installation
     if installation.process is not None and installation.process.poll() is None:
         installation.process.kill()
@@ -98,6 +106,7 @@ def is_recalled(client: httpx.Client, entry_id: str, question: str) -> bool:
     return entry_id in [hit["entry_id"] for hit in answer.json()["hits"]]
 
 
+@pytest.mark.new_installation
 def test_one_command_runs_everything(installation: Installation) -> None:
     installation.start("--demo")
     signs_in_with_the_link(installation)
@@ -135,8 +144,10 @@ def signs_in_with_the_link(installation: Installation) -> None:
         assert httpx.get(installation.url + match[1]).status_code == 410
 
 
-def appends_and_recalls(installation: Installation) -> tuple[str, str]:
-    names = ("--workspace", "fairlead", "--crew", "checkout", "--agent", "probe")
+def appends_and_recalls(
+    installation: Installation, workspace: str = "fairlead"
+) -> tuple[str, str]:
+    names = ("--workspace", workspace, "--crew", "checkout", "--agent", "probe")
     key = installation.manage("issue_key", *names, "--create")
     with agent(installation, key) as client:
         summary = "The lighthouse keeper refused to lend his ladder on Tuesday"

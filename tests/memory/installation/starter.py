@@ -17,8 +17,6 @@ import django
 def main() -> None:
     """Ask, and die as told."""
     django.setup()
-    from django.core.management import call_command
-
     from memory.installation import folders, keys
     from memory.installation import identity as installation
 
@@ -29,9 +27,6 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     folders.step = step
-    if deadly == "migrate":
-        call_command("migrate", verbosity=0)
-        return
     problem = installation.problem()
     report = {
         "problem": problem,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +20,13 @@ PROCESSES = 4
 class Place:
     """An installation that was not there before: a database and folders."""
 
-    def __init__(self, root: Path) -> None:
-        self.database = f"sqlite:///{root / 'shared.sqlite3'}"
-        self.root = root
-        self._wait("migrate", "data")
+    def __init__(self, root: Path, migrated: Path) -> None:
+        self.root, self._migrated = root, migrated
+        self.use_database("shared.sqlite3")
+
+    def use_database(self, name: str) -> None:
+        """Start from here on with a database that has nothing but its tables."""
+        self.database = f"sqlite:///{shutil.copy(self._migrated, self.root / name)}"
 
     def start(self, step: str, folder: str) -> subprocess.Popen[str]:
         environment = {
@@ -50,8 +54,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path, migrated_database: Path) -> Place:
+    return Place(tmp_path, migrated_database)
 
 
 def test_processes_that_begin_together_agree(place: Place) -> None:
@@ -102,6 +106,5 @@ def test_a_second_machine_with_a_folder_of_its_own_is_refused(place: Place) -> N
 def test_a_new_database_does_not_take_over_a_folder_with_memory(place: Place) -> None:
     place.ask()
     (place.root / "data" / "files" / "shop").mkdir()
-    place.database = place.database.replace("shared", "fresh")
-    assert place._wait("migrate", "data") == 0
+    place.use_database("fresh.sqlite3")
     assert "this database is a new one" in place.ask()["problem"]
