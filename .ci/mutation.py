@@ -1,0 +1,450 @@
+"""Changes the code a little, many times, and asks whether a test notices.
+
+    .venv/bin/python .ci/mutation.py memory/journal/append.py -- tests/memory
+    .venv/bin/python .ci/mutation.py --most 40 gdpr/erasure/*.py -- tests/gdpr
+
+Prints the changes that no test noticed, or whose line no test reached; ``--out`` writes
+them as JSON lines. The tests run once unchanged, to learn which of them reach which
+line. Then a forked process per change runs those, quickest first, until one fails. Only
+bodies of functions are changed. For SQLite, without coverage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import gc
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any, Final
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+# A change that makes its tests this much slower counts as noticed.
+PATIENCE_SECONDS: Final = 30.0
+# Tests of one change are run, quickest first, until they took this long unchanged.
+BUDGET_SECONDS: Final = 40.0
+LEARNING_SECONDS: Final = 3_600.0
+
+COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+CALCULATIONS: Final[dict[type[ast.operator], type[ast.operator]]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.BitOr: ast.BitAnd,
+    ast.BitAnd: ast.BitOr,
+}
+# Calls whose keywords are conditions on rows, or what is written to them.
+QUERIES: Final = {"filter", "exclude", "get", "update", "create", "get_or_create"}
+# What a log says is no behaviour.
+LOGGING: Final = {"debug", "info", "warning", "error", "exception", "log"}
+# Fields of nodes in which nothing runs.
+STILL: Final = {"annotation", "returns", "decorator_list", "ctx"}
+
+Route = tuple[tuple[str, int | None], ...]
+# What a node becomes, in words and as a node. It is given a copy, and may change it.
+Change = tuple[str, ast.AST]
+
+
+# ── What a piece of code can become ──────────────────────────────────────────
+def _comparison(node: ast.Compare) -> Iterator[Change]:
+    if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
+        old = type(node.ops[0])
+        node.ops = [COMPARISONS[old]()]
+        yield f"{old.__name__} becomes {COMPARISONS[old].__name__}", node
+
+
+def _connection(node: ast.BoolOp) -> Iterator[Change]:
+    node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+    yield f"becomes {type(node.op).__name__}", node
+
+
+def _negation(node: ast.UnaryOp) -> Iterator[Change]:
+    if isinstance(node.op, ast.Not):
+        yield "not is dropped", node.operand
+
+
+def _condition(node: ast.If | ast.IfExp | ast.While) -> Iterator[Change]:
+    node.test = ast.UnaryOp(op=ast.Not(), operand=node.test)
+    yield "the condition is negated", node
+
+
+def _calculation(node: ast.BinOp) -> Iterator[Change]:
+    old = type(node.op)
+    if old in CALCULATIONS:
+        node.op = CALCULATIONS[old]()
+        yield f"{old.__name__} becomes {CALCULATIONS[old].__name__}", node
+
+
+def _constant(node: ast.Constant) -> Iterator[Change]:
+    if isinstance(node.value, bool):
+        yield f"becomes {not node.value}", ast.Constant(not node.value)
+    elif isinstance(node.value, int):
+        yield f"{node.value} becomes {node.value + 1}", ast.Constant(node.value + 1)
+
+
+def _result(node: ast.Return) -> Iterator[Change]:
+    if node.value and not (
+        isinstance(node.value, ast.Constant) and node.value.value is None
+    ):
+        yield "returns None", ast.Return(ast.Constant(None))
+
+
+def _call_statement(node: ast.Expr) -> Iterator[Change]:
+    if isinstance(node.value, ast.Call) and _called(node.value) not in LOGGING:
+        yield "the call is dropped", ast.Pass()
+
+
+def _assignment(node: ast.Assign | ast.AugAssign) -> Iterator[Change]:
+    if isinstance(node, ast.AugAssign) or isinstance(node.targets[0], ast.Attribute):
+        yield "the assignment is dropped", ast.Pass()
+
+
+def _refusal(_node: ast.Raise) -> Iterator[Change]:
+    yield "nothing is raised", ast.Pass()
+
+
+def _query(node: ast.Call) -> Iterator[Change]:
+    if _called(node) not in QUERIES:
+        return
+    for keyword in list(node.keywords):
+        if keyword.arg is not None:
+            shorter = copy.copy(node)
+            shorter.keywords = [other for other in node.keywords if other != keyword]
+            yield f"{keyword.arg}= is dropped", shorter
+
+
+CHANGES: Final[dict[type[ast.AST], Callable[[Any], Iterator[Change]]]] = {
+    ast.Compare: _comparison,
+    ast.BoolOp: _connection,
+    ast.UnaryOp: _negation,
+    ast.If: _condition,
+    ast.IfExp: _condition,
+    ast.While: _condition,
+    ast.BinOp: _calculation,
+    ast.Constant: _constant,
+    ast.Return: _result,
+    ast.Expr: _call_statement,
+    ast.Assign: _assignment,
+    ast.AugAssign: _assignment,
+    ast.Raise: _refusal,
+    ast.Call: _query,
+}
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+# ── Where in a file ──────────────────────────────────────────────────────────
+@dataclass(frozen=True)
+class Mutant:
+    """One change: its lines, the function that it is in, and the changed module."""
+
+    path: str
+    function: str
+    first_line: int
+    line: int
+    last_line: int
+    what: str
+    tree: ast.Module = field(repr=False)
+
+
+def _functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the outermost functions with their qualified names."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield prefix + node.name, node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node.body, f"{prefix}{node.name}.")
+
+
+def _routes(node: ast.AST, route: Route) -> Iterator[Route]:
+    """Yield the way to every node that runs; texts of f-strings do not count."""
+    yield route
+    if isinstance(node, ast.JoinedStr):
+        return
+    for name, value in ast.iter_fields(node):
+        if name in STILL or isinstance(value, ast.arguments):
+            continue
+        nodes = enumerate(value) if isinstance(value, list) else [(None, value)]
+        for index, child in nodes:
+            if isinstance(child, ast.AST):
+                yield from _routes(child, (*route, (name, index)))
+
+
+def _at(node: Any, route: Route) -> Any:
+    for name, index in route:
+        node = getattr(node, name)
+        node = node if index is None else node[index]
+    return node
+
+
+def _replaced(tree: ast.Module, place: int, route: Route, new: ast.AST) -> ast.Module:
+    """Return a copy of the module with another node in a function."""
+    copied = copy.deepcopy(tree)
+    definition = list(_functions(copied.body))[place][1]
+    old, holder = _at(definition, route), _at(definition, route[:-1])
+    name, index = route[-1]
+    for node in ast.walk(new):
+        if not hasattr(node, "lineno"):
+            ast.copy_location(node, old)
+    if index is None:
+        setattr(holder, name, new)
+    else:
+        getattr(holder, name)[index] = new
+    return ast.fix_missing_locations(copied)
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Yield every change of a file's functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for place, (name, definition) in enumerate(_functions(tree.body)):
+        decorators = [node.lineno for node in definition.decorator_list]
+        for start, statement in enumerate(definition.body):
+            for route in _routes(statement, (("body", start),)):
+                node = _at(definition, route)
+                change = CHANGES.get(type(node), lambda _: iter(()))
+                for what, new in change(copy.deepcopy(node)):
+                    yield Mutant(
+                        path=str(path.resolve().relative_to(ROOT)),
+                        function=name,
+                        first_line=min([definition.lineno, *decorators]),
+                        line=getattr(node, "lineno", statement.lineno),
+                        last_line=getattr(node, "end_lineno", statement.lineno),
+                        what=what,
+                        tree=_replaced(tree, place, route, new),
+                    )
+
+
+# ── Running the tests on a change ────────────────────────────────────────────
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def apply(mutant: Mutant) -> None:
+    """Give the function the changed code, wherever something holds it."""
+    file = str(ROOT / mutant.path)
+    key = (file, mutant.function, mutant.first_line)
+    compiled = compile(mutant.tree, file, "exec", dont_inherit=True)
+    new = next(code for code in _codes(compiled) if _key(code) == key)
+    for live in gc.get_objects():
+        if isinstance(live, FunctionType) and _key(live.__code__) == key:
+            live.__code__ = new
+
+
+def _key(code: CodeType) -> tuple[str, str, int]:
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+class Mutation:
+    """A pytest plugin whose loop forks a process per change."""
+
+    def __init__(self, changes: list[Mutant], out: Path | None) -> None:
+        self._changes = changes
+        self._out = out
+        self._files = {str(ROOT / change.path) for change in changes}
+        self._has_failed = False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure; passing tests are not told apart."""
+        self._has_failed = self._has_failed or report.failed
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run the tests unchanged, then for each change those that reach it."""
+        self._passes(session.items[0])
+        database = self._saved_database()
+        learned = self._in_child(lambda: self._learn(session.items), LEARNING_SECONDS)
+        reached, seconds = learned[1]
+        everywhere = sorted({place for places in reached.values() for place in places})
+        tests = [session.items[place] for place in everywhere]
+        if self._in_child(lambda: self._run(tests), LEARNING_SECONDS)[0]:
+            raise RuntimeError("Tests fail although nothing is changed.")
+        verdicts: Counter[str] = Counter()
+        for number, change in enumerate(self._changes, 1):
+            places = self._tests_of(change, reached, seconds)
+            verdict = "not reached"
+            if places:
+                tests = [session.items[place] for place in places]
+                limit = PATIENCE_SECONDS + 3 * sum(seconds[place] for place in places)
+                is_noticed = self._in_child(self._attempt(change, tests), limit)[0]
+                verdict = "noticed" if is_noticed else "survived"
+                self._restore(database)
+            verdicts[verdict] += 1
+            if verdict != "noticed":
+                self._report(change, verdict, number, len(places))
+        sys.stderr.write(f"\n{json.dumps(verdicts)}\n")
+        return True
+
+    def _tests_of(
+        self, change: Mutant, reached: dict[str, list[int]], seconds: list[float]
+    ) -> list[int]:
+        """Return the places of the tests that reach a change, quickest first."""
+        file = ROOT / change.path
+        places = {
+            place
+            for line in range(change.line, change.last_line + 1)
+            for place in reached.get(f"{file}:{line}", [])
+        }
+        chosen, total = [], 0.0
+        for place in sorted(places, key=lambda place: seconds[place]):
+            if total < BUDGET_SECONDS:
+                chosen.append(place)
+                total += seconds[place]
+        return chosen
+
+    def _report(self, change: Mutant, verdict: str, number: int, tests: int) -> None:
+        count = f"[{number}/{len(self._changes)}]"
+        place = f"{change.path}:{change.line} {change.function}"
+        sys.stderr.write(f"\n{count} {verdict} ({tests} tests) {place}: {change.what}")
+        if self._out is not None:
+            fields = {**asdict(change), "tree": None, "verdict": verdict}
+            with self._out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(fields) + "\n")
+
+    def _saved_database(self) -> Path:
+        """Keep a copy of the database with what all tests begin with."""
+        from django.db import connections  # noqa: PLC0415  (Django is set up by now)
+
+        connections.close_all()
+        database = Path(connections["default"].settings_dict["NAME"])
+        shutil.copyfile(database, f"{database}.saved")
+        return database
+
+    def _restore(self, database: Path) -> None:
+        for suffix in ("-wal", "-shm"):
+            Path(f"{database}{suffix}").unlink(missing_ok=True)
+        shutil.copyfile(f"{database}.saved", database)
+
+    def _passes(self, item: pytest.Item) -> bool:
+        """Run one test; all its fixtures but the session's are taken down."""
+        self._has_failed = False
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.session)
+        return not self._has_failed
+
+    def _learn(self, items: list[pytest.Item]) -> Any:
+        """Return which tests reach which lines, and how long each takes."""
+        reached: dict[str, list[int]] = defaultdict(list)
+        seconds = []
+        lines: set[str] = set()
+
+        def within(frame: FrameType, event: str, _arg: Any) -> Any:
+            if event == "line":
+                lines.add(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+            return within
+
+        def enter(frame: FrameType, _event: str, _arg: Any) -> Any:
+            return within if frame.f_code.co_filename in self._files else None
+
+        threading.settrace(enter)
+        for place, item in enumerate(items):
+            lines.clear()
+            begun = time.monotonic()
+            sys.settrace(enter)
+            passes = self._passes(item)
+            sys.settrace(None)
+            seconds.append(time.monotonic() - begun)
+            for line in lines if passes else ():
+                reached[line].append(place)
+        return reached, seconds
+
+    def _run(self, items: Iterable[pytest.Item]) -> None:
+        """Run tests until one fails; the process ends with that."""
+        for item in items:
+            if not self._passes(item):
+                os._exit(1)
+
+    def _attempt(self, change: Mutant, items: list[pytest.Item]) -> Callable[[], None]:
+        def run() -> None:
+            apply(change)
+            self._run(items)
+
+        return run
+
+    def _in_child(self, work: Callable[[], Any], limit: float) -> tuple[int, Any]:
+        """Fork, work there in silence; return the exit status and the result."""
+        with tempfile.NamedTemporaryFile("r+", suffix=".json") as answer:
+            child = os.fork()
+            if not child:
+                os.setsid()
+                silence = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(silence, sys.stdout.fileno())
+                os.dup2(silence, sys.stderr.fileno())
+                result = work()
+                Path(answer.name).write_text(json.dumps(result), encoding="utf-8")
+                os._exit(0)
+            status = self._wait(child, limit)
+            text = answer.read()
+        return status, json.loads(text) if text else None
+
+    def _wait(self, child: int, limit: float) -> int:
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                return status
+            time.sleep(0.01)
+        os.killpg(child, signal.SIGKILL)
+        return os.waitpid(child, 0)[1]
+
+
+def main() -> int:
+    """Read the command line, change the files, test; the exit code is pytest's."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--most", type=int, help="changes per file, chosen by chance")
+    parser.add_argument("--out", type=Path, help="a file for what was not noticed")
+    split = sys.argv.index("--")
+    options = parser.parse_args(sys.argv[1:split])
+    changes = []
+    for path in options.files:
+        of_file = list(mutants(path))
+        if options.most and len(of_file) > options.most:
+            # The same ones at every run.
+            places = random.Random(path.name).sample(  # noqa: S311
+                range(len(of_file)), options.most
+            )
+            of_file = [of_file[place] for place in sorted(places)]
+        changes += of_file
+    sys.stderr.write(f"{len(changes)} changes in {len(options.files)} files\n")
+    plugin = Mutation(changes, options.out)
+    fixed = ["-n", "0", "-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider"]
+    return int(pytest.main([*fixed, *sys.argv[split + 1 :]], plugins=[plugin]))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    sys.exit(main())
