@@ -251,6 +251,8 @@ def _empty(folder: Path) -> None:
                     shutil.rmtree(child, ignore_errors=True)
                 elif child.name != key_files.MARK:
                     child.unlink()
+            if not (path / key_files.MARK).exists():
+                path.rmdir()
     _mark(folder)
 
 
