@@ -89,7 +89,8 @@ class Sealer:
 def sealed(path: Path, key: bytes) -> Iterator[Sealer]:
     """Yield a sealer; after the block its file is in place, synced.
 
-    Until then, and after a fault, there is only ``<name>.<random>.part``, which goes.
+    Until then there is only ``<name>.<random>.part``; a fault deletes it, a killed
+    process leaves it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_suffix(f".{secrets.token_hex(4)}.part")

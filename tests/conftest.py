@@ -245,9 +245,11 @@ def _empty(folder: Path) -> None:
     from memory.installation import key_files
 
     for path in folder.iterdir():
-        if path.is_dir() and path.name not in LASTING:
+        if path.is_symlink():
+            path.unlink()
+        elif path.is_dir() and path.name not in LASTING:
             for child in path.iterdir():
-                if child.is_dir():
+                if child.is_dir() and not child.is_symlink():
                     shutil.rmtree(child, ignore_errors=True)
                 elif child.name != key_files.MARK:
                     child.unlink()

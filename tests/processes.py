@@ -10,6 +10,7 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -60,7 +61,10 @@ class Child:
     def __init__(self, target: Callable[..., None], *args: str) -> None:
         _get_ready()
         reading, writing = CONTEXT.Pipe(duplex=False)
-        self._process = CONTEXT.Process(target=_speak, args=(writing, target, args))
+        # A child that a failed test left running ends with the run.
+        self._process = CONTEXT.Process(
+            target=_speak, args=(writing, target, args), daemon=True
+        )
         self._process.start()
         writing.close()
         self.stdout = os.fdopen(os.dup(reading.fileno()), encoding="utf-8")
@@ -72,9 +76,14 @@ class Child:
         return self._process.exitcode
 
     def communicate(self, timeout: float = LIMIT_SECONDS) -> tuple[str, None]:
-        """Return the output up to the end."""
-        with self.stdout:
-            output = self.stdout.read()
+        """Return the output up to the end; kill a process that does not end in time."""
+        with self.stdout, ThreadPoolExecutor(1) as thread:
+            reading = thread.submit(self.stdout.read)
+            try:
+                output = reading.result(timeout)
+            except TimeoutError:
+                self.kill()
+                raise
         self.wait(timeout)
         return output, None
 

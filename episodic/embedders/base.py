@@ -154,7 +154,7 @@ class Status:
 
 
 class _Wrapper:
-    """An embedder around another one, by whose name it goes."""
+    """An embedder that wraps another one, and has its name, model and length."""
 
     def __init__(self, inner: Embedder) -> None:
         self.inner = inner

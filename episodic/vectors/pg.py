@@ -86,7 +86,7 @@ def _hit(row: tuple[Any, ...]) -> VectorHit:
 
 
 class PgIndex:
-    """Nearest neighbours from pgvector; what each call returns says VectorIndex."""
+    """Nearest neighbours from pgvector; VectorIndex says what each method returns."""
 
     name = "pgvector"
 

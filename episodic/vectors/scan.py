@@ -110,7 +110,7 @@ class _CachedMatrix:
 class ScanIndex:
     """Exact nearest neighbours by multiplying everything, which is fast enough.
 
-    What ``search`` and the calls after it return says VectorIndex.
+    ``VectorIndex`` says what ``search`` and the methods after it return.
     """
 
     name = "scan"

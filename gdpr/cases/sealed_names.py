@@ -90,9 +90,12 @@ def drop(case: Case) -> None:
 
 
 def _remove(case: Case, ending: str) -> None:
-    for path in list(_path(case).parent.glob(f"{case.id}.{ending}")):
+    """Delete files of a case durably, also those that a killed runner deleted."""
+    folder = _path(case).parent
+    for path in list(folder.glob(f"{case.id}.{ending}")):
         path.unlink(missing_ok=True)
-        encrypted_file.sync(path.parent)
+    if folder.is_dir():
+        encrypted_file.sync(folder)
 
 
 # ── Words of erased rows ─────────────────────────────────────────────────────

@@ -56,6 +56,13 @@ def test_coherence_is_nearness_against_the_background(
     assert coherence.value(nearest, background) == value
 
 
+def test_of_words_that_as_many_summaries_share_the_first_are_named() -> None:
+    words = [f"{letter}akery" for letter in "qwrtzpsdfghjklxcvbnm"]
+    summaries = [" ".join(words), " ".join(reversed(words)), "zeppelin wakery"]
+    assert coherence.shared_words(summaries) == ["wakery", "bakery"]
+    assert coherence.shared_words(["zeppelin wakery"]) == []
+
+
 def test_efficiency_is_full_at_the_cosine_that_links() -> None:
     values = [efficiency.value(mean) for mean in (0.0, 0.58, 0.80, 0.99, -0.2)]
     assert values == [0.0, 72.5, 100.0, 100.0, 0.0]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
+import stat
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from gdpr import encrypted_file
+from gdpr.cases import sealed_names
+from gdpr.models import Case
 
 KEY = encrypted_file.key_for(b"m" * 32, "exp_1")
 
@@ -84,3 +90,45 @@ def test_another_export_has_another_key() -> None:
 def test_what_is_no_sealed_file_is_named(data: bytes) -> None:
     with pytest.raises(encrypted_file.Broken):
         _opened(data)
+
+
+# ── Durability ───────────────────────────────────────────────────────────────
+def test_a_file_is_synced_before_it_has_its_name_and_its_folder_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "sealed" / "case.names", list[tuple[str, bool, bool]]()
+
+    def sync(handle: int) -> None:
+        facts = os.fstat(handle)
+        kind = "folder" if stat.S_ISDIR(facts.st_mode) else "file"
+        steps.append((kind, facts.st_size > 0, path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with encrypted_file.sealed(path, KEY) as sealer:
+        sealer.write(b"Maria")
+    assert steps == [("file", True, False), ("folder", True, True)]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert _opened(path.read_bytes()) == b"Maria"
+
+
+def test_after_a_fault_nothing_of_a_file_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "case.names"
+    with pytest.raises(OSError, match="full"), encrypted_file.sealed(path, KEY) as file:
+        file.write(b"Maria")
+        raise OSError("full")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_deletion_that_a_killed_runner_did_not_sync_is_synced_by_the_next(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    folder, synced = tmp_path / sealed_names.FOLDER, list[Path]()
+    monkeypatch.setattr(encrypted_file, "sync", synced.append)
+    sealed_names.drop_names(Case(id="case_1"))
+    assert synced == []
+    folder.mkdir(exist_ok=True)
+    sealed_names.drop_names(Case(id="case_1"))
+    sealed_names.drop(Case(id="case_1"))
+    assert synced == [folder, folder]

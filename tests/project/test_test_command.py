@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import conftest, processes
 from tests.browser.conftest import CHROMIUM
 from tests.project.source import ROOT
 
@@ -68,3 +70,26 @@ def test_a_browser_test_leaves_no_loop_to_the_next(migrated_database: Path) -> N
         check=False,
     )
     assert "2 passed" in process.stdout, process.stdout[-4_000:]
+
+
+# ── What a test leaves ───────────────────────────────────────────────────────
+def test_links_that_a_test_made_in_the_data_folder_go(tmp_path: Path) -> None:
+    outside, data = tmp_path / "outside", tmp_path / "data"
+    (data / "files").mkdir(parents=True)
+    outside.mkdir()
+    (outside / "kept").touch()
+    (data / "files" / "acme").symlink_to(outside)
+    (data / "exports").symlink_to(outside)
+    conftest._empty(data)
+    assert not [path for path in data.rglob("*") if path.is_symlink()]
+    assert (outside / "kept").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.django_db
+def test_a_process_that_does_not_end_fails_the_test_that_reads_from_it() -> None:
+    child = processes.Child(processes._run_code, "import time; time.sleep(900)")
+    with pytest.raises(TimeoutError):
+        child.communicate(timeout=0.1)
+    child.wait()
+    assert child.returncode == -signal.SIGKILL

@@ -16,6 +16,7 @@ import pytest
 from tests.project.source import ROOT
 
 SNAPSHOT = ROOT / "tests" / "snapshots" / "earlier_data_folder.json"
+COLUMNS = "SELECT * FROM pragma_table_xinfo(?)"
 
 pytestmark = pytest.mark.slow
 
@@ -48,6 +49,26 @@ def _run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def shape(path: Path) -> dict[str, object]:
+    """Return the columns of every table in any order, and the other statements."""
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT name, type, sql FROM sqlite_master").fetchall()
+        return {
+            name: sorted(row[1:] for row in database.execute(COLUMNS, [name]))
+            if kind == "table"
+            else " ".join((statement or "").split())
+            for name, kind, statement in rows
+        }
+
+
+def test_it_has_the_tables_of_a_new_installation(
+    folder: Path, migrated_database: Path
+) -> None:
+    process = _run(folder, "manage.py", "migrate", "--verbosity", "0")
+    assert process.returncode == 0, process.stderr
+    assert shape(folder / "crewship.sqlite3") == shape(migrated_database)
 
 
 def test_what_it_holds_is_there_and_in_use(folder: Path) -> None:

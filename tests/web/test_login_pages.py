@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.contrib.auth.hashers import check_password, make_password
 from django.test import Client
+from pytest_django import Settings
 
 from crewship_memory import auth
 from memory.models import User
@@ -36,6 +38,17 @@ def person(world: World) -> User:
 
 def _sign_in(client: Client, user: User, password: str = PASSWORD) -> Any:
     return client.post(LOGIN, {"login": user.email, "password": password})
+
+
+def test_passwords_are_stored_by_argon2(settings: Settings) -> None:
+    # Tests store them by a fast hasher, see tests/conftest.py.
+    fast, *hashers = settings.PASSWORD_HASHERS
+    assert fast.endswith("MD5PasswordHasher")
+    settings.PASSWORD_HASHERS = hashers
+    stored = make_password(PASSWORD)
+    assert stored.startswith("argon2$argon2id$")
+    assert check_password(PASSWORD, stored)
+    assert not check_password(PASSWORD.swapcase(), stored)
 
 
 def test_a_person_signs_in_and_out(person: User) -> None:

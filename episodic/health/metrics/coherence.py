@@ -116,12 +116,16 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
 
 
 def shared_words(summaries: Sequence[str]) -> list[str]:
-    """Return the two words that most of some summaries share, at least two of them."""
+    """Return the two words that most summaries share, at least two of them.
+
+    Of words that as many share, the first in the alphabet.
+    """
     counts: Counter[str] = Counter()
     for summary in summaries:
         words = tokenizer.without_stop_words(tokenizer.split(tokenizer.fold(summary)))
         counts.update({w for w in words if len(w) >= WORD_CHARS and w.isalpha()})
-    return [word for word, count in counts.most_common(2) if count > 1]
+    words_by_rank = sorted(counts, key=lambda word: (-counts[word], word))
+    return [word for word in words_by_rank[:2] if counts[word] > 1]
 
 
 METRIC: Final = Metric(
