@@ -131,7 +131,8 @@ def parse(model: type[A], arguments: Mapping[str, Any]) -> A:
         return model.model_validate(arguments)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-    name = str(first["loc"][0])[:40]
+    # Half a surrogate pair in a name: the fault has no place.
+    name = str(first["loc"][0])[:40] if first["loc"] else "arguments"
     message = _MESSAGES.get(first["type"], "{name}: {reason}.")
     raise fault(name, message.format(name=name, reason=first["msg"]))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -102,13 +103,28 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
+class _Changed(Exception):
+    """A key's columns changed while it was read."""
+
+
+def _columns(key_digest: str) -> tuple[Any, ...] | None:
+    with connection.cursor() as cursor:
+        cursor.execute(_KEY_QUERY, [key_digest])
+        columns: tuple[Any, ...] | None = cursor.fetchone()
+    return columns
+
+
 @lru_cache(maxsize=_CACHE_SIZE)
-def _agent_key(
-    key_digest: str, _columns: tuple[Any, ...]
-) -> tuple[AgentKey, Actor] | None:
-    """Return an agent's key and actor; built again when one of its columns changed."""
+def _agent_key(key_digest: str, columns: tuple[Any, ...]) -> tuple[AgentKey, Actor]:
+    """Return an agent's key and actor; built again when one of its columns changed.
+
+    Raises _Changed, which is not cached, where the row no longer has these columns: an
+    actor with other rights would be returned whenever the columns are these again.
+    """
     key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
-    return None if key is None else (key, _agent_actor(key))
+    if key is None or _columns(key_digest) != columns:
+        raise _Changed
+    return key, _agent_actor(key)
 
 
 def _find_agent(key_digest: str) -> tuple[AgentKey, Actor] | None:
@@ -117,10 +133,10 @@ def _find_agent(key_digest: str) -> tuple[AgentKey, Actor] | None:
     The columns are read at every request, so that a revocation takes effect at once in
     every process.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_KEY_QUERY, [key_digest])
-        columns = cursor.fetchone()
-    return None if columns is None else _agent_key(key_digest, columns)
+    while (columns := _columns(key_digest)) is not None:
+        with suppress(_Changed):
+            return _agent_key(key_digest, columns)
+    return None
 
 
 def _find_operator(key_digest: str) -> tuple[OperatorKey, Actor] | None:

@@ -165,8 +165,8 @@ class Native:
     # ── Health ───────────────────────────────────────────────────────────────
     def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the database of the records answers."""
-        silence = "the records do not answer"
-        return base.checked_status(self._binding, self._probe, silence)
+        no_answer = "the records do not answer"
+        return base.checked_status(self._binding, self._probe, no_answer)
 
 
 def _hit(hit: records.Hit, query: str) -> Hit:

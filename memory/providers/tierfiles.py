@@ -152,5 +152,5 @@ class TierFiles:
 
     def health(self, request: base.Health) -> HealthStatus:  # noqa: ARG002  (the contract's)
         """Return whether the folders can be written."""
-        silence = "the memory files do not answer"
-        return base.checked_status(self._binding, self._probe, silence)
+        no_answer = "the memory files do not answer"
+        return base.checked_status(self._binding, self._probe, no_answer)

@@ -16,7 +16,7 @@ from memory.scanner.views import Piece, View, beyond_ascii, replaced
 
 # Letters of other scripts that pass for a Latin one. Written as code points so that
 # this file itself stays free of look-alikes.
-_TWINS = {
+_SIMILAR = {
     "a": "\u0430\u03b1\u1d00\u0251\u0250\u2c81",
     "b": "\u0432\u03b2\u0299",
     "c": "\u0441\u03f2\u1d04\u2ca5",
@@ -44,7 +44,9 @@ _TWINS = {
     "y": "\u0443\u03b3\u028f",
     "z": "\u1d22",
 }
-_LOOKALIKES = {ord(twin): letter for letter, twins in _TWINS.items() for twin in twins}
+_LOOKALIKES = {
+    ord(char): letter for letter, chars in _SIMILAR.items() for char in chars
+}
 _BORROWED = frozenset(map(chr, _LOOKALIKES))
 # Words in a script of their own where accents are optional lose them.
 _LAST_FOLDED = 0x530

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from memory.accounts import api_keys, workspaces
@@ -116,6 +117,28 @@ def test_what_changes_behind_a_key_counts_at_the_next_request(world: World) -> N
     assert api_keys.authenticate(token) is None
     row.delete()
     assert api_keys.authenticate(token) is None
+
+
+def test_a_change_while_a_key_is_read_gives_no_rights_afterwards(world: World) -> None:
+    token, agents = world.tokens["ada"], Agent.objects.filter(pk=world.agents["ada"].pk)
+    api_keys.authenticate(token)
+    changes = [{"role": "LEAD"}]
+
+    def change_between(execute: Any, sql: str, *args: Any) -> Any:
+        if sql.startswith("SELECT") and "agent_keys" in sql and "LIMIT" in sql:
+            while changes:
+                agents.update(**changes.pop())
+        return execute(sql, *args)
+
+    with connection.execute_wrapper(change_between):
+        promoted = api_keys.authenticate(token)
+    assert not changes
+    agents.update(role="AGENT")
+    demoted = api_keys.authenticate(token)
+    assert promoted is not None
+    assert demoted is not None
+    assert promoted.agent_role == AgentRole.LEAD
+    assert demoted.agent_role == AgentRole.AGENT
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,12 @@ def test_ranges_are_advice_and_a_model_may_search_for_everything() -> None:
     recall = TOOLS["memory__recall"].arguments
     for everything in ({}, {"query": ""}, {"query": None}):
         assert tool_registry.parse(recall, everything).query == ""  # type: ignore[attr-defined]
+
+
+@given(calls())
+def test_a_name_that_is_no_text_is_refused(
+    call: tuple[Tool, dict[str, Any]],
+) -> None:
+    tool, arguments = call
+    refused = refusal(tool, {**arguments, "sesame\ud800": SECRET})
+    assert refused.fields == {"argument": "arguments"}

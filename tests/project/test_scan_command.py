@@ -48,6 +48,16 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(run("-", "--json"))["verdict"] == "clean"
 
 
+@pytest.mark.parametrize("stdin", [None, io.StringIO()])
+def test_a_file_needs_no_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stdin: io.StringIO | None
+) -> None:
+    file = tmp_path / "in.txt"
+    file.write_text(POISON)
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert json.loads(run(str(file), "--json"))["verdict"] == "held"
+
+
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"id": 1, "text": 2}'])
 def test_a_line_that_is_none_is_named(tmp_path: Path, line: str) -> None:
     file = tmp_path / "in.jsonl"

@@ -79,8 +79,9 @@ def _lines(file: str) -> Iterator[str]:
         yield from sys.stdin
         return
     try:
-        stdin = nullcontext(sys.stdin.buffer)
-        with stdin if file == "-" else Path(file).open("rb") as lines:
+        with (
+            nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb")
+        ) as lines:
             for line in lines:
                 yield line.decode("utf-8", "replace")
     except OSError as error:
