@@ -77,11 +77,13 @@ def ensure_workspace(slug: str, name: str = "") -> tuple[Workspace, bool]:
 def ensure_crew(slug: str, *, by: Actor, name: str = "") -> tuple[Crew, bool]:
     """Return a crew of the actor's workspace, and whether it was created."""
     by.require("agents.manage")
+    key = {"workspace_id": by.workspace_id, "slug": _slug(slug, "crew")}
+    # A transaction waits for other writers: not for a crew that exists.
+    if existing := Crew.objects.filter(**key).first():
+        return existing, False
     with transaction.atomic():
         crew, is_new = Crew.objects.get_or_create(
-            workspace_id=by.workspace_id,
-            slug=_slug(slug, "crew"),
-            defaults={"name": name or slug},
+            **key, defaults={"name": name or slug}
         )
         if is_new:
             _record("crew.created", f"Crew {slug} made", {"crew_id": crew.id}, by)

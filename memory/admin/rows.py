@@ -51,7 +51,7 @@ def linked(
     @admin.display(description=title or name, ordering=f"{name}__{by}")
     def column(_table: Any, row: Any) -> str | SafeString:
         related = getattr(row, name)
-        return link(related, getattr(related, by))
+        return link(related, getattr(related, by, ""))
 
     return column
 

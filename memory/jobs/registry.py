@@ -254,11 +254,12 @@ def note(name: str, act: Callable[[], Outcome]) -> Outcome:
         installation.require()
         outcome = act()
     except Exception as error:
+        if isinstance(error, errors.Unavailable):
+            log.warning("job_stopped", job=name, why=error.detail)
         failure = Outcome({"times": 1}, cause(error))
         _note(name, started_at, RunState.FAILED, failure)
         if not isinstance(error, errors.Unavailable):
             raise
-        log.warning("job_stopped", job=name, why=error.detail)
         return failure
     if outcome.fault or any(outcome.counts.values()):
         state = RunState.PARTLY if outcome.fault else RunState.DONE
