@@ -53,14 +53,11 @@ def missing_steps() -> list[str]:
     They are those that one migration of this code replaces and that it has no more,
     where the database has some of the replaced ones but not all.
     """
-    applied, ours = (
-        MigrationRecorder(connection).applied_migrations(),
-        _code_migrations(),
-    )
-    missing = []
-    for name, replaced in ours.items():
+    applied = MigrationRecorder(connection).applied_migrations()
+    code, missing = _code_migrations(), []
+    for name, replaced in code.items():
         if name not in applied and any(step in applied for step in replaced):
-            rest = set(replaced) - set(applied) - set(ours)
+            rest = set(replaced) - set(applied) - set(code)
             missing += [".".join(step) for step in rest]
     return sorted(missing)
 
