@@ -5,8 +5,9 @@
 
 Prints the changes that no test noticed, or whose line no test reached; ``--out`` writes
 them as JSON lines. The tests run once unchanged, to learn which of them reach which
-line. Then a forked process per change runs those, quickest first, until one fails. Only
-bodies of functions are changed. For SQLite, without coverage.
+line. Then a forked process per change runs those, quickest first, until one fails or
+they took ``BUDGET_SECONDS``; a report says how many of them that were. Only bodies of
+functions are changed. For SQLite, without coverage.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Final
@@ -264,6 +266,14 @@ def apply(mutant: Mutant) -> None:
             live.__code__ = new
 
 
+def _within_budget(tests: list[int], seconds: list[float]) -> list[int]:
+    """Return the first tests that together take no longer than the budget, and one."""
+    before = accumulate((seconds[place] for place in tests), initial=0.0)
+    return [
+        p for p, total in zip(tests, before, strict=False) if total < BUDGET_SECONDS
+    ]
+
+
 def _key(code: CodeType) -> tuple[str, str, int]:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
@@ -293,7 +303,8 @@ class Mutation:
             raise RuntimeError("Tests fail although nothing is changed.")
         verdicts: Counter[str] = Counter()
         for number, change in enumerate(self._changes, 1):
-            places = self._tests_of(change, reached, seconds)
+            reaching = self._tests_of(change, reached, seconds)
+            places = _within_budget(reaching, seconds)
             verdict = "not reached"
             if places:
                 tests = [session.items[place] for place in places]
@@ -303,7 +314,8 @@ class Mutation:
                 self._restore(database)
             verdicts[verdict] += 1
             if verdict != "noticed":
-                self._report(change, verdict, number, len(places))
+                tests_run = f"{len(places)} of {len(reaching)} tests"
+                self._report(change, verdict, number, tests_run)
         sys.stderr.write(f"\n{json.dumps(verdicts)}\n")
         return True
 
@@ -317,17 +329,12 @@ class Mutation:
             for line in range(change.line, change.last_line + 1)
             for place in reached.get(f"{file}:{line}", [])
         }
-        chosen, total = [], 0.0
-        for place in sorted(places, key=lambda place: seconds[place]):
-            if total < BUDGET_SECONDS:
-                chosen.append(place)
-                total += seconds[place]
-        return chosen
+        return sorted(places, key=lambda place: seconds[place])
 
-    def _report(self, change: Mutant, verdict: str, number: int, tests: int) -> None:
+    def _report(self, change: Mutant, verdict: str, number: int, tests: str) -> None:
         count = f"[{number}/{len(self._changes)}]"
         place = f"{change.path}:{change.line} {change.function}"
-        sys.stderr.write(f"\n{count} {verdict} ({tests} tests) {place}: {change.what}")
+        sys.stderr.write(f"\n{count} {verdict} ({tests}) {place}: {change.what}")
         if self._out is not None:
             fields = {**asdict(change), "tree": None, "verdict": verdict}
             with self._out.open("a", encoding="utf-8") as file:
@@ -427,8 +434,13 @@ def main() -> int:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--most", type=int, help="changes per file, chosen by chance")
     parser.add_argument("--out", type=Path, help="a file for what was not noticed")
-    split = sys.argv.index("--")
-    options = parser.parse_args(sys.argv[1:split])
+    arguments, tests = sys.argv[1:], list[str]()
+    if "--" in arguments:
+        split = arguments.index("--")
+        arguments, tests = arguments[:split], arguments[split + 1 :]
+    options = parser.parse_args(arguments)
+    if not tests:
+        parser.error("name the tests to run, after --")
     changes = []
     for path in options.files:
         of_file = list(mutants(path))
@@ -442,7 +454,7 @@ def main() -> int:
     sys.stderr.write(f"{len(changes)} changes in {len(options.files)} files\n")
     plugin = Mutation(changes, options.out)
     fixed = ["-n", "0", "-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider"]
-    return int(pytest.main([*fixed, *sys.argv[split + 1 :]], plugins=[plugin]))
+    return int(pytest.main([*fixed, *tests], plugins=[plugin]))
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ from pydantic import Field, create_model
 
 from episodic.health import bands, causes, fixes
 from episodic.health import snapshots as health
-from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
 from episodic.health.metrics.base import Action
 from episodic.models import HealthSnapshot
 from memory.api.request import ApiRequest
-from memory.api.shapes import Stamp, TextOrNull
+from memory.api.shapes import Stamp, TextOrNull, annotated
 from memory.rules.shapes import Id, Strict
 
 router = Router(tags=["health"])
@@ -101,10 +100,6 @@ class HealthOut(SnapshotOut):
 
     causes: list[CauseOut]
 
-    @staticmethod
-    def resolve_causes(row: HealthSnapshot) -> list[Cause]:
-        return causes.of(row)
-
 
 class HistoryOut(Schema):
     """Snapshots, oldest first."""
@@ -112,16 +107,20 @@ class HistoryOut(Schema):
     snapshots: list[SnapshotOut]
 
 
+def _with_causes(row: HealthSnapshot) -> HealthSnapshot:
+    return annotated(row, causes=causes.of(row))
+
+
 @router.get("/health", response=HealthOut, operation_id="memory_health")
 def latest(request: ApiRequest, query: Query[HealthQuery]) -> HealthSnapshot:
     """Get the newest health of memory with its causes and what helps."""
-    return health.latest(request.auth, query.crew_id)
+    return _with_causes(health.latest(request.auth, query.crew_id))
 
 
 @router.post("/health/recompute", response=HealthOut, operation_id="recompute_health")
 def recompute(request: ApiRequest, data: RecomputeIn) -> HealthSnapshot:
     """Measure now and store the result as today's."""
-    return health.recompute(request.auth, data.crew_id)
+    return _with_causes(health.recompute(request.auth, data.crew_id))
 
 
 @router.get("/health/history", response=HistoryOut, operation_id="health_history")

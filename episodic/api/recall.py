@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from ninja import Router
 
 from episodic.api import schemas
 from episodic.index import status
 from episodic.index.sweep import Report
-from episodic.recall import explain
+from episodic.recall import explain, ranking_rows
 from episodic.recall import search as recall
 from memory.api.request import ApiRequest
 
 router = Router(tags=["episodic"])
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """An answer, and how it came about where the request asks for that."""
+
+    answer: recall.Answer
+    explain: dict[str, Any] | None
+
+
+def _explain(answer: recall.Answer) -> dict[str, Any]:
+    dense, sparse = ranking_rows.of(answer)
+    return {
+        "scope": answer.reach.scope,
+        "considered": answer.rankings.dense.considered,
+        "terms": answer.rankings.word_query.terms,
+        "dropped": answer.rankings.word_query.dropped,
+        "dense": dense,
+        "sparse": sparse,
+        "below": answer.below,
+    }
 
 
 @router.post(
@@ -20,9 +44,10 @@ router = Router(tags=["episodic"])
     operation_id="recall",
     exclude_none=False,
 )
-def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> recall.Answer:
+def recall_entries(request: ApiRequest, data: schemas.RecallIn) -> Recalled:
     """Ask what an agent would remember."""
-    return recall.search(data.request(), by=request.auth)
+    answer = recall.search(data.request(), by=request.auth)
+    return Recalled(answer, _explain(answer) if answer.request.explain else None)
 
 
 @router.post("/why", response=schemas.WhyOut, operation_id="why")

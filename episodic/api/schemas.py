@@ -8,10 +8,8 @@ from typing import Annotated, Any
 from ninja import Schema
 from pydantic import AfterValidator, Field
 
-from episodic.recall import ranking_rows
 from episodic.recall.request import Mode, Request
 from episodic.recall.results import Hit
-from episodic.recall.search import Answer
 from episodic.scopes import Scope
 from memory.api.shapes import Stamp
 from memory.rules.fusion import Fusion
@@ -132,29 +130,14 @@ class ExplainOut(Schema):
 class RecallOut(Schema):
     """The answer; ``degraded`` says what is missing, null when nothing is."""
 
-    query: str = Field(validation_alias="request.query")
-    mode: str = Field(validation_alias="request.mode.value")
-    fusion: str = Field(validation_alias="request.fused_by.value")
-    degraded: str | None = Field(validation_alias="rankings.degraded")
-    hits: list[HitOut]
-    timings_ms: TimingsOut = Field(validation_alias="timings")
-    model: str | None
+    query: str = Field(validation_alias="answer.request.query")
+    mode: str = Field(validation_alias="answer.request.mode.value")
+    fusion: str = Field(validation_alias="answer.request.fused_by.value")
+    degraded: str | None = Field(validation_alias="answer.rankings.degraded")
+    hits: list[HitOut] = Field(validation_alias="answer.hits")
+    timings_ms: TimingsOut = Field(validation_alias="answer.timings")
+    model: str | None = Field(validation_alias="answer.model")
     explain: ExplainOut | None = None
-
-    @staticmethod
-    def resolve_explain(answer: Answer) -> dict[str, Any] | None:
-        if not answer.request.explain:
-            return None
-        dense, sparse = ranking_rows.of(answer)
-        return {
-            "scope": answer.reach.scope,
-            "considered": answer.rankings.dense.considered,
-            "terms": answer.rankings.word_query.terms,
-            "dropped": answer.rankings.word_query.dropped,
-            "dense": dense,
-            "sparse": sparse,
-            "below": answer.below,
-        }
 
 
 class CheckOut(Schema):

@@ -117,21 +117,21 @@ class RecallPage:
     def deeper(self) -> str:
         """The address of the same question with a K that returns the entry, or ""."""
         needed = self.why.would_need_k if self.why else None
-        return _asked(self.form, k=str(needed)) if needed else ""
+        return _address(self.form, k=str(needed)) if needed else ""
 
     @property
     def longer(self) -> str:
         """The address that shows the rankings to their ends, "" when it does."""
-        return "" if self.form.shows_whole_rankings else _asked(self.form, legs="all")
+        return "" if self.form.shows_whole_rankings else _address(self.form, legs="all")
 
     @property
     def own_words(self) -> str:
         """The address that asks with the entry's own summary."""
         words = self.entry.summary[:QUERY_CHARS] if self.entry else ""
-        return _asked(self.form, query=words)
+        return _address(self.form, query=words)
 
 
-def _asked(form: RecallForm, **changes: str) -> str:
+def _address(form: RecallForm, **changes: str) -> str:
     return pages.address("episodic:recall", query=form.address(**changes))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ninja import Query, Router
@@ -31,6 +32,7 @@ def _detail(case: HeldFile, actor: Actor) -> HeldFile:
     redaction = review_detail.redaction_or_none(case)
     return annotated(
         case,
+        diff=[asdict(line) for line in review_detail.change(case)],
         alike=[other.id for other in review_queue.similar_cases(actor, case)],
         redaction=_preview(Decision.REDACT.value, redaction.preview)
         if redaction

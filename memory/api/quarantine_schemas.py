@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
@@ -201,10 +200,6 @@ class HeldOut(HeldLineOut):
     @staticmethod
     def resolve_normalized(case: HeldFile) -> str:
         return highlight.as_read(preview.text_of(case))
-
-    @staticmethod
-    def resolve_diff(case: HeldFile) -> list[dict[str, str]]:
-        return [asdict(line) for line in detail.change(case)]
 
 
 class HeldListOut(Schema):

@@ -1,7 +1,9 @@
 """What schemas share: a list's parameters, and values of rows written as JSON.
 
 A handler returns rows or results of a service, and its schema reads them by name;
-``validation_alias`` names an attribute that is called otherwise there.
+``validation_alias`` names an attribute that is called otherwise there. What needs the
+database is read before, by the handler: pydantic takes an error that is raised while it
+reads an attribute for a wrong value, and an outage would be a bug.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ def latest(file: MemoryFile) -> MemoryVersion | None:
 
 def log(file: MemoryFile, limit: int = 50) -> list[MemoryVersion]:
     """Return a file's finished versions, newest first."""
-    return list(file.versions.filter(committed=True).order_by("-number")[:limit])
+    rows = file.versions.filter(committed=True).select_related("parent")
+    return list(rows.order_by("-number")[:limit])
 
 
 def _author(by: Actor) -> dict[str, str | None]:

@@ -50,14 +50,14 @@ def unknown() -> list[str]:
 def missing_steps() -> list[str]:
     """Return the migrations that only an earlier version can still apply.
 
-    They are those that one migration of this code replaces, where the database has
-    some of them but not all.
+    They are those that one migration of this code replaces and that it has no more,
+    where the database has some of the replaced ones but not all.
     """
     applied = MigrationRecorder(connection).applied_migrations()
-    missing = []
-    for name, replaced in _code_migrations().items():
-        rest = [step for step in replaced if step not in applied]
-        if name not in applied and len(rest) < len(replaced):
+    code, missing = _code_migrations(), []
+    for name, replaced in code.items():
+        if name not in applied and any(step in applied for step in replaced):
+            rest = set(replaced) - set(applied) - set(code)
             missing += [".".join(step) for step in rest]
     return sorted(missing)
 

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crewship_memory.celery import app
+from crewship_memory.jobs import JOBS
 from memory import tasks
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
@@ -149,6 +150,12 @@ def test_the_night_runs_in_order_and_one_fault_stops_nobody(
     assert "hunter2" not in failed.error
     assert jobs.nightly(now + timedelta(hours=23)) == []
     assert len(jobs.nightly(now + timedelta(hours=24))) == 4
+
+
+def test_no_job_but_the_last_says_that_it_is_the_last_of_the_night() -> None:
+    nights = sorted((job.night, job.schedule) for job in JOBS if job.night is not None)
+    assert nights[0][1] == "nightly, first"
+    assert "nightly, last" not in [schedule for _, schedule in nights[:-1]]
 
 
 def test_a_missed_night_is_made_up_for(world: World, diary: Diary) -> None:
