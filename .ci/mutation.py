@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
@@ -40,6 +41,8 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PATIENCE_SECONDS: Final = 30.0
 # Tests of one change are run, quickest first, until they took this long unchanged.
 BUDGET_SECONDS: Final = 40.0
+# The exit code of a forked process in which this program failed, not a test.
+BROKEN: Final = 3
 LEARNING_SECONDS: Final = 3_600.0
 
 COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -408,12 +411,21 @@ class Mutation:
                 silence = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(silence, sys.stdout.fileno())
                 os.dup2(silence, sys.stderr.fileno())
-                result = work()
-                Path(answer.name).write_text(json.dumps(result), encoding="utf-8")
-                os._exit(0)
+                os._exit(self._exit_code(work, Path(answer.name)))
             status = self._wait(child, limit)
             text = answer.read()
+        if os.waitstatus_to_exitcode(status) == BROKEN:
+            raise RuntimeError(text)
         return status, json.loads(text) if text else None
+
+    def _exit_code(self, work: Callable[[], Any], answer: Path) -> int:
+        """Write down what work returns; or, where it is at fault itself, its error."""
+        try:
+            text, code = json.dumps(work()), 0
+        except Exception:
+            text, code = traceback.format_exc(), BROKEN
+        answer.write_text(text, encoding="utf-8")
+        return code
 
     def _wait(self, child: int, limit: float) -> int:
         end = time.monotonic() + limit
