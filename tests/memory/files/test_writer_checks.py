@@ -77,9 +77,7 @@ def test_what_is_no_text_is_never_written(
 
 def test_a_subject_without_a_name_is_refused(world: World) -> None:
     owner, place = kit.owner(world), kit.place("AGENT.md")
-    request = Request(
-        owner, place, "Fine.", WriteMode.REPLACE, "tool", subjects=("",)
-    )
+    request = Request(owner, place, "Fine.", WriteMode.REPLACE, "tool", subjects=("",))
     with pytest.raises(errors.Invalid):
         writer.write(request, by=world.actor("ada"))
 
