@@ -127,11 +127,12 @@ def test_an_agent_names_itself_or_its_crew(world: World, ada: Actor) -> None:
     assert records.owner_for(ada, is_shared=True) == owner_of(world, "support")
     named = records.owner_for(ada, crew_id=support, agent_id=ada.id)
     assert named == owner_of(world, "ada")
-    for other in (
+    others: tuple[dict[str, Any], ...] = (
         {"agent_id": world.agents["lena"].id},
         {"crew_id": billing},
         {"crew_id": billing, "agent_id": ada.id},
-    ):
+    )
+    for other in others:
         with pytest.raises(errors.NotFound):
             records.owner_for(ada, **other)
 
@@ -144,12 +145,13 @@ def test_a_person_names_any_owner_of_the_workspace(world: World) -> None:
     assert records.owner_for(by, agent_id=ada.id) == owner_of(world, "ada")
     both = records.owner_for(by, agent_id=ada.id, crew_id=support)
     assert both == owner_of(world, "ada")
-    for other in (
+    others: tuple[dict[str, Any], ...] = (
         {"agent_id": ada.id, "crew_id": billing},
         {"agent_id": world.agents["olga"].id},
         {"crew_id": world.crews["other/support"].id},
         {"agent_id": "nobody"},
-    ):
+    )
+    for other in others:
         with pytest.raises(errors.NotFound):
             records.owner_for(by, **other)
 

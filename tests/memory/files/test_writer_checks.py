@@ -191,7 +191,7 @@ def test_a_refusal_names_its_reason_and_stores_nothing(world: World) -> None:
     world.set(scanner_policy={"tier:AGENT": "block"})
     with pytest.raises(WriteRefused) as caught:
         kit.write(world, kit.POISON)
-    assert caught.value.fields["why"] in caught.value.detail
+    assert str(caught.value.fields["why"]) in caught.value.detail
     assert not HeldFile.objects.exists()
 
 
