@@ -12,7 +12,7 @@ from django.utils import timezone
 from memory import records
 from memory.files.quarantine import HeldForReview
 from memory.journal import erasure
-from memory.models import JournalEntry, Record, RecordEntry
+from memory.models import HeldFile, JournalEntry, Record, RecordEntry
 from memory.records import (
     KEEP,
     Action,
@@ -196,6 +196,13 @@ def test_a_batch_is_checked_when_it_is_saved_too(ada: Actor) -> None:
         with pytest.raises((errors.Invalid, errors.TooLarge)):
             records.insert(new[1], provenance=PROVENANCE, by=ada)
     assert not Record.objects.exists()
+
+
+def test_what_cannot_be_a_record_is_no_case_either(ada: Actor) -> None:
+    with pytest.raises(errors.Invalid):
+        bad = draft(ada, ATTACK, confidence=1.5)
+        records.prepare(bad, provenance=PROVENANCE, by=ada)
+    assert not HeldFile.objects.exists()
 
 
 def test_a_name_saved_meanwhile_is_revised_and_another_fault_is_raised(
