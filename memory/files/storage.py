@@ -155,12 +155,16 @@ class FileStore:
     def _read(self, folder: int, name: str) -> Stored:
         _check(name)
         handle = os.open(name, _OPEN_FILE, dir_fd=folder)
-        with os.fdopen(handle, "rb") as file:
-            facts = os.fstat(file.fileno())
+        try:
+            facts = os.fstat(handle)
             # A second name for the same bytes may lie outside the tree.
             if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
                 raise Unsafe(label=name)
-            data = file.read(READ_LIMIT + 1)
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                data = file.read(READ_LIMIT + 1)
+        finally:
+            # Of a folder ``fdopen`` raises, and would leave the handle open.
+            os.close(handle)
         if len(data) > READ_LIMIT:
             raise errors.TooLarge(what=name, limit=READ_LIMIT, size=facts.st_size)
         return Stored(data, digest(data))

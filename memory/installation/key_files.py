@@ -85,8 +85,12 @@ def mark_in(folder: int) -> str:
         handle = os.open(MARK, _READ, dir_fd=folder)
     except OSError:
         return ""
-    with os.fdopen(handle, "rb") as file:
-        return file.read(_MARK_BYTES).decode("ascii", "replace").strip()
+    try:
+        return os.read(handle, _MARK_BYTES).decode("ascii", "replace").strip()
+    except IsADirectoryError:
+        return ""
+    finally:
+        os.close(handle)
 
 
 def mark_of(folder: Path) -> str:

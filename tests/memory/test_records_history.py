@@ -38,6 +38,11 @@ def save(by: Actor, content: str = "Refunds end at $200.", **fields: Any) -> Rec
     return records.save(new_draft, provenance=PROVENANCE, by=by).record
 
 
+def amend(row: Record, by: Actor, content: str) -> Record:
+    change = Amendment(content=content)
+    return records.amend(row, change, provenance=PROVENANCE, by=by)
+
+
 def recalled(by: Actor, words: str) -> list[str]:
     question = Question(query=words, limit=50, entry_types=records.TYPES)
     return [hit.entry.summary for hit in ranker().recall(question, by=by)]
@@ -197,3 +202,103 @@ def test_an_agent_that_keeps_an_id_does_not_read_what_expired(
     with pytest.raises(errors.NotFound):
         records.history(row.id, owner=None, by=ada)
     assert version_facts(row, world.actor("viewer"))[0][0] == row.content
+
+
+# ── Fields of then ───────────────────────────────────────────────────────────
+def test_an_author_is_named_while_a_member(world: World, ada: Actor) -> None:
+    row = save(ada)
+    operator, owner = world.actor("operator"), world.actor("owner")
+    amend(row, operator, "Corrected.")
+    first, second = records.history(row.id, owner=None, by=owner)
+    assert records.authors([first, second], by=owner) == {
+        first.entry_id: "ada",
+        second.entry_id: "operator@acme.example",
+    }
+    assert records.authors([first, second], by=world.actor("stranger")) == {
+        first.entry_id: ada.id,
+        second.entry_id: "a former member",
+    }
+    assert (first.parent_id, second.parent_id) == (None, first.id)
+    assert (first.number, first.valid_to) == (1, second.created_at)
+
+
+def test_then_a_record_matches_by_its_fields_of_then(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = timezone.now() - timedelta(days=2)
+    hours = [start + timedelta(hours=n) for n in range(4)]
+    monkeypatch.setattr(timezone, "now", lambda: hours[0])
+    row = save(ada, "Red TEA.", kind="fact", confidence=0.5, expires_at=hours[2])
+    monkeypatch.setattr(timezone, "now", lambda: hours[1])
+    change = Amendment(content="Milk.", kind="rule", confidence=0.9, expires_at=None)
+    curated = Provenance.OPERATOR_CURATED
+    records.amend(row, change, provenance=curated, by=ada)
+
+    def then(moment: Any, **fields: Any) -> list[str]:
+        criteria = Criteria(as_of=moment, **fields)
+        return [record.content for record in records.page(criteria, by=ada).rows]
+
+    early = hours[0] + timedelta(minutes=30)
+    assert then(early, kinds=("fact",)) == ["Red TEA."]
+    assert then(early, kinds=("rule",)) == []
+    assert then(early, provenances=(PROVENANCE,)) == ["Red TEA."]
+    assert then(early, provenances=(curated,)) == []
+    assert then(early, text="red tea") == ["Red TEA."]
+    assert then(early, text="milk") == []
+    assert then(early, min_confidence=0.5) == ["Red TEA."]
+    assert then(early, min_confidence=0.6) == []
+    late = hours[3]
+    assert then(late, kinds=("rule",), provenances=(curated,)) == ["Milk."]
+    assert then(late, text="tea") == []
+
+
+def test_then_a_record_that_expires_is_there_until_its_moment(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Entries keep milliseconds.
+    start = timezone.now().replace(microsecond=0) - timedelta(days=2)
+    due = start + timedelta(hours=1)
+    monkeypatch.setattr(timezone, "now", lambda: start)
+    save(ada, "Brief.", expires_at=due)
+
+    def then(moment: Any) -> list[str]:
+        page = records.page(Criteria(as_of=moment), by=ada)
+        return [record.content for record in page.rows]
+
+    assert then(due - timedelta(milliseconds=1)) == ["Brief."]
+    assert then(due) == []
+
+
+def test_then_a_record_is_as_it_was_and_not_how_it_ended(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hours = [timezone.now() - timedelta(days=2, hours=-n) for n in range(3)]
+    monkeypatch.setattr(timezone, "now", lambda: hours[0])
+    row = save(ada, "One.")
+    monkeypatch.setattr(timezone, "now", lambda: hours[1])
+    amend(row, ada, "Two.")
+    monkeypatch.setattr(timezone, "now", lambda: hours[2])
+    records.supersede([row], draft(ada, "Three."), provenance=PROVENANCE, by=ada)
+    first = RecordEntry.objects.get(record=row, version=1).entry
+    page = records.page(Criteria(as_of=hours[0]), by=ada)
+    [then] = page.rows
+    assert (then.content, then.version, then.status) == ("One.", 1, "current")
+    assert (then.superseded_by_id, then.current_entry) == (None, first)
+    assert then.updated_at == first.ts
+
+
+@pytest.mark.parametrize("take", [visibility.restrict, erasure.erase])
+def test_then_is_without_what_was_taken_away_since(
+    ada: Actor, monkeypatch: pytest.MonkeyPatch, take: Any
+) -> None:
+    hours = [timezone.now() - timedelta(days=2, hours=-n) for n in range(2)]
+    monkeypatch.setattr(timezone, "now", lambda: hours[0])
+    row = save(ada, "One.")
+    monkeypatch.setattr(timezone, "now", lambda: hours[1])
+    amend(row, ada, "Two.")
+    criteria = Criteria(as_of=hours[0])
+    assert len(records.page(criteria, by=ada).rows) == 1
+    first = RecordEntry.objects.get(record=row, version=1)
+    take(ada.workspace_id, [first.entry_id])
+    assert records.page(criteria, by=ada).rows == []
+    assert records.count(criteria, by=ada) == 0

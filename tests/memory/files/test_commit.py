@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from memory.files import commit, paths, versions, writer
-from memory.models import JournalEntry
+from memory.files.storage import RootLost
+from memory.models import JournalEntry, MemoryFile
 from tests.memory.files import kit
 from tests.world import World
 
@@ -109,3 +113,47 @@ def test_a_row_is_made_once(world: World) -> None:
     owner, place = kit.owner(world), kit.place("pins.md")
     assert commit.file_of(owner, place) == commit.file_of(owner, place)
     assert paths.owner_of(commit.file_of(owner, place)).agent == owner.agent
+
+
+def test_a_removal_is_not_finished_because_the_folder_is_lost(
+    world: World, die_after: Any
+) -> None:
+    kit.write(world, "old")
+    die_after("intention")
+    with pytest.raises(Crash):
+        writer.remove(
+            kit.owner(world),
+            kit.place("AGENT.md"),
+            source="tool",
+            by=world.actor("ada"),
+        )
+    files = Path(settings.DATA_DIR) / "files"
+    (files / "acme").rename(files.parent / "away")
+    row = kit.row(world)
+    with pytest.raises(RootLost):
+        commit.recover(row)
+    (files.parent / "away").rename(files / "acme")
+    commit.recover(row)
+    assert [versions.read(v) for v in versions.log(row)] == [b"old"]
+    assert row.sha256
+
+
+def test_a_version_is_journaled_with_what_it_is(world: World) -> None:
+    write = kit.write(world, "€" * 400, "peers/jane.md")
+    MemoryFile.objects.update(updated_at=write.version.written_at - timedelta(days=1))
+    write = kit.write(world, "€" * 500, "peers/jane.md")
+    file = kit.row(world, "peers/jane.md")
+    assert (file.sha256, file.bytes) == (write.sha256, 1_500)
+    assert file.updated_at >= write.version.written_at
+    entry = JournalEntry.objects.filter(entry_type="memory.updated").latest("seq")
+    assert entry.summary == "peers/jane.md updated, 1,500 bytes"
+    assert entry.payload == {
+        "file": "peers/jane.md",
+        "tier": "peers",
+        "sha256": write.sha256,
+        "bytes": 1_500,
+        "version": 2,
+        "source": "tool",
+    }
+    assert entry.refs == {"file_id": file.id, "version_id": write.version.id}
+    assert (entry.crew_id, entry.agent_id) == (file.crew_id, file.agent_id)

@@ -211,3 +211,36 @@ def test_a_blob_used_again_is_young_again(world: World) -> None:
 
 def test_collecting_where_nothing_is_is_fine(world: World) -> None:
     assert versions.collect_orphans(world.acme.id) == 0
+
+
+def test_a_blob_of_another_workspace_keeps_none_here(world: World) -> None:
+    kit.write(world, "same words", by="olga")
+    sha256 = versions.keep(world.acme.id, b"same words")
+    folder = Path(settings.DATA_DIR) / "blobs"
+    for workspace in (world.acme, world.other):
+        os.utime(folder / workspace.id / sha256[:2] / sha256, (1, 1))
+    assert versions.collect_orphans(world.acme.id) == 1
+    assert versions.collect_orphans(world.other.id) == 0
+
+
+def test_a_write_that_was_cut_off_is_not_the_newest_version(world: World) -> None:
+    _write(world, 2)
+    row = kit.row(world)
+    intention = versions.begin(row, b"cut", by=world.actor("ada"), source="tool")
+    newest = versions.latest(row)
+    assert newest is not None
+    assert (newest.number, intention.number) == (2, 3)
+    assert intention.parent == newest
+    _age(world, 400)
+    assert versions.prune(world.acme.id, days=30, newest=1).versions == 1
+    assert [v.number for v in versions.log(row)] == [2]
+    assert row.versions.filter(pk=intention.pk).exists()
+
+
+def test_a_diff_shows_three_lines_around_a_change() -> None:
+    before = "".join(f"{number}\n" for number in range(20))
+    after = before.replace("10\n", "ten\n")
+    lines = versions.diff(before.encode(), after.encode())
+    assert [line.text for line in lines[1:]] == [
+        " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"
+    ]  # fmt: skip
