@@ -181,7 +181,7 @@ class Mutant:
 def _functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the outermost functions with their qualified names."""
     for node in body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{prefix}{node.name}.")

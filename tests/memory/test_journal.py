@@ -21,7 +21,7 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.rules import errors
+from memory.rules import errors, permissions
 from memory.rules.entries import NewEntry, Priority
 from tests import factories, processes
 from tests.waiting import LIMIT_SECONDS
@@ -66,6 +66,23 @@ def test_an_agent_cannot_write_as_another(world: World) -> None:
     row = world.entry(by="ada", agent_id=bob.id, crew_id=bob.crew_id)
     assert row.agent_id == world.agents["ada"].id
     assert row.crew_id == world.agents["ada"].crew_id
+
+
+@pytest.mark.parametrize(
+    ("fields", "author"),
+    [
+        ({}, ("system", "system")),
+        ({"agent_id": "ag_x"}, ("system", "system")),
+        ({"agent_id": "ag_x", "as_agent": True}, ("agent", "ag_x")),
+        ({"as_agent": True}, ("agent", "system")),
+    ],
+)
+def test_the_author_is_the_agent_only_where_an_import_says_so(
+    world: World, fields: dict[str, Any], author: tuple[str, str]
+) -> None:
+    row = journal.write([factories.new(**fields)], by=world.system())[0]
+    assert (row.actor_type, row.actor_id) == author
+    assert row.agent_id == fields.get("agent_id")
 
 
 def test_people_do_not_append(world: World) -> None:
@@ -196,6 +213,19 @@ def test_the_same_key_of_another_agent_is_another_key(world: World) -> None:
     assert act(world, "k1", by="olga") != act(world, "k1")
 
 
+def test_the_same_key_in_another_workspace_is_another_key(world: World) -> None:
+    # The system has one name everywhere, and so has a person with two memberships.
+    answers = [
+        journal.once("k1", {}, lambda name=name: {"shop": name}, by=actor)  # type: ignore[misc]
+        for name, actor in (
+            ("acme", permissions.system(world.acme.id)),
+            ("other", permissions.system(world.other.id)),
+            ("again", permissions.system(world.acme.id)),
+        )
+    ]
+    assert [answer["shop"] for answer in answers] == ["acme", "other", "acme"]
+
+
 def test_an_act_that_failed_may_be_tried_again(world: World) -> None:
     def fail() -> dict[str, Any]:
         raise errors.Invalid("no")
@@ -227,6 +257,35 @@ def test_each_step_of_the_ledger_starts_where_the_last_ended(world: World) -> No
     entries = JournalEntry.objects.filter(entry_type="memory.priority_changed")
     assert entries.count() == 3
     assert is_whole(world)
+
+
+def test_a_priority_keeps_its_reason_up_to_the_limit(world: World) -> None:
+    row, reason = world.entry(), "x" * 4_096
+    journal.prioritise(row, Priority.PIN, reason, by=world.actor("operator"))
+    assert row.priority == "pin"
+    step = PriorityChange.objects.get(entry=row)
+    assert (step.reason, step.set_by) == (reason, world.actor("operator").label)
+    witness = JournalEntry.objects.get(entry_type="memory.priority_changed")
+    assert witness.payload == {
+        "target_entry_id": row.id,
+        "target_entry_type": row.entry_type,
+        "previous_priority": "normal",
+        "new_priority": "pin",
+        "number": 1,
+        "reason": reason,
+    }
+    assert (witness.severity, witness.crew_id) == ("notice", row.crew_id)
+    assert witness.refs == {"entry_id": row.id}
+
+
+def test_setting_the_present_priority_writes_nothing(world: World) -> None:
+    row = world.entry()
+    step = journal.prioritise(row, Priority.NORMAL, "why", by=world.actor("operator"))
+    assert (step.previous, step.priority, step.reason) == ("normal", "normal", "why")
+    assert not PriorityChange.objects.filter(entry=row).exists()
+    assert not JournalEntry.objects.filter(
+        entry_type="memory.priority_changed"
+    ).exists()
 
 
 @pytest.mark.parametrize("actor", ["ada", "lena", "viewer", "compliance", "looker"])

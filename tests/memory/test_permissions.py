@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memory.rules import errors, permissions
@@ -92,6 +94,20 @@ def test_a_key_limited_to_reading_never_writes() -> None:
             assert actor(role, READ).can(action) is (needs is READ), action
             assert actor(role, WRITE).can(action) is (needs is WRITE), action
             assert actor(role, READ, WRITE).can(action), action
+
+
+def test_a_key_of_one_end_user_allows_the_tools_over_memories_alone() -> None:
+    key = Actor(G, "ws_1", "id", "label", end_user="mia", only_end_user=True)
+    tools = {"tools.call", "memories.read", "memories.write"}
+    assert {action for action in TABLE if key.can(action)} == tools
+    reader = replace(key, scopes=frozenset({READ}))
+    assert {action for action in TABLE if reader.can(action)} == {
+        "tools.call",
+        "memories.read",
+    }
+    # Speaking to a user limits nothing by itself.
+    agent = replace(key, only_end_user=False)
+    assert all(agent.can(name) == (G in roles) for name, (roles, _) in TABLE.items())
 
 
 def test_the_house_may_everything_in_its_workspace() -> None:
