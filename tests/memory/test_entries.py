@@ -89,6 +89,12 @@ def test_depth_counts_containers(value: Any) -> None:
     assert entries.depth(value) == min(slow(value), entries.JSON_DEPTH + 1)
 
 
+@pytest.mark.parametrize(("levels", "limit"), [(33, 32), (200, 32), (5, 3), (5, 4)])
+def test_depth_is_counted_to_one_past_the_limit(levels: int, limit: int) -> None:
+    assert entries.depth(nested(levels), limit) == limit + 1
+    assert entries.depth(nested(limit), limit) == limit
+
+
 def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
     validation.check(factories.new(payload=nested(32)), NOW)
     assert refusal(payload=nested(33)).problem_code == "too_deep"
@@ -134,6 +140,7 @@ def test_every_text_of_a_value_is_seen_names_of_members_too(value: Any) -> None:
 @pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x\udfff"])
 def test_a_text_that_no_database_can_store_is_refused(text: str) -> None:
     entries.check_storable("", "Žluťoučký", "\U0001f600")
+    assert entries.is_storable(text) is False
     with pytest.raises(errors.Invalid) as caught:
         entries.check_storable("fine", text, "fine")
     assert caught.value.problem_code == "bad_text"
@@ -191,6 +198,7 @@ def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> N
         {"ts": NOW + timedelta(seconds=300)},
         {"ts": datetime(2000, 1, 1, tzinfo=UTC)},
         {"subjects": ("x" * 320,) * 50},
+        {"subjects": ("x",)},
         {"mission_id": "x" * 128, "trace_id": "x", "span_id": "x" * 128},
         {"entry_type": "a." + "b" * 78},
         {"payload": {"a": "x" * 262_136}},
@@ -203,8 +211,10 @@ def test_what_just_fits(fields: dict[str, Any]) -> None:
 
 
 def test_moments_are_cut_to_milliseconds_not_rounded_up() -> None:
-    late = datetime(2026, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
-    assert entries.round_ms(late).microsecond == 999_000
+    for given_part, kept in [(0, 0), (999, 0), (1_000, 1_000), (999_999, 999_000)]:
+        moment = NOW.replace(microsecond=given_part)
+        assert entries.round_ms(moment) == NOW.replace(microsecond=kept)
+    assert entries.round_ms(NOW.replace(microsecond=500_000)).microsecond == 500_000
 
 
 def test_a_new_entry_is_info_without_anything_else() -> None:

@@ -100,6 +100,29 @@ def test_each_entry_follows_the_one_before(world: World) -> None:
     assert (head.seq, head.entry_hash) == (second.seq, second.entry_hash)
 
 
+def test_the_first_entry_of_a_workspace_begins_its_chain(world: World) -> None:
+    JournalEntry.objects.filter(workspace=world.other).delete()
+    ChainHead.objects.filter(pk=world.other.id).delete()
+    first, second = world.entry(by="olga"), world.entry(by="olga")
+    assert (first.seq, first.prev_hash) == (1, "")
+    assert (second.seq, second.prev_hash) == (2, first.entry_hash)
+    head = ChainHead.objects.get(pk=world.other.id)
+    assert (head.seq, head.entry_hash) == (2, second.entry_hash)
+    assert verify.verify(world.other.id, by=world.actor("stranger")).ok
+    assert is_whole(world)
+
+
+def test_an_appended_row_is_like_one_that_was_read(world: World) -> None:
+    row = world.entry(payload={"a": 1})
+    read = JournalEntry.objects.get(pk=row.pk)
+    assert row._state.adding is read._state.adding is False
+    assert row._state.db == read._state.db
+    names = {field.attname for field in JournalEntry._meta.concrete_fields}
+    for name in names - {"salt", "recorded_at"}:
+        assert getattr(row, name) == getattr(read, name), name
+    assert bytes(row.salt or b"") == bytes(read.salt or b"") != b""
+
+
 def test_two_workspaces_have_two_chains(world: World) -> None:
     own, foreign = world.entry(by="ada"), world.entry(by="olga")
     assert own.prev_hash != foreign.prev_hash

@@ -99,7 +99,9 @@ def test_a_key_limited_to_reading_never_writes() -> None:
 def test_a_key_of_one_end_user_allows_the_tools_over_memories_alone() -> None:
     key = Actor(G, "ws_1", "id", "label", end_user="mia", only_end_user=True)
     tools = {"tools.call", "memories.read", "memories.write"}
-    assert {action for action in TABLE if key.can(action)} == tools
+    assert {name: key.can(name) for name in TABLE} == {
+        name: name in tools for name in TABLE
+    }
     reader = replace(key, scopes=frozenset({READ}))
     assert {action for action in TABLE if reader.can(action)} == {
         "tools.call",
@@ -132,3 +134,4 @@ def test_an_unknown_action_is_a_bug_not_a_refusal() -> None:
 )
 def test_the_journal_calls_people_users(role: Role, kind: str) -> None:
     assert actor(role).type == kind
+    assert actor(role).is_agent is (role is G)
