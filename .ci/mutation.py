@@ -401,9 +401,13 @@ class Mutation:
                 silence = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(silence, sys.stdout.fileno())
                 os.dup2(silence, sys.stderr.fileno())
-                result = work()
-                Path(answer.name).write_text(json.dumps(result), encoding="utf-8")
-                os._exit(0)
+                try:
+                    result = work()
+                    Path(answer.name).write_text(json.dumps(result), encoding="utf-8")
+                    os._exit(0)
+                finally:
+                    # An error must not go on as the parent, whose files it would end.
+                    os._exit(1)
             status = self._wait(child, limit)
             text = answer.read()
         return status, json.loads(text) if text else None

@@ -68,15 +68,13 @@ def test_with_a_link_that_does_not_hold_there_is_no_run(
     rows: list[JournalEntry], changes: dict[str, Any], at: int
 ) -> None:
     JournalEntry.objects.filter(pk=rows[at].pk).update(**changes)
-    if at < 6 or "seq" not in changes:
-        assert run_after(rows[0]) is None
-    else:
-        run = run_after(rows[0], end=9_999)
-        assert run is not None and run.seq == rows[5].seq
+    assert run_after(rows[0]) is None
 
 
 @pytest.mark.parametrize("at", [1, 3])
-def test_with_an_entry_missing_there_is_no_run(rows: list[JournalEntry], at: int) -> None:
+def test_with_an_entry_missing_there_is_no_run(
+    rows: list[JournalEntry], at: int
+) -> None:
     JournalEntry.objects.filter(pk=rows[at].pk).delete()
     assert run_after(rows[0]) is None
 

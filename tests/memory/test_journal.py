@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -239,7 +240,7 @@ def test_the_same_key_of_another_agent_is_another_key(world: World) -> None:
 def test_the_same_key_in_another_workspace_is_another_key(world: World) -> None:
     # The system has one name everywhere, and so has a person with two memberships.
     answers = [
-        journal.once("k1", {}, lambda name=name: {"shop": name}, by=actor)  # type: ignore[misc]
+        journal.once("k1", {}, partial(dict, shop=name), by=actor)
         for name, actor in (
             ("acme", permissions.system(world.acme.id)),
             ("other", permissions.system(world.other.id)),
