@@ -232,6 +232,12 @@ def test_a_key_with_another_body_is_a_conflict(world: World) -> None:
     assert caught.value.problem_code == "idempotency_mismatch"
 
 
+def test_another_key_is_another_entry(world: World) -> None:
+    first, second = act(world, "k1"), act(world, "k2")
+    assert first != second
+    assert (act(world, "k1"), act(world, "k2")) == (first, second)
+
+
 def test_the_same_key_of_another_agent_is_another_key(world: World) -> None:
     assert act(world, "k1") != act(world, "k1", by="lena")
     assert act(world, "k1", by="olga") != act(world, "k1")
