@@ -79,6 +79,9 @@ def test_with_an_entry_missing_there_is_no_run(
     assert run_after(rows[0]) is None
 
 
+@pytest.mark.skipif(
+    connection.vendor == "postgresql", reason="a column there holds 64 characters"
+)
 def test_hashes_that_are_shifted_between_columns_are_no_run(
     rows: list[JournalEntry],
 ) -> None:
