@@ -88,10 +88,20 @@ def test_a_workspace_without_entries_holds(world: World) -> None:
     assert (report.ok, report.count) == (True, 0)
 
 
+WALKS = [journal_verify.verify, journal_verify.verify_links]
+
+
+@pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("actor", ["ada", "viewer", "compliance"])
-def test_walking_needs_an_operator(world: World, actor: str) -> None:
+def test_walking_needs_an_operator(world: World, walk: Any, actor: str) -> None:
     with pytest.raises(errors.Forbidden):
-        journal_verify.verify(world.acme.id, by=world.actor(actor))
+        walk(world.acme.id, by=world.actor(actor))
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_a_chain_of_another_workspace_is_not_found(world: World, walk: Any) -> None:
+    with pytest.raises(errors.NotFound):
+        walk(world.acme.id, by=world.actor("stranger"))
 
 
 def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
