@@ -43,6 +43,8 @@ PATIENCE_SECONDS: Final = 30.0
 BUDGET_SECONDS: Final = 40.0
 # The exit code of a forked process in which this program failed, not a test.
 BROKEN: Final = 3
+# The one of a process whose change could not be applied.
+NOT_APPLIED: Final = 4
 LEARNING_SECONDS: Final = 3_600.0
 
 COMPARISONS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -186,7 +188,7 @@ class Mutant:
 def _functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the outermost functions with their qualified names."""
     for node in body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield prefix + node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from _functions(node.body, f"{prefix}{node.name}.")
@@ -258,15 +260,21 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def apply(mutant: Mutant) -> None:
-    """Give the function the changed code, wherever something holds it."""
+def apply(mutant: Mutant) -> bool:
+    """Give the function the changed code, wherever something holds it.
+
+    False where that cannot be: the change uses other variables from outside.
+    """
     file = str(ROOT / mutant.path)
     key = (file, mutant.function, mutant.first_line)
     compiled = compile(mutant.tree, file, "exec", dont_inherit=True)
     new = next(code for code in _codes(compiled) if _key(code) == key)
     for live in gc.get_objects():
         if isinstance(live, FunctionType) and _key(live.__code__) == key:
+            if live.__code__.co_freevars != new.co_freevars:
+                return False
             live.__code__ = new
+    return True
 
 
 def _within_budget(tests: list[int], seconds: list[float]) -> list[int]:
@@ -312,8 +320,10 @@ class Mutation:
             if places:
                 tests = [session.items[place] for place in places]
                 limit = PATIENCE_SECONDS + 3 * sum(seconds[place] for place in places)
-                is_noticed = self._in_child(self._attempt(change, tests), limit)[0]
-                verdict = "noticed" if is_noticed else "survived"
+                code = self._in_child(self._attempt(change, tests), limit)[0]
+                verdict = {0: "survived", NOT_APPLIED: "not applied"}.get(
+                    code, "noticed"
+                )
                 self._restore(database)
             verdicts[verdict] += 1
             if verdict != "noticed":
@@ -397,7 +407,8 @@ class Mutation:
 
     def _attempt(self, change: Mutant, items: list[pytest.Item]) -> Callable[[], None]:
         def run() -> None:
-            apply(change)
+            if not apply(change):
+                os._exit(NOT_APPLIED)
             self._run(items)
 
         return run
@@ -405,18 +416,23 @@ class Mutation:
     def _in_child(self, work: Callable[[], Any], limit: float) -> tuple[int, Any]:
         """Fork, work there in silence; return the exit status and the result."""
         with tempfile.NamedTemporaryFile("r+", suffix=".json") as answer:
-            child = os.fork()
+            code, child = 1, os.fork()
             if not child:
                 os.setsid()
                 silence = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(silence, sys.stdout.fileno())
                 os.dup2(silence, sys.stderr.fileno())
-                os._exit(self._exit_code(work, Path(answer.name)))
+                try:
+                    code = self._exit_code(work, Path(answer.name))
+                finally:
+                    # Whatever a change raised, the copy must not go on as the parent.
+                    os._exit(code)
             status = self._wait(child, limit)
             text = answer.read()
-        if os.waitstatus_to_exitcode(status) == BROKEN:
+        exit_code = os.waitstatus_to_exitcode(status)
+        if exit_code == BROKEN:
             raise RuntimeError(text)
-        return status, json.loads(text) if text else None
+        return exit_code, json.loads(text) if text else None
 
     def _exit_code(self, work: Callable[[], Any], answer: Path) -> int:
         """Write down what work returns; or, where it is at fault itself, its error."""

@@ -96,7 +96,7 @@ def canonical(value: object) -> str:
 def depth(value: object, limit: int = JSON_DEPTH) -> int:
     """Return how deep a JSON value nests, stopping one past ``limit``."""
     level, layer = 0, [value]
-    while layer and level <= limit:
+    while level <= limit:
         below: list[object] = []
         for item in layer:
             if isinstance(item, dict):

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from django.conf import settings
+from django.http import HttpRequest
 from django.test import Client
 
 from crewship_memory import throttle
@@ -136,6 +137,34 @@ def test_the_window_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [counter.charge("192.0.2.1") for _ in range(2)] == [0, 20]
     now[0] += 20
     assert counter.charge("192.0.2.1") == 0
+
+
+def test_a_wait_is_a_second_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_000_019.8)
+    counter = AddressThrottle("1/m")
+    assert [counter.charge("192.0.2.1") for _ in range(2)] == [0, 1]
+
+
+def test_beyond_the_most_addresses_the_first_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(throttle, "MOST_ADDRESSES", 2)
+    counter = AddressThrottle("1/h")
+    for number in (1, 2, 3):
+        assert counter.charge(f"192.0.2.{number}") == 0
+    assert counter.charge("192.0.2.3") > 0
+    assert counter.charge("192.0.2.2") > 0
+    assert counter.charge("192.0.2.1") == 0
+
+
+def test_a_request_is_counted_once_however_often_it_is_charged() -> None:
+    request = HttpRequest()
+    request.META["REMOTE_ADDR"] = "192.0.2.1"
+    for _ in range(5):
+        throttle.charge(request)
+    assert len(throttle.anonymous) == 1
+    throttle.anonymous.clear()
+    assert len(throttle.anonymous) == 0
 
 
 @pytest.mark.parametrize("rate", ["", "6000", "m/6000", "-1/m"])

@@ -16,7 +16,7 @@ from memory.journal import append as journal
 from memory.journal import chain_scan, erasure, integrity
 from memory.journal import verify as journal_verify
 from memory.models import ChainCheckpoint, ChainHead, JournalEntry, PriorityChange
-from memory.rules import errors, hashing
+from memory.rules import errors, hashing, permissions
 from memory.rules.entries import Priority
 from tests import factories
 from tests.world import World
@@ -88,10 +88,20 @@ def test_a_workspace_without_entries_holds(world: World) -> None:
     assert (report.ok, report.count) == (True, 0)
 
 
+WALKS = [journal_verify.verify, journal_verify.verify_links]
+
+
+@pytest.mark.parametrize("walk", WALKS)
 @pytest.mark.parametrize("actor", ["ada", "viewer", "compliance"])
-def test_walking_needs_an_operator(world: World, actor: str) -> None:
+def test_walking_needs_an_operator(world: World, walk: Any, actor: str) -> None:
     with pytest.raises(errors.Forbidden):
-        journal_verify.verify(world.acme.id, by=world.actor(actor))
+        walk(world.acme.id, by=world.actor(actor))
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_a_chain_of_another_workspace_is_not_found(world: World, walk: Any) -> None:
+    with pytest.raises(errors.NotFound):
+        walk(world.acme.id, by=world.actor("stranger"))
 
 
 def test_a_progress_display_sees_every_row_and_the_total(world: World) -> None:
@@ -230,6 +240,49 @@ def test_a_tail_cut_together_with_the_head_is_missed(world: World) -> None:
     assert kinds(world) == {"tail_missing"}
 
 
+def test_a_chain_ends_where_its_signed_head_says(world: World) -> None:
+    row = world.entry()
+    mac = hashing.head_mac(journal.key(), world.acme.id, row.seq, "0" * 64)
+    head = ChainHead.objects.filter(pk=world.acme.id)
+    head.update(entry_hash="0" * 64, mac=mac)
+    breaks = [(fault.kind, fault.reason) for fault in verify(world).breaks]
+    assert breaks == [("tail_missing", "The chain ends somewhere else.")]
+    assert _summary(_verify_links(world)) == _summary(verify(world))
+
+
+@pytest.mark.parametrize("field", ["seq", "entry_hash", "mac"])
+def test_a_changed_head_is_said_and_every_entry_still_checked(
+    world: World, field: str
+) -> None:
+    rows = [world.entry() for _ in range(3)]
+    value = 1 if field == "seq" else "0" * 64
+    ChainHead.objects.filter(pk=world.acme.id).update(**{field: value})
+    report = verify(world)
+    assert [fault.reason for fault in report.breaks] == ["The signed end was changed."]
+    assert report.count == rows[-1].seq
+    assert _summary(_verify_links(world)) == _summary(report)
+    tamper(rows[2], commitment="0" * 64)
+    assert "broken_link" in {fault.kind for fault in _verify_links(world).breaks}
+
+
+def test_missing_entries_side_by_side_are_one_gap(world: World) -> None:
+    rows = [world.entry() for _ in range(7)]
+    for row in (rows[1], rows[2], rows[4]):
+        JournalEntry.objects.filter(pk=row.pk).delete()
+    gaps = [("gap", rows[1].seq), ("gap", rows[4].seq)]
+    assert [(fault.kind, fault.seq) for fault in verify(world).breaks] == gaps
+    assert _summary(_verify_links(world)) == _summary(verify(world))
+
+
+def test_what_left_on_purpose_keeps_its_place_in_the_chain(world: World) -> None:
+    rows = [world.entry() for _ in range(4)]
+    attest(world, rows[1:3])
+    tamper(rows[3], prev_hash=rows[0].entry_hash)
+    broken = [(fault.kind, fault.seq) for fault in verify(world).breaks]
+    # It follows another entry than the one that left, and its hash says so too.
+    assert broken[:2] == [("broken_link", rows[3].seq)] * 2
+
+
 def test_a_head_that_was_removed_is_missed(world: World) -> None:
     world.entry()
     ChainHead.objects.filter(pk=world.acme.id).delete()
@@ -335,6 +388,63 @@ def test_a_changed_ledger_is_a_break(world: World, field: str) -> None:
     journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
     PriorityChange.objects.filter(entry=row).update(**{field: "high"})
     assert "priority_break" in kinds(world)
+
+
+def test_a_ledger_row_of_another_workspace_explains_nothing(world: World) -> None:
+    row = world.entry()
+    journal.prioritise(row, Priority.PIN, "", by=world.actor("operator"))
+    assert verify(world).ok
+    PriorityChange.objects.filter(entry=row).update(workspace=world.other)
+    assert kinds(world) == {"priority_break"}
+
+
+@pytest.mark.parametrize("by", ["agent", "other workspace", "another step"])
+def test_only_the_record_of_the_change_is_its_witness(world: World, by: str) -> None:
+    row = world.entry()
+    tamper(row, priority="pin")
+    PriorityChange.objects.create(
+        workspace=world.acme, entry=row, number=1, previous="normal", priority="pin"
+    )
+    payload = {
+        "target_entry_id": row.id,
+        "new_priority": "pin",
+        "number": 2 if by == "another step" else 1,
+    }
+    if by == "agent":
+        world.entry(entry_type="memory.priority", payload=payload)
+    else:
+        shop = world.other if by == "other workspace" else world.acme
+        witness = factories.new(entry_type="memory.priority_changed", payload=payload)
+        journal.write([witness], by=permissions.system(shop.id))
+    assert kinds(world) == {"priority_break"}
+
+
+def test_a_redacted_witness_counts_while_its_seal_holds(world: World) -> None:
+    row = world.entry()
+    journal.prioritise(row, Priority.PIN, "Jan", by=world.actor("operator"))
+    witness = JournalEntry.objects.get(entry_type="memory.priority_changed")
+    left = {**witness.payload, "reason": "[erased]"}
+    remains = erasure.Remains(witness.summary, left, witness.refs, {})
+    erasure.redact(world.acme.id, {witness.id: remains})
+    report = verify(world)
+    assert (report.breaks, report.redacted) == ([], 1)
+    tamper(witness, seal="0" * 64)
+    assert kinds(world) == {"content_break", "priority_break"}
+
+
+def test_a_priority_is_judged_by_what_the_ledger_says_now(world: World) -> None:
+    row, other = world.entry(), world.entry()
+    journal.prioritise(other, Priority.PIN, "", by=world.actor("operator"))
+    tamper(row, priority="pin")
+    breaks = [(fault.kind, fault.entry_id) for fault in verify(world).breaks]
+    assert breaks == [("priority_break", row.id)]
+    tamper(row, priority="normal")
+    # A step that leads back to where it began is a change too.
+    for priority in (Priority.HIGH, Priority.NORMAL):
+        journal.prioritise(row, priority, "", by=world.actor("operator"))
+    assert verify(world).ok
+    PriorityChange.objects.filter(entry=row, number=2).delete()
+    assert kinds(world) == {"priority_break"}
 
 
 def test_a_witness_with_broken_words_does_not_stop_the_walk(world: World) -> None:

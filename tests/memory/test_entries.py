@@ -60,7 +60,7 @@ def test_dotted_lower_case_words_are_types(name: str) -> None:
         "peer.x ",
         "peer.x\n",
         "é.x",
-        "a." + "b" * 80,
+        "a." + "b" * 79,
     ],
 )
 def test_anything_else_is_no_type(name: str) -> None:
@@ -89,6 +89,12 @@ def test_depth_counts_containers(value: Any) -> None:
     assert entries.depth(value) == min(slow(value), entries.JSON_DEPTH + 1)
 
 
+@pytest.mark.parametrize(("levels", "limit"), [(33, 32), (200, 32), (5, 3), (5, 4)])
+def test_depth_is_counted_to_one_past_the_limit(levels: int, limit: int) -> None:
+    assert entries.depth(nested(levels), limit) == limit + 1
+    assert entries.depth(nested(limit), limit) == limit
+
+
 def test_thirty_two_levels_fit_and_thirty_three_do_not() -> None:
     validation.check(factories.new(payload=nested(32)), NOW)
     assert refusal(payload=nested(33)).problem_code == "too_deep"
@@ -110,6 +116,36 @@ def test_the_words_are_those_of_the_stored_text(payload: dict[str, Any]) -> None
     assert words == entries.body_of("peer.note", stored) != ""
 
 
+def test_the_words_of_an_entry_are_cut_and_free_of_nul() -> None:
+    longest = "x" * entries.BODY_CHARS
+    assert entries.body_of("peer.note", {"a": longest}) == longest
+    assert entries.body_of("peer.note", {"a": longest + "y", "b": "z"}) == longest
+    assert entries.body_of("peer.note", {"a": "one\x00two", "b": ""}) == "one two"
+
+
+@given(JSON)
+def test_every_text_of_a_value_is_seen_names_of_members_too(value: Any) -> None:
+    def slow(item: Any) -> list[str]:
+        if isinstance(item, dict):
+            return [
+                text for pair in item.items() for part in pair for text in slow(part)
+            ]
+        if isinstance(item, list):
+            return [text for part in item for text in slow(part)]
+        return [item] if isinstance(item, str) else []
+
+    assert sorted(entries.texts(value)) == sorted(slow(value))
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "\ud800", "x\udfff"])
+def test_a_text_that_no_database_can_store_is_refused(text: str) -> None:
+    entries.check_storable("", "Žluťoučký", "\U0001f600")
+    assert entries.is_storable(text) is False
+    with pytest.raises(errors.Invalid) as caught:
+        entries.check_storable("fine", text, "fine")
+    assert caught.value.problem_code == "bad_text"
+
+
 def test_an_audit_of_a_turn_gives_no_words() -> None:
     kind = f"{entries.UNSEARCHED}recall_failed"
     assert entries.body_of(kind, {"event": "x"}) == ""
@@ -122,19 +158,30 @@ def test_an_audit_of_a_turn_gives_no_words() -> None:
         ({"summary": "a\x00b"}, 422, "bad_text"),
         ({"summary": "\ud800"}, 422, "bad_text"),
         ({"summary": "é" * 2_049}, 413, "too_large"),
-        ({"payload": {"a": "x" * 262_144}}, 413, "too_large"),
-        ({"refs": {"a": "x" * 65_536}}, 413, "too_large"),
+        ({"payload": {"a": "x" * 262_137}}, 413, "too_large"),
+        ({"refs": {"a": "x" * 65_529}}, 413, "too_large"),
         ({"payload": {"a": "\udc00"}}, 422, "bad_text"),
         ({"payload": {"a": float("nan")}}, 422, "bad_json"),
         ({"payload": {"a": float("inf")}}, 422, "bad_json"),
+        ({"payload": {"a": ["\x00"]}}, 422, "bad_text"),
+        ({"payload": {"a": {"\x00": 1}}}, 422, "bad_text"),
+        ({"refs": {"a": "\x00"}}, 422, "bad_text"),
+        ({"refs": {"a": float("nan")}}, 422, "bad_json"),
+        ({"payload": {"a": {1, 2}}}, 422, "bad_json"),
         ({"mission_id": ""}, 422, "bad_id"),
         ({"trace_id": "x" * 129}, 422, "bad_id"),
         ({"span_id": "a\x00"}, 422, "bad_id"),
         ({"ts": datetime(2026, 11, 21)}, 422, "naive_ts"),  # noqa: DTZ001
         ({"ts": NOW + timedelta(seconds=301)}, 422, "ts_in_future"),
-        ({"ts": datetime(1999, 12, 31, tzinfo=UTC)}, 422, "ts_too_early"),
+        ({"ts": NOW + timedelta(seconds=300, microseconds=1)}, 422, "ts_in_future"),
+        (
+            {"ts": datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)},
+            422,
+            "ts_too_early",
+        ),
         ({"subjects": ("a",) * 51}, 422, "too_many"),
         ({"subjects": ("",)}, 422, "bad_subject"),
+        ({"subjects": ("Mia", " \n")}, 422, "bad_subject"),
         ({"subjects": ("x" * 321,)}, 422, "bad_subject"),
         ({"subjects": ("\x00",)}, 422, "bad_subject"),
     ],
@@ -151,7 +198,11 @@ def test_what_may_not_enter(fields: dict[str, Any], status: int, code: str) -> N
         {"ts": NOW + timedelta(seconds=300)},
         {"ts": datetime(2000, 1, 1, tzinfo=UTC)},
         {"subjects": ("x" * 320,) * 50},
-        {"mission_id": "x" * 128},
+        {"subjects": ("x",)},
+        {"mission_id": "x" * 128, "trace_id": "x", "span_id": "x" * 128},
+        {"entry_type": "a." + "b" * 78},
+        {"payload": {"a": "x" * 262_136}},
+        {"refs": {"a": "x" * 65_528}},
         {"payload": {"text": "a number of any length", "big": 10**400}},
     ],
 )
@@ -160,8 +211,10 @@ def test_what_just_fits(fields: dict[str, Any]) -> None:
 
 
 def test_moments_are_cut_to_milliseconds_not_rounded_up() -> None:
-    late = datetime(2026, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC)
-    assert entries.round_ms(late).microsecond == 999_000
+    for given_part, kept in [(0, 0), (999, 0), (1_000, 1_000), (999_999, 999_000)]:
+        moment = NOW.replace(microsecond=given_part)
+        assert entries.round_ms(moment) == NOW.replace(microsecond=kept)
+    assert entries.round_ms(NOW.replace(microsecond=500_000)).microsecond == 500_000
 
 
 def test_a_new_entry_is_info_without_anything_else() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from memory.models import (
     PriorityChange,
     SubjectMention,
 )
-from memory.rules import errors
+from memory.rules import errors, permissions
 from memory.rules.entries import NewEntry, Priority
 from tests import factories, processes
 from tests.waiting import LIMIT_SECONDS
@@ -68,6 +69,23 @@ def test_an_agent_cannot_write_as_another(world: World) -> None:
     assert row.crew_id == world.agents["ada"].crew_id
 
 
+@pytest.mark.parametrize(
+    ("fields", "author"),
+    [
+        ({}, ("system", "system")),
+        ({"agent_id": "ag_x"}, ("system", "system")),
+        ({"agent_id": "ag_x", "as_agent": True}, ("agent", "ag_x")),
+        ({"as_agent": True}, ("agent", "system")),
+    ],
+)
+def test_the_author_is_the_agent_only_where_an_import_says_so(
+    world: World, fields: dict[str, Any], author: tuple[str, str]
+) -> None:
+    row = journal.write([factories.new(**fields)], by=world.system())[0]
+    assert (row.actor_type, row.actor_id) == author
+    assert row.agent_id == fields.get("agent_id")
+
+
 def test_people_do_not_append(world: World) -> None:
     before = JournalEntry.objects.count()
     with pytest.raises(errors.Forbidden):
@@ -81,6 +99,29 @@ def test_each_entry_follows_the_one_before(world: World) -> None:
     assert second.prev_hash == first.entry_hash
     head = ChainHead.objects.get(pk=world.acme.id)
     assert (head.seq, head.entry_hash) == (second.seq, second.entry_hash)
+
+
+def test_the_first_entry_of_a_workspace_begins_its_chain(world: World) -> None:
+    JournalEntry.objects.filter(workspace=world.other).delete()
+    ChainHead.objects.filter(pk=world.other.id).delete()
+    first, second = world.entry(by="olga"), world.entry(by="olga")
+    assert (first.seq, first.prev_hash) == (1, "")
+    assert (second.seq, second.prev_hash) == (2, first.entry_hash)
+    head = ChainHead.objects.get(pk=world.other.id)
+    assert (head.seq, head.entry_hash) == (2, second.entry_hash)
+    assert verify.verify(world.other.id, by=world.actor("stranger")).ok
+    assert is_whole(world)
+
+
+def test_an_appended_row_is_like_one_that_was_read(world: World) -> None:
+    row = world.entry(payload={"a": 1})
+    read = JournalEntry.objects.get(pk=row.pk)
+    assert row._state.adding is read._state.adding is False
+    assert row._state.db == read._state.db
+    names = {field.attname for field in JournalEntry._meta.concrete_fields}
+    for name in names - {"salt", "recorded_at"}:
+        assert getattr(row, name) == getattr(read, name), name
+    assert bytes(row.salt or b"") == bytes(read.salt or b"") != b""
 
 
 def test_two_workspaces_have_two_chains(world: World) -> None:
@@ -191,9 +232,28 @@ def test_a_key_with_another_body_is_a_conflict(world: World) -> None:
     assert caught.value.problem_code == "idempotency_mismatch"
 
 
+def test_another_key_is_another_entry(world: World) -> None:
+    first, second = act(world, "k1"), act(world, "k2")
+    assert first != second
+    assert (act(world, "k1"), act(world, "k2")) == (first, second)
+
+
 def test_the_same_key_of_another_agent_is_another_key(world: World) -> None:
     assert act(world, "k1") != act(world, "k1", by="lena")
     assert act(world, "k1", by="olga") != act(world, "k1")
+
+
+def test_the_same_key_in_another_workspace_is_another_key(world: World) -> None:
+    # The system has one name everywhere, and so has a person with two memberships.
+    answers = [
+        journal.once("k1", {}, partial(dict, shop=name), by=actor)
+        for name, actor in (
+            ("acme", permissions.system(world.acme.id)),
+            ("other", permissions.system(world.other.id)),
+            ("again", permissions.system(world.acme.id)),
+        )
+    ]
+    assert [answer["shop"] for answer in answers] == ["acme", "other", "acme"]
 
 
 def test_an_act_that_failed_may_be_tried_again(world: World) -> None:
@@ -227,6 +287,35 @@ def test_each_step_of_the_ledger_starts_where_the_last_ended(world: World) -> No
     entries = JournalEntry.objects.filter(entry_type="memory.priority_changed")
     assert entries.count() == 3
     assert is_whole(world)
+
+
+def test_a_priority_keeps_its_reason_up_to_the_limit(world: World) -> None:
+    row, reason = world.entry(), "x" * 4_096
+    journal.prioritise(row, Priority.PIN, reason, by=world.actor("operator"))
+    assert row.priority == "pin"
+    step = PriorityChange.objects.get(entry=row)
+    assert (step.reason, step.set_by) == (reason, world.actor("operator").label)
+    witness = JournalEntry.objects.get(entry_type="memory.priority_changed")
+    assert witness.payload == {
+        "target_entry_id": row.id,
+        "target_entry_type": row.entry_type,
+        "previous_priority": "normal",
+        "new_priority": "pin",
+        "number": 1,
+        "reason": reason,
+    }
+    assert (witness.severity, witness.crew_id) == ("notice", row.crew_id)
+    assert witness.refs == {"entry_id": row.id}
+
+
+def test_setting_the_present_priority_writes_nothing(world: World) -> None:
+    row = world.entry()
+    step = journal.prioritise(row, Priority.NORMAL, "why", by=world.actor("operator"))
+    assert (step.previous, step.priority, step.reason) == ("normal", "normal", "why")
+    assert not PriorityChange.objects.filter(entry=row).exists()
+    assert not JournalEntry.objects.filter(
+        entry_type="memory.priority_changed"
+    ).exists()
 
 
 @pytest.mark.parametrize("actor", ["ada", "lena", "viewer", "compliance", "looker"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memory.rules import errors, permissions
@@ -94,6 +96,22 @@ def test_a_key_limited_to_reading_never_writes() -> None:
             assert actor(role, READ, WRITE).can(action), action
 
 
+def test_a_key_of_one_end_user_allows_the_tools_over_memories_alone() -> None:
+    key = Actor(G, "ws_1", "id", "label", end_user="mia", only_end_user=True)
+    tools = {"tools.call", "memories.read", "memories.write"}
+    assert {name: key.can(name) for name in TABLE} == {
+        name: name in tools for name in TABLE
+    }
+    reader = replace(key, scopes=frozenset({READ}))
+    assert {action for action in TABLE if reader.can(action)} == {
+        "tools.call",
+        "memories.read",
+    }
+    # Speaking to a user limits nothing by itself.
+    agent = replace(key, only_end_user=False)
+    assert all(agent.can(name) == (G in roles) for name, (roles, _) in TABLE.items())
+
+
 def test_the_house_may_everything_in_its_workspace() -> None:
     system_actor = permissions.system("ws_1")
     assert all(system_actor.can(action) for action in PERMISSIONS)
@@ -116,3 +134,4 @@ def test_an_unknown_action_is_a_bug_not_a_refusal() -> None:
 )
 def test_the_journal_calls_people_users(role: Role, kind: str) -> None:
     assert actor(role).type == kind
+    assert actor(role).is_agent is (role is G)

@@ -71,6 +71,33 @@ def test_both_reasons_have_to_end(world: World) -> None:
     assert Embedding.objects.get(pk=row.pk).state == State.WITHHELD
 
 
+def test_only_its_own_workspace_marks_an_entry(world: World) -> None:
+    row, other = world.entry("Refund denied: no receipt"), world.entry("Refund two")
+    heard: list[tuple[str, list[str]]] = []
+
+    def listen(*, kind: str, entry_ids: list[str], **_: object) -> None:
+        heard.append((kind, list(entry_ids)))
+
+    erasure.entries_left.connect(listen)
+    try:
+        for mark in MARKS:
+            assert mark(world.other.id, [row.id]) == 0
+            assert mark(world.acme.id, [row.id]) == 1
+        assert visibility.lift(world.other.id, [row.id]) == 0
+        assert visibility.lift(world.acme.id, [row.id, "j_unknown"]) == 1
+        assert visibility.lift(world.acme.id, [row.id]) == 0
+        assert visibility.restrict(world.acme.id, [other.id]) == 1
+        assert visibility.lift(world.acme.id, [other.id]) == 1
+    finally:
+        erasure.entries_left.disconnect(listen)
+    row.refresh_from_db()
+    assert row.restricted_at is None and row.retired_at is not None
+    withheld = [ids for kind, ids in heard if kind == "withheld"]
+    assert withheld == [[], [row.id], [], [row.id], [other.id]]
+    # The first is retired too, and does not come back.
+    assert [ids for kind, ids in heard if kind == "freed"] == [[], [], [], [other.id]]
+
+
 def test_what_was_never_embedded_waits_too(world: World) -> None:
     row = world.entry("Refund denied: no receipt")
     visibility.restrict(world.acme.id, [row.id])

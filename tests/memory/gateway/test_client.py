@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
 import logging
@@ -15,6 +16,7 @@ import pytest
 from pytest_django import Settings
 
 from memory.integrations.gateway.client import (
+    ANSWER_BYTES,
     Category,
     GatewayClient,
     GatewayFailure,
@@ -116,6 +118,54 @@ def test_a_transport_and_a_prefix(base: str) -> None:
     assert str(requests[0].url) == base.rstrip("/") + "/memories/search"
     assert requests[0].headers["Host"] == requests[0].url.netloc.decode()
     assert len(requests) == 2
+
+
+class Watched(httpx.AsyncBaseTransport):
+    """A transport that counts how often it is closed."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body, self.closed = body, 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=self.body, request=request)
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def test_only_a_transport_of_its_own_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = Watched(b'{"results": []}')
+    assert run(GatewayClient(CONFIG, transport=given).search("c1", PROMPT)) == []
+    assert given.closed == 0
+    closed: list[httpx.AsyncClient] = []
+    close = httpx.AsyncClient.aclose
+
+    async def aclose(client: httpx.AsyncClient) -> None:
+        closed.append(client)
+        await close(client)
+
+    monkeypatch.setattr(httpx.AsyncClient, "aclose", aclose)
+    for behave in (upstream.answers(), upstream.answers(500)):
+        with upstream.running(behave) as server:
+            client = GatewayClient(replace(CONFIG, base_url=server.url))
+            with contextlib.suppress(GatewayFailure):
+                run(client.search("c1", PROMPT))
+    assert len(closed) == 2 and all(client.is_closed for client in closed)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_response_has_a_largest_size(more: int) -> None:
+    body = b'{"results": []}'
+    padded = body + b" " * (ANSWER_BYTES + more - len(body))
+    search = GatewayClient(CONFIG, transport=Watched(padded)).search("c1", PROMPT)
+    if not more:
+        assert run(search) == []
+        return
+    with pytest.raises(GatewayFailure) as caught:
+        run(search)
+    assert (caught.value.category, caught.value.status) == (Category.SIZE, 200)
 
 
 def test_no_proxy_of_the_system_gets_between(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,6 +320,40 @@ def test_a_name_is_judged_by_every_address_it_has(
     with pytest.raises(GatewayFailure) as caught:
         run(GatewayClient(CONFIG).search("c1", PROMPT))
     assert caught.value.category is Category.ADDRESS
+
+
+@pytest.mark.parametrize(
+    ("base", "port"),
+    [
+        ("https://memory.example/base", 443),
+        ("http://memory.example", 80),
+        ("https://memory.example:8443", 8443),
+        ("http://memory.example:443", 443),
+    ],
+)
+@pytest.mark.parametrize(
+    ("ips", "category"),
+    [((), Category.ADDRESS), (("fe80::1%eth0",), Category.ADDRESS)],
+)
+def test_a_name_is_looked_up_at_the_port_of_its_address(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    base: str,
+    port: int,
+    ips: tuple[str, ...],
+    category: Category,
+) -> None:
+    settings.GATEWAY_PRIVATE = False
+    lookups: list[tuple[str, int]] = []
+
+    async def resolve(_self: Any, host: str, port: int, **_: Any) -> list[Any]:
+        lookups.append((host, port))
+        return [(10, 1, 6, "", (ip, port, 0, 2)) for ip in ips]
+
+    monkeypatch.setattr(asyncio.base_events.BaseEventLoop, "getaddrinfo", resolve)
+    with pytest.raises(GatewayFailure) as caught:
+        run(GatewayClient(replace(CONFIG, base_url=base)).search("c1", PROMPT))
+    assert (caught.value.category, lookups) == (category, [("memory.example", port)])
 
 
 def test_the_address_that_was_judged_is_connected_to(

@@ -104,6 +104,22 @@ def test_a_change_after_the_adoption_shows(
     )
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_what_is_missing_before_the_adoption_is_one_gap(
+    world: World, data_dir: Path, settings: Settings, at: int
+) -> None:
+    rows = [factories.append(world.actor("ada")) for _ in range(3)]
+    _lose_the_journal_key(settings)
+    data_folder_adoption.adopt(REASON)
+    factories.append(world.actor("ada"))
+    JournalEntry.objects.filter(pk=rows[at].pk).delete()
+    for walk in (verify.verify, verify.verify_links):
+        report = walk(world.acme.id, by=world.system())
+        breaks = [(fault.kind, fault.seq) for fault in report.breaks]
+        assert breaks == [("gap", rows[at].seq)]
+        assert report.unproved == rows[2].seq - 1
+
+
 def test_a_forged_segment_excuses_nothing(world: World, data_dir: Path) -> None:
     from memory.models import ChainSegment
 

@@ -68,6 +68,18 @@ def test_a_key_that_is_gone_or_another_is_not_ready(
     assert not (data_dir / "keys" / f"{name}.key").exists()
 
 
+def test_nothing_is_appended_beside_the_data_folder_of_another_installation(
+    world: World, data_dir: Path, settings: Settings
+) -> None:
+    factories.append(world.actor("ada"))
+    count = JournalEntry.objects.count()
+    settings.DATA_DIR = data_dir / "another"
+    settings.DATA_DIR.mkdir()
+    with pytest.raises(installation.NotReady):
+        factories.append(world.actor("ada"))
+    assert JournalEntry.objects.count() == count
+
+
 def test_another_secret_key_is_not_ready(
     world: World, data_dir: Path, settings: Settings
 ) -> None:
