@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,13 +9,11 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crewship_memory import doctor
 from gdpr import audit_log
 from gdpr.erasure import replay, tombstones
-from gdpr.erasure.tombstones import Damaged, Record
+from gdpr.erasure.tombstones import Record
 from gdpr.models import (
     ActionKind,
     Alias,
@@ -44,62 +41,6 @@ def _record(number: int = 0, **fields: object) -> Record:
         "rows": {"journal": [["j_1", "delete"]]},
     }
     return Record(**{**values, **fields})  # type: ignore[arg-type]
-
-
-# ── The file ─────────────────────────────────────────────────────────────────
-def test_what_is_announced_is_read_in_order(db: None) -> None:
-    for number in range(3):
-        tombstones.announce(_record(number))
-    records = tombstones.read("ws_1")
-    assert [record.number for record in records] == [1, 2, 3]
-    assert [record.case_id for record in records] == ["c_0", "c_1", "c_2"]
-    assert records[0].aliases == (Digest("d" * 64, "email", 1),)
-
-
-def test_the_same_rows_of_a_run_are_announced_once(db: None) -> None:
-    tombstones.announce(_record(1))
-    tombstones.announce(_record(1))
-    tombstones.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
-    assert [record.number for record in tombstones.read("ws_1")] == [1, 2]
-
-
-def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
-    tombstones.announce(_record(1))
-    path = tombstones.path_of("ws_1")
-    path.write_bytes(path.read_bytes() + b'{"body": "half')
-    assert len(tombstones.read("ws_1")) == 1
-    tombstones.announce(_record(2))
-    assert [record.case_id for record in tombstones.read("ws_1")] == ["c_1", "c_2"]
-
-
-@pytest.mark.parametrize("change", ["word", "order", "missing", "forged"])
-def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
-    for number in range(3):
-        tombstones.announce(_record(number))
-    path = tombstones.path_of("ws_1")
-    lines = path.read_text().splitlines(keepends=True)
-    if change == "word":
-        lines[1] = lines[1].replace("j_1", "j_9")
-    elif change == "order":
-        lines[0], lines[1] = lines[1], lines[0]
-    elif change == "missing":
-        del lines[0]
-    else:
-        outer = json.loads(lines[1])
-        outer["mac"] = "0" * 64
-        lines[1] = json.dumps(outer) + "\n"
-    path.write_text("".join(lines))
-    with pytest.raises(Damaged):
-        tombstones.read("ws_1")
-    assert not replay.state()["ok"]
-
-
-@given(position=st.integers(0, 2_000))
-def test_wherever_it_is_cut_what_is_left_is_a_beginning(position: int) -> None:
-    lines = [f"line {n}".encode() for n in range(5)]
-    data = b"".join(line + b"\n" for line in lines)[:position]
-    complete_lines = data[: data.rfind(b"\n") + 1].splitlines()
-    assert complete_lines == lines[: len(complete_lines)]
 
 
 # ── A restore ────────────────────────────────────────────────────────────────
