@@ -123,7 +123,10 @@ def _with_signature(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "certificate",
     [
+        "[]",
+        '"text"',
         {"content": OWN},
+        {**assembled(OWN, OURS), "note": "all clean"},
         {**assembled(OWN, OURS), "content": list(OWN)},
         {**assembled(OWN, OURS), "content": None},
         _with_signature(list),
@@ -137,7 +140,9 @@ def _with_signature(change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_part_of_another_kind_is_no_certificate(certificate: dict[str, Any]) -> None:
+def test_a_part_of_another_kind_is_no_certificate(
+    certificate: str | dict[str, Any],
+) -> None:
     assert reasons(certificate) == ["malformed"]
 
 
