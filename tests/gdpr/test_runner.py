@@ -7,15 +7,25 @@ from typing import Any
 
 import pytest
 from celery import current_app
+from django.core.cache import cache
 from django.utils import timezone
 
 from crewship_memory import case_runner, stoppable_thread
 from crewship_memory.case_runner import CaseRunner
 from gdpr import erasure
 from gdpr.cases import leases
+from gdpr.cases import workflow as cases
 from gdpr.data_map import registry
 from gdpr.erasure import execute, failpoints, runner
-from gdpr.models import Case, CaseEvent, CaseState
+from gdpr.export import storage
+from gdpr.models import (
+    Case,
+    CaseEvent,
+    CaseKind,
+    CaseState,
+    Export,
+    ExportState,
+)
 from memory.jobs import dispatch
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -34,7 +44,9 @@ def test_a_case_that_waits_is_carried_out_and_nothing_else_is(
     look = CaseRunner().look
     assert not look()
     erasing.started(world, case)
+    cache.set("a-recent-question", NAME)
     assert look()
+    assert cache.get("a-recent-question") is None
     assert Case.objects.get(pk=case.pk).state == CaseState.COMPLETE
     assert not look()
 
@@ -126,6 +138,57 @@ def test_a_runner_that_lost_its_case_erases_nothing_more_and_blames_nobody(
     assert _erased(rows) == 3
     step_row = case.steps.get(name="journal")
     assert (step_row.done, step_row.counts["deleted"]) == (3, 3)
+
+
+def _run_of_kind(world: World, kind: CaseKind) -> Case:
+    """Carry out a case of a kind about somebody with an entry."""
+    world.entry(f"Letter of {NAME}")
+    case = erasing.opened(world, erasing.maria(world), kind)
+    cases.verify_identity(case, "Passport", by=world.actor("compliance"))
+    erasing.started(world, case)
+    erasure.run(case.workspace_id, case.pk)
+    return Case.objects.get(pk=case.pk)
+
+
+def test_an_access_case_ends_with_its_bundle(shared_world: World) -> None:
+    case = _run_of_kind(shared_world, CaseKind.ACCESS)
+    bundle = Export.objects.get(case=case)
+    assert (case.state, bundle.state) == ("complete", ExportState.READY)
+    assert case.result == {"export": bundle.pk, "counts": bundle.counts}
+    (step,) = case.steps.all()
+    assert (step.name, step.state, step.done, step.total) == ("export", "done", 1, 1)
+
+
+def test_an_access_case_without_its_bundle_is_not_complete(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(NAME)
+
+    monkeypatch.setattr(storage, "store", fail)
+    case = _run_of_kind(shared_world, CaseKind.ACCESS)
+    bundle = Export.objects.get(case=case)
+    assert (case.state, bundle.state) == ("partial", ExportState.FAILED)
+    assert case.result == {"export": bundle.pk, "error": bundle.error}
+    (step,) = case.steps.all()
+    assert (step.state, step.fault) == ("failed", bundle.error)
+    assert NAME not in bundle.error
+
+
+def test_a_restriction_case_takes_the_entries_out_of_recall(
+    shared_world: World,
+) -> None:
+    case = _run_of_kind(shared_world, CaseKind.RESTRICTION)
+    assert (case.state, case.result) == ("complete", {})
+    (step,) = case.steps.all()
+    assert (step.name, step.state, step.done, step.total) == (
+        "restriction",
+        "done",
+        1,
+        1,
+    )
+    rows = JournalEntry.objects.filter(summary=f"Letter of {NAME}")
+    assert rows.get().restricted_at is not None
 
 
 @pytest.mark.parametrize("delivers", [True, False])
