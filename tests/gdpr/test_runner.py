@@ -13,7 +13,7 @@ from django.utils import timezone
 from crewship_memory import case_runner, stoppable_thread
 from crewship_memory.case_runner import CaseRunner
 from gdpr import erasure
-from gdpr.cases import leases
+from gdpr.cases import leases, sealed_names
 from gdpr.cases import workflow as cases
 from gdpr.data_map import registry
 from gdpr.erasure import execute, failpoints, runner
@@ -132,7 +132,8 @@ def test_a_runner_that_lost_its_case_erases_nothing_more_and_blames_nobody(
     assert _erased(rows) == 1
     assert make.entries(world, "gdpr.case_trouble") == []
     assert not case.steps.filter(state="failed").exists()
-    # The other one goes on where this one stopped.
+    # The other one goes on where this one stopped, and knows what to search for.
+    assert sealed_names.words(case).strings
     Case.objects.update(lease_until=timezone.now())
     assert erasure.run(case.workspace_id, case.pk) is True
     assert _erased(rows) == 3
