@@ -331,6 +331,7 @@ def test_a_newer_one_replaces_it(world: World) -> None:
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
     second = certificates.issue(case, make.facts())
+    assert [row.result for row in (first, second)] == ["partial", "complete"]
     assert content_of(second)["replaces"] == first.id
     assert reasons(first.document) == ["replaced"]
     assert reasons(second.document) == []
