@@ -28,14 +28,8 @@ from memory.rules.entries import NewEntry, Severity
 SUFFIX: Final = ".pem"
 
 
-def _folder() -> Path:
-    folder = Path(settings.DATA_DIR) / "keys"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
 def _path(key_id: str) -> Path:
-    return _folder() / f"certificates-{key_id}{SUFFIX}"
+    return Path(settings.DATA_DIR) / "keys" / f"certificates-{key_id}{SUFFIX}"
 
 
 def _load(path: Path) -> Ed25519PrivateKey:

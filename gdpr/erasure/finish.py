@@ -81,8 +81,8 @@ def _tables(run: Run) -> set[str]:
 
 
 # ── Searching ────────────────────────────────────────────────────────────────
-def search_all(run: Run, report: Report) -> Report:
-    """Search every place, every read path and every file."""
+def search_all(run: Run, report: Report) -> None:
+    """Search every place, every read path and every file; fill the report."""
     certificates_of_run = Certificate.objects.filter(
         workspace_id=run.case.workspace_id, case=run.case, run=run.case.run
     )
@@ -94,7 +94,6 @@ def search_all(run: Run, report: Report) -> Report:
             report.methods.append(note)
         step.counts |= {"searches": report.searches, "found": len(report.traces)}
     failpoints.step("searched")
-    return report
 
 
 # ── Closing ──────────────────────────────────────────────────────────────────

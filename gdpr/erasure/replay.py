@@ -179,7 +179,8 @@ def _clean(report: Report) -> None:
         return
     labels = {label for holder in registry.ALL for label in holder.tables}
     tables = {apps.get_model(label)._meta.db_table for label in labels}
-    report.methods, report.remains, report.todo = postgres.clean(tables)
+    report.methods, report.remains, todo = postgres.clean(tables)
+    report.todo += todo
 
 
 def _run(records: list[Record], watch: Progress) -> Replayed:

@@ -60,13 +60,17 @@ def run(workspace_id: str, case_id: str) -> bool | None:
         return _attempt(current)
 
 
-def _attempt(run: Run) -> bool:
-    """Carry out a claimed case; False after a fault, which releases it for a retry."""
+def _attempt(run: Run) -> bool | None:
+    """Carry out a claimed case; None when another runner took it over.
+
+    False after a fault, which releases it for a retry.
+    """
     try:
         installation.require()
         _KINDS[CaseKind(run.case.kind)](run)
     except LeaseLost:
         log.info("gdpr_lease_lost", case=run.case.id)
+        return None
     except Exception as error:  # a case's fault must not stop the others
         log.exception("gdpr_case_failed", case=run.case.id)
         _report_fault(run, error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,7 +25,7 @@ from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
 from memory.rules.fusion import Fusion
-from memory.rules.permissions import AgentRole
+from memory.rules.permissions import AgentRole, KeyScope
 from tests import factories
 from tests.episodic import doubles
 from tests.world import World
@@ -199,6 +200,34 @@ def test_a_pinned_entry_rises(world: World) -> None:
     ]
 
 
+def test_the_least_cosine_is_enough(world: World) -> None:
+    world.indexed("refund receipt")
+    [hit] = ask(world, "refund").hits
+    assert hit.cosine is not None
+    assert len(ask(world, "refund", min_score=hit.cosine).hits) == 1
+    assert ask(world, "refund", min_score=hit.cosine + 1e-6).hits == []
+
+
+def test_a_hit_says_how_old_it_is_and_what_found_it(world: World) -> None:
+    old = world.indexed("refund", ts=factories.ago(1))
+    ahead = world.indexed("refund ahead", ts=factories.ago(seconds=-60))
+    rows = {hit.entry.id: hit for hit in ask(world).hits}
+    assert 86_400 <= rows[old.id].age_seconds < 2 * 86_400
+    assert rows[ahead.id].age_seconds == 0.0
+    [words] = ask(world, mode=Mode.SPARSE, k=1).hits
+    assert (words.via, words.dense_rank, words.sparse_rank) == ("words", None, 1)
+    assert words.rrf == pytest.approx(1 / 61)
+    assert words.importance == pytest.approx(0.70)
+    [dense] = ask(world, mode=Mode.DENSE, k=1).hits
+    assert (dense.via, dense.dense_rank, dense.sparse_rank) == ("dense", 1, None)
+
+
+def test_a_hit_by_words_has_the_weight_of_the_index(world: World) -> None:
+    row = world.indexed("refund")
+    Embedding.objects.filter(pk=row.pk).update(importance_score=0.25)
+    assert ask(world, mode=Mode.SPARSE).hits[0].importance == pytest.approx(0.25)
+
+
 # ── Limits ───────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("k", "count"),
@@ -358,3 +387,30 @@ def test_timings_add_up_and_explain_shows_what_was_below(world: World) -> None:
     t = answer.timings
     assert t.embed + t.dense + t.sparse + t.fuse + t.load <= t.total + 0.1
     assert ask(world, k=3).below == []
+
+
+def test_ten_entries_below_the_cut_are_explained(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(15)])
+    index.sweep()
+    answer = ask(world, k=3, explain=True)
+    assert (len(answer.hits), len(answer.below)) == (3, 10)
+
+
+def test_a_neighbour_in_the_answer_is_not_below_it(world: World) -> None:
+    world.indexed("alpha beta gamma delta epsilon")
+    world.indexed("alpha beta gamma delta epsilon zeta")
+    world.indexed("zeta in a wholly different boat")
+    fields: dict[str, Any] = {"mode": Mode.DENSE, "k": 1, "explain": True}
+    still = ask(world, "epsilon zeta", walk_depth=0, **fields)
+    assert (len(still.hits), len(still.below)) == (1, 2)
+    walked = ask(world, "epsilon zeta", walk_depth=1, **fields)
+    assert (len(walked.hits), len(walked.below)) == (2, 1)
+    assert {hit.entry.id for hit in walked.hits} & {
+        hit.entry.id for hit in walked.below
+    } == set()
+
+
+def test_who_may_not_read_recalls_nothing(world: World) -> None:
+    writer = replace(world.actor("ada"), scopes=frozenset({KeyScope.WRITE}))
+    with pytest.raises(errors.Forbidden):
+        recall.search(Request(query="refund"), by=writer)

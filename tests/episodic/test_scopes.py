@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from episodic.scopes import reach
+import pytest
+from django.utils import timezone
+
+from episodic.scopes import Reach, reach
 from memory.accounts import workspaces
+from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.permissions import AgentRole
+from memory.rules.entries import RULE_TYPE
+from memory.rules.permissions import AgentRole, KeyScope
 from tests.world import World
 
 
@@ -112,26 +117,87 @@ def test_a_person_cannot_name_another_workspaces_things(
         parts(world, "owner", **{name: foreign[name]})
 
 
-def test_loading_and_seeing_agree(world: World) -> None:
-    rows = [world.entry(by=person) for person in ("ada", "lena", "bob", "olga")]
-    cases: list[tuple[str, dict[str, str | None]]] = [
-        ("ada", {}),
-        ("ada", {"scope": "crew_shared"}),
-        ("lena", {}),
-        ("viewer", {}),
-        ("viewer", {"crew_id": world.crews["billing"].id}),
-        ("viewer", {"agent_id": world.agents["ada"].id}),
-        ("stranger", {}),
-    ]
-    for person, ids in cases:
-        visible = reach(
-            ids.get("scope"),
-            ids.get("crew_id"),
-            ids.get("agent_id"),
-            by=world.actor(person),
-        )
-        inside = set(visible.load([row.pk for row in rows]))
-        assert {row.pk for row in rows if visible.sees(row)} == inside
+@pytest.mark.parametrize(
+    ("person", "ids", "authors"),
+    [
+        ("ada", {}, "ada"),
+        ("ada", {"scope": "crew_shared"}, "ada lena"),
+        ("lena", {}, "ada lena"),
+        ("lena", {"scope": "own"}, "lena"),
+        ("viewer", {}, "ada lena bob"),
+        ("viewer", {"crew_id": "billing"}, "bob"),
+        ("viewer", {"agent_id": "ada"}, "ada"),
+        ("stranger", {}, "olga"),
+    ],
+)
+def test_only_what_is_in_reach_is_loaded(
+    world: World, person: str, ids: dict[str, str], authors: str
+) -> None:
+    rows = {name: world.entry(by=name) for name in ("ada", "lena", "bob", "olga")}
+    crew, agent = ids.get("crew_id"), ids.get("agent_id")
+    visible = reach(
+        ids.get("scope"),
+        world.crews[crew].id if crew else None,
+        world.agents[agent].id if agent else None,
+        by=world.actor(person),
+    )
+    expected = {rows[name].id for name in authors.split()}
+    assert set(visible.load([row.id for row in rows.values()])) == expected
+    assert {row.id for row in rows.values() if visible.sees(row)} == expected
+
+
+@pytest.mark.parametrize("column", ["erased_at", "retired_at", "restricted_at"])
+def test_only_what_may_be_used_and_was_asked_for_is_loaded(
+    world: World, column: str
+) -> None:
+    row, other, unasked = (world.entry() for _ in range(3))
+    visible = reach(None, None, None, by=world.actor("viewer"))
+    assert set(visible.load([row.id, other.id])) == {row.id, other.id}
+    JournalEntry.objects.filter(pk=row.pk).update(**{column: timezone.now()})
+    assert set(visible.load([row.id, other.id])) == {other.id}
+    assert visible.sees(unasked)
+
+
+def test_the_rules_of_the_crew_belong_to_its_agents_and_nothing_else_of_it() -> None:
+    own = Reach("ws_1", "own", agent_id="ag_1", rules_crew_id="c_1")
+    rule = {
+        "workspace_id": "ws_1", "entry_type": RULE_TYPE, "crew_id": "c_1",
+        "agent_id": None, "payload_text": '{"rules_count": 2}',
+    }  # fmt: skip
+    assert own.sees(JournalEntry(**rule))
+    assert own.sees(JournalEntry(**rule | {"payload_text": "{}"}))
+    for other in (
+        {"workspace_id": "ws_2"},
+        {"entry_type": "peer.note"},
+        {"crew_id": "c_2"},
+        {"crew_id": None},
+        {"agent_id": "ag_2"},
+        {"payload_text": '{"rules_count": 0}'},
+    ):
+        assert not own.sees(JournalEntry(**rule | other)), other
+    without = replace(own, rules_crew_id=None)
+    assert not without.sees(JournalEntry(**rule))
+    assert not without.sees(JournalEntry(**rule | {"crew_id": None}))
+    mine = {"agent_id": "ag_1", "entry_type": "peer.note", "crew_id": "c_2"}
+    assert without.sees(JournalEntry(**rule | mine))
+
+
+@pytest.mark.parametrize("scope", [None, "own", "crew_shared"])
+def test_an_agent_has_the_rules_of_its_crew_in_every_scope(
+    world: World, scope: str | None
+) -> None:
+    ada, crew = world.agents["ada"].id, world.crews["support"].id
+    for person, agent in (("ada", None), ("viewer", ada)):
+        visible = reach(scope, None, agent, by=world.actor(person))
+        assert visible.rules_crew_id == crew
+    assert reach(None, crew, None, by=world.actor("viewer")).rules_crew_id is None
+
+
+def test_a_key_that_may_not_read_recalls_as_nobody(world: World) -> None:
+    ada = world.agents["ada"].id
+    writer = replace(world.actor("owner"), scopes=frozenset({KeyScope.WRITE}))
+    with pytest.raises(errors.Forbidden):
+        reach(None, None, ada, by=writer)
 
 
 def test_the_walk_depth_is_the_agents(world: World) -> None:

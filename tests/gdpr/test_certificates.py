@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import stat
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import rfc8785
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PrivateKey,
     Ed25519PublicKey,
 )
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +29,7 @@ from gdpr.certificates import document as certificate_document
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.models import Case, Certificate, SigningKey
+from memory.journal import append as journal
 from memory.rules import errors
 from tests.gdpr import requests as make
 from tests.gdpr.requests import OTHER_HASH, RUNNER
@@ -159,6 +165,64 @@ def test_the_sentence_says_no_more_than_was_done(
     )
 
 
+def test_it_counts_the_rows_that_a_person_decided_to_keep() -> None:
+    case = Case(kind="erasure", subject_ref="sub_1")
+    for grounds, words in (
+        ({}, "and nothing was found."),
+        ({"somebody_else": 1}, "nothing was found but in a row that a person decided"),
+        ({"somebody_else": 2, "law": 3}, "nothing was found but in 5 rows that a"),
+    ):
+        statement = certificates.statement(case, make.facts(spared_grounds=grounds))
+        assert words in statement
+        assert "sub_1" in statement
+
+
+def test_the_content_says_when_and_how_it_came_about(world: World) -> None:
+    case = make.running(world)
+    grounds = {"somebody_else": 2, "law": 3}
+    facts = make.facts(spared_grounds=grounds)
+    content = content_of(certificates.issue(case, facts))
+    assert content["workspace_id"] == world.acme.id
+    assert content["subject_id"] == case.subject_ref
+    assert content["received_at"] == journal.stamp(case.received_at)
+    assert content["due_at"] == journal.stamp(case.due_at)
+    assert content["started_at"] == journal.stamp(facts.started_at)
+    assert (content["approved_at"], content["identity_verified"]) == (None, False)
+    assert content["rows_spared"] == {"total": 5, "grounds": grounds}
+    assert set(content["software"]) == {"python", "django", connection.vendor}
+
+
+def test_a_deadline_that_was_extended_is_the_deadline(world: World) -> None:
+    case, moment = make.running(world), timezone.now() + timedelta(days=80)
+    Case.objects.filter(pk=case.pk).update(
+        extended_until=moment, approved_at=moment, identity_at=moment
+    )
+    content = content_of(certificates.issue(make.fresh(case), make.facts()))
+    assert content["due_at"] == content["approved_at"] == journal.stamp(moment)
+    assert content["identity_verified"] is True
+
+
+def test_what_it_does_not_prove_depends_on_the_kind_and_the_database(
+    world: World,
+) -> None:
+    make.settings(world, backup_days=10)
+    now = datetime(2026, 1, 25, 12, tzinfo=UTC)
+
+    def limits(kind: str) -> list[str]:
+        case = Case(kind=kind, workspace_id=world.acme.id)
+        return certificates.limits(case, now, ["Something else."])
+
+    assert limits("access") == ["Something else.", certificates.COPIES]
+    on_postgres = connection.vendor == "postgresql"
+    for kind, after in (("erasure", "replays"), ("rectification", "rectify it again")):
+        texts = limits(kind)
+        assert (certificates.REPLICAS in texts) is on_postgres
+        assert {certificates.MEDIUM, certificates.COPIES, "Something else."} < {*texts}
+        [backups] = [text for text in texts if "backups made before" in text]
+        assert "2026-02-04" in backups
+        assert after in backups
+
+
 def test_issuing_twice_is_issuing_once(world: World) -> None:
     certificate = issued(world)
     second = certificates.issue(certificate.case, make.facts("partial"))
@@ -267,6 +331,7 @@ def test_a_newer_one_replaces_it(world: World) -> None:
     case = make.planned(case, by, OTHER_HASH)
     case = cases.execute(case, OTHER_HASH, cases.phrase(case, OTHER_HASH), by=by)
     second = certificates.issue(case, make.facts())
+    assert [row.result for row in (first, second)] == ["partial", "complete"]
     assert content_of(second)["replaces"] == first.id
     assert reasons(first.document) == ["replaced"]
     assert reasons(second.document) == []
@@ -372,6 +437,27 @@ def test_rotation_keeps_what_was_signed_true(world: World, folder: Path) -> None
     assert entry.payload == {"key_id": fresh.key_id, "retired": [old]}
 
 
+def test_a_retired_key_signs_no_more_though_the_clock_was_set_back(
+    folder: Path,
+) -> None:
+    old, _ = signing_keys.current()
+    fresh, _ = signing_keys.rotate()
+    SigningKey.objects.filter(pk=old.pk).update(made_at=fresh.made_at + timedelta(1))
+    assert signing_keys.problem() is None
+    assert signing_keys.current()[0] == fresh
+
+
+def test_rotating_again_retires_the_last_key_alone(folder: Path) -> None:
+    first, _ = signing_keys.current()
+    second, _ = signing_keys.rotate()
+    retired_at = SigningKey.objects.get(pk=first.pk).retired_at
+    assert retired_at is not None
+    third, retired = signing_keys.rotate()
+    assert retired == [second]
+    assert SigningKey.objects.get(pk=first.pk).retired_at == retired_at
+    assert [row.pk for row in SigningKey.objects.filter(retired_at=None)] == [third.pk]
+
+
 def test_a_lost_file_is_replaced_by_rotating_alone(folder: Path) -> None:
     first, _ = signing_keys.current()
     for path in folder.glob("certificates-*"):
@@ -380,6 +466,28 @@ def test_a_lost_file_is_replaced_by_rotating_alone(folder: Path) -> None:
         signing_keys.current()
     signing_keys.rotate()
     assert signing_keys.current()[0].key_id != first.key_id
+
+
+def test_a_file_that_is_not_the_key_on_record_signs_nothing(folder: Path) -> None:
+    row, private = signing_keys.current()
+    [file] = folder.glob("certificates-*")
+    assert signing_keys.problem() is None
+    good, pem = file.read_bytes(), serialization.Encoding.PEM
+    pkcs8, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    other = Ed25519PrivateKey.generate().private_bytes(pem, pkcs8, plain)
+    exchange = X25519PrivateKey.generate().private_bytes(pem, pkcs8, plain)
+    for raw, reason in (
+        (other, "is not the key on record"),
+        (exchange, "cannot be read as a key"),
+        (b"nonsense", "cannot be read as a key"),
+    ):
+        file.write_bytes(raw)
+        assert reason in str(signing_keys.problem())
+        with pytest.raises(errors.Unavailable, match=reason):
+            signing_keys.current()
+    file.write_bytes(good)
+    again, key = signing_keys.current()
+    assert (again, key.private_bytes_raw()) == (row, private.private_bytes_raw())
 
 
 def test_a_key_is_rotated_by_hand(world: World) -> None:
@@ -468,3 +576,8 @@ def test_a_statement_tells_what_was_sought_in_no_text(world: World) -> None:
         case, make.facts(residue={"identifiers": identifiers})
     )
     assert "2 identifiers, ordinary words or numbers, were sought only in" in statement
+    identifiers["sought_in_links_and_fields"] = 1
+    statement = certificates.statement(
+        case, make.facts(residue={"identifiers": identifiers})
+    )
+    assert "1 identifier, an ordinary word or a number, was sought only" in statement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from gdpr import erasure
 from gdpr.cases import dry_run, legal_holds, sealed_names
 from gdpr.cases import workflow as cases
 from gdpr.data_map import registry
-from gdpr.erasure import execute, failpoints, tombstones
+from gdpr.erasure import execute, failpoints, finish, tombstones
 from gdpr.models import (
     ActionStatus,
     Alias,
@@ -22,9 +23,10 @@ from gdpr.models import (
     Subject,
     SubjectLink,
 )
+from memory.journal import append as journal
 from memory.journal import verify
 from memory.models import JournalEntry
-from tests.gdpr import erasing
+from tests.gdpr import erasing, kit
 from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
 from tests.world import World
 
@@ -290,3 +292,70 @@ def test_rows_that_came_late_are_announced_before_they_go(
     monkeypatch.setattr(journal_holder, "erase", watched)
     erasure.run(case.workspace_id, case.pk)
     assert announced == [True]
+
+
+def test_links_of_others_and_the_day_of_an_opting_out_stay(
+    shared_world: World,
+) -> None:
+    world, earlier = shared_world, timezone.now() - timedelta(days=9)
+    rows = erasing.lived_in(world)
+    subject, otto = erasing.maria(world), erasing.otto(world)
+    Subject.objects.filter(pk=subject.pk).update(opted_out_at=earlier)
+    for person in (subject, otto):
+        kit.link(person, "journal", rows["both"].pk)
+    case = erasing.erased(world, subject)
+    assert case.state == CaseState.COMPLETE, erasing.failure_text(case)
+    links = SubjectLink.objects.filter(place="journal", row_id=rows["both"].pk)
+    assert [link.subject_id for link in links] == [otto.pk]
+    subject.refresh_from_db()
+    otto.refresh_from_db()
+    assert subject.opted_out_at == earlier
+    assert (otto.opted_out_at, otto.erased_at) == (None, None)
+    assert otto.aliases.count() == 1
+
+
+def test_the_audit_log_and_the_file_say_who_set_what_running(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.erased(world, erasing.maria(world))
+    officer, plan = world.actor("compliance"), case.plans.get()
+    action = GdprAction.objects.get(case_ref=case.pk)
+    assert (action.actor_id, action.actor_label) == (officer.id, officer.label)
+    assert action.subject_ref == case.subject_ref
+    assert (action.scope["run"], action.scope["plan_hash"]) == (1, plan.plan_hash)
+    (record,) = tombstones.read(world.acme.id)
+    assert (record.case_id, record.run) == (case.pk, 1)
+    assert record.subject_id == case.subject_ref
+    assert record.rows == plan.rows
+    assert {alias.kind for alias in record.aliases} == {"email", "name"}
+    document = json.loads(Certificate.objects.get(case=case).document)["content"]
+    assert document["ledger_action"] == action.pk
+    assert (document["started_at"], document["plan_hash"]) == (
+        journal.stamp(action.initiated_at),
+        plan.plan_hash,
+    )
+    head = document["journal"]
+    assert head["ok"] is True
+    assert head["erased"] == JournalEntry.objects.exclude(erased_at=None).count()
+
+
+def test_without_the_sealed_names_nothing_is_called_complete(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = shared_world
+    erasing.lived_in(world)
+    case = erasing.started(world, erasing.opened(world, erasing.maria(world)))
+
+    def step(name: str) -> None:
+        if name == "cleaned":
+            sealed_names.drop_names(case)
+
+    monkeypatch.setattr(failpoints, "step", step)
+    erasure.run(case.workspace_id, case.pk)
+    case.refresh_from_db()
+    assert case.state == CaseState.PARTIAL, erasing.failure_text(case)
+    assert finish.NAMELESS in case.result["residue"]["todo"]
+    assert Certificate.objects.get(case=case).result == "partial"
+    assert GdprAction.objects.get(case_ref=case.pk).status == ActionStatus.PARTIAL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -10,17 +9,18 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
-from hypothesis import given
-from hypothesis import strategies as st
 
 from crewship_memory import doctor
-from gdpr import audit_log
-from gdpr.erasure import replay, tombstones
-from gdpr.erasure.tombstones import Damaged, Record
+from gdpr import audit_log, suppression
+from gdpr.erasure import process_caches, replay, tombstones
+from gdpr.erasure.tombstones import Record
+from gdpr.matching.matcher import Name
 from gdpr.models import (
     ActionKind,
+    ActionStatus,
     Alias,
     CaseState,
+    GdprAction,
     Subject,
     SubjectLink,
     Suppression,
@@ -28,9 +28,12 @@ from gdpr.models import (
 from gdpr.subjects import registry as subjects
 from gdpr.suppression import Digest
 from memory.models import JournalEntry
+from memory.rules import errors
 from tests.gdpr import erasing, kit
-from tests.gdpr.erasing import MAIL, NAME, WORD
+from tests.gdpr.erasing import MAIL, NAME, OTHER, WORD
 from tests.world import World
+
+Rows = dict[str, list[list[str]]]
 
 
 def _record(number: int = 0, **fields: object) -> Record:
@@ -44,62 +47,6 @@ def _record(number: int = 0, **fields: object) -> Record:
         "rows": {"journal": [["j_1", "delete"]]},
     }
     return Record(**{**values, **fields})  # type: ignore[arg-type]
-
-
-# ── The file ─────────────────────────────────────────────────────────────────
-def test_what_is_announced_is_read_in_order(db: None) -> None:
-    for number in range(3):
-        tombstones.announce(_record(number))
-    records = tombstones.read("ws_1")
-    assert [record.number for record in records] == [1, 2, 3]
-    assert [record.case_id for record in records] == ["c_0", "c_1", "c_2"]
-    assert records[0].aliases == (Digest("d" * 64, "email", 1),)
-
-
-def test_the_same_rows_of_a_run_are_announced_once(db: None) -> None:
-    tombstones.announce(_record(1))
-    tombstones.announce(_record(1))
-    tombstones.announce(_record(1, rows={"journal": [["j_2", "delete"]]}))
-    assert [record.number for record in tombstones.read("ws_1")] == [1, 2]
-
-
-def test_a_line_that_a_crash_cut_off_is_nobodys(db: None) -> None:
-    tombstones.announce(_record(1))
-    path = tombstones.path_of("ws_1")
-    path.write_bytes(path.read_bytes() + b'{"body": "half')
-    assert len(tombstones.read("ws_1")) == 1
-    tombstones.announce(_record(2))
-    assert [record.case_id for record in tombstones.read("ws_1")] == ["c_1", "c_2"]
-
-
-@pytest.mark.parametrize("change", ["word", "order", "missing", "forged"])
-def test_a_changed_file_is_not_believed(db: None, change: str) -> None:
-    for number in range(3):
-        tombstones.announce(_record(number))
-    path = tombstones.path_of("ws_1")
-    lines = path.read_text().splitlines(keepends=True)
-    if change == "word":
-        lines[1] = lines[1].replace("j_1", "j_9")
-    elif change == "order":
-        lines[0], lines[1] = lines[1], lines[0]
-    elif change == "missing":
-        del lines[0]
-    else:
-        outer = json.loads(lines[1])
-        outer["mac"] = "0" * 64
-        lines[1] = json.dumps(outer) + "\n"
-    path.write_text("".join(lines))
-    with pytest.raises(Damaged):
-        tombstones.read("ws_1")
-    assert not replay.state()["ok"]
-
-
-@given(position=st.integers(0, 2_000))
-def test_wherever_it_is_cut_what_is_left_is_a_beginning(position: int) -> None:
-    lines = [f"line {n}".encode() for n in range(5)]
-    data = b"".join(line + b"\n" for line in lines)[:position]
-    complete_lines = data[: data.rfind(b"\n") + 1].splitlines()
-    assert complete_lines == lines[: len(complete_lines)]
 
 
 # ── A restore ────────────────────────────────────────────────────────────────
@@ -219,3 +166,120 @@ def test_an_entry_that_stays_stays_wherever_the_backup_has_it(world: World) -> N
     record = _record(1, workspace_id=world.acme.id, rows={"archive": [["j_1", "keep"]]})
     person = replay._person([record])
     assert person.is_kept("journal", "j_1")
+
+
+# ── What a record alone can tell ─────────────────────────────────────────────
+def _announced(world: World, rows: Rows, run: int = 1) -> None:
+    """Announce an erasure of Maria, of whom this database has no subject."""
+    home = world.acme.id
+    names = [Name("", "email", MAIL), Name("", "name", NAME)]
+    digests = tuple(suppression.digests_of(home, names))
+    tombstones.announce(
+        _record(1, workspace_id=home, aliases=digests, rows=rows, run=run)
+    )
+
+
+def _fates(*rows: JournalEntry) -> list[str]:
+    """Return what became of entries."""
+    fates = []
+    for row in rows:
+        row.refresh_from_db()
+        is_masked = row.redacted_at is not None
+        fates.append("gone" if row.erased_at else "masked" if is_masked else "there")
+    return fates
+
+
+@pytest.mark.slow
+def test_a_record_finds_the_rows_and_the_names_again(shared_world: World) -> None:
+    world, home = shared_world, shared_world.acme.id
+    erasing.otto(world)
+    named = world.entry("No name is in this")
+    mailed = world.entry(f"From {MAIL}")
+    kept = world.entry(f"A contract with {NAME}")
+    masked = world.entry(f"{NAME} met {OTHER}")
+    apart = world.entry(f"{OTHER} likes harbours")
+    foreign = world.entry(f"From {MAIL}", by="olga")
+    _announced(
+        world,
+        {
+            "journal": [
+                [named.id, "delete"],
+                [kept.id, "keep"],
+                [masked.id, "redact"],
+            ]
+        },
+    )
+    _announced(world, {"archive": []})
+    lines: list[str] = []
+    (replayed,) = replay.run(lines.append)
+    rows = (named, mailed, kept, masked, apart, foreign)
+    assert _fates(*rows) == ["gone", "gone", "there", "masked", "there", "there"]
+    assert OTHER in masked.summary
+    assert NAME not in masked.summary
+    assert (replayed.case_id, replayed.subject_id) == ("c_1", "sub_1")
+    assert (replayed.erased, replayed.redacted) == (2, 1)
+    assert (replayed.remaining, replayed.todo) == ([], [])
+    assert lines[0] == "Case c_1"
+    assert "Journal entries: 2 erased, 1 masked" in lines
+    action = GdprAction.objects.get(workspace_id=home, case_ref="c_1")
+    assert (action.status, action.scope) == (
+        ActionStatus.COMPLETED,
+        {"run": 1, "replayed": True, "erased": 2, "redacted": 1},
+    )
+    entry = JournalEntry.objects.get(entry_type="gdpr.replayed")
+    assert (entry.workspace_id, entry.payload) == (
+        home,
+        {"case_id": "c_1", "subject_id": "sub_1", "erased": 2, "redacted": 1},
+    )
+    with pytest.raises(errors.Conflict):
+        world.entry(f"From {MAIL} again")
+    assert replay.run() == []
+
+
+@pytest.mark.slow
+def test_names_that_came_back_go_and_those_of_others_stay(shared_world: World) -> None:
+    world = shared_world
+    subject, otto = erasing.maria(world), erasing.otto(world)
+    Subject.objects.filter(pk=subject.pk).update(consent_note=f"Asked by {MAIL}")
+    row = world.entry(f"From {MAIL}")
+    record = _record(1, workspace_id=world.acme.id, subject_id=subject.pk, aliases=())
+    tombstones.announce(record)
+    (replayed,) = replay.run()
+    assert (_fates(row), replayed.remaining) == (["gone"], [])
+    subject.refresh_from_db()
+    assert (subject.display_name, subject.consent_note) == ("", "")
+    assert subject.erased_at is not None
+    assert subject.erased_at == subject.opted_out_at
+    assert not subject.aliases.exists()
+    otto.refresh_from_db()
+    assert (otto.display_name, otto.erased_at) == ("Otto Sommer", None)
+    assert otto.aliases.count() == 1
+
+
+@pytest.mark.slow
+def test_a_server_that_did_not_forget_leaves_something_to_do(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _announced(shared_world, {"journal": []})
+    answers = {"processes": 2, "unconfirmed": 1}
+    monkeypatch.setattr(process_caches, "flush_everywhere", lambda *_: answers)
+    (replayed,) = replay.run()
+    assert replayed.todo == ["A running server did not forget in time: restart it."]
+    action = GdprAction.objects.get(case_ref="c_1")
+    assert action.status == ActionStatus.PARTIAL
+    assert replay.run() == [], "a replay is done once, whatever is left to do"
+
+
+def test_each_run_is_repeated_by_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for run, row_id in ((1, "j_1"), (2, "j_2"), (1, "j_3")):
+        _announced(world, {"journal": [[row_id, "delete"]]}, run)
+    repeated: list[list[int]] = []
+    monkeypatch.setattr(
+        replay,
+        "_run",
+        lambda records, _watch: repeated.append([row.number for row in records]),
+    )
+    replay.run()
+    assert repeated == [[1, 3], [2]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from episodic.consolidation import run as consolidation
 from episodic.models import ConsolidationProposal
 from episodic.summarisers.base import Material, Rule
-from gdpr import suppression
+from gdpr import cache_version, suppression
 from gdpr.matching.matcher import Name
 from gdpr.models import Subject, Suppression
 from gdpr.pagination import PageQuery
@@ -53,6 +53,42 @@ KEPT_TEXTS = [
     "profile crm:u_47112",
     "Maria Kellermann",
 ]
+
+# What is in the databases of installations: (keyed hash, kind, number of words).
+STORED = [
+    (
+        "f683e6fe80805aa0498281980fe9b9ccc507bae478de84a667e9761e0765f438",
+        "email",
+        1,
+    ),
+    (
+        "f5860cbfd644974cd3dac23522f55dced275e06ae73dc0de2a4b22ce8b6aaf71",
+        "phone",
+        1,
+    ),
+    (
+        "a29877d6a9ccb60f9414b18c4b0c3a1d23bc13201d461b5ad1a12f3566ca5f83",
+        "handle",
+        1,
+    ),
+    (
+        "df84ce1d9428a6c248f260643e5b24ee5106f481f326d0863d4221bbcf936577",
+        "user_id",
+        3,
+    ),
+    (
+        "5c9a5c85506ae7021aa7dd3003accd1e78574b786b4e7839d840351ce7dc8978",
+        "name",
+        2,
+    ),
+    (
+        "f47abc71cb93c984cffffdfe03d5b6743c2eaba29699389f80d166f57bc072a0",
+        "name",
+        1,
+    ),
+]
+UNKNOWN = "dea774293ffbafc200861fcf9e0ac6b63e6ceefd63512485e458ed9513910e6e"
+DISMISSED = "1c425f7ce0d463401f941af1b45935a8380408c78d790bc1053d7e3aa3b0d2b4"
 
 
 @pytest.fixture
@@ -134,6 +170,45 @@ def test_the_list_holds_no_words(world: World, opted_out: Subject) -> None:
     assert local[0][0] in {row["digest"] for row in rows}
 
 
+def test_what_an_earlier_version_stored_is_still_recognised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(journal, "key", lambda: b"a-key-of-a-test")
+    names = [Name("", alias.kind, alias.value) for alias in NAMES]
+    stored = [tuple(digest) for digest in suppression.digests_of("ws_1", names)]
+    assert stored == STORED
+    assert suppression.unknown_name_digest("ws_1", "Maria") == UNKNOWN
+    assert suppression.dismissal_digest("ws_1", "email", "m@example.org") == DISMISSED
+
+
+@pytest.mark.django_db
+def test_a_workspace_reads_its_own_list_and_adds_what_is_missing(
+    world: World, opted_out: Subject
+) -> None:
+    home, other = world.acme.id, world.other.id
+    digests = suppression.active(home)
+    assert len(digests) == len(NAMES)
+    assert suppression.active(other) == []
+    row = Suppression.objects.get(kind="email")
+    suppression.lift(row.pk, "Became a customer again", by=world.actor("compliance"))
+    assert row.digest not in {digest for digest, _, _ in suppression.active(home)}
+    stamps = [cache_version.current(ws) for ws in (home, other)]
+
+    def add(workspace_id: str) -> int:
+        return suppression.restore(
+            workspace_id, digests, subject_ref="sub_1", case_ref="c_1"
+        )
+
+    assert [add(home), add(home), add(other)] == [1, 0, len(NAMES)]
+    assert set(suppression.active(home)) == set(digests)
+    assert Suppression.objects.filter(workspace=home, subject_ref="sub_1").count() == 1
+    # Every process reads the list again, and only after it changed.
+    after = [cache_version.current(ws) for ws in (home, other)]
+    assert all(new != old for new, old in zip(after, stamps, strict=True))
+    add(home)
+    assert cache_version.current(home) == after[0]
+
+
 @pytest.mark.django_db
 def test_lifting_needs_a_reason_and_works_at_once(
     world: World, opted_out: Subject
@@ -208,6 +283,14 @@ def test_a_name_is_spotted_in_any_text(words: list[str], gap: str) -> None:
     assert not suppression.suppressed_pieces("ws_2", text, digests)
 
 
+@given(st.integers(0, 40))
+def test_a_name_reaches_over_a_short_gap_only(gap: int) -> None:
+    digests = suppression.digests_of("ws_1", [Name("", "name", "Maria Keller")])
+    text = f"Maria {'-' * gap} Keller"
+    is_near = bool(suppression.suppressed_pieces("ws_1", text, digests))
+    assert is_near is (gap + 2 <= 32)
+
+
 @pytest.mark.django_db
 def test_a_handle_that_is_a_word_is_kept_out_as_a_handle_only(world: World) -> None:
     by = world.actor("compliance")
@@ -224,6 +307,8 @@ def test_a_handle_that_is_a_word_is_kept_out_as_a_handle_only(world: World) -> N
         "42 boxes",
         "will@shop.example",
         "a@will",
+        "@ will",
+        "meet @",
     ):
         assert world.entry(text), text
     for text in ("Ask @will now", "(@Will)", "@will.", "see @MK"):
