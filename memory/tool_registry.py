@@ -90,13 +90,13 @@ class Arguments(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _given(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        given = dict(arguments)
+    def _without_empty(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        present = dict(arguments)
         for name, rule in cls.model_fields.items():
             absent = (None, "") if rule.is_required() else (None,)
-            if given.get(name) in absent:
-                given.pop(name, None)
-        return given
+            if present.get(name) in absent:
+                present.pop(name, None)
+        return present
 
     @classmethod
     @cache

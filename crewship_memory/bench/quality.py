@@ -214,8 +214,8 @@ def ask(
         for mode, scores in modes(request, rankings, cosines).items():
             ranks.setdefault(mode, []).append(rank(scores, item.entry_id, seq))
     rng = random.Random(scoring.SEED)  # noqa: S311  (not for secrets)
-    drawn = [rng.randint(1, len(items)) for _ in items]
-    ranks["control: random"] = [rank if rank <= K else None for rank in drawn]
+    sample = [rng.randint(1, len(items)) for _ in items]
+    ranks["control: random"] = [rank if rank <= K else None for rank in sample]
     return ranks
 
 

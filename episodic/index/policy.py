@@ -51,21 +51,21 @@ def judge(
     """Return whether an entry deserves an embedding, and why."""
     embeds = True
     if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
-        embeds, why = False, f"{entry_type} is never embedded, by any flag"
+        embeds, reason = False, f"{entry_type} is never embedded, by any flag"
     elif entry_type in ALWAYS:
-        why = f"{entry_type} is always embedded"
+        reason = f"{entry_type} is always embedded"
     elif entry_type in WHEN_LOUD and severity in LOUD:
-        why = f"{entry_type} is embedded at warn and error"
+        reason = f"{entry_type} is embedded at warn and error"
     elif refs.get("episodic") is True:
-        why = "refs.episodic is true"
+        reason = "refs.episodic is true"
     elif entry_type == "peer.conversation" and payload.get("state") == "escalated":
-        why = "an escalated peer.conversation is embedded"
+        reason = "an escalated peer.conversation is embedded"
     elif entry_type in WHEN_LOUD:
-        embeds, why = False, f"{entry_type} is embedded only at warn and error"
+        embeds, reason = False, f"{entry_type} is embedded only at warn and error"
     else:
         embeds = False
-        why = f"{entry_type} is not embedded unless refs.episodic is true"
-    return Judgement(embeds, why)
+        reason = f"{entry_type} is not embedded unless refs.episodic is true"
+    return Judgement(embeds, reason)
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -169,7 +169,7 @@ def _judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
     try:
         answer = recall.search(request, by=by)
         returned_ids = {hit.entry.id for hit in answer.hits}
-        missing = [
+        absent_ids = [
             {"entry_id": entry_id, "finding": _finding(answer.request, entry_id, by)}
             for entry_id in check.expected
             if entry_id not in returned_ids
@@ -178,11 +178,11 @@ def _judge(check: RecallCheck, by: Actor) -> RecallCheckRun:
         # The agent or crew of the question was deleted, or its conditions are invalid.
         return RecallCheckRun(result=Result.REFUSED, note=error.detail[:300])
     # An answer without its dense ranking cannot decide the check.
-    out = answer.rankings.degraded if missing else None
+    out = answer.rankings.degraded if absent_ids else None
     return RecallCheckRun(
-        result=Result.REFUSED if out else Result.BROKEN if missing else Result.HOLDS,
+        result=Result.REFUSED if out else Result.BROKEN if absent_ids else Result.HOLDS,
         returned=len(returned_ids),
-        missing=missing,
+        missing=absent_ids,
         note=(out or "")[:300],
     )
 

@@ -155,9 +155,11 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     hits = results.hits(answer.request, answer.reach, rankings, scores, len(scores))
     hit = next((h for h in hits if h.entry.id == entry.id), None)
     rank = hits.index(hit) + 1 if hit else None
-    judged = policy.judge(entry.entry_type, entry.severity, entry.payload, entry.refs)
+    judgement = policy.judge(
+        entry.entry_type, entry.severity, entry.payload, entry.refs
+    )
     checks = [
-        Check("policy", _verdict(judged.embeds), judged.why),
+        Check("policy", _verdict(judgement.embeds), judgement.why),
         _state(entry),
         _scope(entry, answer),
         _filters(entry, answer.request),

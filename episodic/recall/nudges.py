@@ -183,10 +183,10 @@ def give(
     if agent_id is None:
         return []
     session = digest(workspace_id, session_id) if session_id else ""
-    sent = NudgeSent.objects.filter(
+    sent_rows = NudgeSent.objects.filter(
         workspace_id=workspace_id, agent_id=agent_id, session_digest=session
     )
-    sent_kinds = set(sent.values_list("kind", flat=True)) if session else set()
+    sent_kinds = set(sent_rows.values_list("kind", flat=True)) if session else set()
     nudges = []
     for kind, say in KINDS.items():
         text = "" if kind in sent_kinds else say(workspace_id, agent_id)

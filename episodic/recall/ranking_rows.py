@@ -8,7 +8,7 @@ from typing import Final
 from episodic.recall.search import Answer
 from memory import fulltext
 
-SHOWN: Final = 20
+ROW_LIMIT: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class RankingRow:
     words: list[str] | None = None
 
 
-def of(answer: Answer, limit: int = SHOWN) -> tuple[list[RankingRow], list[RankingRow]]:
+def of(
+    answer: Answer, limit: int = ROW_LIMIT
+) -> tuple[list[RankingRow], list[RankingRow]]:
     """Return the dense and the word ranking, the latter never with word scores."""
     dense = answer.rankings.dense.hits[:limit]
     word_ids = answer.rankings.word_ids[:limit]

@@ -94,8 +94,10 @@ class Corrector(Matcher):
         lines = text.splitlines(keepends=True)
         wrong = [line for line in lines if self._wrong.search(line)]
         own = [line for line in wrong if self._is_theirs(line)]
-        others = self._base.others_matcher
-        selected = set(own or [line for line in wrong if not others.names(line)])
+        others_matcher = self._base.others_matcher
+        selected = set(
+            own or [line for line in wrong if not others_matcher.names(line)]
+        )
         return "".join(self._put(line) if line in selected else line for line in lines)
 
     def _put(self, line: str) -> str:

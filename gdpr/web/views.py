@@ -55,7 +55,7 @@ def holds_page(request: HttpRequest) -> HttpResponse:
     return render(request, "gdpr/holds.html", context)
 
 
-@pages.action("privacy:holds", shown=pages.MENDABLE)
+@pages.action("privacy:holds", page_statuses=pages.MENDABLE)
 def release(request: HttpRequest, hold_id: str) -> str:
     """Release a hold, with a reason; cases that it stopped go on."""
     actor = pages.actor(request)
@@ -182,7 +182,7 @@ def suppressions_page(request: HttpRequest) -> HttpResponse:
     return render(request, "gdpr/suppressed_names.html", context)
 
 
-@pages.action("privacy:kept_out", shown=pages.MENDABLE)
+@pages.action("privacy:kept_out", page_statuses=pages.MENDABLE)
 def lift_suppression(request: HttpRequest, row_id: int) -> str:
     actor = pages.actor(request)
     actor.require("gdpr.manage")

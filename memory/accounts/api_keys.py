@@ -103,7 +103,7 @@ def _operator_actor(key: OperatorKey) -> Actor | None:
     )
 
 
-class _Changed(Exception):
+class _ColumnsChanged(Exception):
     """A key's columns changed while it was read."""
 
 
@@ -123,7 +123,7 @@ def _agent_key(key_digest: str, columns: tuple[Any, ...]) -> tuple[AgentKey, Act
     """
     key = AgentKey.objects.select_related("agent").filter(digest=key_digest).first()
     if key is None or _columns(key_digest) != columns:
-        raise _Changed
+        raise _ColumnsChanged
     return key, _agent_actor(key)
 
 
@@ -134,7 +134,7 @@ def _find_agent(key_digest: str) -> tuple[AgentKey, Actor] | None:
     every process.
     """
     while (columns := _columns(key_digest)) is not None:
-        with suppress(_Changed):
+        with suppress(_ColumnsChanged):
             return _agent_key(key_digest, columns)
     return None
 

@@ -63,8 +63,8 @@ class Document:
     def facts(self) -> dict[str, str | None]:
         """What an export says about it, beside its path and text."""
         sha256 = digest(self.text.encode())
-        named = {"crew": self.crew, "agent": self.agent, "label": self.label}
-        return {**named, "sha256": sha256}
+        owner_fields = {"crew": self.crew, "agent": self.agent, "label": self.label}
+        return {**owner_fields, "sha256": sha256}
 
 
 # ── Writing ──────────────────────────────────────────────────────────────────

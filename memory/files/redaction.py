@@ -143,5 +143,5 @@ def _together(remainder: Remainder, by: Standard, before: str) -> Remainder:
     )
     if not verdict.is_held or not findings:
         return remainder
-    why = _strongest(findings)
-    return replace(remainder, level=verdict.verdict, why=why, findings=findings)
+    reason = _strongest(findings)
+    return replace(remainder, level=verdict.verdict, why=reason, findings=findings)

@@ -117,10 +117,10 @@ def _check_text(request: Request) -> None:
 
 def resulting_text(current: str, request: Request) -> str:
     """Return a file's text after a write."""
-    return joined(current, request.text, request.mode)
+    return joined_text(current, request.text, request.mode)
 
 
-def joined(current: str, text: str, mode: WriteMode) -> str:
+def joined_text(current: str, text: str, mode: WriteMode) -> str:
     """Return the text that replaces another, or goes below it on a line of its own."""
     if mode is WriteMode.REPLACE:
         return text

@@ -35,7 +35,7 @@ def make(path: Path, text: str) -> str:
 
     Creating a hard link is atomic, so that of two processes one wins.
     """
-    temporary = _written_beside(path, text)
+    temporary = _write_temporary(path, text)
     try:
         os.link(temporary, path)
         _sync(path.parent)
@@ -48,11 +48,11 @@ def make(path: Path, text: str) -> str:
 
 def replace(path: Path, text: str) -> None:
     """Replace a file's content atomically."""
-    _written_beside(path, text).replace(path)
+    _write_temporary(path, text).replace(path)
     _sync(path.parent)
 
 
-def _written_beside(path: Path, text: str) -> Path:
+def _write_temporary(path: Path, text: str) -> Path:
     """Write a temporary sibling of a file, durably, and return its path."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

@@ -43,8 +43,10 @@ def _code_migrations() -> dict[tuple[str, str], list[tuple[str, str]]]:
 def unknown() -> list[str]:
     """Return the applied migrations of these apps that this code does not have."""
     applied = MigrationRecorder(connection).applied_migrations()
-    known = set(_code_migrations()).union(*_code_migrations().values())
-    return sorted(f"{app}.{name}" for app, name in set(applied) - known if app in APPS)
+    known_steps = set(_code_migrations()).union(*_code_migrations().values())
+    return sorted(
+        f"{app}.{name}" for app, name in set(applied) - known_steps if app in APPS
+    )
 
 
 def missing_steps() -> list[str]:
@@ -54,12 +56,12 @@ def missing_steps() -> list[str]:
     where the database has some of the replaced ones but not all.
     """
     applied = MigrationRecorder(connection).applied_migrations()
-    code, missing = _code_migrations(), []
+    code, step_names = _code_migrations(), []
     for name, replaced in code.items():
         if name not in applied and any(step in applied for step in replaced):
             rest = set(replaced) - set(applied) - set(code)
-            missing += [".".join(step) for step in rest]
-    return sorted(missing)
+            step_names += [".".join(step) for step in rest]
+    return sorted(step_names)
 
 
 def upgrade_refusal(steps: list[str]) -> str:

@@ -292,9 +292,9 @@ def _compact(workspace_id: str, bucket: Bucket, before: datetime) -> _Removal | 
         point.removed = [list(pair) for pair in removal.pairs]
         point.mac = hashing.checkpoint_mac(journal.key(), workspace_id, removal.pairs)
         point.save(update_fields=["removed", "mac"])
-        wanted, archived = len(removal.pairs), point.archived.count()
-        if not wanted == archived == removal.deleted:
-            raise RowsLost(wanted=wanted, archived=archived, deleted=removal.deleted)
+        expected, archived = len(removal.pairs), point.archived.count()
+        if not expected == archived == removal.deleted:
+            raise RowsLost(wanted=expected, archived=archived, deleted=removal.deleted)
         _summarise(workspace_id, bucket, point, removal)
     return removal
 

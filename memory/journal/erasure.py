@@ -126,10 +126,13 @@ def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
     values = _values(sorted(rows, key=lambda row: row.id))
     with transaction.atomic():
         _save(values)
-        about = {"workspace_id": workspace_id, "entry_id__in": [row.id for row in rows]}
-        SubjectMention.objects.filter(**about).delete()
+        row_filter = {
+            "workspace_id": workspace_id,
+            "entry_id__in": [row.id for row in rows],
+        }
+        SubjectMention.objects.filter(**row_filter).delete()
         # The ledger rows stay: verification needs them to explain the priority.
-        PriorityChange.objects.filter(**about).exclude(reason="").update(reason="")
+        PriorityChange.objects.filter(**row_filter).exclude(reason="").update(reason="")
         _send_entries_left(workspace_id, rows, "erased")
     return len(rows)
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from memory.models import Workspace
 
 
-def named(slug: str | None) -> Workspace:
+def with_slug(slug: str | None) -> Workspace:
     """Return a workspace, or raise CommandError."""
     workspace = Workspace.objects.filter(slug=slug or "").first()
     if workspace is None:
@@ -15,6 +15,11 @@ def named(slug: str | None) -> Workspace:
     return workspace
 
 
-def named_or_all(slug: str | None) -> list[Workspace]:
-    """Return the named workspace, or every one without a name."""
-    return [named(slug)] if slug else list(Workspace.objects.order_by("slug"))
+def with_slug_or_all(slug: str | None) -> list[Workspace]:
+    """Return the workspace that is named, or every one when none is.
+
+    An empty name is an error: a script whose variable is not set means one workspace.
+    """
+    if slug is None:
+        return list(Workspace.objects.order_by("slug"))
+    return [with_slug(slug)]

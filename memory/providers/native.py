@@ -83,7 +83,7 @@ class Native:
         mode: WriteMode,
     ) -> Record:
         def change(current: str) -> str:
-            final = writer.joined(current, draft.content, mode)
+            final = writer.joined_text(current, draft.content, mode)
             writer.check_cap(place, current, final, drafts.CONTENT_BYTES)
             return final
 

@@ -132,9 +132,14 @@ def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]
 # ── Similar records ──────────────────────────────────────────────────────────
 def overlap(first: str, second: str) -> float:
     """Return the share of words two texts have in common, 0..1."""
-    words, others = Counter(tokenizer.split(first)), Counter(tokenizer.split(second))
-    total = words.total() + others.total()
-    return 2 * (words & others).total() / total if total else float(first == second)
+    words, other_words = (
+        Counter(tokenizer.split(first)),
+        Counter(tokenizer.split(second)),
+    )
+    total = words.total() + other_words.total()
+    return (
+        2 * (words & other_words).total() / total if total else float(first == second)
+    )
 
 
 def _neighbours(record: Record) -> list[Record]:

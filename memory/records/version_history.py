@@ -113,10 +113,10 @@ def history(record_id: str, *, owner: Owner | None, by: Actor) -> list[Version]:
     if by.is_agent:
         rows = rows.filter(alive())
     record = lookup.required(rows, pk=record_id)
-    shown = versions(record)
+    version_list = versions(record)
     if by.is_agent:
-        return [v if may_show(record, v.content) else _blank(v) for v in shown]
-    return shown
+        return [v if may_show(record, v.content) else _blank(v) for v in version_list]
+    return version_list
 
 
 def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:

@@ -222,8 +222,8 @@ def groups(cases: Sequence[HeldFile]) -> list[Group]:
             result.append(Group(case))
         else:
             group.count += 1
-    several = [group for group in result if group.count > 1]
-    return sorted(several, key=lambda group: -group.count)
+    bulk_groups = [group for group in result if group.count > 1]
+    return sorted(bulk_groups, key=lambda group: -group.count)
 
 
 def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:

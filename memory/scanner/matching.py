@@ -63,8 +63,8 @@ def _index() -> dict[int, tuple[_Alternative, ...]]:
     for rule in registry.RULES:
         for pattern in rule.phrases:
             phrase = _Phrase(rule, lexicon.compile_pattern(pattern))
-            rarest, *others = lexicon.needed(pattern)
-            alternative = _Alternative(phrase, tuple(others))
+            rarest, *other_literals = lexicon.needed(pattern)
+            alternative = _Alternative(phrase, tuple(other_literals))
             rows += [(bit, alternative) for bit in lexicon.bits_of(rarest)]
     return lexicon.grouped(rows)
 

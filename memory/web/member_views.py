@@ -93,7 +93,7 @@ def members(request: HttpRequest) -> HttpResponse:
     return _page(request, actor, status, form=form)
 
 
-@pages.action("workspace:members", shown=[409])
+@pages.action("workspace:members", page_statuses=[409])
 def member(request: HttpRequest, member_id: str) -> str:
     """Change a member's role."""
     actor = pages.actor(request)
@@ -126,7 +126,7 @@ def link(request: HttpRequest, member_id: str) -> HttpResponse:
     return _show_link_once(request, actor, path, member.user.email, "password")
 
 
-@pages.action("workspace:members", shown=[409])
+@pages.action("workspace:members", page_statuses=[409])
 def remove(request: HttpRequest, member_id: str) -> str:
     """Remove a person from the workspace."""
     actor = pages.actor(request)

@@ -77,7 +77,7 @@ def reraise_unless_mendable(error: errors.AppError) -> None:
 
 
 def action(
-    back: str | Callable[..., str], *, shown: Collection[int] = ()
+    back: str | Callable[..., str], *, page_statuses: Collection[int] = ()
 ) -> Callable[[Callable[..., str | tuple[int, str]]], Callable[..., HttpResponse]]:
     """Make a view of a function that acts: POST only, redirecting to ``back``.
 
@@ -95,7 +95,7 @@ def action(
             try:
                 outcome = act(request, **parts)
             except errors.AppError as error:
-                if error.status not in shown:
+                if error.status not in page_statuses:
                     raise
                 outcome = (messages.ERROR, error.detail)
             if isinstance(outcome, str):

@@ -79,7 +79,7 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     return render(request, "memory/rule.html", context)
 
 
-@pages.action("quarantine:rules", shown=[422])
+@pages.action("quarantine:rules", page_statuses=[422])
 def policy_change(request: HttpRequest) -> str:
     """Set the action for held verdicts of one tier or source."""
     key, action = request.POST.get("key", ""), request.POST.get("action", "")

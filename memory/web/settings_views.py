@@ -105,7 +105,7 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("workspace:settings")
 
 
-@pages.action("workspace:settings", shown=[409])
+@pages.action("workspace:settings", page_statuses=[409])
 def reset(request: HttpRequest, name: str) -> str:
     pages.actor(request).require("settings.manage")
     setting = workspace_settings.by_name(name)

@@ -35,13 +35,13 @@ def test_the_table_names_every_operation_and_no_other() -> None:
 
 def in_worlds(operation: Operation, callers: Iterable[str]) -> list[list[str]]:
     """Return who may ask one after the other, because nothing changes in between."""
-    alone = [
+    single_rows = [
         caller
         for caller in callers
         if operation.method != "get" and operation.expected(caller) < 400
     ]
-    together = [caller for caller in callers if caller not in alone]
-    return [together, *([caller] for caller in alone)]
+    together = [caller for caller in callers if caller not in single_rows]
+    return [together, *([caller] for caller in single_rows)]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda op: op.id)

@@ -322,5 +322,5 @@ def test_superseding_needs_records_and_is_one_act(world: World, ada: Actor) -> N
     assert (mine.status, mine.version) == ("superseded", 2)
     assert records.versions(saved.record)[0].reason == "why"
     viewer = world.actor("viewer")
-    [shown] = records.page(Criteria(statuses=("superseded",)), by=viewer).rows
-    assert shown.superseded_by_id == saved.record.id
+    [current] = records.page(Criteria(statuses=("superseded",)), by=viewer).rows
+    assert current.superseded_by_id == saved.record.id

@@ -379,3 +379,13 @@ def test_a_password_link_is_printed_and_told() -> None:
     assert browser.post(out.strip(), form_data).status_code == 302
     assert browser.get("/").status_code == 200
     assert Client().post(out.strip(), form_data).status_code == 410
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["compact", "consolidate", "episodic_decay", "episodic_health", "episodic_index"],
+)
+@pytest.mark.usefixtures("world")
+def test_an_empty_name_of_a_workspace_does_not_mean_all(command: str) -> None:
+    with pytest.raises(CommandError, match="There is no workspace ''"):
+        call_command(command, "--workspace", "")

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
-from episodic.management import workspaces
+from memory.management import workspaces
 from memory.models import Crew, Workspace
 from memory.rules.permissions import system
 
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         """Run, sum up per workspace and crew."""
         report = {
             workspace.slug: self._of(workspace, options["crew"])
-            for workspace in workspaces.named(options["workspace"])
+            for workspace in workspaces.with_slug_or_all(options["workspace"])
         }
         rows = [row for crews in report.values() for row in crews]
         if options["crew"] and not rows:

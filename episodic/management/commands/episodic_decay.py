@@ -10,7 +10,7 @@ from typing import Any
 from django_rich.management import RichCommand
 
 from episodic.index import decay
-from episodic.management import workspaces
+from memory.management import workspaces
 
 
 class Command(RichCommand):
@@ -25,7 +25,7 @@ class Command(RichCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Recompute and report."""
         started, total = time.monotonic(), decay.Report()
-        for workspace in workspaces.named(options["workspace"]):
+        for workspace in workspaces.with_slug_or_all(options["workspace"]):
             report = decay.run(workspace.id)
             total.rows += report.rows
             total.updated += report.updated

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from episodic.health import bands, causes
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
-from episodic.management import workspaces
 from episodic.models import HealthSnapshot
+from memory.management import workspaces
 from memory.models import Crew, Workspace
 
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
     def handle(self, *, as_json: bool, **options: Any) -> None:
         """Measure, store and print."""
         rows: list[HealthSnapshot] = []
-        for workspace in workspaces.named(options["workspace"]):
+        for workspace in workspaces.with_slug_or_all(options["workspace"]):
             crew_ids = self._crews(workspace, options["crew"])
             if options["crew"] and not crew_ids:
                 continue

@@ -16,7 +16,7 @@ from rich.progress import Progress
 from episodic.index import status as index_status
 from episodic.index import sweep as index
 from episodic.index.sweep import Report, Watch
-from episodic.management import workspaces
+from memory.management import workspaces
 from memory.models import Workspace
 from memory.rules.permissions import Actor, system
 
@@ -68,7 +68,7 @@ class Command(RichCommand):
 
     def handle(self, *, limit: int | None, as_json: bool, **options: Any) -> None:
         """Embed, show progress on a terminal, sum up."""
-        selected = workspaces.named(options["workspace"])
+        selected = workspaces.with_slug_or_all(options["workspace"])
         total = sum(_pending(workspace) for workspace in selected)
         show = self.console.is_terminal and not as_json
         with self._bar(min(total, limit or total), show=show) as watch:

@@ -35,7 +35,7 @@ class Command(RichCommand):
         totals: dict[str, Any] = {
             "buckets": 0, "archived": 0, "bytes": 0, "refused": [], "dry_run": dry_run,
         }  # fmt: skip
-        for workspace in workspaces.named_or_all(options["workspace"]):
+        for workspace in workspaces.with_slug_or_all(options["workspace"]):
             (_count if dry_run else _compact)(workspace, options["days"], totals)
         self.stdout.write(json.dumps(totals) if as_json else _sentence(totals))
         if totals["refused"]:

@@ -28,7 +28,7 @@ class Command(RichCommand):
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, as_json: bool, **options: Any) -> None:
-        workspace = workspaces.named(options["workspace"])
+        workspace = workspaces.with_slug(options["workspace"])
         by = system(workspace.id, "journal_verify")
         show = (
             self._with_progress if self.console.is_terminal and not as_json else _plain

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--agent", default="", metavar="SLUG")
 
     def handle(self, *, target: str, workspace: str, **options: Any) -> None:
-        workspace_row = workspaces.named(workspace)
+        workspace_row = workspaces.with_slug(workspace)
         by = system(workspace_row.id, "export")
         try:
             crew, agent = options["crew"], options["agent"]

@@ -32,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *, source: str, workspace: str, **options: Any) -> None:
         """Plan, apply with ``--apply``; exit 1 if a document was not written."""
-        workspace_row = workspaces.named(workspace)
+        workspace_row = workspaces.with_slug(workspace)
         by = system(workspace_row.id, "import")
         try:
             into = import_export.scope(workspace_row, options["crew"], options["agent"])

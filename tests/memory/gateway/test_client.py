@@ -136,9 +136,9 @@ class Watched(httpx.AsyncBaseTransport):
 def test_only_a_transport_of_its_own_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given = Watched(b'{"results": []}')
-    assert run(GatewayClient(CONFIG, transport=given).search("c1", PROMPT)) == []
-    assert given.closed == 0
+    transport = Watched(b'{"results": []}')
+    assert run(GatewayClient(CONFIG, transport=transport).search("c1", PROMPT)) == []
+    assert transport.closed == 0
     closed: list[httpx.AsyncClient] = []
     close = httpx.AsyncClient.aclose
 
