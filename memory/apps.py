@@ -25,5 +25,6 @@ class MemoryConfig(AppConfig):
         import_module("memory.integrations.gateway.settings").install()
         import_module("memory.workspace_settings.values").install()
         schema = import_module("memory.migrations.0001_schema")
-        keep = triggers.keeper(schema.SQLITE)
+        words = import_module("memory.migrations.0002_word_lists")
+        keep = triggers.keeper([*schema.SQLITE, *words.SQLITE])
         post_migrate.connect(keep, sender=self, weak=False)

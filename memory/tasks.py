@@ -14,6 +14,7 @@ from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
 from memory.journal import compaction
+from memory.word_index import storage
 from memory.workspace_settings import declarations
 
 log = structlog.get_logger(__name__)
@@ -54,7 +55,13 @@ def retire_expired_records(_home: str) -> Outcome:
 
 
 def merge_word_indexes(_home: str) -> Outcome:
-    return Outcome({"merge_steps": housekeeping.merge_word_indexes()})
+    return Outcome(
+        {
+            "merge_steps": housekeeping.merge_word_indexes(),
+            "entries_filled": storage.fill(),
+            "changes_dropped": storage.trim(),
+        }
+    )
 
 
 def deliver_webhooks(_home: str) -> Outcome:

@@ -217,14 +217,17 @@ def _forget() -> None:
     from crewship_memory.celery import app
     from episodic import tasks
     from episodic.index import engine, reference_counts
-    from memory import fulltext, outages
+    from memory import outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
+    from memory.word_index.cache import indexes
+    from memory.word_index.frequencies import frequencies
 
     with engine._lock:
         for name in engine._Parts.__slots__:
             setattr(engine._parts, name, None)
-    fulltext.frequencies.clear()
+    frequencies.clear()
+    indexes.clear()
     reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
     reference_counts.reference_counts._thread = threading.main_thread()

@@ -14,9 +14,9 @@ from django.db import connection
 from django.db.models import Q
 
 from episodic.models import Embedding, MemoryRelation, State
-from memory import fulltext
 from memory.journal import erasure
 from memory.journal.erasure import entries_left
+from memory.word_index.frequencies import frequencies
 
 
 def on_entries_left(
@@ -37,7 +37,7 @@ def on_entries_left(
         withheld_rows.filter(dim=0).update(state=State.PENDING)
     if kind in ("erased", "redacted"):
         # Word statistics must not reveal that an erased word once occurred.
-        fulltext.frequencies.clear()
+        frequencies.clear()
 
 
 def _edges(workspace_id: str, entry_ids: Sequence[str]) -> Any:

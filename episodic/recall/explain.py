@@ -13,10 +13,10 @@ from episodic.recall import search as recall
 from episodic.recall.request import K_MAX, Request
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
-from memory import fulltext
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
+from memory.word_index import ranking as word_ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _words(entry: JournalEntry, answer: Answer) -> Check:
     word_query = answer.rankings.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
-    words = fulltext.matching_terms(
+    words = word_ranking.matching_words(
         entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
     if not words:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ from memory import fulltext
 from memory.fulltext import WordHit, WordQuery
 from memory.models import JournalEntry
 from memory.rules.fusion import Fusion
+from memory.word_index import ranking as word_ranking
 
 MIN_RANKING: Final = 50
-Ranked = TypeVar("Ranked", VectorHit, WordHit)
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Rankings:
     scope: VectorScope
     dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))
     words: list[WordHit] = field(default_factory=list)
-    word_query: WordQuery = field(default_factory=lambda: WordQuery((), (), ()))
+    word_query: WordQuery = field(default_factory=lambda: WordQuery((), ()))
     degraded: str | None = None
     vector: NDArray[np.float32] | None = None
 
@@ -71,10 +71,10 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
         _rank_dense(rankings, request, size, timings)
     if request.mode is not Mode.DENSE or rankings.degraded:
         with timings.stage("sparse"):
-            query = fulltext.word_query(scope.workspace_id, request.query)
-            search = partial(fulltext.rank, query, scope)
+            query = fulltext.word_query(request.query)
+            word_scope = replace(scope, recorded_until=request.as_of)
             rankings.word_query = query
-            rankings.words = _recorded_by(request.as_of, size, search)
+            rankings.words = word_ranking.search(query, word_scope, size).hits
     return rankings
 
 
@@ -96,18 +96,16 @@ def _rank_dense(
 
 
 def _recorded_by(
-    moment: datetime | None, size: int, search: Callable[[int], Sequence[Ranked]]
-) -> list[Ranked]:
-    """Return the best ``size`` of what was recorded by a moment, None for any.
+    moment: datetime, size: int, search: Callable[[int], Sequence[VectorHit]]
+) -> list[VectorHit]:
+    """Return the best ``size`` of what was recorded by a moment.
 
-    Neither index knows when an entry was recorded: the search is widened until enough
-    entries are old enough, or there are no more.
+    The vectors do not know when an entry was recorded: the search is widened until
+    enough entries are old enough, or there are no more.
     """
     wide = size
     while True:
         ranking = list(search(wide))
-        if moment is None:
-            return ranking
         ids = [item.entry_id for item in ranking]
         rows = JournalEntry.objects.filter(pk__in=ids, recorded_at__lte=moment)
         recorded = set(rows.values_list("pk", flat=True))

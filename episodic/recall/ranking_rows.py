@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from episodic.recall.search import Answer
-from memory import fulltext
+from memory.word_index import ranking as word_ranking
 
 ROW_LIMIT: Final = 20
 
@@ -31,7 +31,7 @@ def of(
     dense = answer.rankings.dense.hits[:limit]
     word_ids = answer.rankings.word_ids[:limit]
     rows = answer.reach.load(list({hit.entry_id for hit in dense} | set(word_ids)))
-    words = fulltext.matching_terms(
+    words = word_ranking.matching_words(
         answer.reach.workspace_id,
         answer.rankings.word_query.terms,
         {e: rows[e].docid for e in word_ids if e in rows},

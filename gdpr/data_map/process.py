@@ -12,7 +12,7 @@ from pathlib import Path
 from episodic.index import engine
 from gdpr import linking
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
-from memory import fulltext
+from memory.word_index import ranking as word_ranking
 
 
 class Caches(Holder):
@@ -34,7 +34,7 @@ class Caches(Holder):
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
         """Drop cached queries that name the person, word counts and cached names."""
-        fulltext.frequencies.clear()
+        word_ranking.forget(person.workspace_id)
         linking.clear_cache()
         return engine.embedder().forget(lambda text: bool(person.matcher.names(text)))
 

@@ -74,6 +74,7 @@ KNOWN_HARMLESS: Final[dict[str, str]] = {
     "memory.Installation": "A random id and a date.",
     "memory.KeyFingerprint": "Digests that tell keys apart.",
     "memory.RecordEntry": "Which entry says what of a record: ids and dates.",
+    "memory.WordChange": "Numbers of entries that changed, and how.",
     "memory.GatewayPending": "A keyed digest of a conversation's id.",
     "episodic.ConsolidationMark": "How far a crew was read: numbers and entry ids.",
     "episodic.EmbeddingChange": "Ids of entries whose vector changed.",

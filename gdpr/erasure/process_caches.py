@@ -2,8 +2,8 @@
 
 A run writes an order. Every process with caches has a thread that polls for orders once
 a second, drops cached queries, counts, names and vectors, and records that it did. The
-run waits for that, for a limited time. A vector matrix also reads the change log before
-each answer and overwrites erased rows.
+run waits for that, for a limited time. A word index and a vector matrix also read their
+change log before each answer and overwrite erased rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from episodic.index import engine
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
-from memory import fulltext
+from memory.word_index import ranking as word_ranking
 
 POLL_SECONDS: Final = 1.0
 BEAT_SECONDS: Final = 10.0
@@ -39,9 +39,10 @@ log = structlog.get_logger(__name__)
 def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
-    The vectors of a workspace are brought up to date: erased rows are overwritten.
+    The words and vectors of a workspace are brought up to date: erased rows are
+    overwritten.
     """
-    fulltext.frequencies.clear()
+    word_ranking.forget(workspace_id)
     linking.clear_cache()
     engine.embedder().clear()
     index = engine.vectors()

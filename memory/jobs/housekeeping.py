@@ -1,5 +1,7 @@
 """Housekeeping jobs: delete old idempotency records, merge SQLite's word indexes.
 
+The word ranking's own tables are kept by ``word_index.storage``.
+
 ANALYZE is not run on SQLite. With statistics the planner takes the index of a scope and
 sorts, instead of reading the newest records in order: a page of 20,000 records took
 four times as long. Queries that name rows by id say so (``records.access.equal``).

@@ -12,6 +12,7 @@ from typing import Final
 from django.db import connection, transaction
 
 from memory.models import ChainHead, JournalEntry
+from memory.word_index import storage
 
 _HEAD: Final = (
     "SELECT seq, entry_hash, mac FROM journal_chain_heads WHERE workspace_id = %s"
@@ -36,7 +37,7 @@ def locked(workspace_id: str) -> ChainHead:
 
 
 def insert(rows: Sequence[JournalEntry]) -> None:
-    """Write new rows with one prepared statement."""
+    """Write new rows with one prepared statement, and their words with another."""
     # Not through Django's connection proxy: a lookup for each field of each row would
     # be most of the cost.
     database = transaction.get_connection()
@@ -51,6 +52,7 @@ def insert(rows: Sequence[JournalEntry]) -> None:
     ]
     with database.cursor() as cursor:
         cursor.executemany(sql, values)
+    storage.store((row.docid, row.summary, row.body) for row in rows)
     for row in rows:
         row._state.adding, row._state.db = False, database.alias
 

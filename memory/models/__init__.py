@@ -44,6 +44,7 @@ from memory.models.tenancy import (
     Workspace,
 )
 from memory.models.webhooks import DeliveryStatus, Webhook, WebhookDelivery
+from memory.models.words import EntryWords, WordChange
 
 __all__ = [
     "Agent",
@@ -56,6 +57,7 @@ __all__ = [
     "Clearance",
     "Crew",
     "DeliveryStatus",
+    "EntryWords",
     "GatewayKey",
     "GatewayPending",
     "GatewaySetup",
@@ -87,6 +89,7 @@ __all__ = [
     "User",
     "Webhook",
     "WebhookDelivery",
+    "WordChange",
     "Workspace",
     "WorkspaceSetting",
 ]

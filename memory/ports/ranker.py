@@ -16,6 +16,7 @@ from memory.fulltext import WordScope
 from memory.models import Agent, Crew, JournalEntry
 from memory.ports.port import Port
 from memory.rules import errors
+from memory.word_index import ranking as word_ranking
 
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
@@ -145,8 +146,8 @@ def _word_scope(question: Question, by: Actor) -> WordScope:
 def words_only(question: Question, *, by: Actor) -> list[Recalled]:
     """Return the best entries by words alone."""
     by.require("recall.ask")
-    query = fulltext.word_query(by.workspace_id, question.query)
-    hits = fulltext.rank(query, _word_scope(question, by), question.limit)
+    query = fulltext.word_query(question.query)
+    hits = word_ranking.search(query, _word_scope(question, by), question.limit).hits
     by_id = JournalEntry.objects.filter(
         workspace_id=by.workspace_id,
         erased_at__isnull=True,

@@ -27,6 +27,7 @@ from memory.records.types import Criteria, Hit, SearchResult
 from memory.rules import entries, errors
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
+from memory.word_index import ranking as word_ranking
 from memory.workspace_settings import declarations
 
 LIMIT: Final = 100
@@ -112,9 +113,8 @@ def _add_from_journal(query: str, pool: _Pool) -> None:
     nearest = ranker.ranker().nearest(
         query, scope, limit=JOURNAL_LIMIT, min_similarity=MIN_COSINE
     )
-    words = fulltext.rank(
-        fulltext.word_query(by.workspace_id, query), scope, JOURNAL_LIMIT
-    )
+    word_query = fulltext.word_query(query)
+    words = word_ranking.search(word_query, scope, JOURNAL_LIMIT).hits
     entry_ids = {candidate[ENTRY] for candidate in pool.candidates.values()}
     ids = ({hit.entry_id for hit in words} | set(nearest or ())) - entry_ids
     if ids:

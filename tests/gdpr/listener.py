@@ -23,18 +23,19 @@ def main() -> None:
     from gdpr.erasure import process_caches
     from gdpr.models import LiveProcess
     from memory import fulltext
+    from memory.word_index.frequencies import frequencies
 
     workspace_id, question = sys.argv[1:]
 
     def fill() -> None:
         engine.embedder().embed_query(question)
         linking.people_index(workspace_id)
-        if fulltext.is_sqlite():
-            fulltext.frequencies.of(workspace_id, question.split()[:1], 1)
+        if not fulltext.is_sqlite():
+            frequencies.holding(workspace_id, question.split()[0], 1)
 
     def count_text() -> str:
         questions = engine.embedder().count(lambda text: text == question)
-        return f"{questions} {len(linking._cache)} {len(fulltext.frequencies._known)}"
+        return f"{questions} {len(linking._cache)} {len(frequencies)}"
 
     fill()
     listener = process_caches.listen()

@@ -28,6 +28,7 @@ from memory.models import (
 )
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
+from memory.word_index import ranking
 from tests import factories
 from tests.world import World
 
@@ -127,8 +128,8 @@ def test_the_word_index_follows(world: World) -> None:
     compaction.run(world.acme.id)
     assert queries.filtered(world.system(), filters).count() == 0
     scope = fulltext.WordScope(workspace_id=world.acme.id, embeddable_only=False)
-    query = fulltext.word_query(world.acme.id, "zebrafish")
-    assert fulltext.rank(query, scope, 5) == []
+    query = fulltext.word_query("zebrafish")
+    assert ranking.search(query, scope, 5).hits == []
 
 
 def test_what_hangs_on_an_entry_goes_along_and_people_stay_findable(

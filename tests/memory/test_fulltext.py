@@ -15,6 +15,7 @@ from memory import fulltext
 from memory.fulltext import WordScope
 from memory.journal import append as journal
 from memory.models import JournalEntry
+from memory.word_index import ranking
 from tests import factories
 from tests.world import World
 
@@ -46,8 +47,8 @@ HOSTILE = [
 def ids(world: World, text: str, **scope: object) -> list[str]:
     """Return what a question finds in acme, best first."""
     word_scope = WordScope(world.acme.id, **scope)  # type: ignore[arg-type]
-    query = fulltext.word_query(world.acme.id, text)
-    return [hit.entry_id for hit in fulltext.rank(query, word_scope, 50)]
+    query = fulltext.word_query(text)
+    return [hit.entry_id for hit in ranking.search(query, word_scope, 50).hits]
 
 
 def matching_ids(world: World, text: str, workspace_id: str = "") -> set[str]:
@@ -135,37 +136,16 @@ def test_a_quoted_part_is_a_phrase(world: World) -> None:
     assert matching_ids(world, '"lost receipt"') == {right.id}
 
 
-def test_the_exact_phrase_comes_first(world: World) -> None:
-    world.entry("approved limit refund raised refund approved")
-    exact = world.entry("refund limit approved")
-    world.entry("limit limit limit approved")
-    assert ids(world, "refund limit approved")[0] == exact.id
-
-
-def test_stop_words_are_left_out_and_named(world: World) -> None:
-    query = fulltext.word_query(world.acme.id, "why was the refund denied")
+def test_stop_words_are_left_out_and_named() -> None:
+    query = fulltext.word_query("why was the refund denied")
     assert query.terms == ("refund", "denied")
     assert query.dropped == ("why", "was", "the")
 
 
-def test_at_most_thirty_two_terms_are_asked(world: World) -> None:
-    query = fulltext.word_query(world.acme.id, " ".join(f"w{n}" for n in range(40)))
+def test_at_most_thirty_two_terms_are_asked() -> None:
+    query = fulltext.word_query(" ".join(f"w{n}" for n in range(40)))
     assert len(query.terms) == fulltext.MAX_TERMS
     assert len(query.dropped) == 8
-
-
-@pytest.mark.sqlite
-def test_in_a_large_workspace_common_terms_are_dropped(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fulltext, "PRUNE_FROM", 10)
-    monkeypatch.setattr(fulltext, "BUDGET", 5)
-    factories.append_many(world.actor("ada"), [f"refund number {n}" for n in range(20)])
-    rare = world.entry("refund of a zeppelin")
-    query = fulltext.word_query(world.acme.id, "refund zeppelin")
-    assert (query.terms, query.dropped) == (("zeppelin",), ("refund",))
-    assert ids(world, "refund zeppelin") == [rare.id]
-    assert fulltext.word_query(world.acme.id, "refund").terms == ("refund",)
 
 
 # ── The index follows the entries ────────────────────────────────────────────
@@ -188,7 +168,7 @@ def test_changing_and_deleting_an_entry_changes_the_index(world: World) -> None:
 def test_words_that_hit_are_told_per_entry(world: World) -> None:
     first, second = world.entry("lost receipt"), world.entry("lost parcel")
     foreign = world.entry("lost receipt", by="olga")
-    matches = fulltext.matching_terms(
+    matches = ranking.matching_words(
         world.acme.id,
         ["lost", "receipts", "zeppelin"],
         {row.id: row.docid for row in (first, second, foreign)},
@@ -215,15 +195,6 @@ def test_row_numbers_of_two_workspaces_never_meet(world: World) -> None:
     assert high < other_low or other_high < low
     row = world.entry()
     assert low <= row.docid <= high
-
-
-@pytest.mark.sqlite
-def test_frequencies_are_counted_inside_the_workspace(world: World) -> None:
-    world.entry("zeppelin", by="ada")
-    for _ in range(3):
-        world.entry("zeppelin", by="olga")
-    counts = fulltext.frequencies.of(world.acme.id, ["zeppelin"], 100)
-    assert counts == {"zeppelin": 1}
 
 
 def test_crew_and_agent_are_either_or(world: World) -> None:
@@ -266,8 +237,8 @@ def test_an_erased_entry_leaves_the_index(world: World) -> None:
 
 def test_the_limit_holds(world: World) -> None:
     factories.append_many(world.actor("ada"), ["zeppelin"] * 5)
-    query = fulltext.word_query(world.acme.id, "zeppelin")
-    assert len(fulltext.rank(query, WordScope(world.acme.id), 3)) == 3
+    query = fulltext.word_query("zeppelin")
+    assert len(ranking.search(query, WordScope(world.acme.id), 3).hits) == 3
     assert journal.key()
 
 

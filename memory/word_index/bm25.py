@@ -1,0 +1,39 @@
+"""BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+K1: Final = 1.2
+B: Final = 0.75
+Floats = NDArray[np.float32]
+
+
+def idf(entry_count: int, frequency: int) -> float:
+    """Return the weight of a term that ``frequency`` of the entries hold."""
+    frequency = min(frequency, entry_count)
+    return float(np.log1p((entry_count - frequency + 0.5) / (frequency + 0.5)))
+
+
+def norms(lengths: NDArray[np.integer], average: float) -> Floats:
+    """Return what each length adds below the fraction of ``saturation``."""
+    scale = K1 * B / max(average, 1.0)
+    return (lengths * np.float32(scale) + np.float32(K1 * (1 - B))).astype(np.float32)
+
+
+def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floats:
+    """Return what a term adds to a score; ``weight`` is its idf."""
+    numbers = counts.astype(np.float32)
+    return numbers * np.float32(weight * (K1 + 1)) / (numbers + norm)
+
+
+def bound(count: int, average: float, weight: float) -> float:
+    """Return the most that a term can add, that nowhere occurs more often.
+
+    A text is at least as long as a term occurs often in it.
+    """
+    norm = K1 * (1 - B) + K1 * B * count / max(average, 1.0)
+    return weight * (K1 + 1) * count / (count + norm) if count else 0.0

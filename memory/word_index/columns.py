@@ -1,0 +1,106 @@
+"""What the index keeps of each entry besides its words, as arrays that can grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.word_index.terms import WordLists
+
+# An entry that may be used, and one that is embedded; both speak in a thread.
+USABLE: Final = 1
+EMBEDDABLE: Final = 2
+SPEAKS: Final = USABLE | EMBEDDABLE
+# Its thread is its agent's, which a long silence ends.
+TIMED: Final = 4
+ID_BYTES: Final = 32
+MIN_CAPACITY: Final = 256
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class Columns:
+    """The arrays, all of one capacity, by docid; times are microseconds since 1970.
+
+    ``thread`` is 0 for none; ``previous`` and ``next`` are rows of it, −1 for none.
+    """
+
+    docid: NDArray[np.int64]
+    ts: NDArray[np.int64]
+    recorded: NDArray[np.int64]
+    thread: NDArray[np.int64]
+    crew: NDArray[np.int32]
+    agent: NDArray[np.int32]
+    type: NDArray[np.int32]
+    previous: NDArray[np.int32]
+    next: NDArray[np.int32]
+    length: NDArray[np.uint16]
+    flags: NDArray[np.uint8]
+    ids: NDArray[np.bytes_]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
+    def grown(self, size: int, capacity: int) -> Columns:
+        """Return a copy of the first ``size`` rows with room for more."""
+        fresh = empty(capacity)
+        for field in fields(self):
+            getattr(fresh, field.name)[:size] = getattr(self, field.name)[:size]
+        return fresh
+
+
+def empty(capacity: int) -> Columns:
+    capacity = max(MIN_CAPACITY, capacity)
+    return Columns(
+        docid=np.zeros(capacity, dtype=np.int64),
+        ts=np.zeros(capacity, dtype=np.int64),
+        recorded=np.zeros(capacity, dtype=np.int64),
+        thread=np.zeros(capacity, dtype=np.int64),
+        crew=np.full(capacity, -1, dtype=np.int32),
+        agent=np.full(capacity, -1, dtype=np.int32),
+        type=np.full(capacity, -1, dtype=np.int32),
+        previous=np.full(capacity, -1, dtype=np.int32),
+        next=np.full(capacity, -1, dtype=np.int32),
+        length=np.zeros(capacity, dtype=np.uint16),
+        flags=np.zeros(capacity, dtype=np.uint8),
+        ids=np.zeros(capacity, dtype=f"S{ID_BYTES}"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries as they are read, by docid."""
+
+    docid: NDArray[np.int64]
+    ids: NDArray[np.bytes_]
+    ts: NDArray[np.int64]
+    recorded: NDArray[np.int64]
+    thread: NDArray[np.int64]
+    flags: NDArray[np.uint8]
+    crews: Sequence[str | None]
+    agents: Sequence[str | None]
+    types: Sequence[str]
+    words: WordLists
+
+
+class Codes:
+    """Strings as small numbers, so that a filter is one comparison of integers."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def add(self, value: str | None) -> int:
+        """Return a string's number, giving it one when it is new; None is −1."""
+        if value is None:
+            return -1
+        return self._codes.setdefault(value, len(self._codes))
+
+    def get(self, value: str) -> int:
+        """Return a string's number, or −2, which matches nothing."""
+        return self._codes.get(value, -2)

@@ -1,0 +1,202 @@
+"""The words of one workspace as arrays that are searched while they change.
+
+Readers take a view and never wait. Rows are in order of docid and are only added behind
+a view's end; segments are replaced, never changed. A row whose entry went is emptied in
+place, and its postings are in no segment any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.word_index import segments
+from memory.word_index.columns import SPEAKS, Batch, Codes, Columns, Rows, empty
+from memory.word_index.segments import Segment
+from memory.word_index.terms import WordLists
+from memory.word_index.threads import Threads
+
+_GROWTH: Final = 1.125
+
+
+class OutOfOrder(Exception):
+    """An entry appeared before the last one: the index has to be loaded again."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A consistent view: the first ``size`` rows, and what is counted over them.
+
+    ``entry_count`` and ``average`` (length) are of entries that speak.
+    """
+
+    columns: Columns
+    size: int
+    segments: tuple[Segment, ...]
+    entry_count: int
+    average: float
+    crews: Codes
+    agents: Codes
+    types: Codes
+
+    def rows(self, docids: NDArray[np.int64]) -> Rows:
+        """Return the row of each docid, −1 for one that is not in the view."""
+        known = self.columns.docid[: self.size]
+        at = np.searchsorted(known, docids)
+        at[at == self.size] = 0
+        return np.where(known[at] == docids, at, -1) if self.size else at - 1
+
+
+class WordIndex:
+    """The index of one workspace. Mutations need the owner's lock."""
+
+    def __init__(self, capacity: int = 0) -> None:
+        self.crews, self.agents, self.types = Codes(), Codes(), Codes()
+        self._columns = empty(capacity)
+        self._size = 0
+        self._segments: tuple[Segment, ...] = ()
+        self._entry_count = self._total_length = 0
+        self._threads = Threads()
+
+    @property
+    def nbytes(self) -> int:
+        lists = sum(segment.nbytes for segment in self._segments)
+        return self._columns.nbytes + self._threads.nbytes + lists
+
+    @property
+    def last_docid(self) -> int:
+        return int(self._columns.docid[self._size - 1]) if self._size else 0
+
+    def view(self) -> View:
+        """Return the present rows; safe to read while the index changes."""
+        return View(
+            self._columns,
+            self._size,
+            self._segments,
+            self._entry_count,
+            self._total_length / max(1, self._entry_count),
+            self.crews,
+            self.agents,
+            self.types,
+        )
+
+    # ── Adding ───────────────────────────────────────────────────────────────
+    def load(self, batch: Batch) -> None:
+        """Add rows without linking their threads: ``link`` does it when all are in."""
+        if not len(batch.docid):
+            return
+        start, end = self._size, self._size + len(batch.docid)
+        if start and batch.docid[0] <= self._columns.docid[start - 1]:
+            raise OutOfOrder
+        if end > len(self._columns.docid):
+            self._columns = self._columns.grown(start, int(end * _GROWTH))
+        self._columns.docid[start:end] = batch.docid
+        self._write(np.arange(start, end), batch)
+        self._add_postings(start, batch.words)
+        self._size = end
+
+    def link(self) -> None:
+        """Link every thread."""
+        self._threads.link_all(self._columns, self._size)
+
+    def append(self, batch: Batch) -> None:
+        """Add entries behind the last one; OutOfOrder when they belong before it."""
+        start = self._size
+        self.load(batch)
+        self._threads.append(self._columns, start, self._size)
+
+    def _add_postings(self, start: int, words: WordLists) -> None:
+        """Add the postings of new rows in segments of at most ``MAX_ROWS``."""
+        offsets = np.concatenate([[0], np.cumsum(words.sizes)])
+        for first in range(0, len(words.sizes), segments.MAX_ROWS):
+            sizes = words.sizes[first : first + segments.MAX_ROWS]
+            low, high = offsets[first], offsets[first + len(sizes)]
+            rows = np.repeat(np.arange(len(sizes)), sizes)
+            keys = segments.pack(rows, words.terms[low:high], words.counts[low:high])
+            keys.sort()
+            fresh = segments.build(start + first, len(sizes), keys)
+            self._segments = tuple(segments.compacted([*self._segments, fresh]))
+
+    def _write(self, rows: Rows, batch: Batch) -> None:
+        """Write everything of entries but their docid, their words and their links."""
+        columns = self._columns
+        self._count(rows, -1)
+        columns.ids[rows] = batch.ids
+        columns.ts[rows] = batch.ts
+        columns.recorded[rows] = batch.recorded
+        columns.thread[rows] = batch.thread
+        columns.crew[rows] = [self.crews.add(name) for name in batch.crews]
+        columns.agent[rows] = [self.agents.add(name) for name in batch.agents]
+        columns.type[rows] = [self.types.add(name) for name in batch.types]
+        columns.length[rows] = batch.words.lengths
+        columns.flags[rows] = batch.flags
+        self._count(rows, 1)
+
+    def _count(self, rows: Rows, sign: int) -> None:
+        """Add or take away rows in the statistics."""
+        speaks = (self._columns.flags[rows] & SPEAKS) == SPEAKS
+        self._entry_count += sign * int(np.count_nonzero(speaks))
+        lengths = self._columns.length[rows][speaks]
+        self._total_length += sign * int(lengths.sum(dtype=np.int64))
+
+    # ── Changing ─────────────────────────────────────────────────────────────
+    def change(
+        self, batch: Batch, *, gone: NDArray[np.int64], rewritten: NDArray[np.int64]
+    ) -> None:
+        """Write entries anew and empty those that are gone.
+
+        ``rewritten`` are the docids whose words may have changed. OutOfOrder when an
+        entry is not in the index and belongs before its end.
+        """
+        view = self.view()
+        rows, gone_rows = view.rows(batch.docid), view.rows(gone)
+        gone_rows = gone_rows[gone_rows >= 0]
+        if (rows < 0).any():
+            raise OutOfOrder
+        changed = np.concatenate([rows, gone_rows])
+        threads = self._columns.thread[changed]
+        self._write(rows, batch)
+        self._empty(gone_rows)
+        is_rewritten = np.isin(batch.docid, rewritten)
+        self._replace_postings(rows, is_rewritten, batch.words, gone_rows)
+        self._columns.previous[changed] = self._columns.next[changed] = -1
+        threads = np.concatenate([threads, batch.thread])
+        self._threads.relink(self._columns, self._size, threads)
+
+    def _empty(self, rows: Rows) -> None:
+        """Overwrite everything of entries but their docid."""
+        self._count(rows, -1)
+        for name in ("ts", "recorded", "thread", "length", "flags"):
+            getattr(self._columns, name)[rows] = 0
+        for name in ("crew", "agent", "type"):
+            getattr(self._columns, name)[rows] = -1
+        self._columns.ids[rows] = b""
+
+    def _replace_postings(
+        self, rows: Rows, is_rewritten: NDArray[np.bool_], words: WordLists, gone: Rows
+    ) -> None:
+        """Take postings out of their segments, put new ones in, forget frequencies."""
+        every_row = np.repeat(rows, words.sizes)
+        is_new = np.repeat(is_rewritten, words.sizes)
+        leaving = np.concatenate([rows[is_rewritten], gone])
+        touched = np.concatenate([rows, gone])
+        result = []
+        for segment in self._segments:
+            first, end = segment.first, segment.first + segment.size
+            if not ((touched >= first) & (touched < end)).any():
+                result.append(segment)
+                continue
+            out = leaving[(leaving >= first) & (leaving < end)] - first
+            # Frequencies are of entries that speak: they may have changed too.
+            fresh = replace(segment, frequencies={})
+            if len(out):
+                here = is_new & (every_row >= first) & (every_row < end)
+                keys = segments.pack(
+                    every_row[here] - first, words.terms[here], words.counts[here]
+                )
+                fresh = segments.replaced(segment, out, keys)
+            result.append(fresh)
+        self._segments = tuple(result)

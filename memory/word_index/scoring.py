@@ -1,0 +1,263 @@
+"""BM25 over a view of the index: the best entries of a scope, and named ones.
+
+Terms are added up rarest first. Where those that remain, all together, can lift no
+entry into the best any more that has none of the others, they are looked up for the
+entries that can still be among the best and for no other: the answer is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.word_index import bm25
+from memory.word_index.bm25 import Floats
+from memory.word_index.columns import SPEAKS, Mask, Rows
+from memory.word_index.index import View
+from memory.word_index.segments import MAX_KNOWN, Segment
+
+# Entries of a window: one and the two before it.
+WINDOW: Final = 3
+# Fewer postings are added up faster than it takes to find out whether they matter.
+MIN_SKIPPED: Final = 5_000
+# Room for rounding: 32-bit sums in another order.
+_MARGIN: Final = 1e-4
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term's postings, per segment from and to, and its weight in this workspace."""
+
+    places: tuple[tuple[Segment, int, int], ...]
+    posting_count: int
+    max_count: int
+    weight: float
+
+
+def terms_of(view: View, numbers: Sequence[int]) -> list[Term]:
+    """Return the terms that occur at all, the rarest first."""
+    distinct = np.unique(np.array(numbers, dtype=np.uint32))
+    speaks: Mask | None = None
+    places: list[list[tuple[Segment, int, int]]] = [[] for _ in distinct]
+    for segment in view.segments:
+        for index, (start, end) in enumerate(segment.ranges(distinct)):
+            if start < end:
+                places[index].append((segment, start, end))
+    terms = []
+    for number, parts in zip(distinct.tolist(), places, strict=True):
+        if not parts:
+            continue
+        frequency = 0
+        for segment, start, end in parts:
+            known = segment.frequencies.get(number)
+            if known is None:
+                if speaks is None:
+                    speaks = (view.columns.flags[: view.size] & SPEAKS) == SPEAKS
+                known = _frequency(segment, start, end, speaks)
+                if len(segment.frequencies) >= MAX_KNOWN:
+                    segment.frequencies.clear()
+                segment.frequencies[number] = known
+            frequency += known
+        terms.append(
+            Term(
+                tuple(parts),
+                sum(end - start for _, start, end in parts),
+                max(int(s.counts[start:end].max()) for s, start, end in parts),
+                bm25.idf(view.entry_count, frequency),
+            )
+        )
+    return sorted(terms, key=lambda term: (-term.weight, term.posting_count))
+
+
+def _frequency(segment: Segment, start: int, end: int, speaks: Mask) -> int:
+    here = speaks[segment.first : segment.first + segment.size]
+    return int(np.count_nonzero(here[segment.rows[start:end]]))
+
+
+class Scorer:
+    """One question over one view and scope; ``mask`` says which rows are in it."""
+
+    def __init__(self, view: View, mask: Mask, numbers: Sequence[int]) -> None:
+        self.view, self.mask = view, mask
+        self.considered = int(np.count_nonzero(mask))
+        self._is_whole = self.considered == view.size
+        self.terms = terms_of(view, numbers) if self.considered else []
+
+    # ── The best ─────────────────────────────────────────────────────────────
+    def best(self, limit: int) -> tuple[Rows, Floats]:
+        """Return the best rows by their own words, best first, and their scores."""
+        return self._best(limit, window=1)
+
+    def best_windows(self, limit: int) -> tuple[Rows, Floats]:
+        """Return the best rows by the words of their windows, and their scores."""
+        return self._best(limit, window=WINDOW)
+
+    def _best(self, limit: int, window: int) -> tuple[Rows, Floats]:
+        sums = np.zeros(self.view.size, dtype=np.float32)
+        bounds = [
+            bm25.bound(window * term.max_count, self.view.average, term.weight)
+            for term in self.terms
+        ]
+        candidates: Rows | None = None
+        for number, term in enumerate(self.terms):
+            rest = self.terms[number:]
+            if number and sum(t.posting_count for t in rest) > MIN_SKIPPED:
+                candidates = _only_candidates(sums, sum(bounds[number:]), limit)
+                if candidates is not None:
+                    self._complete(sums, candidates, rest, window)
+                    break
+            if window == 1:
+                self._add(sums, term)
+            else:
+                self._add_windows(sums, term)
+        if candidates is None:
+            candidates = np.flatnonzero(sums)
+        return self._top(candidates, sums[candidates], limit)
+
+    def _postings(self, term: Term) -> tuple[Rows, Counts]:
+        """Return the rows in scope that hold a term, and how often each does."""
+        rows = np.empty(term.posting_count, dtype=np.int64)
+        counts = np.empty(term.posting_count, dtype=np.uint8)
+        at = 0
+        for segment, start, end in term.places:
+            to = at + end - start
+            np.add(segment.rows[start:end], np.int64(segment.first), out=rows[at:to])
+            counts[at:to] = segment.counts[start:end]
+            at = to
+        if self._is_whole:
+            return rows, counts
+        inside = np.flatnonzero(self.mask[rows])
+        return rows[inside], counts[inside]
+
+    def _add(self, sums: Floats, term: Term) -> None:
+        rows, counts = self._postings(term)
+        norm = bm25.norms(self.view.columns.length[rows], self.view.average)
+        sums[rows] += bm25.saturation(counts, norm, term.weight)
+
+    def _add_windows(self, sums: Floats, term: Term) -> None:
+        """Add a term to every window that it is in: an entry's own and the next two."""
+        rows, counts = self._postings(term)
+        in_window = np.zeros(self.view.size, dtype=np.uint16)
+        in_window[rows] = counts
+        places = [rows]
+        for _ in range(WINDOW - 1):
+            rows = self.follow(rows, self.view.columns.next)
+            is_there = np.flatnonzero(rows >= 0)
+            rows, counts = rows[is_there], counts[is_there]
+            # No two entries have the same next one, so no row is twice in ``rows``.
+            in_window[rows] += counts
+            places.append(rows)
+        # A row that is here twice gets the same sum twice.
+        rows = np.concatenate(places)
+        if not self._is_whole:
+            rows = rows[self.mask[rows]]
+        norm = bm25.norms(self._window_lengths(rows), self.view.average)
+        sums[rows] += bm25.saturation(in_window[rows], norm, term.weight)
+
+    def follow(self, rows: Rows, links: NDArray[np.int32]) -> Rows:
+        """Return the row that each row's link names, −1 for none in this view."""
+        if not len(rows):
+            return rows
+        targets = links[rows]
+        return np.where((rows >= 0) & (targets < self.view.size), targets, -1)
+
+    def _windows(self, rows: Rows) -> Iterator[tuple[Rows, Mask]]:
+        """Yield the rows of each place of the windows, and which of them count."""
+        yield rows, np.ones(len(rows), dtype=np.bool_)
+        for _ in range(WINDOW - 1):
+            rows = self.follow(rows, self.view.columns.previous)
+            yield rows, (rows >= 0) & self.mask[rows]
+
+    def _window_lengths(self, rows: Rows) -> NDArray[np.int64]:
+        total = np.zeros(len(rows), dtype=np.int64)
+        for places, counts in self._windows(rows):
+            total += np.where(counts, self.view.columns.length[places], 0)
+        return total
+
+    def _top(self, rows: Rows, score: Floats, limit: int) -> tuple[Rows, Floats]:
+        """Return the best rows, ties by newer first, then by id."""
+        if limit <= 0:
+            return rows[:0], score[:0]
+        if len(score) > limit:
+            edge = np.partition(score, len(score) - limit)[len(score) - limit]
+            chosen = np.flatnonzero(score >= edge)
+            rows, score = rows[chosen], score[chosen]
+        columns = self.view.columns
+        order = np.lexsort((columns.ids[rows], -columns.ts[rows], -score))[:limit]
+        return rows[order], score[order]
+
+    # ── Named rows ───────────────────────────────────────────────────────────
+    def own_scores(self, rows: Rows) -> Floats:
+        """Return the scores of rows in scope by their own words."""
+        sums = np.zeros(len(rows), dtype=np.float32)
+        self._look_up(sums, rows, self.terms, window=1)
+        return sums
+
+    def window_scores(self, rows: Rows) -> Floats:
+        """Return the scores of rows in scope by the words of their windows."""
+        sums = np.zeros(len(rows), dtype=np.float32)
+        self._look_up(sums, rows, self.terms, window=WINDOW)
+        return sums
+
+    def _complete(
+        self, sums: Floats, rows: Rows, terms: Sequence[Term], window: int
+    ) -> None:
+        scores = sums[rows]
+        self._look_up(scores, rows, terms, window)
+        sums[rows] = scores
+
+    def _look_up(
+        self, scores: Floats, rows: Rows, terms: Sequence[Term], window: int
+    ) -> None:
+        """Add some terms to the scores of some rows, which are in scope."""
+        if window == 1:
+            lengths = self.view.columns.length[rows]
+            places = [(rows, np.ones(len(rows), dtype=np.bool_))]
+        else:
+            lengths = self._window_lengths(rows)
+            places = list(self._windows(rows))
+        norm = bm25.norms(lengths, self.view.average)
+        for term in terms:
+            counts = np.zeros(len(rows), dtype=np.int64)
+            for place_rows, is_counted in places:
+                named = np.flatnonzero(is_counted)
+                counts[named] += counts_of(term, place_rows[named])
+            scores += bm25.saturation(counts, norm, term.weight)
+
+
+def _only_candidates(sums: Floats, rest: float, limit: int) -> Rows | None:
+    """Return the rows that can be among the best, when no others can; else None.
+
+    ``rest`` is the most that the terms which are not in the sums yet can add.
+    """
+    rest *= 1 + _MARGIN
+    if limit <= 0 or not len(sums) or float(sums.max()) <= rest:
+        return None
+    above = sums[sums > rest]
+    if len(above) < limit:
+        return None
+    edge = float(np.partition(above, len(above) - limit)[len(above) - limit])
+    return np.flatnonzero(sums >= (edge * (1 - _MARGIN) - rest))
+
+
+def counts_of(term: Term, rows: Rows) -> Counts:
+    """Return how often each row holds a term."""
+    counts = np.zeros(len(rows), dtype=np.int64)
+    for segment, start, end in term.places:
+        here = np.flatnonzero(
+            (rows >= segment.first) & (rows < segment.first + segment.size)
+        )
+        if not len(here):
+            continue
+        local = (rows[here] - segment.first).astype(np.uint16)
+        postings = segment.rows[start:end]
+        at = np.searchsorted(postings, local)
+        at[at == len(postings)] = 0
+        is_there = postings[at] == local
+        counts[here[is_there]] = segment.counts[start:end][at[is_there]]
+    return counts

@@ -1,0 +1,72 @@
+"""The stored words of entries: written with them, completed, and their log trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from django.db import connection, transaction
+
+from memory.word_index import terms
+
+CHUNK: Final = 500
+KEEP_CHANGES: Final = 200_000
+_STORE: Final = (
+    "INSERT INTO journal_words (docid, words) VALUES (%s, %s)"
+    " ON CONFLICT (docid) DO UPDATE SET words = excluded.words"
+)
+_MISSING: Final = (
+    "SELECT e.docid, e.summary, e.body FROM journal_entries e WHERE e.docid > %s"
+    " AND NOT EXISTS (SELECT 1 FROM journal_words w WHERE w.docid = e.docid)"
+    " ORDER BY e.docid LIMIT %s"
+)
+
+
+def store(entries: Iterable[tuple[int, str, str]]) -> None:
+    """Write the words of entries, given as docid, summary and body.
+
+    The caller holds a transaction in which their texts do not change.
+    """
+    rows = [(docid, terms.words_of(summary, body)) for docid, summary, body in entries]
+    with connection.cursor() as cursor:
+        cursor.executemany(_STORE, rows)
+
+
+def fill() -> int:
+    """Write the words of every entry that has none, such as redacted ones.
+
+    Returns how many. An entry is locked meanwhile, or the words of a text could be
+    written that somebody is just erasing.
+    """
+    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update_of else ""
+    docid, count = -1, 0
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_MISSING + lock, [docid, CHUNK])
+            rows = cursor.fetchall()
+            if not rows:
+                return count
+            store(rows)
+        docid, count = rows[-1][0], count + len(rows)
+
+
+def trim() -> int:
+    """Delete old rows of the log of changes; return how many.
+
+    A row is left that says so, for an index that has not read them.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT min(id), max(id) FROM word_changes")
+        first, last = cursor.fetchone()
+        if last is None or last - first < 2 * KEEP_CHANGES:
+            return 0
+        upto = last - KEEP_CHANGES
+        cursor.execute(
+            "INSERT INTO word_changes (workspace_id, docid, kind)"
+            " SELECT DISTINCT workspace_id, id, 'trim' FROM ("
+            "  SELECT workspace_id, CAST(%s AS bigint) AS id FROM word_changes"
+            "  WHERE id <= %s) AS old",
+            [upto, upto],
+        )
+        cursor.execute("DELETE FROM word_changes WHERE id <= %s", [upto])
+        return int(cursor.rowcount)

@@ -1,0 +1,85 @@
+"""The threads of ``threads``, asked of PostgreSQL: who is beside an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db import connection
+
+from memory.word_index import threads
+
+SIDE: Final = 2
+_SILENCE: Final = timedelta(microseconds=threads.SILENCE)
+_SPEAKS: Final = (
+    "{e}.embeddable AND {e}.retired_at IS NULL AND {e}.restricted_at IS NULL"
+    " AND {e}.erased_at IS NULL"
+)
+_TRACE: Final = "d.trace_id IS NOT NULL AND e.trace_id = d.trace_id"
+_AGENT: Final = (
+    "d.trace_id IS NULL AND e.trace_id IS NULL AND e.agent_id = d.agent_id"
+    " AND e.crew_id IS NOT DISTINCT FROM d.crew_id"
+)
+
+
+def _beside(thread: str, sign: str, order: str) -> str:
+    """Return the query of the entries on one side, as each thread's rule finds them."""
+    return (
+        f"SELECT d.docid, d.ts, '{sign}', d.trace_id IS NULL, n.docid, n.ts"  # noqa: S608
+        " FROM journal_entries d CROSS JOIN LATERAL ("
+        "  SELECT e.docid, e.ts FROM journal_entries e"
+        f" WHERE e.workspace_id = d.workspace_id AND {thread}"
+        f" AND {_SPEAKS.format(e='e')} AND (e.ts, e.seq) {sign} (d.ts, d.seq)"
+        f" ORDER BY e.ts {order}, e.seq {order} LIMIT {SIDE}) n"
+        f" WHERE d.docid = ANY(%s) AND {_SPEAKS.format(e='d')}"
+    )
+
+
+_SQL: Final = " UNION ALL ".join(
+    _beside(thread, sign, order)
+    for thread in (_TRACE, _AGENT)
+    for sign, order in (("<", "DESC"), (">", "ASC"))
+)
+
+
+@dataclass(slots=True)
+class Links:
+    """The docids before and after an entry in its thread, the nearest first."""
+
+    before: list[int] = field(default_factory=list)
+    after: list[int] = field(default_factory=list)
+
+    @property
+    def beside(self) -> list[int]:
+        """Both sides, the nearest first."""
+        result: list[int] = []
+        for place in range(SIDE):
+            for side in (self.before, self.after):
+                result += side[place : place + 1]
+        return result
+
+
+def neighbours(docids: Sequence[int]) -> dict[int, Links]:
+    """Return the neighbours of each named entry, at most two on each side."""
+    links = {docid: Links() for docid in docids}
+    if not docids:
+        return links
+    with connection.cursor() as cursor:
+        cursor.execute(_SQL, [list(docids)] * 4)
+        rows = cursor.fetchall()
+    sides: dict[tuple[int, str], list[tuple[datetime, int]]] = {}
+    start: dict[tuple[int, str], tuple[datetime, bool]] = {}
+    for docid, ts, sign, is_timed, beside, beside_ts in rows:
+        sides.setdefault((docid, sign), []).append((beside_ts, beside))
+        start[docid, sign] = ts, is_timed
+    for (docid, sign), found in sides.items():
+        moment, is_timed = start[docid, sign]
+        side = links[docid].before if sign == "<" else links[docid].after
+        for ts, beside in sorted(found, reverse=sign == "<"):
+            if is_timed and abs(ts - moment) > _SILENCE:
+                break
+            side.append(beside)
+            moment = ts
+    return links

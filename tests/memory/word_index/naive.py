@@ -1,0 +1,132 @@
+"""The word ranking in plain Python, from the rows: slow, and easy to believe."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import timedelta
+
+from django.db.models import Q
+
+from memory.fulltext import WordScope
+from memory.models import JournalEntry
+from memory.rules import tokenizer
+from memory.rules.entries import RULE_TYPE
+from memory.word_index import bm25, terms
+
+SILENCE = timedelta(minutes=30)
+
+
+def _stems(text: str) -> list[str]:
+    return [stem for word in tokenizer.split(text) for stem in terms.stems(word)]
+
+
+def _in_scope(scope: WordScope) -> set[int]:
+    rows = JournalEntry.objects.filter(
+        workspace_id=scope.workspace_id,
+        retired_at=None,
+        restricted_at=None,
+        erased_at=None,
+    )
+    owners = Q()
+    if scope.crew_id is not None:
+        owners |= Q(crew_id=scope.crew_id)
+    if scope.agent_id is not None:
+        owners |= Q(agent_id=scope.agent_id)
+    if owners and scope.rules_crew_id is not None:
+        owners |= Q(crew_id=scope.rules_crew_id, agent_id=None, entry_type=RULE_TYPE)
+    rows = rows.filter(owners)
+    if scope.embeddable_only:
+        rows = rows.filter(embeddable=True)
+    if scope.entry_types:
+        rows = rows.filter(entry_type__in=scope.entry_types)
+    if scope.since is not None:
+        rows = rows.filter(ts__gte=scope.since)
+    if scope.until is not None:
+        rows = rows.filter(ts__lte=scope.until)
+    if scope.recorded_until is not None:
+        rows = rows.filter(recorded_at__lte=scope.recorded_until)
+    return set(rows.values_list("docid", flat=True))
+
+
+class Naive:
+    """The ranking of one question."""
+
+    def __init__(self, text: str, scope: WordScope) -> None:
+        self.asked = set(
+            _stems(" ".join(tokenizer.without_stop_words(tokenizer.split(text))))
+        )
+        self.rows = {
+            row.docid: row
+            for row in JournalEntry.objects.filter(workspace_id=scope.workspace_id)
+        }
+        self.words = {
+            d: Counter(_stems(f"{row.summary}\n{row.body}"))
+            for d, row in self.rows.items()
+        }
+        self.scope = _in_scope(scope)
+        self.speaking = [
+            row
+            for row in self.rows.values()
+            if row.embeddable
+            and not (row.retired_at or row.restricted_at or row.erased_at)
+        ]
+        self.before = self._before()
+
+    def _before(self) -> dict[int, int]:
+        """Return docid → the docid before it in its thread."""
+        last: dict[object, JournalEntry] = {}
+        before = {}
+        for row in sorted(self.speaking, key=lambda row: (row.ts, row.docid)):
+            key: object = row.trace_id
+            if row.trace_id is None:
+                if row.agent_id is None:
+                    continue
+                key = (row.crew_id, row.agent_id)
+            earlier = last.get(key)
+            last[key] = row
+            if earlier is None:
+                continue
+            if row.trace_id is not None or row.ts - earlier.ts <= SILENCE:
+                before[row.docid] = earlier.docid
+        return before
+
+    def _score(self, docids: list[int]) -> float:
+        count = len(self.speaking)
+        lengths = [sum(self.words[row.docid].values()) for row in self.speaking]
+        average = max(1.0, sum(lengths) / max(1, count))
+        counts: Counter[str] = Counter()
+        for docid in docids:
+            counts.update(self.words[docid])
+        length, score = sum(counts.values()), 0.0
+        for stem in self.asked:
+            held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
+            idf = math.log(1 + (count - held + 0.5) / (held + 0.5))
+            norm = bm25.K1 * (1 - bm25.B + bm25.B * length / average)
+            score += idf * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+        return score
+
+    def scores(self) -> dict[str, tuple[float, float]]:
+        """Return entry id → own and context score of everything in scope."""
+        result = {}
+        for docid in self.scope:
+            window, at = [docid], docid
+            for _ in range(2):
+                at = self.before.get(at, -1)
+                if at in self.scope:
+                    window.append(at)
+            row_id = self.rows[docid].id
+            result[row_id] = (self._score([docid]), self._score(window))
+        return result
+
+    def neighbours(self) -> dict[str, list[str]]:
+        """Return entry id → those beside it in scope."""
+        after = {earlier: later for later, earlier in self.before.items()}
+        result = {}
+        for docid in self.scope:
+            beside, back, forth = [], docid, docid
+            for _ in range(2):
+                back, forth = self.before.get(back, -1), after.get(forth, -1)
+                beside += [self.rows[at].id for at in (back, forth) if at in self.scope]
+            result[self.rows[docid].id] = beside
+        return result

@@ -1,0 +1,123 @@
+"""The word ranking is BM25, whatever happened to the journal before the question."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from memory import fulltext
+from memory.fulltext import WordScope
+from memory.journal import erasure, visibility
+from memory.journal.erasure import Remains
+from memory.models import JournalEntry
+from memory.rules.entries import RULE_TYPE
+from memory.word_index import ranking
+from memory.word_index.answers import WordAnswer
+from tests import factories
+from tests.memory.word_index.naive import Naive
+from tests.world import World
+
+WORDS = (
+    "harbour violin granite orchard lantern compass receipts refund zeppelin".split()
+)
+AGENTS = ("ada", "lena", "bob")
+
+
+def ask(text: str, scope: WordScope, limit: int = 20) -> WordAnswer:
+    return ranking.search(fulltext.word_query(text), scope, limit)
+
+
+def check(text: str, scope: WordScope) -> None:
+    """Compare everything that an answer says with the plain computation."""
+    naive = Naive(text, scope)
+    scores, answer = naive.scores(), ask(text, scope, 1_000)
+    assert answer.considered == len(scores)
+    for hits, highest, place in (
+        (answer.hits, answer.highest, 0),
+        (answer.context_hits, answer.context_highest, 1),
+    ):
+        expected = {e: pair[place] for e, pair in scores.items() if pair[place] > 0}
+        assert {hit.entry_id for hit in hits} == set(expected)
+        for hit in hits:
+            assert hit.score == pytest.approx(expected[hit.entry_id], rel=1e-4)
+        values = [hit.score for hit in hits]
+        assert values == sorted(values, reverse=True)
+        assert highest == (values[0] if values else 0.0)
+    every_id = [*JournalEntry.objects.values_list("pk", flat=True), "j_nobody"]
+    complete = answer.scores(every_id)
+    assert complete.keys() == scores.keys()
+    for entry_id, pair in complete.items():
+        assert pair == pytest.approx(scores[entry_id], rel=1e-4, abs=1e-6)
+    assert answer.neighbours(every_id) == naive.neighbours()
+
+
+def scopes(world: World) -> list[WordScope]:
+    whole = WordScope(world.acme.id)
+    rows = JournalEntry.objects.filter(workspace_id=world.acme.id).order_by("ts")
+    middle = rows[rows.count() // 2]
+    support = world.crews["support"].id
+    return [
+        whole,
+        replace(whole, embeddable_only=False),
+        replace(whole, agent_id=world.agents["ada"].id),
+        replace(whole, crew_id=support, agent_id=world.agents["bob"].id),
+        replace(whole, agent_id=world.agents["bob"].id, rules_crew_id=support),
+        replace(whole, entry_types=("peer.escalation",)),
+        replace(whole, since=middle.ts),
+        replace(whole, until=middle.ts),
+        replace(whole, recorded_until=middle.recorded_at),
+    ]
+
+
+def _append(world: World, dice: random.Random) -> None:
+    kind = dice.choice(["peer.escalation"] * 4 + ["exec.output_chunk", RULE_TYPE])
+    fields: dict[str, Any] = {
+        "entry_type": kind,
+        "payload": {"text": " ".join(dice.choices(WORDS, k=dice.randrange(3)))},
+        "ts": timezone.now() - timedelta(minutes=dice.randrange(300)),
+        "trace_id": dice.choice([None, None, "one", "two"]),
+    }
+    summary = " ".join(dice.choices(WORDS, k=dice.randrange(1, 6)))
+    factories.append(world.actor(dice.choice(AGENTS)), summary=summary, **fields)
+
+
+def _change(world: World, dice: random.Random) -> None:
+    rows = JournalEntry.objects.filter(workspace_id=world.acme.id)
+    entry_id = dice.choice(list(rows.order_by("seq").values_list("pk", flat=True)))
+    act = dice.randrange(6)
+    if act == 0:
+        visibility.retire(world.acme.id, [entry_id])
+    elif act == 1:
+        visibility.restrict(world.acme.id, [entry_id])
+    elif act == 2:
+        restricted = rows.exclude(restricted_at=None).values_list("pk", flat=True)
+        visibility.lift(world.acme.id, list(restricted))
+    elif act == 3:
+        erasure.erase(world.acme.id, [entry_id])
+    elif act == 4:
+        words = " ".join(dice.choices(WORDS, k=2))
+        remains = Remains(words, {"text": "erased"}, {}, {})
+        erasure.redact(world.acme.id, {entry_id: remains})
+    else:
+        rows.filter(pk=entry_id).delete()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_answer_is_what_the_rows_say(world: World, seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(25):
+        _append(world, dice)
+    for _ in range(6):
+        for _ in range(dice.randrange(4)):
+            _append(world, dice)
+        for _ in range(dice.randrange(3)):
+            _change(world, dice)
+        text = " ".join(dice.choices(WORDS, k=dice.randrange(1, 4)))
+        check(text, dice.choice(scopes(world)))
+    for scope in scopes(world):
+        check("the harbour refund and violins", scope)
