@@ -21,6 +21,7 @@ from django.db import connections
 from django.db.models.functions import Now
 
 from episodic.index import engine
+from episodic.recall import name_index
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -43,6 +44,7 @@ def flush(workspace_id: str) -> None:
     """
     fulltext.frequencies.clear()
     linking.clear_cache()
+    name_index.clear()
     engine.embedder().clear()
     index = engine.vectors()
     if isinstance(index, ScanIndex):

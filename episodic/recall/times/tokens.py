@@ -60,7 +60,7 @@ def _token(text: str, chunk: str, start: int, last: int) -> Token | None:
         start=start,
         end=start + len(chunk),
         is_capital=chunk[0].isupper(),
-        closes=dotted or end >= last or text[end] in _CLAUSE_ENDS,
+        closes=tail.startswith((".", ":")) or end >= last or text[end] in _CLAUSE_ENDS,
         dotted=dotted,
     )
 
