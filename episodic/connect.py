@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
 
 from episodic import agent_tools, llm_port, tasks
@@ -14,12 +15,13 @@ from episodic.embedders.base import EmbedderError
 from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.models import Embedding, State
+from episodic.recall import name_index
 from episodic.recall import search as recall
 from episodic.recall.request import Request
 from episodic.vectors.base import VectorScope
 from memory.fulltext import WordScope
 from memory.journal import append as journal
-from memory.models import JournalEntry
+from memory.models import Agent, Crew, JournalEntry, Membership
 from memory.ports import language_model, ranker
 from memory.ports.ranker import EmbeddingState, Question, Recalled
 from memory.rules.permissions import Actor
@@ -126,3 +128,7 @@ def connect() -> None:
     agent_tools.install()
     extractor.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")
+    for model in (Agent, Crew, Membership):
+        uid = f"episodic.names.{model.__name__}"
+        post_save.connect(name_index.on_change, sender=model, dispatch_uid=uid)
+        post_delete.connect(name_index.on_change, sender=model, dispatch_uid=uid)

@@ -217,6 +217,7 @@ def _forget() -> None:
     from crewship_memory.celery import app
     from episodic import tasks
     from episodic.index import engine, reference_counts
+    from episodic.recall import name_index
     from memory import outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
@@ -228,6 +229,7 @@ def _forget() -> None:
             setattr(engine._parts, name, None)
     frequencies.clear()
     indexes.clear()
+    name_index.clear()
     reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
     reference_counts.reference_counts._thread = threading.main_thread()

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from episodic.index import engine
+from episodic.recall import name_index
 from gdpr import linking
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from memory.word_index import ranking as word_ranking
 
 
 class Caches(Holder):
-    """Cached vectors of queries, and word counts, in this process.
+    """Cached vectors of queries, word counts, and names, in this process.
 
     Django's cache holds counters under hashes, and tasks carry ids: neither can name
     anybody, so neither is searched.
@@ -36,6 +37,7 @@ class Caches(Holder):
         """Drop cached queries that name the person, word counts and cached names."""
         word_ranking.forget(person.workspace_id)
         linking.clear_cache()
+        name_index.clear()
         return engine.embedder().forget(lambda text: bool(person.matcher.names(text)))
 
 

@@ -21,6 +21,7 @@ from django.db import connections
 from django.db.models.functions import Now
 
 from episodic.index import engine
+from episodic.recall import name_index
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -44,6 +45,7 @@ def flush(workspace_id: str) -> None:
     """
     word_ranking.forget(workspace_id)
     linking.clear_cache()
+    name_index.clear()
     engine.embedder().clear()
     index = engine.vectors()
     if isinstance(index, ScanIndex):

@@ -16,6 +16,8 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from episodic.index import engine
+from episodic.recall import name_index
+from episodic.scopes import Reach
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
@@ -139,9 +141,11 @@ def test_forgetting_leaves_nothing_of_names_and_questions(world: World) -> None:
     erasing.maria(world)
     engine.embedder().embed_query(f"where is {MAIL}?")
     linking.people_index(world.acme.id)
+    name_index.of(Reach(world.acme.id, "workspace"))
     process_caches.flush(world.acme.id)
     assert engine.embedder().count(lambda _: True) == 0
     assert linking.clear_cache() == 0
+    assert name_index.clear() == 0
 
 
 @pytest.mark.sqlite

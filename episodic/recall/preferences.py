@@ -1,0 +1,168 @@
+"""What a question prefers: entries of a time, and entries of somebody it names.
+
+A preference is soft: it adds to the score of candidates and leaves none out. ``since``
+and ``until`` of a request are hard and come first; preferences rank what they leave.
+Each value lies in 0..1:
+
+time   1 inside the span that the question names, and e^(-d / w) outside, where ``d`` is
+       the distance to the nearer end and ``w`` the width of the named period, an hour
+       at least. "Last Friday" gives a day later or earlier 0.37, three days 0.05. Of a
+       span with one open end ("since March") ``w`` is the width of March. With several
+       spans the best counts; open ends limit each other ("since March … before June").
+       "Recently" counts half.
+name   1 for an entry of the agent, crew or actor that the question names, otherwise 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
+
+from episodic.recall import question_names, question_time
+from episodic.recall.question_names import NameMention
+from episodic.recall.question_time import TimeMention
+from episodic.recall.times.spans import Kind
+from episodic.scopes import Reach
+
+# What a full preference adds to a score of 0..1.
+TIME_WEIGHT: Final = 0.10
+NAME_WEIGHT: Final = 0.10
+RECENT_SHARE: Final = 0.5
+_MIN_WIDTH: Final = timedelta(hours=1)
+
+
+class Candidate(Protocol):
+    """What is read of an entry; a journal entry has it."""
+
+    @property
+    def ts(self) -> datetime: ...
+    @property
+    def agent_id(self) -> str | None: ...
+    @property
+    def crew_id(self) -> str | None: ...
+    @property
+    def actor_id(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """How well one entry meets each preference; 0 where the question has none."""
+
+    time: float = 0.0
+    name: float = 0.0
+
+    @property
+    def bonus(self) -> float:
+        """What both add to the entry's score."""
+        return TIME_WEIGHT * self.time + NAME_WEIGHT * self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Preferences:
+    """The preferences of one question; false when it has none."""
+
+    times: tuple[TimeMention, ...] = ()
+    names: tuple[NameMention, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.times or self.names)
+
+    def values(self, rows: Iterable[Candidate]) -> list[Values]:
+        """Return the values of entries, in their order."""
+        agent_ids, crew_ids, actor_ids = (
+            frozenset[str]().union(*(getattr(m.name, ids) for m in self.names))
+            for ids in ("agent_ids", "crew_ids", "actor_ids")
+        )
+        return [
+            Values(
+                time=self._time(row.ts),
+                name=float(
+                    row.agent_id in agent_ids
+                    or row.crew_id in crew_ids
+                    or row.actor_id in actor_ids
+                ),
+            )
+            for row in rows
+        ]
+
+    def _time(self, ts: datetime) -> float:
+        closed, open_ended = 0.0, 1.0
+        has_open = False
+        for mention in self.times:
+            value = _closeness(mention, ts)
+            if mention.since is None or mention.until is None:
+                has_open, open_ended = True, min(open_ended, value)
+            else:
+                closed = max(closed, value)
+        return max(closed, open_ended) if has_open else closed
+
+    def sentences(self) -> list[str]:
+        """Return a sentence for each preference, for people."""
+        times = []
+        for mention in self.times:
+            words = " ".join(mention.text.split())
+            times.append(f"Prefers entries {_when(mention)} (from “{words}”).")
+        labels = dict.fromkeys(mention.name.label for mention in self.names)
+        return times + [f"Prefers entries of {label}." for label in labels]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the preferences as JSON."""
+        return {
+            "times": [
+                {
+                    "text": mention.text,
+                    "start": mention.start,
+                    "end": mention.end,
+                    "since": mention.since and mention.since.isoformat(),
+                    "until": mention.until and mention.until.isoformat(),
+                    "meaning": mention.meaning,
+                }
+                for mention in self.times
+            ],
+            "names": [
+                {
+                    "text": mention.text,
+                    "start": mention.start,
+                    "end": mention.end,
+                    "name": mention.name.label,
+                    "agent_ids": sorted(mention.name.agent_ids),
+                    "crew_ids": sorted(mention.name.crew_ids),
+                    "actor_ids": sorted(mention.name.actor_ids),
+                }
+                for mention in self.names
+            ],
+            "sentences": self.sentences(),
+        }
+
+
+def read(question: str, reach: Reach, now: datetime) -> Preferences:
+    """Return what a question prefers; every word stays in the question.
+
+    ``now`` is the moment it is asked at: ``as_of`` for a recall of the past. A word
+    that is part of a time ("in April") is no name.
+    """
+    times = tuple(question_time.mentions(question, now))
+    names = tuple(
+        mention
+        for mention in question_names.mentions(question, reach)
+        if not any(mention.start < t.end and t.start < mention.end for t in times)
+    )
+    return Preferences(times, names)
+
+
+def _closeness(mention: TimeMention, ts: datetime) -> float:
+    distance = timedelta()
+    if mention.since is not None and ts < mention.since:
+        distance = mention.since - ts
+    elif mention.until is not None and ts > mention.until:
+        distance = ts - mention.until
+    share = RECENT_SHARE if mention.kind is Kind.RECENT else 1.0
+    return share * math.exp(-(distance / max(mention.width, _MIN_WIDTH)))
+
+
+def _when(mention: TimeMention) -> str:
+    is_open = mention.since is None or mention.until is None
+    return mention.meaning if is_open else f"of {mention.meaning}"

@@ -1,0 +1,1 @@
+"""The grammar of expressions of time; ``question_time`` uses it. Pure."""
