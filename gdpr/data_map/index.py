@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from episodic.index import engine
 from episodic.models import Embedding, MemoryRelation
@@ -21,7 +21,9 @@ from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import entries_naming
 from memory import fulltext
 from memory.journal import erasure
-from memory.models import JournalEntry
+from memory.models import EntryWords, JournalEntry
+from memory.word_index import terms
+from memory.word_index.cache import indexes
 
 VECTOR_BYTES: Final = 24
 
@@ -43,9 +45,14 @@ class _MadeFromEntries(Holder):
 
 
 class WordIndex(_MadeFromEntries):
-    """The journal's full-text index, queried as the search box does."""
+    """The words of entries: the full-text index, stored terms, this process's index.
+
+    Terms are four bytes of a word's digest: not readable, but a guessed name could be
+    compared with them. Database triggers delete them with the words.
+    """
 
     name, title = "word_index", "Word index"
+    tables = ("memory.EntryWords",)
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
         rows = JournalEntry.objects.filter(pk__in=entry_ids, erased_at=None)
@@ -70,6 +77,29 @@ class WordIndex(_MadeFromEntries):
                 text = row_text.join_texts([summary, body])
                 if erased_at is not None or person.matcher.names(text):
                     yield Trace(self.name, entry_id, "search hit")
+        yield from self._terms_left(person.workspace_id)
+
+    def _terms_left(self, workspace_id: str) -> Iterator[Trace]:
+        """Search for terms of entries that are erased or gone, stored or in memory."""
+        docids = fulltext.docids(workspace_id)
+        entries = JournalEntry.objects.filter(docid=OuterRef("pk"))
+        stored = EntryWords.objects.filter(docid__range=docids)
+        for docid in stored.exclude(Exists(entries)).values_list("pk", flat=True):
+            yield Trace(self.name, str(docid), "words of a deleted entry")
+        erased = JournalEntry.objects.filter(
+            workspace_id=workspace_id, erased_at__isnull=False
+        )
+        names = dict(erased.values_list("docid", "pk"))
+        nothing = terms.words_of("", "")
+        for part in row_text.batches(list(names)):
+            rows = EntryWords.objects.filter(pk__in=part).exclude(words=nothing)
+            for docid in rows.values_list("pk", flat=True):
+                yield Trace(self.name, names[docid], "stored words")
+        if not indexes.holds(workspace_id):
+            return
+        view = indexes.view(workspace_id)
+        for docid in view.docids_with_words(list(names)):
+            yield Trace(self.name, names[docid], "row of an index")
 
 
 class Vectors(_MadeFromEntries):

@@ -21,7 +21,7 @@ def idf(entry_count: int, frequency: int) -> float:
 def norms(lengths: NDArray[np.integer], average: float) -> Floats:
     """Return what each length adds below the fraction of ``saturation``."""
     scale = K1 * B / max(average, 1.0)
-    return (lengths * np.float32(scale) + np.float32(K1 * (1 - B))).astype(np.float32)
+    return lengths.astype(np.float32) * np.float32(scale) + np.float32(K1 * (1 - B))
 
 
 def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floats:

@@ -101,6 +101,11 @@ class Codes:
             return -1
         return self._codes.setdefault(value, len(self._codes))
 
+    def add_all(self, values: Sequence[str | None]) -> list[int]:
+        """Return the number of each string."""
+        numbers = {value: self.add(value) for value in set(values)}
+        return list(map(numbers.__getitem__, values))
+
     def get(self, value: str) -> int:
         """Return a string's number, or −2, which matches nothing."""
         return self._codes.get(value, -2)

@@ -7,6 +7,7 @@ place, and its postings are in no segment any more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -48,6 +49,15 @@ class View:
         at = np.searchsorted(known, docids)
         at[at == self.size] = 0
         return np.where(known[at] == docids, at, -1) if self.size else at - 1
+
+    def docids_with_words(self, docids: Sequence[int]) -> list[int]:
+        """Return those of some docids that have a posting."""
+        rows = self.rows(np.array(sorted(docids), dtype=np.int64))
+        rows = rows[rows >= 0]
+        held = np.zeros(self.size, dtype=np.bool_)
+        for segment in self.segments:
+            held[segment.first : segment.first + segment.size][segment.rows] = True
+        return self.columns.docid[rows[held[rows]]].tolist()
 
 
 class WordIndex:
@@ -128,9 +138,9 @@ class WordIndex:
         columns.ts[rows] = batch.ts
         columns.recorded[rows] = batch.recorded
         columns.thread[rows] = batch.thread
-        columns.crew[rows] = [self.crews.add(name) for name in batch.crews]
-        columns.agent[rows] = [self.agents.add(name) for name in batch.agents]
-        columns.type[rows] = [self.types.add(name) for name in batch.types]
+        columns.crew[rows] = self.crews.add_all(batch.crews)
+        columns.agent[rows] = self.agents.add_all(batch.agents)
+        columns.type[rows] = self.types.add_all(batch.types)
         columns.length[rows] = batch.words.lengths
         columns.flags[rows] = batch.flags
         self._count(rows, 1)

@@ -17,7 +17,7 @@ from memory import fulltext
 from memory.word_index import terms, threads
 from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch
 
-CHUNK: Final = 8_192
+CHUNK: Final = 32_768
 IDS_AT_ONCE: Final = 500
 # Concatenated and added to, or the driver would make dates and booleans of them.
 _COLUMNS: Final = (
@@ -72,13 +72,14 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
     docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, blobs = (
         zip(*rows, strict=True) if rows else [()] * 11
     )
-    missing = [d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)]
+    version = terms.VERSION
+    missing = [d for d, b in zip(docid, blobs, strict=True) if not b or b[0] != version]
     if missing:
         words = read_words(missing)
         nothing = terms.words_of("", "")
         # An entry may have been deleted since.
         blobs = tuple(
-            b if terms.is_readable(b) else words.get(d, nothing)
+            b if b and b[0] == version else words.get(d, nothing)
             for d, b in zip(docid, blobs, strict=True)
         )
     flags = np.array(usable, dtype=np.uint8) * USABLE

@@ -86,6 +86,7 @@ class Scorer:
         self.view, self.mask = view, mask
         self.considered = int(np.count_nonzero(mask))
         self._is_whole = self.considered == view.size
+        self._every_window: NDArray[np.uint32] | None = None
         self.terms = terms_of(view, numbers) if self.considered else []
 
     # ── The best ─────────────────────────────────────────────────────────────
@@ -173,8 +174,18 @@ class Scorer:
             rows = self.follow(rows, self.view.columns.previous)
             yield rows, (rows >= 0) & self.mask[rows]
 
-    def _window_lengths(self, rows: Rows) -> NDArray[np.int64]:
-        total = np.zeros(len(rows), dtype=np.int64)
+    def _window_lengths(self, rows: Rows) -> NDArray[np.integer]:
+        """Return how long the windows of some rows are; of many, all are kept."""
+        if self._every_window is None and len(rows) > self.view.size // 8:
+            length = self.view.columns.length[: self.view.size].astype(np.uint32)
+            # A last one, which a link to nowhere means.
+            length = np.append(np.where(self.mask, length, 0), np.uint32(0))
+            first = self.view.columns.previous[: self.view.size]
+            first = np.append(np.where(first < self.view.size, first, -1), -1)
+            self._every_window = length + length[first] + length[first[first]]
+        if self._every_window is not None:
+            return self._every_window[rows]
+        total = np.zeros(len(rows), dtype=np.uint32)
         for places, counts in self._windows(rows):
             total += np.where(counts, self.view.columns.length[places], 0)
         return total
@@ -222,12 +233,21 @@ class Scorer:
             lengths = self._window_lengths(rows)
             places = list(self._windows(rows))
         norm = bm25.norms(lengths, self.view.average)
+        # Those that do not count are asked for a row behind the last, which has none.
+        asked = np.concatenate(
+            [np.where(counts, rows, self.view.size) for rows, counts in places]
+        )
+        # The two ways of looking up cost about the same here.
+        is_dense = len(asked) > self.view.size // 64
+        order = None if is_dense else np.argsort(asked, kind="stable")
         for term in terms:
-            counts = np.zeros(len(rows), dtype=np.int64)
-            for place_rows, is_counted in places:
-                named = np.flatnonzero(is_counted)
-                counts[named] += counts_of(term, place_rows[named])
-            scores += bm25.saturation(counts, norm, term.weight)
+            if order is None:
+                counts = dense_counts(term, self.view.size)[asked]
+            else:
+                counts = np.zeros(len(asked), dtype=np.uint8)
+                counts[order] = sorted_counts(term, asked[order])
+            total = counts.reshape(len(places), -1).sum(axis=0, dtype=np.int64)
+            scores += bm25.saturation(total, norm, term.weight)
 
 
 def _only_candidates(sums: Floats, rest: float, limit: int) -> Rows | None:
@@ -245,19 +265,28 @@ def _only_candidates(sums: Floats, rest: float, limit: int) -> Rows | None:
     return np.flatnonzero(sums >= (edge * (1 - _MARGIN) - rest))
 
 
-def counts_of(term: Term, rows: Rows) -> Counts:
-    """Return how often each row holds a term."""
-    counts = np.zeros(len(rows), dtype=np.int64)
+def dense_counts(term: Term, size: int) -> NDArray[np.uint8]:
+    """Return how often each row of a view holds a term, and 0 behind the last one."""
+    counts = np.zeros(size + 1, dtype=np.uint8)
     for segment, start, end in term.places:
-        here = np.flatnonzero(
-            (rows >= segment.first) & (rows < segment.first + segment.size)
-        )
-        if not len(here):
+        here = counts[segment.first : segment.first + segment.size]
+        here[segment.rows[start:end]] = segment.counts[start:end]
+    return counts
+
+
+def sorted_counts(term: Term, rows: Rows) -> NDArray[np.uint8]:
+    """Return how often each of some rows, in order, holds a term."""
+    counts = np.zeros(len(rows), dtype=np.uint8)
+    for segment, start, end in term.places:
+        low, high = np.searchsorted(
+            rows, [segment.first, segment.first + segment.size]
+        ).tolist()
+        if low == high:
             continue
-        local = (rows[here] - segment.first).astype(np.uint16)
+        local = (rows[low:high] - segment.first).astype(np.uint16)
         postings = segment.rows[start:end]
         at = np.searchsorted(postings, local)
         at[at == len(postings)] = 0
         is_there = postings[at] == local
-        counts[here[is_there]] = segment.counts[start:end][at[is_there]]
+        counts[low:high][is_there] = segment.counts[start:end][at[is_there]]
     return counts
