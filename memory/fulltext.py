@@ -52,10 +52,14 @@ class WordHit:
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A question as the word ranking uses it; ``dropped`` words are not searched."""
+    """A question as the word ranking uses it; ``dropped`` words are not searched.
+
+    ``pairs`` are its neighbouring words, but for two stop words side by side.
+    """
 
     terms: tuple[str, ...]
     dropped: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -111,5 +115,12 @@ def word_query(text: str) -> WordQuery:
     """Return a question's significant words, and the words left out."""
     all_words = tokenizer.split(text)
     distinctive = tokenizer.without_stop_words(all_words)
-    stop = [w for w in dict.fromkeys(all_words) if w not in set(distinctive)]
-    return WordQuery(tuple(distinctive[:MAX_TERMS]), (*stop, *distinctive[MAX_TERMS:]))
+    asked = set(distinctive)
+    stop = [w for w in dict.fromkeys(all_words) if w not in asked]
+    side_by_side = zip(all_words, all_words[1:], strict=False)
+    pairs = [pair for pair in side_by_side if not asked.isdisjoint(pair)]
+    return WordQuery(
+        tuple(distinctive[:MAX_TERMS]),
+        (*stop, *distinctive[MAX_TERMS:]),
+        tuple(dict.fromkeys(pairs))[:MAX_TERMS],
+    )

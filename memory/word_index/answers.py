@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from memory.fulltext import WordHit
+
+
+@dataclass(frozen=True, slots=True)
+class WordDetail:
+    """What the words of an entry, and of those beside it in its thread, say.
+
+    ``own`` and ``context`` are BM25 of its own words and of its window, 0 without a
+    common word; ``pairs`` weighs the pairs of words that stand side by side in the
+    question too. ``length`` is how many words it has. ``before`` and ``after`` are the
+    entries directly beside it, None where there is none in scope; ``thread`` is a
+    number that the entries of one trace share, None without a trace.
+    """
+
+    own: float
+    pairs: float
+    context: float
+    length: int
+    before: str | None
+    after: str | None
+    thread: int | None
 
 
 class WordAnswer(Protocol):
     """The ranking of one question in one scope.
 
     ``hits`` are the best entries by BM25 of their own words, ``context_hits`` by BM25
-    of their windows (an entry and the two before it in its thread), best first, ties by
-    newer first and then by id. ``highest`` and ``context_highest`` are the best scores,
-    0 without a hit; ``considered`` is how many entries are in scope. Only entries in
-    scope count in a window. The weight of a word is that of its rarity among the
-    workspace's own entries that may be used and are embedded.
+    of their windows (an entry, up to three before it and up to two after it in its
+    thread), best first, ties by newer first and then by id. ``considered`` is how many
+    entries are in scope. Only entries in scope count in a window. The weight of a word
+    is that of its rarity among the workspace's own entries that may be used and are
+    embedded.
     """
 
     @property
@@ -24,21 +45,10 @@ class WordAnswer(Protocol):
     @property
     def context_hits(self) -> list[WordHit]: ...
     @property
-    def highest(self) -> float: ...
-    @property
-    def context_highest(self) -> float: ...
-    @property
     def considered(self) -> int: ...
 
-    def scores(self, entry_ids: Sequence[str]) -> dict[str, tuple[float, float]]:
-        """Return own and context score of the named entries that are in scope.
+    def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
+        """Return the details of named entries and of those directly beside them.
 
-        They are the real ones, also of entries that are no hit; 0 without a word.
-        """
-
-    def neighbours(self, entry_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Return the entries beside each named one in its thread, the nearest first.
-
-        At most two on each side, those in scope only; all of the named entries that
-        are in scope are in the answer.
+        Only entries in scope are in the answer, and all of those.
         """

@@ -1,8 +1,8 @@
 """The word ranking on PostgreSQL: candidates from the full-text index, then BM25.
 
 The candidates are the best few hundred entries of a scope by PostgreSQL's own ranking,
-and for the windows the two after each of them in its thread; they are scored by their
-stored words with the arithmetic and the terms of the other database.
+and those in whose windows they are; they are scored by their stored words with the
+arithmetic and the terms of the other database.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import bm25, terms, thread_sql
+from memory.word_index import bm25, phrases, terms, thread_sql, threads
+from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
 from memory.word_index.frequencies import frequencies, head_of
 from memory.word_index.rows import stored_words
@@ -69,6 +70,7 @@ class _Entry:
     docid: int
     entry_id: str
     ts: float
+    trace_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class _Scored:
     entry: _Entry
     own: float
     context: float
+    length: int
 
 
 class CandidateAnswer:
@@ -121,7 +124,7 @@ class CandidateAnswer:
         found = _fetch(sql, [*self._query.terms, *params, size])
         docids = {docid for (docid,) in found}
         for links in thread_sql.neighbours(sorted(docids)).values():
-            docids.update(links.after)
+            docids.update(links.before, links.after)
         return self._scored(docids)
 
     @cached_property
@@ -136,64 +139,78 @@ class CandidateAnswer:
         rows.sort(key=lambda row: (-row.context, -row.entry.ts, row.entry.entry_id))
         return [WordHit(row.entry.entry_id, row.context) for row in rows[: self._limit]]
 
-    @property
-    def highest(self) -> float:
-        return self.hits[0].score if self.hits else 0.0
-
-    @property
-    def context_highest(self) -> float:
-        return self.context_hits[0].score if self.context_hits else 0.0
-
     # ── Named entries ────────────────────────────────────────────────────────
-    def scores(self, entry_ids: Sequence[str]) -> dict[str, tuple[float, float]]:
-        entries = self._visible("e.id", list(entry_ids))
-        scored = self._scored({entry.docid for entry in entries})
-        return {row.entry.entry_id: (row.own, row.context) for row in scored}
+    def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
+        named = [entry.docid for entry in self._visible("e.id", list(entry_ids))]
+        links = thread_sql.neighbours(named)
+        beside = {d for link in links.values() for d in link.nearest if d is not None}
+        scored = self._scored(beside.union(named))
+        ids = {row.entry.docid: row.entry.entry_id for row in scored}
+        sides = thread_sql.neighbours(sorted(ids))
+        pairs = self._pair_scores(list(ids))
+        details = {}
+        for row in scored:
+            before, after = sides[row.entry.docid].nearest
+            trace_id = row.entry.trace_id
+            details[row.entry.entry_id] = WordDetail(
+                own=row.own,
+                pairs=pairs[row.entry.docid],
+                context=row.context,
+                length=row.length,
+                before=ids.get(before or 0),
+                after=ids.get(after or 0),
+                thread=threads.key(trace_id, None, None) if trace_id else None,
+            )
+        return details
 
-    def neighbours(self, entry_ids: Sequence[str]) -> dict[str, list[str]]:
-        named = self._visible("e.id", list(entry_ids))
-        links = thread_sql.neighbours([entry.docid for entry in named])
-        beside = {docid for link in links.values() for docid in link.beside}
-        visible = {e.docid: e.entry_id for e in self._visible("e.docid", list(beside))}
-        return {
-            entry.entry_id: [
-                visible[docid]
-                for docid in links[entry.docid].beside
-                if docid in visible
-            ]
-            for entry in named
-        }
+    def _pair_scores(self, docids: Sequence[int]) -> dict[int, float]:
+        weights, _ = self._weights
+        by_term = dict(zip(self._terms.tolist(), weights.tolist(), strict=True))
+        pairs = phrases.pairs_of(self._query.pairs, lambda t: by_term.get(t, 0.0))
+        words = stored_words(docids) if pairs else {}
+        nothing = terms.words_of("", "")
+        scores = phrases.scores(pairs, [words.get(d, nothing) for d in docids])
+        return dict(zip(docids, scores.tolist(), strict=True))
 
     def _visible(self, column: str, values: list[Any]) -> list[_Entry]:
         """Return those named entries that are in scope."""
         where, params = conditions(self._scope)
         sql = (
-            "SELECT e.docid, e.id, EXTRACT(EPOCH FROM e.ts) FROM journal_entries e"  # noqa: S608
-            f" WHERE {column} = ANY(%s) AND {where}"
+            "SELECT e.docid, e.id, EXTRACT(EPOCH FROM e.ts), e.trace_id"  # noqa: S608
+            f" FROM journal_entries e WHERE {column} = ANY(%s) AND {where}"
         )
         rows = _fetch(sql, [values, *params]) if values else []
-        return [_Entry(docid, entry_id, float(ts)) for docid, entry_id, ts in rows]
+        return [_Entry(docid, key, float(ts), trace) for docid, key, ts, trace in rows]
 
     def _scored(self, docids: set[int]) -> list[_Scored]:
         """Return the scores of those entries that are in scope."""
         links = thread_sql.neighbours(sorted(docids))
-        before = {docid: links[docid].before for docid in docids}
-        wanted = docids.union(*before.values())
+        windows = {docid: links[docid].window for docid in docids}
+        wanted = docids.union(*windows.values())
         entries = {e.docid: e for e in self._visible("e.docid", sorted(wanted))}
         places = {docid: place for place, docid in enumerate(entries)}
         counts, lengths = _counts(list(entries), self._terms)
-        window_counts, window_lengths = counts.copy(), lengths.copy()
+        window_counts = counts.copy()
+        window_lengths = lengths.astype(np.float32)
         scored = [docid for docid in entries if docid in docids]
         for docid in scored:
-            for earlier in before[docid]:
-                if earlier in places:
-                    window_counts[places[docid]] += counts[places[earlier]]
-                    window_lengths[places[docid]] += lengths[places[earlier]]
+            others = [places[d] for d in windows[docid] if d in places]
+            if others:
+                place = places[docid]
+                window_counts[place] += counts[others].sum(axis=0)
+                window_lengths[place] = lengths[[place, *others]].mean()
         own = self._sum(counts, lengths).tolist()
         context = self._sum(window_counts, window_lengths).tolist()
-        return [_Scored(entries[d], own[places[d]], context[places[d]]) for d in scored]
+        return [
+            _Scored(
+                entries[d], own[places[d]], context[places[d]], int(lengths[places[d]])
+            )
+            for d in scored
+        ]
 
-    def _sum(self, counts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
+    def _sum(
+        self, counts: NDArray[np.int64], lengths: NDArray[np.int64] | Floats
+    ) -> Floats:
         weights, average = self._weights
         norm, sums = bm25.norms(lengths, average), np.zeros(len(lengths), np.float32)
         for place in np.argsort(-weights, kind="stable"):

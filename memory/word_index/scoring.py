@@ -20,8 +20,10 @@ from memory.word_index.columns import SPEAKS, Mask, Rows
 from memory.word_index.index import View
 from memory.word_index.segments import MAX_KNOWN, Segment
 
-# Entries of a window: one and the two before it.
-WINDOW: Final = 3
+# Entries of a window: one, those before it and those after it in its thread.
+BEFORE: Final = 3
+AFTER: Final = 2
+WINDOW: Final = BEFORE + 1 + AFTER
 # Fewer postings are added up faster than it takes to find out whether they matter.
 MIN_SKIPPED: Final = 5_000
 # Room for rounding: 32-bit sums in another order.
@@ -33,6 +35,7 @@ Counts = NDArray[np.int64]
 class Term:
     """A term's postings, per segment from and to, and its weight in this workspace."""
 
+    number: int
     places: tuple[tuple[Segment, int, int], ...]
     posting_count: int
     max_count: int
@@ -65,6 +68,7 @@ def terms_of(view: View, numbers: Sequence[int]) -> list[Term]:
             frequency += known
         terms.append(
             Term(
+                number,
                 tuple(parts),
                 sum(end - start for _, start, end in parts),
                 max(int(s.counts[start:end].max()) for s, start, end in parts),
@@ -101,7 +105,7 @@ class Scorer:
     def _best(self, limit: int, window: int) -> tuple[Rows, Floats]:
         sums = np.zeros(self.view.size, dtype=np.float32)
         bounds = [
-            bm25.bound(window * term.max_count, self.view.average, term.weight)
+            bm25.bound(term.max_count, self.view.average, term.weight, window)
             for term in self.terms
         ]
         candidates: Rows | None = None
@@ -141,18 +145,22 @@ class Scorer:
         sums[rows] += bm25.saturation(counts, norm, term.weight)
 
     def _add_windows(self, sums: Floats, term: Term) -> None:
-        """Add a term to every window that it is in: an entry's own and the next two."""
-        rows, counts = self._postings(term)
+        """Add a term to every window that it is in: an entry's own and those beside."""
+        own_rows, own_counts = self._postings(term)
         in_window = np.zeros(self.view.size, dtype=np.uint16)
-        in_window[rows] = counts
-        places = [rows]
-        for _ in range(WINDOW - 1):
-            rows = self.follow(rows, self.view.columns.next)
-            is_there = np.flatnonzero(rows >= 0)
-            rows, counts = rows[is_there], counts[is_there]
-            # No two entries have the same next one, so no row is twice in ``rows``.
-            in_window[rows] += counts
-            places.append(rows)
+        in_window[own_rows] = own_counts
+        places = [own_rows]
+        columns = self.view.columns
+        # An entry is before those that follow it.
+        for links, steps in ((columns.next, BEFORE), (columns.previous, AFTER)):
+            rows, counts = own_rows, own_counts
+            for _ in range(steps):
+                rows = self.follow(rows, links)
+                is_there = np.flatnonzero(rows >= 0)
+                rows, counts = rows[is_there], counts[is_there]
+                # No two entries have the same next one: no row is twice in ``rows``.
+                in_window[rows] += counts
+                places.append(rows)
         # A row that is here twice gets the same sum twice.
         rows = np.concatenate(places)
         if not self._is_whole:
@@ -170,9 +178,12 @@ class Scorer:
     def _windows(self, rows: Rows) -> Iterator[tuple[Rows, Mask]]:
         """Yield the rows of each place of the windows, and which of them count."""
         yield rows, np.ones(len(rows), dtype=np.bool_)
-        for _ in range(WINDOW - 1):
-            rows = self.follow(rows, self.view.columns.previous)
-            yield rows, (rows >= 0) & self.mask[rows]
+        columns = self.view.columns
+        for links, steps in ((columns.previous, BEFORE), (columns.next, AFTER)):
+            places = rows
+            for _ in range(steps):
+                places = self.follow(places, links)
+                yield places, (places >= 0) & self.mask[places]
 
     def _window_lengths(self, rows: Rows) -> NDArray[np.integer]:
         """Return how long the windows of some rows are; of many, all are kept."""
@@ -226,6 +237,7 @@ class Scorer:
         self, scores: Floats, rows: Rows, terms: Sequence[Term], window: int
     ) -> None:
         """Add some terms to the scores of some rows, which are in scope."""
+        lengths: NDArray[np.integer] | Floats
         if window == 1:
             lengths = self.view.columns.length[rows]
             places = [(rows, np.ones(len(rows), dtype=np.bool_))]

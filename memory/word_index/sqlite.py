@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 from django.db import connection
@@ -13,17 +12,14 @@ from django.db import connection
 from memory import fulltext
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import terms
+from memory.word_index import phrases, terms
+from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
 from memory.word_index.cache import indexes
-from memory.word_index.columns import EMBEDDABLE, USABLE, Mask, Rows
+from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Mask, Rows
 from memory.word_index.index import View
-from memory.word_index.rows import IDS_AT_ONCE, marks
+from memory.word_index.rows import IDS_AT_ONCE, marks, stored_words
 from memory.word_index.scoring import Scorer
-
-# Neighbours on each side.
-SIDE: Final = 2
-
 
 def _microseconds(moment: datetime) -> int:
     seconds = int(moment.timestamp() // 1)
@@ -87,6 +83,7 @@ class ScanAnswer:
         self._scope, self._limit = scope, limit
         self._view = view = indexes.view(scope.workspace_id)
         self._mask = in_scope(view, scope)
+        self._pairs = query.pairs
         numbers = list(terms.of_words(query.terms))
         self._scorer = Scorer(view, self._mask, numbers)
 
@@ -99,44 +96,70 @@ class ScanAnswer:
         return self._hits(*self._scorer.best_windows(self._limit))
 
     @property
-    def highest(self) -> float:
-        return self.hits[0].score if self.hits else 0.0
-
-    @property
-    def context_highest(self) -> float:
-        return self.context_hits[0].score if self.context_hits else 0.0
-
-    @property
     def considered(self) -> int:
         return self._scorer.considered
 
-    def scores(self, entry_ids: Sequence[str]) -> dict[str, tuple[float, float]]:
-        names, rows = self._in_scope(entry_ids)
-        own = self._scorer.own_scores(rows).tolist()
-        context = self._scorer.window_scores(rows).tolist()
-        return dict(zip(names, zip(own, context, strict=True), strict=True))
-
-    def neighbours(self, entry_ids: Sequence[str]) -> dict[str, list[str]]:
-        names, rows = self._in_scope(entry_ids)
+    def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
         columns = self._view.columns
-        beside: list[list[str]] = [[] for _ in names]
-        before = after = rows
-        for _ in range(SIDE):
-            before = self._scorer.follow(before, columns.previous)
-            after = self._scorer.follow(after, columns.next)
-            for side in (before, after):
-                for place in np.flatnonzero((side >= 0) & self._mask[side]).tolist():
-                    beside[place].append(columns.ids[side[place]].decode())
-        return dict(zip(names, beside, strict=True))
+        named = self._in_scope(entry_ids)
+        links = (columns.previous, columns.next)
+        sides = [self._inside(self._scorer.follow(named, link)) for link in links]
+        rows = np.unique(np.concatenate([named, *sides]))
+        rows = rows[rows >= 0]
+        before, after = (
+            self._inside(self._scorer.follow(rows, link)) for link in links
+        )
+        is_traced = (columns.flags[rows] & TIMED) == 0
+        values = zip(
+            self._scorer.own_scores(rows).tolist(),
+            self._pair_scores(rows).tolist(),
+            self._scorer.window_scores(rows).tolist(),
+            columns.length[rows].tolist(),
+            self._ids(before),
+            self._ids(after),
+            (
+                thread if traced else None
+                for thread, traced in zip(
+                    columns.thread[rows].tolist(), is_traced.tolist(), strict=True
+                )
+            ),
+            strict=True,
+        )
+        ids = self._ids(rows)
+        return {
+            entry_id: WordDetail(*parts)
+            for entry_id, parts in zip(ids, values, strict=True)
+            if entry_id is not None
+        }
 
-    def _in_scope(self, entry_ids: Sequence[str]) -> tuple[list[str], Rows]:
-        """Return the named entries that are in scope, and their rows."""
+    def _pair_scores(self, rows: Rows) -> Floats:
+        weights = {term.number: term.weight for term in self._scorer.terms}
+        pairs = phrases.pairs_of(self._pairs, lambda term: weights.get(term, 0.0))
+        if not pairs or not len(rows):
+            return np.zeros(len(rows), dtype=np.float32)
+        docids = self._view.columns.docid[rows].tolist()
+        words = stored_words(docids)
+        nothing = terms.words_of("", "")
+        return phrases.scores(pairs, [words.get(docid, nothing) for docid in docids])
+
+    def _inside(self, rows: Rows) -> Rows:
+        """Return rows with −1 for those that are not in scope."""
+        return np.where((rows >= 0) & _masked(self._mask, rows), rows, -1)
+
+    def _ids(self, rows: Rows) -> list[str | None]:
+        """Return the entry ids of rows, None for −1."""
+        return [
+            entry_id.decode() if row >= 0 else None
+            for row, entry_id in zip(
+                rows.tolist(), self._view.columns.ids[rows].tolist(), strict=True
+            )
+        ]
+
+    def _in_scope(self, entry_ids: Sequence[str]) -> Rows:
+        """Return the rows of those named entries that are in scope."""
         docids = _docids(self._scope, list(dict.fromkeys(entry_ids)))
-        names = [entry_id for entry_id in entry_ids if entry_id in docids]
-        names = list(dict.fromkeys(names))
-        rows = self._view.rows(np.array([docids[e] for e in names], dtype=np.int64))
-        inside = np.flatnonzero((rows >= 0) & _masked(self._mask, rows))
-        return [names[place] for place in inside.tolist()], rows[inside]
+        rows = self._view.rows(np.array(list(docids.values()), dtype=np.int64))
+        return rows[(rows >= 0) & _masked(self._mask, rows)]
 
     def _hits(self, rows: Rows, scores: Floats) -> list[WordHit]:
         ids = self._view.columns.ids[rows].tolist()

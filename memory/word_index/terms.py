@@ -13,7 +13,8 @@ import re
 import struct
 import threading
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,8 +34,10 @@ MAX_LENGTH: Final = 65_535
 # Words that are longer are no words, and would fill the cache.
 CACHED_CHARS: Final = 40
 CACHED_WORDS: Final = 100_000
-# Version, length of the text in terms; then the terms, then how often each occurs.
-_HEADER: Final = struct.Struct("<BH")
+# Version, length of the text in terms, how many different ones; then these, how often
+# each occurs, and the text as places in them, a byte each or two where they are many.
+_HEADER: Final = struct.Struct("<BHH")
+_SHORT: Final = 256
 _TERM_BYTES: Final = 5
 
 _MARKS: Final = re.compile("[\u0300-\u036f]+")
@@ -103,22 +106,23 @@ def of_word(word: str) -> tuple[int, ...]:
     return _of_short_word(word)
 
 
-def of_text(summary: str, body: str) -> dict[int, int]:
-    """Return term → how often it occurs in the first ``TEXT_CHARS`` of a text."""
-    counts: dict[int, int] = {}
-    for word in tokenizer.split(f"{summary}\n{body}"[:TEXT_CHARS]):
-        for term in of_word(word):
-            counts[term] = counts.get(term, 0) + 1
-    return counts
+def of_text(summary: str, body: str) -> list[int]:
+    """Return the terms of the first ``TEXT_CHARS`` of a text, in their order."""
+    words = tokenizer.split(f"{summary}\n{body}"[:TEXT_CHARS])
+    return [term for word in words for term in of_word(word)][:MAX_LENGTH]
 
 
-def pack(counts: Mapping[int, int]) -> bytes:
-    """Return an entry's terms as they are stored: sorted, then their counts."""
-    size, order = len(counts), sorted(counts)
-    length = min(sum(counts.values()), MAX_LENGTH)
-    numbers = (min(counts[term], MAX_COUNT) for term in order)
-    return _HEADER.pack(VERSION, length) + struct.pack(
-        f"<{size}I{size}B", *order, *numbers
+def pack(text: Sequence[int]) -> bytes:
+    """Return an entry's terms as they are stored: sorted, their counts, their order."""
+    counts = Counter(text)
+    order = sorted(counts)
+    places = {term: place for place, term in enumerate(order)}
+    size, code = len(order), "B" if len(order) <= _SHORT else "H"
+    return _HEADER.pack(VERSION, len(text), size) + struct.pack(
+        f"<{size}I{size}B{len(text)}{code}",
+        *order,
+        *(min(counts[term], MAX_COUNT) for term in order),
+        *map(places.__getitem__, text),
     )
 
 
@@ -131,26 +135,46 @@ def is_readable(blob: bytes | memoryview | None) -> bool:
     """Whether this version of the program wrote these bytes."""
     if blob is None or len(blob) < _HEADER.size or blob[0] != VERSION:
         return False
-    return (len(blob) - _HEADER.size) % _TERM_BYTES == 0
+    _, length, size = _HEADER.unpack_from(blob)
+    wide = 1 if size <= _SHORT else 2
+    return len(blob) == _HEADER.size + _TERM_BYTES * size + wide * length
 
 
 def unpack(blobs: Sequence[bytes]) -> WordLists:
     """Return the lists that ``is_readable`` blobs hold."""
     data = np.frombuffer(b"".join(blobs), dtype=np.uint8)
     bytes_each = np.fromiter(map(len, blobs), dtype=np.int64, count=len(blobs))
-    sizes = (bytes_each - _HEADER.size) // _TERM_BYTES
-    # What each byte belongs to: the header, a term or a count.
+    starts = np.cumsum(bytes_each) - bytes_each
+    sizes = data[starts + 3].astype(np.int64) | data[starts + 4].astype(np.int64) << 8
+    lengths = data[starts + 1].astype(np.uint16) | data[starts + 2].astype(
+        np.uint16
+    ) << np.uint16(8)
+    # What each byte belongs to: the header, a term, a count or the order.
     parts = np.empty((len(blobs), 4), dtype=np.int64)
-    parts[:, 0], parts[:, 1], parts[:, 2], parts[:, 3] = 1, 2, 4 * sizes, sizes
+    parts[:, 0], parts[:, 1], parts[:, 2] = _HEADER.size, 4 * sizes, sizes
+    parts[:, 3] = bytes_each - parts[:, :3].sum(axis=1)
     kinds = np.repeat(
         np.tile(np.arange(4, dtype=np.uint8), len(blobs)), parts.reshape(-1)
     )
     return WordLists(
-        terms=data[kinds == 2].view("<u4").astype(np.uint32, copy=False),
-        counts=data[kinds == 3],
+        terms=data[kinds == 1].view("<u4").astype(np.uint32, copy=False),
+        counts=data[kinds == 2],
         sizes=sizes,
-        lengths=data[kinds == 1].view("<u2").astype(np.uint16, copy=False),
+        lengths=lengths,
     )
+
+
+def in_order(blob: bytes) -> NDArray[np.uint32]:
+    """Return the terms of a ``is_readable`` blob in the order of the text."""
+    _, length, size = _HEADER.unpack_from(blob)
+    order = np.frombuffer(blob, dtype="<u4", count=size, offset=_HEADER.size)
+    places = np.frombuffer(
+        blob,
+        dtype=np.uint8 if size <= _SHORT else "<u2",
+        count=length,
+        offset=_HEADER.size + _TERM_BYTES * size,
+    )
+    return order[places].astype(np.uint32, copy=False)
 
 
 def of_words(words: Iterable[str]) -> dict[int, int]:

@@ -9,9 +9,10 @@ from typing import Final
 
 from django.db import connection
 
-from memory.word_index import threads
+from memory.word_index import scoring, threads
 
-SIDE: Final = 2
+# As many as a window reaches back, which is further than it reaches on.
+SIDE: Final = scoring.BEFORE
 _SILENCE: Final = timedelta(microseconds=threads.SILENCE)
 _SPEAKS: Final = (
     "{e}.embeddable AND {e}.retired_at IS NULL AND {e}.restricted_at IS NULL"
@@ -52,17 +53,19 @@ class Links:
     after: list[int] = field(default_factory=list)
 
     @property
-    def beside(self) -> list[int]:
-        """Both sides, the nearest first."""
-        result: list[int] = []
-        for place in range(SIDE):
-            for side in (self.before, self.after):
-                result += side[place : place + 1]
-        return result
+    def nearest(self) -> tuple[int | None, int | None]:
+        """The entries directly before and after."""
+        before, after = (side[0] if side else None for side in (self.before, self.after))
+        return before, after
+
+    @property
+    def window(self) -> list[int]:
+        """The others in the entry's window."""
+        return self.before[: scoring.BEFORE] + self.after[: scoring.AFTER]
 
 
 def neighbours(docids: Sequence[int]) -> dict[int, Links]:
-    """Return the neighbours of each named entry, at most two on each side."""
+    """Return the neighbours of each named entry, at most ``SIDE`` on each side."""
     links = {docid: Links() for docid in docids}
     if not docids:
         return links
