@@ -79,6 +79,11 @@ def _embedder() -> Iterator[Metric]:
         "crewship_query_cache_misses", "Questions embedded anew.", value=counts.misses
     )
     yield _gauge("query_cache_size", "Questions kept.", counts.size)
+    yield _gauge(
+        "vector_memory_bytes",
+        "Vectors this process keeps in memory.",
+        engine.vector_bytes(),
+    )
 
 
 class InstallationCollector(Collector):

@@ -65,5 +65,12 @@ def vectors() -> VectorIndex:
     if not fulltext.is_sqlite():
         return PgIndex()
     with _lock:
-        _parts.scan = _parts.scan or ScanIndex()
+        most_bytes = settings.VECTOR_MEMORY_MB * 2**20
+        _parts.scan = _parts.scan or ScanIndex(most_bytes)
         return _parts.scan
+
+
+def vector_bytes() -> int:
+    """Return how many bytes of vectors this process keeps in memory."""
+    with _lock:
+        return _parts.scan.bytes_used if _parts.scan else 0

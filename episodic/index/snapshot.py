@@ -6,6 +6,7 @@ a matrix is read for one measurement and dropped after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 
 from episodic.index import engine
 from episodic.models import Embedding, MemoryRelation, State
+from episodic.vectors import entry_rows
+from episodic.vectors import rows as stored_vectors
 from episodic.vectors.base import VectorScope
-from episodic.vectors.matrix import Matrix, Row, Snapshot
+from episodic.vectors.matrix import Batch, Matrix, Snapshot
 from episodic.vectors.scan import ScanIndex
 
 MAX_IDS: Final = 24
@@ -48,7 +51,7 @@ class IndexArrays:
 
     def entry_ids(self, rows: Rows) -> list[str]:
         """Return the entry ids of rows, at most ``MAX_IDS``."""
-        return [str(entry_id) for entry_id in self.view.columns.ids[rows[:MAX_IDS]]]
+        return self.view.names(rows[:MAX_IDS])
 
 
 def current(workspace_id: str) -> QuerySet[Embedding]:
@@ -77,30 +80,44 @@ def load(workspace_id: str) -> IndexArrays | None:
 
 def _read(workspace_id: str, dim: int) -> Matrix:
     """Return a matrix read for this measurement, where the process keeps none."""
-    stored = current(workspace_id).filter(dim=dim)
-    matrix = Matrix(dim, stored.count())
-    values = stored.values_list(
+    matrix = Matrix(dim, current(workspace_id).filter(dim=dim).count())
+    matrix.fill(_batches(workspace_id, dim))
+    return matrix
+
+
+def _batches(workspace_id: str, dim: int) -> Iterator[Batch]:
+    values = current(workspace_id).filter(dim=dim).values_list(
         "entry_id", "crew_id", "agent_id", "entry__entry_type", "entry__ts",
-        "importance_score", "vector",
+        "entry__recorded_at", "importance_score", "vector",
     ).order_by()  # fmt: skip
     stored_rows = values.iterator(chunk_size=CHUNK)
-    while batch := list(islice(stored_rows, CHUNK)):
-        rows = [
-            Row(entry, crew, agent, kind, round(ts.timestamp() * 1000), weight)
-            for entry, crew, agent, kind, ts, weight, _ in batch
-        ]
-        vectors = np.frombuffer(b"".join(bytes(row[-1]) for row in batch), "<f4")
-        matrix.put(rows, vectors.reshape(len(batch), dim))
-    return matrix
+    while rows := list(islice(stored_rows, CHUNK)):
+        ids, crews, agents, types, times, recorded, importance, vectors = zip(
+            *rows, strict=True
+        )
+        yield Batch(
+            ids=entry_rows.encode(ids),
+            crews=crews,
+            agents=agents,
+            types=types,
+            ts=_units(times, 1_000),
+            recorded=_units(recorded, 1_000_000),
+            importance=np.array(importance, dtype=np.float32),
+            vectors=stored_vectors.floats([bytes(blob) for blob in vectors], dim),
+        )
+
+
+def _units(moments: Sequence[datetime], per_second: int) -> NDArray[np.int64]:
+    """Return moments as a number of units since 1970."""
+    numbers = [round(moment.timestamp() * per_second) for moment in moments]
+    return np.array(numbers, dtype=np.int64)
 
 
 def _edges(workspace_id: str, matrix: Matrix) -> NDArray[np.int64]:
     """Return every relation as a pair of row numbers."""
     stored = MemoryRelation.objects.filter(workspace_id=workspace_id).order_by()
-    flat: list[int] = []
-    pairs = stored.values_list("src_id", "dst_id")
-    for pair in pairs.iterator(chunk_size=CHUNK):
-        for entry_id in pair:
-            at = matrix.position(entry_id)
-            flat.append(-1 if at is None else at)
-    return np.array(flat, dtype=np.int64).reshape(-1, 2)
+    pairs = stored.values_list("src_id", "dst_id").iterator(chunk_size=CHUNK)
+    parts = [np.zeros(0, dtype=np.int64)]
+    while part := [entry_id for pair in islice(pairs, CHUNK) for entry_id in pair]:
+        parts.append(matrix.positions(part))
+    return np.concatenate(parts).reshape(-1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from episodic.embedders.base import Vectors
@@ -16,14 +17,21 @@ class VectorScope(WordScope):
     model: str
     # Entries that belong to no crew, for linking them among themselves.
     only_crewless: bool = False
+    # Only what was in the journal by this moment.
+    recorded_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class VectorHit:
-    """One entry and how near it is. ``score`` is cosine × importance."""
+    """One entry and how near it is. ``score`` is cosine × importance.
+
+    ``centred`` is the cosine as seen from the mean of the workspace's vectors; while
+    there are too few of them for a mean, the plain one.
+    """
 
     entry_id: str
     cosine: float
+    centred: float
     importance: float
     score: float
 
@@ -32,8 +40,9 @@ class VectorHit:
 class SearchResult:
     """The nearest entries, best first, out of ``considered`` in scope.
 
-    ``lowest`` and ``highest`` are the extreme scores over everything in scope, for
-    normalising over the candidates instead of over the cut.
+    ``lowest`` and ``highest`` are the extremes, over everything in scope, of what the
+    hits are ordered by, for normalising over the candidates instead of over the cut.
+    One that belongs to no hit may be off by the little that a scan is.
     """
 
     hits: list[VectorHit]
@@ -47,10 +56,13 @@ class VectorIndex(Protocol):
 
     name: str
 
-    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
+    def search(
+        self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
+    ) -> SearchResult:
         """Return the best ``limit`` entries; ``query`` is (dim,) and normalised.
 
-        Order is by cosine × importance; ties go to the newer entry, then the id.
+        Order is by cosine × importance, or with ``centred`` by the centred cosine
+        alone; ties go to the newer entry, then the id.
         """
         ...
 
@@ -72,6 +84,13 @@ class VectorIndex(Protocol):
         """Return the cosines alone of many named entries, as ``of`` knows them."""
         ...
 
-    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
+    def rank(
+        self,
+        query: Vectors,
+        scope: VectorScope,
+        entry_id: str,
+        *,
+        centred: bool = False,
+    ) -> int | None:
         """Return the 1-based rank of one entry in scope, None when not in it."""
         ...

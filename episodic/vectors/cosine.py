@@ -7,7 +7,7 @@ matrix, where all cosines at once would need 200.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 ROWS_AT_ONCE: Final = 8_192
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
+
+
+class Vectors(Protocol):
+    """Vectors that can be read by their rows."""
+
+    def __getitem__(self, rows: Rows, /) -> Floats: ...
+
+
 NO_NEIGHBOUR: Final = np.float32(-2.0)
 
 
 def top(
-    vectors: Floats,
+    vectors: Vectors,
     rows: Rows,
     queries: Rows,
     k: int,
@@ -48,7 +56,7 @@ def top(
 
 
 def background(
-    vectors: Floats, rows: Rows, pairs: int, rng: np.random.Generator
+    vectors: Vectors, rows: Rows, pairs: int, rng: np.random.Generator
 ) -> float:
     """Return the mean cosine of random pairs of different rows."""
     first = rng.integers(0, len(rows), pairs)

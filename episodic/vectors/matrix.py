@@ -2,53 +2,107 @@
 
 Readers take a snapshot and never wait. Rows are only ever added behind a snapshot's
 end; a changed vector is a new row and its old one is wiped; wiping zeroes the numbers
-in place, so that an erased person's vector does not linger in memory.
+in place, so that an erased person's vector does not linger in memory. Only an
+importance changes in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-_GROW = 1.5
-_MIN_CAPACITY = 256
+from episodic.vectors import centre, entry_rows
+from episodic.vectors.centre import Centre
+from episodic.vectors.cosine import Floats, Rows
+from episodic.vectors.entry_rows import EntryRows, Ids
+from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
+
+_GROW: Final = 1.5
+_MIN_CAPACITY: Final = 256
+# Wiped rows are left out of the arrays when they are so large a part of them.
+_DEAD_SHARE: Final = 4
+NOBODY: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """What the matrix keeps of one entry; ``ts`` is milliseconds since 1970."""
+class Batch:
+    """Entries on their way into a matrix, column by column.
 
-    entry_id: str
-    crew_id: str | None
-    agent_id: str | None
-    entry_type: str
-    ts: int
-    importance: float
+    ``ts`` is milliseconds since 1970, ``recorded`` microseconds.
+    """
+
+    ids: Ids
+    crews: Sequence[str | None]
+    agents: Sequence[str | None]
+    types: Sequence[str]
+    ts: NDArray[np.int64]
+    recorded: NDArray[np.int64]
+    importance: NDArray[np.float32]
+    vectors: Floats
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, places: Rows) -> Batch:
+        """Return some of the entries."""
+        return Batch(
+            self.ids[places],
+            [self.crews[i] for i in places],
+            [self.agents[i] for i in places],
+            [self.types[i] for i in places],
+            self.ts[places],
+            self.recorded[places],
+            self.importance[places],
+            self.vectors[places],
+        )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Columns:
-    """The arrays, all of one capacity; row i is one entry."""
+    """The arrays, all of one capacity; row i is one entry.
 
-    vectors: NDArray[np.float32]
+    ``owned`` keeps which rows a crew or an agent has, see ``scope_rows``.
+    """
+
+    vectors: QuantisedVectors
     importance: NDArray[np.float32]
     ts: NDArray[np.int64]
+    recorded: NDArray[np.int64]
     crew: NDArray[np.int32]
     agent: NDArray[np.int32]
     type: NDArray[np.int32]
     alive: NDArray[np.bool_]
-    ids: NDArray[np.str_]
+    ids: Ids
+    owned: dict[tuple[str, int], tuple[NDArray[np.int32], int]] = field(
+        default_factory=dict
+    )
+
+
+_PLAIN: Final = [f.name for f in fields(Columns) if f.name not in ("vectors", "owned")]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A consistent view: the first ``size`` rows of the columns."""
+    """A consistent view: the first ``size`` rows of the columns, and their middle."""
 
     columns: Columns
+    centre: Centre
+    entry_rows: EntryRows
     size: int
+
+    def find(self, ids: Ids) -> Rows:
+        """Return the rows of ids, −1 for what is not in this view."""
+        rows = self.entry_rows.find(ids, self.columns.ids, self.columns.alive)
+        rows[rows >= self.size] = -1
+        return rows
+
+    def names(self, rows: Rows) -> list[str]:
+        """Return the entry ids of rows."""
+        return [name.decode() for name in self.columns.ids[rows].tolist()]
 
 
 class Codes:
@@ -60,7 +114,7 @@ class Codes:
     def add(self, value: str | None) -> int:
         """Return a string's number, giving it one when it is new; None is −1."""
         if value is None:
-            return -1
+            return NOBODY
         return self._codes.setdefault(value, len(self._codes))
 
     def get(self, value: str) -> int:
@@ -72,78 +126,174 @@ class Codes:
         return {code: value for value, code in list(self._codes.items())}
 
 
-def _empty(capacity: int, dim: int) -> Columns:
+def _empty(capacity: int, dim: int, *, keep_exact: bool) -> Columns:
     return Columns(
-        vectors=np.zeros((capacity, dim), dtype=np.float32),
+        vectors=QuantisedVectors(capacity, dim, keep_exact=keep_exact),
         importance=np.zeros(capacity, dtype=np.float32),
         ts=np.zeros(capacity, dtype=np.int64),
-        crew=np.full(capacity, -1, dtype=np.int32),
-        agent=np.full(capacity, -1, dtype=np.int32),
-        type=np.full(capacity, -1, dtype=np.int32),
+        recorded=np.zeros(capacity, dtype=np.int64),
+        crew=np.zeros(capacity, dtype=np.int32),
+        agent=np.zeros(capacity, dtype=np.int32),
+        type=np.zeros(capacity, dtype=np.int32),
         alive=np.zeros(capacity, dtype=np.bool_),
-        ids=np.zeros(capacity, dtype="U32"),
+        ids=np.zeros(capacity, dtype=f"S{entry_rows.ID_BYTES}"),
     )
 
 
 class Matrix:
     """The vectors of one workspace and one model. Mutations need the owner's lock."""
 
-    def __init__(self, dim: int, capacity: int = _MIN_CAPACITY) -> None:
+    def __init__(self, dim: int, count: int = 0) -> None:
         self.dim = dim
         self.crews, self.agents, self.types = Codes(), Codes(), Codes()
-        self._columns = _empty(max(_MIN_CAPACITY, capacity), dim)
-        self._size = 0
-        self._at: dict[str, int] = {}
+        self._columns = self._new_columns(count + count // 8, count)
+        self._size = self._alive = 0
+        self._rows = EntryRows()
+        self._total = np.zeros(dim, dtype=np.float64)
+        self._centre = Centre(
+            np.zeros(dim, dtype=np.float32),
+            np.zeros(len(self._columns.alive), dtype=np.float32),
+        )
 
     def __len__(self) -> int:
-        return len(self._at)
+        return self._alive
+
+    @property
+    def bytes_used(self) -> int:
+        """How many bytes the rows take; room to grow was never written to."""
+        columns = self._columns
+        plain = sum(int(getattr(columns, name).itemsize) for name in _PLAIN)
+        owned = sum(rows.nbytes for rows, _ in list(columns.owned.values()))
+        row = plain + columns.vectors.row_bytes + self._rows.row_bytes
+        return self._size * (row + self._centre.along.itemsize) + owned
 
     def snapshot(self) -> Snapshot:
         """Return the present rows; safe to read while the matrix changes."""
-        return Snapshot(self._columns, self._size)
+        return Snapshot(self._columns, self._centre, self._rows, self._size)
 
     def position(self, entry_id: str) -> int | None:
         """Return an entry's row, or None."""
-        return self._at.get(entry_id)
+        row = int(self.positions([entry_id])[0])
+        return None if row < 0 else row
 
-    def put(self, rows: Sequence[Row], vectors: NDArray[np.float32]) -> None:
-        """Add entries or replace them; ``vectors`` is (len(rows), dim)."""
-        for row in rows:
-            self.drop(row.entry_id)
-        self._reserve(len(rows))
-        start, end = self._size, self._size + len(rows)
+    def positions(self, entry_ids: Sequence[str]) -> Rows:
+        """Return entries' rows, −1 for what is not here."""
+        return self.snapshot().find(entry_rows.encode(entry_ids))
+
+    # ── Changing ─────────────────────────────────────────────────────────────
+    def fill(self, batches: Iterable[Batch]) -> None:
+        """Add many entries, none of which is here yet."""
+        for batch in batches:
+            self._append(batch)
+        self._put_in_order()
+        self._follow_mean()
+
+    def put(self, batch: Batch) -> None:
+        """Add entries or replace them."""
+        fresh = np.ones(len(batch), dtype=np.bool_)
+        for number, row in enumerate(self.snapshot().find(batch.ids)):
+            if row < 0:
+                continue
+            if self._is_same(int(row), batch, number):
+                self._columns.importance[row] = batch.importance[number]
+                fresh[number] = False
+            else:
+                self._wipe(int(row))
+        start = self._append(batch if fresh.all() else batch.take(fresh.nonzero()[0]))
+        self._rows.add(self._columns.ids[start : self._size], start)
+        if self._rows.is_full:
+            self._put_in_order()
+        self._follow_mean()
+
+    def drop(self, entry_ids: Sequence[str]) -> None:
+        """Remove entries and zero their numbers; unknown ids are ignored."""
+        for row in self.positions(entry_ids):
+            if row >= 0:
+                self._wipe(int(row))
+        self._follow_mean()
+
+    def _append(self, batch: Batch) -> int:
+        """Write entries behind the last row; return the first of them."""
+        self._reserve(len(batch))
+        start, end = self._size, self._size + len(batch)
         columns = self._columns
-        columns.vectors[start:end] = vectors
-        columns.importance[start:end] = [row.importance for row in rows]
-        columns.ts[start:end] = [row.ts for row in rows]
-        columns.crew[start:end] = [self.crews.add(row.crew_id) for row in rows]
-        columns.agent[start:end] = [self.agents.add(row.agent_id) for row in rows]
-        columns.type[start:end] = [self.types.add(row.entry_type) for row in rows]
-        columns.ids[start:end] = [row.entry_id for row in rows]
+        columns.vectors.write(start, batch.vectors)
+        columns.importance[start:end] = batch.importance
+        columns.ts[start:end] = batch.ts
+        columns.recorded[start:end] = batch.recorded
+        columns.crew[start:end] = [self.crews.add(name) for name in batch.crews]
+        columns.agent[start:end] = [self.agents.add(name) for name in batch.agents]
+        columns.type[start:end] = [self.types.add(name) for name in batch.types]
+        columns.ids[start:end] = batch.ids
         columns.alive[start:end] = True
-        for offset, row in enumerate(rows):
-            self._at[row.entry_id] = start + offset
-        self._size = end
+        self._centre.along[start:end] = batch.vectors @ self._centre.mean
+        self._total += columns.vectors.total(start, end)
+        self._size, self._alive = end, self._alive + len(batch)
+        return start
 
-    def drop(self, entry_id: str) -> None:
-        """Remove an entry and zero its numbers; unknown ids are ignored."""
-        at = self._at.pop(entry_id, None)
-        if at is None:
-            return
-        self._columns.alive[at] = False
-        self._columns.vectors[at] = 0.0
+    def _is_same(self, row: int, batch: Batch, number: int) -> bool:
+        """Whether a row differs from an entry in nothing but its importance."""
+        columns = self._columns
+        return (
+            columns.ts[row] == batch.ts[number]
+            and columns.crew[row] == self.crews.add(batch.crews[number])
+            and columns.agent[row] == self.agents.add(batch.agents[number])
+            and columns.type[row] == self.types.add(batch.types[number])
+            and columns.vectors.is_same(row, batch.vectors[number])
+        )
+
+    def _wipe(self, row: int) -> None:
+        columns = self._columns
+        columns.alive[row] = False
+        self._total -= columns.vectors.total(row, row + 1)
+        columns.vectors.wipe(row)
+        self._centre.along[row] = 0.0
+        self._rows.forget(bytes(columns.ids[row]))
+        self._alive -= 1
+
+    # ── Room ─────────────────────────────────────────────────────────────────
+    def _new_columns(self, capacity: int, count: int) -> Columns:
+        keep_exact = count * self.dim * 4 <= EXACT_BYTES
+        return _empty(max(_MIN_CAPACITY, capacity), self.dim, keep_exact=keep_exact)
 
     def _reserve(self, count: int) -> None:
-        """Make room: compact when a quarter is dead, else grow."""
-        capacity = len(self._columns.alive)
-        if self._size + count <= capacity:
+        """Make room for more rows: leave the wiped ones out, and grow."""
+        capacity, dead = len(self._columns.alive), self._size - self._alive
+        is_scattered = dead > max(_MIN_CAPACITY, self._size // _DEAD_SHARE)
+        if self._size + count <= capacity and not is_scattered:
             return
-        new_capacity = max(_MIN_CAPACITY, int((len(self._at) + count) * _GROW))
-        fresh = _empty(new_capacity, self.dim)
+        wanted = self._alive + count
+        fresh = self._new_columns(int(wanted * _GROW), wanted)
         alive_rows = np.flatnonzero(self._columns.alive[: self._size])
-        for name in Columns.__slots__:
-            getattr(fresh, name)[: len(alive_rows)] = getattr(self._columns, name)[
-                alive_rows
-            ]
+        fresh.vectors.copy_rows(self._columns.vectors, alive_rows)
+        for name in _PLAIN:
+            old = getattr(self._columns, name)
+            getattr(fresh, name)[: len(alive_rows)] = old[alive_rows]
+        along = np.zeros(len(fresh.alive), dtype=np.float32)
+        along[: len(alive_rows)] = self._centre.along[alive_rows]
+        self._centre = Centre(self._centre.mean, along)
         self._columns, self._size = fresh, len(alive_rows)
-        self._at = {str(fresh.ids[i]): i for i in range(len(alive_rows))}
+        # Views of the old rows keep the old numbers.
+        self._rows = EntryRows()
+        self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        columns = self._columns
+        self._rows.rebuild(columns.ids, np.flatnonzero(columns.alive[: self._size]))
+
+    # ── Middle ───────────────────────────────────────────────────────────────
+    def _follow_mean(self) -> None:
+        """Measure from the present mean when the one in use is too far from it."""
+        mean = np.zeros(self.dim, dtype=np.float32)
+        if self._alive >= centre.FEWEST:
+            mean = (self._total / self._alive).astype(np.float32)
+        moved = float(np.linalg.norm(mean - self._centre.mean))
+        is_switch = self._centre.is_zero == bool(mean.any())
+        if moved <= centre.DRIFT and not is_switch:
+            return
+        along = np.zeros(len(self._columns.alive), dtype=np.float32)
+        if mean.any():
+            along[: self._size] = self._columns.vectors.cosines(
+                Question.of(mean), None, self._size
+            )
+        self._centre = Centre(mean, along)

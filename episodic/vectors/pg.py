@@ -1,7 +1,8 @@
 """The dense ranking on PostgreSQL: pgvector, filtered by scope in the same query.
 
-Up to EXACT vectors in scope the answer is exact, by cosine × importance. Above it the
-HNSW index brings more neighbours by cosine than asked for, and those are ordered.
+Up to EXACT vectors in scope the answer is exact, by cosine × importance or by centred
+cosine. Above it the HNSW index brings more neighbours by cosine than asked for, and
+those are ordered.
 """
 
 from __future__ import annotations
@@ -12,17 +13,13 @@ from typing import Any, Final
 from django.db import connection
 
 from episodic.embedders.base import Vectors
+from episodic.vectors import pg_mean
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from memory.rules.entries import RULE_TYPE
 
 EXACT: Final = 50_000
 OVERFETCH: Final = 8
 INDEXED_DIMS: Final = (384, 768)
-
-
-def literal(vector: Vectors) -> str:
-    """Return a vector in pgvector's text form."""
-    return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
 
 
 def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
@@ -32,7 +29,7 @@ def store(pairs: Sequence[tuple[str, Vectors]]) -> None:
     with connection.cursor() as cursor:
         cursor.executemany(
             "UPDATE journal_embeddings SET vec = %s::vector WHERE entry_id = %s",
-            [(literal(vector), entry_id) for entry_id, vector in pairs],
+            [(pg_mean.literal(vector), entry_id) for entry_id, vector in pairs],
         )
 
 
@@ -63,26 +60,56 @@ def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
     if scope.entry_types:
         where.append("e.entry_type = ANY(%s)")
         params.append(list(scope.entry_types))
-    for moment, sign in ((scope.since, ">="), (scope.until, "<=")):
+    moments = {
+        "e.ts >= %s": scope.since,
+        "e.ts <= %s": scope.until,
+        "e.recorded_at <= %s": scope.recorded_until,
+    }
+    for condition, moment in moments.items():
         if moment is not None:
-            where.append(f"e.ts {sign} %s")
+            where.append(condition)
             params.append(moment)
     return " AND ".join(where), params
 
 
-_COSINES = (
-    "SELECT m.entry_id, 1 - (m.vec <=> %s::vector) AS cosine,"
-    " m.importance_score, e.ts FROM journal_embeddings m"
-    " JOIN journal_entries e ON e.id = m.entry_id WHERE "
+_COSINE: Final = "1 - (m.vec <=> %s::vector)"
+_FROM: Final = (
+    " FROM journal_embeddings m JOIN journal_entries e ON e.id = m.entry_id WHERE "
 )
-_SCORED = (
-    "SELECT entry_id, cosine, importance_score, cosine * importance_score AS score,"
-    " ts FROM near"
-)
+Sql = tuple[str, list[Any]]
+
+
+def _centred(query: Vectors, mean: Vectors | None) -> Sql:
+    """Return the centred cosine of ``m.vec`` in SQL; 0 for the mean itself."""
+    if mean is None:
+        return _COSINE, [pg_mean.literal(query)]
+    text = "COALESCE(NULLIF(1 - ((m.vec - %s::vector) <=> %s::vector), 'NaN'), 0)"
+    return text, [pg_mean.literal(mean), pg_mean.literal(query - mean)]
+
+
+def _near(query: Vectors, where: Sql, value: Sql | None = None) -> Sql:
+    """Return a query of entries with their cosine, and the value they are ordered by.
+
+    The value is cosine × importance unless another one is given.
+    """
+    text, args = value or (_COSINE + " * m.importance_score", [pg_mean.literal(query)])
+    sql = (
+        f"SELECT m.entry_id, {_COSINE} AS cosine, m.importance_score, e.ts,"
+        f" {text} AS value{_FROM}{where[0]}"
+    )
+    return sql, [pg_mean.literal(query), *args, *where[1]]
 
 
 def _hit(row: tuple[Any, ...]) -> VectorHit:
-    return VectorHit(row[0], float(row[1]), float(row[2]), float(row[3]))
+    name, cosine, centred, importance = row[:4]
+    score = float(cosine) * float(importance)
+    return VectorHit(name, float(cosine), float(centred), float(importance), score)
+
+
+def _rows(sql: str, args: list[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, args)
+        return cursor.fetchall()
 
 
 class PgIndex:
@@ -90,60 +117,64 @@ class PgIndex:
 
     name = "pgvector"
 
-    def search(self, query: Vectors, scope: VectorScope, limit: int) -> SearchResult:
+    def search(
+        self, query: Vectors, scope: VectorScope, limit: int, *, centred: bool = False
+    ) -> SearchResult:
         where, params = _conditions(scope, len(query))
-        count = (
-            "SELECT count(*) FROM journal_embeddings m"  # noqa: S608
-            f" JOIN journal_entries e ON e.id = m.entry_id WHERE {where}"
-        )
-        with connection.cursor() as cursor:
-            cursor.execute(count, params)
-            considered = int(cursor.fetchone()[0])
+        [[considered]] = _rows(f"SELECT count(*){_FROM}{where}", params)
         if not considered:
             return SearchResult([], 0)
-        cosines, args = _COSINES + where, [literal(query), *params]
+        mean = pg_mean.of(scope, len(query), is_checked=centred)
+        middle, middle_args = _centred(query, mean)
+        value = (middle, middle_args) if centred else None
+        near, args = _near(query, (where, params), value)
         if considered > EXACT and len(query) in INDEXED_DIMS:
             dim = len(query)
-            cosines += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
-            args += [literal(query), limit * OVERFETCH]
-        sql = (
-            f"WITH near AS ({cosines}), scored AS ({_SCORED}),"  # noqa: S608
-            " ends AS (SELECT min(score) AS low, max(score) AS high FROM scored)"
-            " SELECT entry_id, cosine, importance_score, score, low, high"
-            " FROM scored, ends ORDER BY score DESC, ts DESC, entry_id LIMIT %s"
+            near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
+            args += [pg_mean.literal(query), limit * OVERFETCH]
+        rows = _rows(
+            f"WITH near AS ({near}), ends AS"  # noqa: S608
+            " (SELECT min(value) AS low, max(value) AS high FROM near), best AS"
+            " (SELECT * FROM near ORDER BY value DESC, ts DESC, entry_id LIMIT %s)"
+            f" SELECT best.entry_id, cosine, {middle}, best.importance_score, low, high"
+            " FROM best JOIN journal_embeddings m ON m.entry_id = best.entry_id, ends"
+            " ORDER BY value DESC, ts DESC, best.entry_id",
+            [*args, limit, *middle_args],
         )
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [*args, limit])
-            rows = cursor.fetchall()
         low, high = (float(rows[0][4]), float(rows[0][5])) if rows else (0.0, 0.0)
         return SearchResult([_hit(row) for row in rows], considered, low, high)
 
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        where, params = _conditions(scope, len(query))
+        near, args = self._named(query, scope, _conditions(scope, len(query)))
         sql = (
-            f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED})"  # noqa: S608
-            " SELECT entry_id, cosine, importance_score, score FROM scored"
-            " WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
+            f"WITH near AS ({near}) SELECT entry_id, cosine, value, importance_score"  # noqa: S608
+            " FROM near WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
         )
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [literal(query), *params, min_cosine, limit])
-            return [_hit(row) for row in cursor.fetchall()]
+        return [_hit(row) for row in _rows(sql, [*args, min_cosine, limit])]
 
     def of(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
         if not entry_ids:
             return {}
-        comparable = _comparable(len(query))
-        cosines = (
-            f"{_COSINES} m.workspace_id = %s AND {comparable} AND m.entry_id = ANY(%s)"
+        where = (
+            f"m.workspace_id = %s AND {_comparable(len(query))}"
+            " AND m.entry_id = ANY(%s)"
         )
-        args: list[Any] = [literal(query), scope.workspace_id, scope.model, entry_ids]
-        with connection.cursor() as cursor:
-            cursor.execute(f"WITH near AS ({cosines}) {_SCORED}", args)
-            return {row[0]: _hit(row) for row in cursor.fetchall()}
+        params: list[Any] = [scope.workspace_id, scope.model, entry_ids]
+        near, args = self._named(query, scope, (where, params))
+        sql = (
+            f"WITH near AS ({near})"  # noqa: S608
+            " SELECT entry_id, cosine, value, importance_score FROM near"
+        )
+        return {row[0]: _hit(row) for row in _rows(sql, args)}
+
+    def _named(self, query: Vectors, scope: VectorScope, where: Sql) -> Sql:
+        """Return a query of entries whose value is the centred cosine."""
+        mean = pg_mean.of(scope, len(query))
+        return _near(query, where, _centred(query, mean))
 
     def cosines(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
@@ -151,15 +182,22 @@ class PgIndex:
         hits = self.of(query, scope, entry_ids)
         return {entry_id: hit.cosine for entry_id, hit in hits.items()}
 
-    def rank(self, query: Vectors, scope: VectorScope, entry_id: str) -> int | None:
-        where, params = _conditions(scope, len(query))
-        sql = (
-            f"WITH near AS ({_COSINES + where}), scored AS ({_SCORED}),"  # noqa: S608
-            " ranked AS (SELECT entry_id, row_number() OVER"
-            " (ORDER BY score DESC, ts DESC, entry_id) AS place FROM scored)"
-            " SELECT place FROM ranked WHERE entry_id = %s"
+    def rank(
+        self,
+        query: Vectors,
+        scope: VectorScope,
+        entry_id: str,
+        *,
+        centred: bool = False,
+    ) -> int | None:
+        mean = pg_mean.of(scope, len(query)) if centred else None
+        value = _centred(query, mean) if centred else None
+        near, args = _near(query, _conditions(scope, len(query)), value)
+        rows = _rows(
+            f"WITH near AS ({near}), ranked AS"  # noqa: S608
+            " (SELECT entry_id, row_number() OVER"
+            " (ORDER BY value DESC, ts DESC, entry_id) AS place FROM near)"
+            " SELECT place FROM ranked WHERE entry_id = %s",
+            [*args, entry_id],
         )
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [literal(query), *params, entry_id])
-            row = cursor.fetchone()
-        return int(row[0]) if row else None
+        return int(rows[0][0]) if rows else None

@@ -1,8 +1,7 @@
 """Reading stored vectors for the matrix, straight from SQLite.
 
-Plain SQL instead of the ORM: building a hundred thousand date objects would take longer
-than everything else. SQLite keeps a Julian day as whole milliseconds, so the time it
-gives back is exact.
+Plain SQL instead of the ORM, and times as text: building a million date objects would
+take longer than everything else.
 """
 
 from __future__ import annotations
@@ -14,25 +13,66 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from episodic.vectors.matrix import Row
+from episodic.vectors import entry_rows
+from episodic.vectors.cosine import Floats
+from episodic.vectors.entry_rows import Ids
+from episodic.vectors.matrix import Batch
 
 CHUNK: Final = 5_000
-_SELECT: Final = (
-    "SELECT m.entry_id, m.crew_id, m.agent_id, e.entry_type,"
-    " CAST(ROUND((julianday(e.ts) - 2440587.5) * 86400000) AS INTEGER),"
-    " m.importance_score, m.vector"
-    " FROM journal_embeddings m JOIN journal_entries e ON e.id = m.entry_id"
+_COLUMNS: Final = (
+    "SELECT m.entry_id, m.crew_id, m.agent_id, e.entry_type, e.ts || '',"
+    " e.recorded_at || '', m.importance_score, m.vector FROM journal_embeddings m"
+)
+_OF_MODEL: Final = (
     " WHERE m.workspace_id = %s AND m.model = %s AND m.state = 'indexed' AND m.dim = %s"
 )
-Batch = tuple[list[Row], NDArray[np.float32]]
+# By place in the chain: both tables were written in that order, so both are read in it.
+_ALL: Final = (
+    f"{_COLUMNS} LEFT JOIN journal_entries e ON e.workspace_id = m.workspace_id"
+    f" AND e.seq = m.seq AND e.id = m.entry_id{_OF_MODEL}"
+)
+# The plus signs keep SQLite from reading a whole workspace to find a few entries.
+_SOME: Final = (
+    " WHERE +m.workspace_id = %s AND +m.model = %s AND +m.state = 'indexed'"
+    " AND +m.dim = %s AND m.entry_id IN "
+)
+_NAMED: Final = f"{_COLUMNS} JOIN journal_entries e ON e.id = m.entry_id{_SOME}"
+_VECTORS: Final = (
+    "SELECT m.entry_id, m.vector FROM journal_embeddings m"  # noqa: S608
+    f"{_SOME}"
+)
+
+
+def _microseconds(texts: Sequence[str]) -> NDArray[np.int64]:
+    return np.array(texts, dtype="datetime64[us]").astype(np.int64)
+
+
+def floats(blobs: Sequence[bytes], dim: int) -> Floats:
+    """Return stored vectors as one array."""
+    numbers = np.frombuffer(b"".join(blobs), dtype="<f4").reshape(len(blobs), dim)
+    return numbers.astype(np.float32, copy=False)
 
 
 def _decode(rows: Sequence[tuple[Any, ...]], dim: int) -> Batch:
-    """Return rows and their vectors; a vector of the wrong length is left out."""
-    good = [row for row in rows if len(row[6]) == 4 * dim]
-    vectors = np.frombuffer(b"".join(row[6] for row in good), dtype="<f4")
-    decoded = [Row(*row[:6]) for row in good]
-    return decoded, vectors.reshape(len(good), dim).astype(np.float32, copy=False)
+    """Return rows as columns; a vector of the wrong length is left out."""
+    good = [row for row in rows if len(row[7]) == 4 * dim]
+    columns = list(zip(*good, strict=True)) if good else [()] * 8
+    batch = Batch(
+        ids=entry_rows.encode(columns[0]),
+        crews=columns[1],
+        agents=columns[2],
+        types=columns[3],
+        ts=_microseconds(columns[4]) // 1_000,
+        recorded=_microseconds(columns[5]),
+        importance=np.array(columns[6], dtype=np.float32),
+        vectors=floats(columns[7], dim),
+    )
+    finite = np.isfinite(batch.vectors.sum(axis=1))
+    return batch if finite.all() else batch.take(np.flatnonzero(finite))
+
+
+def _marks(entry_ids: Sequence[str]) -> str:
+    return f"({', '.join(['%s'] * len(entry_ids))})"
 
 
 def count(workspace_id: str, model: str) -> int:
@@ -48,20 +88,47 @@ def count(workspace_id: str, model: str) -> int:
 
 def read_all(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
     """Yield all vectors of a workspace and model, a few thousand at a time."""
+    misplaced: list[str] = []
     with connection.cursor() as cursor:
-        cursor.execute(_SELECT, [workspace_id, model, dim])
+        cursor.execute(_ALL, [workspace_id, model, dim])
         while rows := cursor.fetchmany(CHUNK):
+            # Made before the place was written beside the vector.
+            unmatched = [row[0] for row in rows if row[3] is None]
+            if unmatched:
+                misplaced += unmatched
+                rows = [row for row in rows if row[3] is not None]
             yield _decode(rows, dim)
+    for start in range(0, len(misplaced), CHUNK):
+        part = misplaced[start : start + CHUNK]
+        yield read_ids(workspace_id, model, dim, part)
 
 
 def read_ids(
     workspace_id: str, model: str, dim: int, entry_ids: Sequence[str]
 ) -> Batch:
     """Return the vectors of named entries, those that have one."""
-    marks = ", ".join(["%s"] * len(entry_ids))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"{_SELECT} AND m.entry_id IN ({marks})",
-            [workspace_id, model, dim, *entry_ids],
+            _NAMED + _marks(entry_ids), [workspace_id, model, dim, *entry_ids]
         )
         return _decode(cursor.fetchall(), dim)
+
+
+def read_vectors(
+    workspace_id: str, model: str, dim: int, ids: Ids
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the vectors of entries in order, and which of them have one."""
+    names = [name.decode() for name in ids.tolist()]
+    vectors = np.zeros((len(names), dim), dtype=np.float32)
+    has_vector = np.zeros(len(names), dtype=np.bool_)
+    if not names:
+        return vectors, has_vector
+    with connection.cursor() as cursor:
+        cursor.execute(_VECTORS + _marks(names), [workspace_id, model, dim, *names])
+        by_name = dict(cursor.fetchall())
+    for place, name in enumerate(names):
+        blob = by_name.get(name, b"")
+        if len(blob) == 4 * dim:
+            vectors[place] = np.frombuffer(blob, dtype="<f4")
+            has_vector[place] = True
+    return vectors, has_vector

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from django.db import connections
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, EmbeddingChange, State
 from episodic.vectors import scan
 from episodic.vectors.base import VectorScope
-from episodic.vectors.matrix import Matrix, Row
+from episodic.vectors.matrix import Batch, Matrix
 from memory.models import JournalEntry
 from tests import factories, processes
+from tests.episodic import matrices
 from tests.world import World
 
 pytestmark = pytest.mark.sqlite
@@ -138,20 +137,37 @@ def test_every_workspace_has_a_matrix_of_its_own(world: World) -> None:
     assert hits(world) == ["one"]
 
 
-def test_only_so_many_matrices_are_kept(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scan, "MATRICES", 1)
+def test_memory_is_bounded_in_bytes(world: World) -> None:
     world.indexed("one", by="ada")
     world.indexed("two", by="olga")
-    vectors = scan.ScanIndex()
     query = engine.embedder().embed_query("x")
-    for workspace in (world.acme, world.other, world.acme):
-        scope = VectorScope(workspace_id=workspace.id, model=MODEL)
-        assert len(vectors.search(query, scope, 9).hits) == 1
-    assert len(vectors._matrices) == 1
-    vectors.clear()
-    assert len(vectors._matrices) == 0
+    acme, other = (
+        VectorScope(workspace_id=workspace.id, model=MODEL)
+        for workspace in (world.acme, world.other)
+    )
+    one = scan.ScanIndex()
+    one.search(query, acme, 9)
+    both = scan.ScanIndex(most_bytes=one.bytes_used * 2)
+    either = scan.ScanIndex(most_bytes=one.bytes_used * 2 - 1)
+    for scope in (acme, other, acme):
+        assert len(both.search(query, scope, 9).hits) == 1
+        assert len(either.search(query, scope, 9).hits) == 1
+    assert both.bytes_used == 2 * one.bytes_used
+    assert both.holds(acme)
+    assert both.holds(other)
+    assert either.bytes_used == one.bytes_used
+    assert either.holds(acme)
+    assert not either.holds(other)
+    both.clear()
+    assert both.bytes_used == 0
+
+
+def test_the_only_matrix_stays_whatever_its_size(world: World) -> None:
+    world.indexed("one")
+    vectors = scan.ScanIndex(most_bytes=1)
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    vectors.search(engine.embedder().embed_query("x"), scope, 9)
+    assert vectors.holds(scope)
 
 
 def test_readers_and_writers_at_once_see_whole_rows(shared_world: World) -> None:
@@ -217,13 +233,10 @@ def test_a_scope_with_nothing_in_it(world: World) -> None:
 
 
 # ── The matrix ───────────────────────────────────────────────────────────────
-def rows(ids: list[str]) -> Iterator[Row]:
-    return (Row(e, None, None, "t", 0, 1.0) for e in ids)
-
-
-def numbers(ids: list[str], factor: float) -> NDArray[np.float32]:
-    """Return a vector for each id that tells which id it is."""
-    return np.array([[float(e) * factor, 1.0] for e in ids], dtype=np.float32)
+def numbered(ids: list[str], factor: float) -> Batch:
+    """Return entries with vectors that tell which id they belong to."""
+    vectors = np.array([[float(e) * factor, 1.0] for e in ids], dtype=np.float32)
+    return matrices.batch(ids, vectors.reshape(len(ids), 2))
 
 
 STEPS = st.lists(
@@ -239,15 +252,16 @@ def test_a_matrix_behaves_like_a_dict(steps: list[tuple[bool, list[str]]]) -> No
     matrix, model = Matrix(2), {}
     for factor, (puts, ids) in enumerate(steps, 1):
         if puts and ids:
-            matrix.put(list(rows(ids)), numbers(ids, factor))
+            matrix.put(numbered(ids, factor))
             model.update(dict.fromkeys(ids, factor))
         else:
+            matrix.drop(ids)
             for entry_id in ids:
-                matrix.drop(entry_id)
                 model.pop(entry_id, None)
     view = matrix.snapshot()
     alive = np.flatnonzero(view.columns.alive[: view.size])
-    stored = {str(view.columns.ids[i]): view.columns.vectors[i, 0] for i in alive}
+    firsts = view.columns.vectors[alive][:, 0].tolist()
+    stored = dict(zip(view.names(alive), firsts, strict=True))
     assert stored == {e: float(e) * factor for e, factor in model.items()}
     assert len(matrix) == len(model)
     assert all(matrix.position(e) is not None for e in model)
@@ -255,21 +269,20 @@ def test_a_matrix_behaves_like_a_dict(steps: list[tuple[bool, list[str]]]) -> No
 
 def test_a_forgotten_vector_is_wiped_from_memory() -> None:
     matrix = Matrix(2)
-    matrix.put(list(rows(["1", "2"])), numbers(["1", "2"], 7))
+    matrix.put(numbered(["1", "2"], 7))
     view = matrix.snapshot()
-    matrix.drop("1")
-    assert not view.columns.vectors[0].any()
-    assert view.columns.vectors[1].any()
-    matrix.put(list(rows(["2"])), numbers(["2"], 9))
-    assert not view.columns.vectors[1].any()
+    matrix.drop(["1"])
+    assert matrices.is_wiped(view, 0)
+    assert not matrices.is_wiped(view, 1)
+    matrix.put(numbered(["2"], 9))
+    assert matrices.is_wiped(view, 1)
 
 
 def test_a_matrix_grows_and_makes_room() -> None:
     matrix = Matrix(2)
     for start in range(0, 2_000, 100):
         ids = [str(n) for n in range(start, start + 100)]
-        matrix.put(list(rows(ids)), numbers(ids, 1))
-        for entry_id in ids[:90]:
-            matrix.drop(entry_id)
+        matrix.put(numbered(ids, 1))
+        matrix.drop(ids[:90])
     assert len(matrix) == 200
     assert len(matrix.snapshot().columns.alive) < 1_000

@@ -1,0 +1,70 @@
+"""Cosines as seen from the middle of a workspace's vectors.
+
+Texts of one workspace resemble each other, and small models add a direction that all
+texts share. Seen from the mean of all vectors, what is left is what tells them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from episodic.vectors.cosine import Floats
+
+# With fewer vectors the mean is mostly those few themselves, and centring distorts.
+FEWEST: Final = 50
+# The mean may move so far (vectors are 1 long) before everything is measured again.
+DRIFT: Final = 0.02
+_SMALLEST: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """The mean that cosines are seen from, and each row's product with it.
+
+    A zero mean changes nothing: centred cosines are then the plain ones.
+    """
+
+    mean: Floats
+    along: Floats
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.mean.any()
+
+    def centred(
+        self, query: Floats, cosine: NDArray[Any], along: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the centred cosines of unit vectors from their plain ones.
+
+        ``along`` are the products of the vectors with the mean.
+        """
+        if self.is_zero:
+            return cosine
+        square = float(self.mean @ self.mean)
+        to_query = float(query @ self.mean)
+        product = cosine - along + np.float32(square - to_query)
+        return product / (self.distance(along) * self.query_distance(query))
+
+    def distance(self, along: NDArray[Any]) -> NDArray[Any]:
+        """Return how far unit vectors are from the mean."""
+        square = np.float32(1 + float(self.mean @ self.mean))
+        return np.sqrt(np.maximum(square - 2 * along, np.float32(_SMALLEST)))
+
+    def query_distance(self, query: Floats) -> float:
+        """Return how far the question is from the mean."""
+        return max(float(np.linalg.norm(query - self.mean)), _SMALLEST)
+
+    def slack(self, query: Floats, slack: float, along: Floats) -> Floats:
+        """Return how far centred cosines may be off when plain ones are by ``slack``.
+
+        Both the product and the distance from the mean are made of scanned numbers.
+        """
+        if self.is_zero:
+            return np.full(len(along), slack, dtype=np.float32)
+        length, distance = float(np.linalg.norm(self.mean)), self.distance(along)
+        product = slack * (1 + length) / (distance * self.query_distance(query))
+        return product + np.float32(1.5 * slack * length) / distance**2

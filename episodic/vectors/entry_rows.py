@@ -1,0 +1,98 @@
+"""Which row an entry has, in twelve bytes per entry instead of an object.
+
+Hashes of the ids in order, with the rows beside them; what was added since is in a
+dict, which is put in order with the rest when it has grown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from episodic.vectors.cosine import Rows
+
+ID_BYTES: Final = 32
+Ids = NDArray[np.bytes_]
+_MIN_RECENT: Final = 1_024
+_WORDS: Final = ID_BYTES // 8
+_FACTORS: Final = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x27D4EB2F165667C5],
+    dtype=np.uint64,
+)
+
+
+def encode(entry_ids: Sequence[str]) -> Ids:
+    """Return ids as the matrix keeps them; a longer one becomes one nobody has."""
+    raw = [entry_id.encode() for entry_id in entry_ids]
+    fitting = [name if len(name) <= ID_BYTES else b"" for name in raw]
+    return np.array(fitting, dtype=f"S{ID_BYTES}")
+
+
+def _hashes(ids: Ids) -> NDArray[np.uint64]:
+    words = np.ascontiguousarray(ids).view(np.uint64).reshape(-1, _WORDS)
+    mixed: NDArray[np.uint64] = (words * _FACTORS).sum(axis=1, dtype=np.uint64)
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+class EntryRows:
+    """Row numbers by entry id. Changes need the owner's lock, finding needs none."""
+
+    def __init__(self) -> None:
+        self._recent: dict[bytes, int] = {}
+        empty: NDArray[Any] = np.zeros(0, dtype=np.uint64)
+        self._sorted = empty, np.zeros(0, dtype=np.int32)
+
+    def add(self, ids: Ids, start: int) -> None:
+        """Number some ids from a row on."""
+        rows = range(start, start + len(ids))
+        self._recent.update(zip(ids.tolist(), rows, strict=True))
+
+    def forget(self, entry_id: bytes) -> None:
+        """Forget a recent id; of the others the matrix knows which are alive."""
+        self._recent.pop(entry_id, None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much was added that putting it in order pays."""
+        return len(self._recent) > max(_MIN_RECENT, len(self._sorted[1]) // 32)
+
+    def rebuild(self, ids: Ids, rows: Rows) -> None:
+        """Put these rows in order and forget all others."""
+        hashes = _hashes(ids[rows])
+        order = np.argsort(hashes)
+        self._sorted = hashes[order], rows[order].astype(np.int32)
+        # After the above: who finds nothing here looks there.
+        self._recent = {}
+
+    def find(self, wanted: Ids, ids: Ids, alive: NDArray[np.bool_]) -> Rows:
+        """Return the rows of ids, −1 for what has none."""
+        recent = self._recent
+        hashes, rows = self._sorted
+        wanted_hashes = _hashes(wanted)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        place = np.searchsorted(hashes, wanted_hashes)
+        # Two ids with one hash stand beside each other.
+        while len(rows):
+            inside = np.minimum(place, len(rows) - 1)
+            candidate = (place < len(rows)) & (hashes[inside] == wanted_hashes)
+            candidate &= found < 0
+            if not candidate.any():
+                break
+            at = rows[inside]
+            ok = candidate & (at < len(ids))
+            at = np.where(ok, at, 0)
+            ok &= (ids[at] == wanted) & alive[at]
+            found[ok] = at[ok]
+            place += 1
+        if recent:
+            for number, name in enumerate(wanted.tolist()):
+                found[number] = recent.get(name, found[number])
+        return found
+
+    @property
+    def row_bytes(self) -> int:
+        """How many bytes one entry takes."""
+        return 12

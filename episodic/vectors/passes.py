@@ -1,0 +1,175 @@
+"""A question's two passes over a view: a quick scan of all, then the exact few.
+
+The scan knows each value within a slack. Every row whose value plus slack reaches the
+``limit``-th best value minus slack may be among the best; these are compared exactly.
+At most ``MOST_EXACT`` are (or twice the limit): beyond that the best by the scan, which
+is no longer proved, though the slack is the worst case and many times the usual error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from episodic.vectors.base import VectorHit
+from episodic.vectors.cosine import Floats, Rows
+from episodic.vectors.entry_rows import Ids
+from episodic.vectors.matrix import Columns, Snapshot
+from episodic.vectors.quantised import Question
+
+MOST_EXACT: Final = 400
+Values = NDArray[np.float64]
+# Reads exact vectors by entry id: the vectors, and which entries still have one.
+Read = Callable[[Ids], tuple[Floats, NDArray[np.bool_]]]
+COSINE: Final = "cosine"
+CENTRED: Final = "centred"
+SCORE: Final = "score"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The value of each row in scope, and how far it may be from the exact one."""
+
+    rows: Rows | None
+    value: Floats
+    slack: Floats
+
+    def at(self, places: Rows) -> Rows:
+        """Return the rows at some places of the scan."""
+        return places if self.rows is None else self.rows[places]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Rows with the exact values of their stored vectors."""
+
+    rows: Rows
+    cosine: Values
+    centred: Values
+    importance: Values
+
+    @property
+    def score(self) -> Values:
+        return self.cosine * self.importance
+
+    def by(self, order: str) -> Values:
+        """Return what rows are ordered by."""
+        values: Values = getattr(self, order)
+        return values
+
+    def take(self, places: Rows) -> Exact:
+        """Return some of the rows."""
+        return Exact(
+            self.rows[places],
+            self.cosine[places],
+            self.centred[places],
+            self.importance[places],
+        )
+
+    def hits(self, view: Snapshot) -> list[VectorHit]:
+        """Return the rows as hits."""
+        columns = (self.cosine, self.centred, self.importance, self.score)
+        numbers = zip(*(column.tolist() for column in columns), strict=True)
+        names = view.names(self.rows)
+        return [VectorHit(e, *values) for e, values in zip(names, numbers, strict=True)]
+
+
+def scan(view: Snapshot, rows: Rows | None, question: Question, order: str) -> Scan:
+    """Return the values of the rows in scope by what they are ordered by."""
+    columns = view.columns
+    cosine = columns.vectors.cosines(question, rows, view.size)
+    slack = np.float32(columns.vectors.slack(question))
+    chosen = slice(view.size) if rows is None else rows
+    if order == SCORE:
+        importance = columns.importance[chosen]
+        return Scan(rows, cosine * importance, slack * importance)
+    if order == CENTRED:
+        along, query = view.centre.along[chosen], question.vector
+        value = view.centre.centred(query, cosine, along)
+        return Scan(rows, value, view.centre.slack(query, float(slack), along))
+    return Scan(rows, cosine, np.full(len(cosine), slack, dtype=np.float32))
+
+
+def candidates(view: Snapshot, scanned: Scan, limit: int) -> Rows:
+    """Return the places of the scan that may be among the best ``limit``."""
+    value, slack, count = scanned.value, scanned.slack, len(scanned.value)
+    if count <= limit:
+        return np.arange(count)
+    surely = value - slack
+    edge = np.partition(surely, count - limit)[count - limit]
+    places = np.flatnonzero(value + slack >= edge)
+    most = max(MOST_EXACT, 2 * limit)
+    if len(places) <= most:
+        return places
+    kept = value[places]
+    edge = np.partition(kept, len(kept) - most)[len(kept) - most]
+    places = places[kept >= edge]
+    order = _order(view.columns, scanned.at(places), value[places])
+    return places[order[:most]]
+
+
+def _order(columns: Columns, rows: Rows, values: NDArray[np.floating]) -> Rows:
+    """Return the order of rows: best first, ties by newer first, then by id."""
+    order: Rows = np.lexsort((columns.ids[rows], -columns.ts[rows], -values))
+    return order
+
+
+def exact(view: Snapshot, rows: Rows, question: Question, read: Read) -> Exact:
+    """Return the exact values of rows, of those that still have a vector."""
+    columns, kept = view.columns, view.columns.vectors.exact
+    if kept is not None:
+        vectors = kept[rows]
+    else:
+        vectors, has_vector = read(columns.ids[rows])
+        if not has_vector.all():
+            vectors, rows = vectors[has_vector], rows[has_vector]
+    numbers, query = vectors.astype(np.float64), question.vector.astype(np.float64)
+    # Row by row: equal vectors get equal values, wherever they are.
+    cosine = np.vecdot(numbers, query)
+    along = np.vecdot(numbers, view.centre.mean.astype(np.float64))
+    centred = view.centre.centred(question.vector, cosine, along)
+    importance = columns.importance[rows].astype(np.float64)
+    return Exact(rows, cosine, centred, importance)
+
+
+def best(view: Snapshot, found: Exact, order: str, limit: int) -> Exact:
+    """Return the best rows in order."""
+    return found.take(_order(view.columns, found.rows, found.by(order))[:limit])
+
+
+def extremes(scanned: Scan, places: Rows, found: Exact, order: str) -> list[float]:
+    """Return the lowest and the highest value in scope, the exact one where known."""
+    rest = np.delete(scanned.value, places) if len(places) else scanned.value
+    known = found.by(order)
+    ends = [float(part.min()) for part in (rest, known) if len(part)]
+    tops = [float(part.max()) for part in (rest, known) if len(part)]
+    return [min(ends), max(tops)] if ends else [0.0, 0.0]
+
+
+def rank(
+    view: Snapshot, scanned: Scan, question: Question, read: Read, row: int, order: str
+) -> int | None:
+    """Return the 1-based rank of a row in scope by exact values near its own.
+
+    Of more than ``MOST_EXACT`` rows that the scan cannot tell from it, the nearest are
+    compared exactly and the others as the scan has them.
+    """
+    rows = scanned.at(np.arange(len(scanned.value)))
+    own = exact(view, np.array([row]), question, read)
+    if not len(own.rows) or row not in rows:
+        return None
+    value = float(own.by(order)[0])
+    distance = np.abs(scanned.value - value)
+    near = np.flatnonzero(distance <= scanned.slack)
+    if len(near) > MOST_EXACT:
+        near = near[np.argsort(distance[near], kind="stable")[:MOST_EXACT]]
+    near = np.union1d(near, np.flatnonzero(rows == row))
+    is_above = scanned.value > value
+    is_above[near] = False
+    found = exact(view, rows[near], question, read)
+    ordered = best(view, found, order, len(near)).rows.tolist()
+    return int(is_above.sum()) + ordered.index(row) + 1
