@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Final
 
 from django.db import connection
@@ -117,7 +118,7 @@ def word_query(text: str) -> WordQuery:
     distinctive = tokenizer.without_stop_words(all_words)
     asked = set(distinctive)
     stop = [w for w in dict.fromkeys(all_words) if w not in asked]
-    side_by_side = zip(all_words, all_words[1:], strict=False)
+    side_by_side = pairwise(all_words)
     pairs = [pair for pair in side_by_side if not asked.isdisjoint(pair)]
     return WordQuery(
         tuple(distinctive[:MAX_TERMS]),

@@ -27,9 +27,6 @@ from episodic.recall.question_time import TimeMention
 from episodic.recall.times.spans import Kind
 from episodic.scopes import Reach
 
-# What a full preference adds to a score of 0..1.
-TIME_WEIGHT: Final = 0.10
-NAME_WEIGHT: Final = 0.10
 RECENT_SHARE: Final = 0.5
 _MIN_WIDTH: Final = timedelta(hours=1)
 
@@ -55,9 +52,9 @@ class Values:
     name: float = 0.0
 
     @property
-    def bonus(self) -> float:
-        """What both add to the entry's score."""
-        return TIME_WEIGHT * self.time + NAME_WEIGHT * self.name
+    def total(self) -> float:
+        """Both together, 0..2."""
+        return self.time + self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The two rankings of a question, by meaning and by words, and the score of both.
+"""The rankings of a question, by meaning and by words, and the score of each entry.
 
 When the embedder does not answer, only the dense ranking is missing; the answer says
 so in ``degraded``. The caller's scope is part of every query that reads entries.
@@ -6,18 +6,19 @@ so in ``degraded``. The caller's scope is part of every query that reads entries
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from django.utils import timezone
 from numpy.typing import NDArray
 
 from episodic.embedders.base import EmbedderError
-from episodic.index import engine
-from episodic.recall import fusion
+from episodic.index import engine, importance
+from episodic.models import Embedding
+from episodic.recall import fusion, preferences
+from episodic.recall.fusion import Parts, Signals
+from episodic.recall.preferences import Preferences
 from episodic.recall.request import Mode, Request, Timings
 from episodic.scopes import Reach
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
@@ -26,20 +27,31 @@ from memory.fulltext import WordHit, WordQuery
 from memory.models import JournalEntry
 from memory.rules.fusion import Fusion
 from memory.word_index import ranking as word_ranking
+from memory.word_index.answers import WordAnswer
 
-MIN_RANKING: Final = 50
+MIN_RANKING: Final = 60
 
 
 @dataclass(slots=True)
 class Rankings:
-    """What both rankings found in a scope before fusion."""
+    """What the rankings found in a scope, and the score of every entry they found.
+
+    ``context`` ranks by the words around an entry in its thread. ``vectors`` has the
+    cosines that are known so far. ``parts`` is what each score of convex is made of,
+    empty for other fusions.
+    """
 
     scope: VectorScope
     dense: SearchResult = field(default_factory=lambda: SearchResult([], 0))
     words: list[WordHit] = field(default_factory=list)
+    context: list[WordHit] = field(default_factory=list)
     word_query: WordQuery = field(default_factory=lambda: WordQuery((), ()))
+    word_answer: WordAnswer | None = None
     degraded: str | None = None
     vector: NDArray[np.float32] | None = None
+    vectors: dict[str, VectorHit] = field(default_factory=dict)
+    preferences: Preferences = field(default_factory=Preferences)
+    parts: dict[str, Parts] = field(default_factory=dict)
 
     @property
     def dense_ids(self) -> list[str]:
@@ -50,6 +62,17 @@ class Rankings:
     def word_ids(self) -> list[str]:
         """The word ranking, best first."""
         return [hit.entry_id for hit in self.words]
+
+    @property
+    def candidates(self) -> list[str]:
+        """The entries that any ranking found."""
+        context_ids = [hit.entry_id for hit in self.context]
+        return list(dict.fromkeys([*self.dense_ids, *self.word_ids, *context_ids]))
+
+
+def is_convex(request: Request) -> bool:
+    """Whether a settled request adds up the scores of both rankings."""
+    return request.mode is Mode.HYBRID and request.fused_by is Fusion.CONVEX
 
 
 def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
@@ -65,16 +88,21 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
         until=request.until,
         # By words only what embeds is found, unless types are named.
         embeddable_only=not request.entry_types,
+        recorded_until=request.as_of,
     )
     rankings, size = Rankings(scope), max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
         _rank_dense(rankings, request, size, timings)
     if request.mode is not Mode.DENSE or rankings.degraded:
         with timings.stage("sparse"):
-            query = fulltext.word_query(request.query)
-            word_scope = replace(scope, recorded_until=request.as_of)
-            rankings.word_query = query
-            rankings.words = word_ranking.search(query, word_scope, size).hits
+            rankings.word_query = fulltext.word_query(request.query)
+            answer = word_ranking.search(rankings.word_query, scope, size)
+            rankings.word_answer, rankings.words = answer, answer.hits
+            if is_convex(request):
+                rankings.context = answer.context_hits
+    if is_convex(request):
+        now = request.as_of or timezone.now()
+        rankings.preferences = preferences.read(request.query, reach, now)
     return rankings
 
 
@@ -88,43 +116,83 @@ def _rank_dense(
         rankings.degraded = f"dense ranking unavailable ({error.reason}): words only"
         return
     with timings.stage("dense"):
-        search = partial(engine.vectors().search, rankings.vector, rankings.scope)
-        rankings.dense = search(size)
-        if request.as_of is not None:
-            hits = _recorded_by(request.as_of, size, lambda n: search(n).hits)
-            rankings.dense = replace(rankings.dense, hits=hits)
-
-
-def _recorded_by(
-    moment: datetime, size: int, search: Callable[[int], Sequence[VectorHit]]
-) -> list[VectorHit]:
-    """Return the best ``size`` of what was recorded by a moment.
-
-    The vectors do not know when an entry was recorded: the search is widened until
-    enough entries are old enough, or there are no more.
-    """
-    wide = size
-    while True:
-        ranking = list(search(wide))
-        ids = [item.entry_id for item in ranking]
-        rows = JournalEntry.objects.filter(pk__in=ids, recorded_at__lte=moment)
-        recorded = set(rows.values_list("pk", flat=True))
-        old_enough = [item for item in ranking if item.entry_id in recorded]
-        if len(old_enough) >= size or len(ranking) < wide:
-            return old_enough[:size]
-        wide *= 4
+        rankings.dense = engine.vectors().search(
+            rankings.vector, rankings.scope, size, centred=is_convex(request)
+        )
+        rankings.vectors = {hit.entry_id: hit for hit in rankings.dense.hits}
 
 
 def fuse(request: Request, rankings: Rankings) -> dict[str, float]:
     """Return the score of every entry that a ranking found, for a settled request."""
-    fused_by = request.fused_by
     if request.mode is Mode.DENSE and not rankings.degraded:
         return {hit.entry_id: hit.score for hit in rankings.dense.hits}
-    if fused_by is Fusion.CONVEX and request.mode is Mode.HYBRID:
-        return fusion.convex(
-            {hit.entry_id: hit.score for hit in rankings.dense.hits},
-            {hit.entry_id: hit.score for hit in rankings.words},
-            lowest=rankings.dense.lowest,
-            highest=rankings.dense.highest,
-        )
+    if is_convex(request):
+        rankings.parts = _parts(rankings)
+        return {entry_id: parts.total for entry_id, parts in rankings.parts.items()}
     return fusion.rrf([rankings.dense_ids, rankings.word_ids])
+
+
+def _parts(rankings: Rankings) -> dict[str, Parts]:
+    """Complete the values of every candidate, and return the parts of its score."""
+    candidates, answer = rankings.candidates, rankings.word_answer
+    details = answer.details(candidates) if answer else {}
+    # An entry may have left the scope since it was ranked.
+    candidates = [entry_id for entry_id in candidates if entry_id in details]
+    weights = complete_vectors(rankings, list(details))
+    preferred = _preferred(rankings.preferences, candidates)
+    signals = {}
+    for entry_id, detail in details.items():
+        vector = rankings.vectors.get(entry_id)
+        signals[entry_id] = Signals(
+            meaning=vector.centred if vector else None,
+            words=detail.own + detail.pairs,
+            context=detail.context,
+            length=detail.length,
+            importance=vector.importance if vector else weights.get(entry_id, 0.5),
+            before=detail.before,
+            after=detail.after,
+            thread=detail.thread,
+            preference=preferred.get(entry_id, 0.0),
+        )
+    return fusion.convex(
+        signals,
+        candidates,
+        lowest=rankings.dense.lowest,
+        highest=rankings.dense.highest,
+    )
+
+
+def complete_vectors(rankings: Rankings, entry_ids: list[str]) -> dict[str, float]:
+    """Read the vectors that no ranking has; return the importance of those without."""
+    missing = [e for e in entry_ids if e not in rankings.vectors]
+    if rankings.vector is not None and missing:
+        index = engine.vectors()
+        rankings.vectors |= index.of(rankings.vector, rankings.scope, missing)
+        missing = [e for e in missing if e not in rankings.vectors]
+    return _importances(missing) if missing else {}
+
+
+def _importances(entry_ids: list[str]) -> dict[str, float]:
+    """Return the importance of entries that have no vector to compare."""
+    stored = Embedding.objects.filter(pk__in=entry_ids)
+    weights = dict(stored.values_list("entry_id", "importance_score"))
+    unknown = [e for e in entry_ids if e not in weights]
+    if unknown:
+        rows = JournalEntry.objects.filter(pk__in=unknown)
+        weights |= {
+            entry_id: importance.base(kind, severity, priority)
+            for entry_id, kind, severity, priority in rows.values_list(
+                "id", "entry_type", "severity", "priority"
+            )
+        }
+    return weights
+
+
+def _preferred(wishes: Preferences, entry_ids: list[str]) -> dict[str, float]:
+    """Return how well entries fit what the question prefers."""
+    if not wishes:
+        return {}
+    rows = JournalEntry.objects.filter(pk__in=entry_ids).order_by()
+    stored = list(rows.only("id", "ts", "agent_id", "crew_id", "actor_id"))
+    values = wishes.values(stored)
+    return {row.id: value.total for row, value in zip(stored, values, strict=True)}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from django.utils import timezone
 
-from episodic.index import engine, importance, relations
-from episodic.models import Embedding
-from episodic.recall import fusion
+from episodic.index import relations
+from episodic.recall import fusion, ranking
+from episodic.recall.fusion import Parts
 from episodic.recall.ranking import Rankings
 from episodic.recall.request import Request
 from episodic.scopes import Reach
@@ -18,12 +18,16 @@ from memory.models import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One entry of the answer. ``cosine`` is None while it has no vector."""
+    """One entry of the answer. ``cosine`` is None while it has no vector.
+
+    ``parts`` is what its score is made of, None where scores are not added up.
+    """
 
     entry: JournalEntry
     score: float
     cosine: float | None
     importance: float
+    parts: Parts | None
     dense_rank: int | None
     sparse_rank: int | None
     rrf: float
@@ -70,25 +74,19 @@ def _hits(
     rows, now = list(rows), timezone.now()
     dense_ranks = {e: rank for rank, e in enumerate(rankings.dense_ids, 1)}
     word_ranks = {e: rank for rank, e in enumerate(rankings.word_ids, 1)}
-    vectors = {hit.entry_id: hit for hit in rankings.dense.hits}
-    unranked = [row.id for row in rows if row.id not in vectors]
-    if rankings.vector is not None and unranked:
-        index = engine.vectors()
-        vectors |= index.of(rankings.vector, rankings.scope, unranked)
-    stored = Embedding.objects.filter(pk__in=unranked)
-    weights = dict(stored.values_list("entry_id", "importance_score"))
+    weights = ranking.complete_vectors(rankings, [row.id for row in rows])
+    vectors = rankings.vectors
     hits = []
     for row in rows:
         vector = vectors.get(row.id)
-        weight = vector.importance if vector else weights.get(row.id)
-        if weight is None:
-            weight = importance.base(row.entry_type, row.severity, row.priority)
+        weight = vector.importance if vector else weights[row.id]
         dense, word = dense_ranks.get(row.id), word_ranks.get(row.id)
         hit = Hit(
             entry=row,
             score=scores[row.id],
             cosine=vector.cosine if vector else None,
             importance=weight,
+            parts=rankings.parts.get(row.id),
             dense_rank=dense,
             sparse_rank=word,
             rrf=sum(fusion.reciprocal(rank) for rank in (dense, word) if rank),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
 from episodic.embedders.base import Vectors
@@ -17,8 +16,6 @@ class VectorScope(WordScope):
     model: str
     # Entries that belong to no crew, for linking them among themselves.
     only_crewless: bool = False
-    # Only what was in the journal by this moment.
-    recorded_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

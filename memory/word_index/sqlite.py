@@ -21,6 +21,7 @@ from memory.word_index.index import View
 from memory.word_index.rows import IDS_AT_ONCE, marks, stored_words
 from memory.word_index.scoring import Scorer
 
+
 def _microseconds(moment: datetime) -> int:
     seconds = int(moment.timestamp() // 1)
     return seconds * 1_000_000 + moment.microsecond

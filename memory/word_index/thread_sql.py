@@ -55,7 +55,9 @@ class Links:
     @property
     def nearest(self) -> tuple[int | None, int | None]:
         """The entries directly before and after."""
-        before, after = (side[0] if side else None for side in (self.before, self.after))
+        before, after = (
+            side[0] if side else None for side in (self.before, self.after)
+        )
         return before, after
 
     @property

@@ -81,7 +81,7 @@ def test_a_question_without_a_preference_adds_nothing() -> None:
     nothing = of("how are retries limited")
     assert not nothing
     assert nothing.values([Entry()]) == [Values(0.0, 0.0)]
-    assert nothing.values([Entry()])[0].bonus == 0
+    assert nothing.values([Entry()])[0].total == 0
     assert nothing.sentences() == []
     assert nothing.as_dict() == {"times": [], "names": [], "sentences": []}
 
