@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db.models import QuerySet
 from django.test import Client
 
 from memory import records
@@ -94,7 +95,7 @@ def batch(world: World, agent: str, user: str, session: str, text: str) -> None:
 SAYS = [gateway, mem0, atomicmemory, turn, record, thread, batch]
 
 
-def _entries() -> Iterator[JournalEntry]:
+def _entries() -> QuerySet[JournalEntry]:
     return JournalEntry.objects.filter(entry_type__in=records.TYPES).order_by("seq")
 
 

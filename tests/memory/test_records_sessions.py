@@ -50,8 +50,9 @@ def test_what_an_agent_shares_is_of_its_conversation(world: World) -> None:
     own = save(lena, session_id="default")
     shared = save(lena, owner=Owner(world.crews["support"]), session_id="default")
     assert trace(own) == trace(shared) is not None
-    curated = {"owner": Owner(world.crews["support"]), "session_id": "default"}
-    assert trace(save(world.actor("owner"), **curated)) not in (None, trace(own))
+    admin, crew = world.actor("owner"), Owner(world.crews["support"])
+    curated = save(admin, owner=crew, session_id="default")
+    assert trace(curated) not in (None, trace(own))
 
 
 def test_every_part_of_the_scope_and_the_session_make_a_conversation(
