@@ -14,6 +14,7 @@ from memory.rules import chunks, tokenizer
 
 SNIPPET_CHARS: Final = 500
 TERMS: Final = 32
+EARLIER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,15 @@ class ChunkHit:
     text: str
     line: int
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierChunk:
+    """A chunk that comes before another one in its file."""
+
+    id: int
+    heading: str
+    text: str
 
 
 def put(file: MemoryFile, text: str) -> None:
@@ -92,3 +102,34 @@ def _postgres(file_ids: Sequence[str], terms: list[str], limit: int) -> list[Chu
     with connection.cursor() as cursor:
         cursor.execute(sql, [*terms, *phrases, *file_ids, limit])
         return [ChunkHit(*row) for row in cursor.fetchall()]
+
+
+# ── Context ──────────────────────────────────────────────────────────────────
+def earlier(
+    workspace_id: str, chunk_ids: Sequence[int]
+) -> dict[int, list[EarlierChunk]]:
+    """Return id → the up to two chunks before it in its file, the nearest last.
+
+    One query; the first chunk of a file, an unknown id and one of another workspace
+    are left out. Who may read a chunk may read its file.
+    """
+    if not chunk_ids:
+        return {}
+    marks = _marks(len(chunk_ids))
+    sql = (
+        "WITH placed AS (SELECT id, file_id, ROW_NUMBER() OVER"  # noqa: S608  (ours)
+        " (PARTITION BY file_id ORDER BY line_start, id) AS place"
+        " FROM memory_chunks WHERE workspace_id = %s AND file_id IN"
+        f" (SELECT file_id FROM memory_chunks WHERE id IN ({marks})))"
+        " SELECT asked.id, c.id, c.heading, c.text"
+        " FROM placed asked JOIN placed before ON before.file_id = asked.file_id"
+        f" AND before.place BETWEEN asked.place - {EARLIER} AND asked.place - 1"
+        " JOIN memory_chunks c ON c.id = before.id"
+        f" WHERE asked.id IN ({marks}) ORDER BY asked.id, before.place"
+    )
+    chunks_before: dict[int, list[EarlierChunk]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [workspace_id, *chunk_ids, *chunk_ids])
+        for chunk_id, *columns in cursor.fetchall():
+            chunks_before.setdefault(chunk_id, []).append(EarlierChunk(*columns))
+    return chunks_before

@@ -2,7 +2,8 @@
 
 A turn's strategy handles files and gateways. Where the workspace setting is on, the
 stages over memories run beside the strategy, in the scope of the request's end user,
-else of the agent. A failure of a stage never fails a turn.
+else of the agent. What is extracted is of the conversation: its entries share a trace
+id. A failure of a stage never fails a turn.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def persist(turn: Turn, outcome: Outcome, *, by: Actor) -> MemoryStrategy:
     strategy = turns.persist(turn, outcome, by=by)
     if outcome.completion is not Completion.ERROR and _uses_memories(by):
         scope = agent_tools.scope_of(by)
-        stage = ExtractionStage(extracting.extractor(), RecordStore(by), scope)
+        stage = ExtractionStage(
+            extracting.extractor(), RecordStore(by), scope, turn.conversation_id
+        )
         messages = [
             Message(role="user", content=turn.prompt),
             Message(role="assistant", content=outcome.answer),

@@ -39,6 +39,11 @@ def entry() -> str:
     return make("j")
 
 
+def trace() -> str:
+    """Return a new trace id; that of a named conversation is a digest instead."""
+    return make("t")
+
+
 def invitation() -> str:
     """Return a new invitation id; it is not the token of its link."""
     return make("inv")

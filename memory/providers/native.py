@@ -2,7 +2,8 @@
 
 An item stored through this contract is a record that carries its label, so ids mean the
 same as with files; any other record is named by its own id. People are identified by
-the key of a peer card and by the e-mail addresses in a text.
+the key of a peer card and by the e-mail addresses in a text. The contract names no
+conversation, so what it retains has no trace id.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ queries as one. Each is its own record with its own journal entry.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -80,37 +83,59 @@ def keep_all(
     raise writing.busy()
 
 
+class _Step(StrEnum):
+    """What a draft of a batch needs."""
+
+    NEW = "new"
+    REVISED = "revised"
+    NOTHING = "nothing"
+
+
+def _step(draft: Draft, current: Record | None, *, is_repeat: bool) -> _Step:
+    if is_repeat:
+        # The same id twice in a batch: the second is a new version of the first.
+        return _Step.REVISED
+    if current is None:
+        return _Step.NEW
+    return _Step.NOTHING if rows.is_same(current, draft) else _Step.REVISED
+
+
 def _save_all(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveResult]:
-    results: dict[int, SaveResult] = {}
+    """Save drafts in their order, which the journal keeps as a conversation's."""
     existing, names = rows.current_by_name(drafts, by), set[rows.Name]()
-    new_numbers: list[int] = []
-    repeat_numbers: list[int] = []
-    for number, draft in enumerate(drafts):
+    steps: list[_Step] = []
+    for draft in drafts:
         name = rows.name_of(draft)
-        current = existing.get(name)
-        if draft.external_id and name in names:
-            # The same id twice in a batch: the second is a new version of the first.
-            repeat_numbers.append(number)
-        elif current is None:
-            new_numbers.append(number)
-        elif rows.is_same(current, draft):
-            results[number] = current, Action.UNCHANGED
-        else:
-            repeat_numbers.append(number)
+        is_repeat = bool(draft.external_id) and name in names
+        steps.append(_step(draft, existing.get(name), is_repeat=is_repeat))
         names.add(name)
-    revised = (existing.get(rows.name_of(drafts[n])) for n in repeat_numbers)
+    pairs = list(zip(steps, drafts, strict=True))
+    revised = [existing.get(rows.name_of(d)) for s, d in pairs if s is _Step.REVISED]
     _lock([record.id for record in revised if record is not None])
-    for start in range(0, len(new_numbers), PART):
-        part = new_numbers[start : start + PART]
-        part_drafts = [drafts[number] for number in part]
-        records = [rows.new_row(draft, provenance, by) for draft in part_drafts]
-        rows.store(records, part_drafts, by)
-        results |= {
-            n: (row, Action.CREATED) for n, row in zip(part, records, strict=True)
-        }
-    for number in repeat_numbers:
-        results[number] = writing.keep(drafts[number], provenance=provenance, by=by)
-    return [results[number] for number in range(len(drafts))]
+    results: list[SaveResult] = []
+    for step, run in groupby(pairs, key=itemgetter(0)):
+        run_drafts = [draft for _, draft in run]
+        if step is _Step.NEW:
+            results += _store_new(run_drafts, provenance, by)
+        elif step is _Step.REVISED:
+            results += [
+                writing.keep(draft, provenance=provenance, by=by)
+                for draft in run_drafts
+            ]
+        else:
+            current = [existing[rows.name_of(draft)] for draft in run_drafts]
+            results += [(record, Action.UNCHANGED) for record in current]
+    return results
+
+
+def _store_new(drafts: Sequence[Draft], provenance: str, by: Actor) -> list[SaveResult]:
+    results: list[SaveResult] = []
+    for start in range(0, len(drafts), PART):
+        part = drafts[start : start + PART]
+        records = [rows.new_row(draft, provenance, by) for draft in part]
+        rows.store(records, part, by)
+        results += [(record, Action.CREATED) for record in records]
+    return results
 
 
 def _lock(ids: Sequence[str]) -> None:

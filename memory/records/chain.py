@@ -13,7 +13,7 @@ from typing import Any, Final
 from memory.journal import append as journal
 from memory.journal import visibility
 from memory.models import JournalEntry, Record, RecordEntry, RecordEvent, SubjectMention
-from memory.records.drafts import Draft
+from memory.records.drafts import Draft, trace_of
 from memory.rules.entries import SUBJECTS, NewEntry
 from memory.rules.permissions import Actor
 
@@ -40,7 +40,11 @@ def _refs(record: Record, **facts: Any) -> dict[str, Any]:
 
 
 def _content_entry(
-    record: Record, verb: str, subjects: tuple[str, ...] = (), **extra: Any
+    record: Record,
+    verb: str,
+    subjects: tuple[str, ...],
+    trace_id: str | None,
+    **extra: Any,
 ) -> NewEntry:
     """Return the entry of a version: the content, and the other fields in its refs."""
     short = record.content.strip()[:SUMMARY_CHARS]
@@ -57,12 +61,16 @@ def _content_entry(
         },
         crew_id=record.crew_id,
         agent_id=record.agent_id,
+        trace_id=trace_id,
         subjects=subjects,
     )
 
 
 def _end_entry(record: Record, verb: str, **extra: Any) -> NewEntry:
-    """Return the entry of an end (superseded, forgotten), without the content."""
+    """Return the entry of an end (superseded, forgotten), without the content.
+
+    It has no trace: nothing was said in the conversation.
+    """
     return NewEntry(
         entry_type=f"memory.{verb}",
         summary=f"A record was {verb} ({record.id})",
@@ -87,12 +95,25 @@ def version_subjects(record: Record, draft: Draft) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*draft.subjects, *user, *previous]))[:SUBJECTS]
 
 
+def version_trace(record: Record, draft: Draft, *, by: Actor) -> str | None:
+    """Return the trace id of a record's next version; ``record`` is the present one.
+
+    Whoever revises it, it stays in its conversation, unless the draft names another.
+    """
+    entry = record.current_entry
+    is_same_session = draft.session_id == record.session_id
+    if draft.trace_id is None and is_same_session and entry and entry.trace_id:
+        return entry.trace_id
+    return trace_of(draft, by=by)
+
+
 def extend(
     record: Record,
     event: RecordEvent,
     subjects: tuple[str, ...] = (),
     *,
     by: Actor,
+    trace_id: str | None = None,
     **extra: Any,
 ) -> JournalEntry:
     """Append the entry of an event, and end the version before.
@@ -100,7 +121,7 @@ def extend(
     Runs inside the caller's transaction, with the record's new values.
     """
     if event in CONTENT_EVENTS:
-        new = _content_entry(record, VERBS[event], subjects, **extra)
+        new = _content_entry(record, VERBS[event], subjects, trace_id, **extra)
     else:
         new = _end_entry(record, VERBS[event], **extra)
     entry = journal.write([new], by=by)[0]
@@ -124,6 +145,7 @@ def extend(
 def begin(
     records: Sequence[Record],
     people: Sequence[tuple[str, ...]],
+    traces: Sequence[str | None],
     *,
     by: Actor,
     reason: str = "",
@@ -134,10 +156,9 @@ def begin(
     rows and entries afterwards.
     """
     verb = VERBS[RecordEvent.CREATED]
-    pairs = zip(records, people, strict=True)
     new_entries = [
-        _content_entry(record, verb, subjects, reason=reason)
-        for record, subjects in pairs
+        _content_entry(record, verb, subjects, trace, reason=reason)
+        for record, subjects, trace in zip(records, people, traces, strict=True)
     ]
     return journal.write(new_entries, by=by)
 

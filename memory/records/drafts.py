@@ -24,6 +24,7 @@ from memory.files.quarantine import (
 from memory.files.redaction import Standard
 from memory.files.storage import digest
 from memory.models import HeldFile, HeldRecord
+from memory.records import sessions
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
@@ -61,7 +62,10 @@ class RecordPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A record as a caller passes it. ``owner`` None is the workspace itself."""
+    """A record as a caller passes it. ``owner`` None is the workspace itself.
+
+    ``trace_id`` is for texts of one call that names no session; see ``trace_of``.
+    """
 
     content: str
     owner: Owner | None
@@ -74,6 +78,14 @@ class Draft:
     expires_at: datetime | None = None
     external_id: str = ""
     subjects: tuple[str, ...] = ()
+    trace_id: str | None = None
+
+
+def trace_of(draft: Draft, *, by: Actor) -> str | None:
+    """Return the trace id of a draft's entry: its own, else its conversation's."""
+    if draft.trace_id:
+        return draft.trace_id
+    return sessions.trace_id(draft.owner, draft.scope, draft.session_id, by=by)
 
 
 # ── Validation ───────────────────────────────────────────────────────────────
@@ -160,6 +172,8 @@ class Gate:
             if remainder.is_clean:
                 return replace(draft, content=remainder.text)
         held_file = quarantine.hold(incoming, judgement, by=self._by)
+        # A release is a person's act: whose conversation it was is known only here.
+        draft = replace(draft, trace_id=trace_of(draft, by=self._by))
         _keep_draft(held_file, draft, record_id, source)
         raise HeldForReview(held_id=held_file.id, why=judgement.why)
 
@@ -200,6 +214,7 @@ def _keep_draft(held_file: HeldFile, draft: Draft, record_id: str, source: str) 
         "scope": draft.scope.as_map(),
         "expires_at": draft.expires_at.isoformat() if draft.expires_at else None,
         "subjects": list(draft.subjects),
+        "trace_id": draft.trace_id,
         "record_id": record_id,
         "provenance": source,
         "sha256": digest(draft.content.encode()),
@@ -222,6 +237,8 @@ def draft_of(held_file: HeldFile, text: str) -> tuple[Draft, dict[str, Any]]:
         scope=Scope.of(fields["scope"], SCOPE_NAMES),
         expires_at=datetime.fromisoformat(due) if due else None,
         subjects=tuple(fields["subjects"]),
+        # Cases from before traces have none.
+        trace_id=fields.get("trace_id"),
         **{name: fields[name] for name in _PLAIN},
     )
     return draft, fields

@@ -9,7 +9,7 @@ from typing import Final
 from memory.files.storage import digest
 from memory.models import Record, RecordStatus
 from memory.records import chain
-from memory.records.drafts import Draft
+from memory.records.drafts import Draft, trace_of
 from memory.rules import scopes
 from memory.rules.permissions import Actor
 
@@ -57,7 +57,8 @@ def store(
     """
     pairs = zip(records, drafts, strict=True)
     people = [chain.version_subjects(record, draft) for record, draft in pairs]
-    entries = chain.begin(records, people, by=by, reason=reason)
+    traces = [trace_of(draft, by=by) for draft in drafts]
+    entries = chain.begin(records, people, traces, by=by, reason=reason)
     for place, (record, entry) in enumerate(zip(records, entries, strict=True)):
         record.current_entry = entry
         moment = entry.recorded_at + timedelta(microseconds=place)

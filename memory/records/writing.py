@@ -121,10 +121,11 @@ def replace_content(
         if live.version != expected:
             return None
         people = chain.version_subjects(live, draft)
+        trace = chain.version_trace(live, draft, by=by)
         live.version += 1
         rows.fill(live, draft, provenance or live.provenance)
         live.current_entry = chain.extend(
-            live, RecordEvent.UPDATED, people, by=by, reason=reason
+            live, RecordEvent.UPDATED, people, by=by, trace_id=trace, reason=reason
         )
         live.updated_at = live.current_entry.recorded_at
         live.save()

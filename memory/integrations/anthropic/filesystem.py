@@ -2,7 +2,8 @@
 
 A file is a record whose external id is its path below ``/memories``; so it is scanned,
 versioned, searched and forgotten like any other. Messages use the wording those models
-know. Paths are names in a table and never touch a disk.
+know. Paths are names in a table and never touch a disk. The tool's commands name no
+conversation, so their journal entries have no trace id.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A record's scope is the user, the app and the project, matched exactly, so one user
 never sees another's memories. A message is stored before ``add`` answers; what the
 scanner holds waits for review and is not found meanwhile. The same message again (user,
-session, role, time, text) is the same record.
+session, role, time, text) is the same record. The messages of a session are written in
+order, and their journal entries share a trace id.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 An item is a record: the namespace is joined by full stops, the key is its external id,
 and the value is its content as JSON. So it is searched, scanned, versioned and
 forgotten like any other record. A redacted value may no longer be JSON; then it comes
-back as ``{"text": …}``.
+back as ``{"text": …}``. The store's clients name no thread, so the journal entries of
+items have no trace id.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 Adding stores each statement that the registered extractor finds in a user's messages;
 a message in which it finds none is stored verbatim. With ``infer`` false every message
 is stored verbatim.
+
+A ``run_id`` is a conversation: the journal entries of all its calls share a trace id.
+Without one, what a single call adds shares one if it is more than one statement, and
+calls are not connected: a ``user_id`` is a person, not a conversation.
 """
 
 from __future__ import annotations
@@ -24,7 +28,15 @@ from memory.integrations.mem0.schemas import ENTITY_REQUIRED, MessageIn
 from memory.integrations.promptkit import extracting
 from memory.integrations.promptkit.memories import Message
 from memory.models import Record
-from memory.records import KEEP, Amendment, Criteria, Match, Order, Provenance
+from memory.records import (
+    KEEP,
+    Amendment,
+    Criteria,
+    Match,
+    Order,
+    Provenance,
+    sessions,
+)
 from memory.records.drafts import Draft, Scope
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -84,6 +96,8 @@ def _save(
 ) -> dict[str, Record]:
     """Store all statements or none; return text → its record."""
     owner = records.owner_for(by)
+    is_connected = len(texts) > 1 and not scope.thread
+    trace = sessions.call_trace() if is_connected else None
     drafts = [
         Draft(
             content=text,
@@ -91,6 +105,7 @@ def _save(
             scope=scope,
             metadata=data.metadata,
             session_id=scope.thread,
+            trace_id=trace,
             expires_at=schemas.end_of(data.expiration_date),
         )
         for text in texts

@@ -41,10 +41,20 @@ class RetrievalStage:
 
 
 class ExtractionStage:
-    """Saves the memories extracted from a turn."""
+    """Saves the memories extracted from a turn, in order.
 
-    def __init__(self, extractor: Extractor | None, store: Store, scope: Scope) -> None:
+    They are of the session, where the host names it; so its turns are connected.
+    """
+
+    def __init__(
+        self,
+        extractor: Extractor | None,
+        store: Store,
+        scope: Scope,
+        session_id: str = "",
+    ) -> None:
         self._extractor, self._store, self._scope = extractor, store, scope
+        self._session_id = session_id
 
     def process(self, turn: Turn) -> Turn:
         """Extract and save; a memory that cannot be saved does not stop the others."""
@@ -61,6 +71,7 @@ class ExtractionStage:
 
     def _keep(self, memory: Memory) -> None:
         memory.scope = memory.scope or dict(self._scope)
+        memory.session_id = memory.session_id or self._session_id
         if not memory.provenance:
             memories.stamp(memory, Provenance.AGENT_EXTRACTED)
         try:

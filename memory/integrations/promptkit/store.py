@@ -3,6 +3,9 @@
 A scope is matched as a whole map. Every memory here belongs to the credential's
 workspace and agent, so naming them in a scope makes no difference. Any other key makes
 a scope of its own.
+
+A ``session_id`` is a conversation: the journal entries of its memories share a trace
+id. The tools that models call name no session, and their memories have no trace.
 """
 
 from __future__ import annotations

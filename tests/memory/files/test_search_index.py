@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.files import search_index
 from memory.models import MemoryChunk, MemoryFile
@@ -101,3 +103,49 @@ def test_a_removed_file_has_no_words(world: World) -> None:
     assert search_index.find(ids, "gift", 5) == []
     assert not MemoryChunk.objects.filter(file_id=ids[0]).exists()
     assert MemoryFile.objects.filter(pk=ids[0]).exists()
+
+
+# ── What comes before a chunk ────────────────────────────────────────────────
+SECTIONS = "".join(f"# Part {n}\n\nThis is part {n}.\n\n" for n in range(5))
+
+
+def _chunks(world: World, of: str = "ada") -> list[MemoryChunk]:
+    rows = MemoryChunk.objects.filter(file=kit.row(world, of=of))
+    return list(rows.order_by("line_start"))
+
+
+def test_the_two_chunks_before_are_of_the_same_file_with_one_query(
+    world: World,
+) -> None:
+    kit.write(world, SECTIONS)
+    kit.write(world, "# Bob\n\nOf bob.\n\n# Again\n\nOf bob.\n", by="bob")
+    adas, bobs = _chunks(world), _chunks(world, "bob")
+    assert (len(adas), len(bobs)) == (5, 2)
+    asked = [chunk.id for chunk in (adas[4], adas[1], adas[0], bobs[1])]
+    with CaptureQueriesContext(connection) as captured:
+        before = search_index.earlier(world.acme.id, [*asked, 10**9])
+    assert len(captured) == 1
+    assert {n: [part.id for part in parts] for n, parts in before.items()} == {
+        adas[4].id: [adas[2].id, adas[3].id],
+        adas[1].id: [adas[0].id],
+        bobs[1].id: [bobs[0].id],
+    }
+    nearest = before[adas[4].id][-1]
+    assert nearest.heading == "Part 3"
+    assert "This is part 3." in nearest.text
+
+
+def test_lines_say_which_chunk_comes_before(world: World) -> None:
+    kit.write(world, SECTIONS)
+    first, second, *_ = _chunks(world)
+    MemoryChunk.objects.filter(pk=first.pk).update(line_start=1_000)
+    before = search_index.earlier(world.acme.id, [first.id, second.id])
+    assert len(before[first.id]) == 2
+    assert second.id not in before
+
+
+def test_chunks_of_another_workspace_have_nothing_before(world: World) -> None:
+    kit.write(world, SECTIONS)
+    ids = [chunk.id for chunk in _chunks(world)]
+    assert search_index.earlier(world.other.id, ids) == {}
+    assert search_index.earlier(world.acme.id, []) == {}

@@ -3,13 +3,19 @@
 An extracted statement gets an external id made of its text, so that concurrent callers
 store it once; unless the memory of that id was corrected and has another text now. All
 inputs of a request are stored in one transaction, or none: a held text refuses them
-all.
+all. They are stored in the order they came in.
+
+A thread (``session_id`` on the wire) is a conversation: the journal entries of all its
+ingests share a trace id. Without one, the statements of one input share one if there
+are several, and inputs are not connected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 
 from django.db import transaction
 
@@ -17,7 +23,7 @@ from memory import records
 from memory.files.paths import Owner
 from memory.integrations.atomicmemory.contract import types
 from memory.integrations.atomicmemory.provider import mapping, statements
-from memory.records import Action, Criteria, Provenance
+from memory.records import Action, Criteria, Provenance, sessions
 from memory.records.drafts import Draft
 from memory.rules.permissions import Actor
 from memory.rules.scopes import NAMES, Scope
@@ -169,22 +175,30 @@ def _look_up(group: Sequence[Piece], query: Criteria, by: Actor) -> None:
 
 # ── Storing ─────────────────────────────────────────────────────────────────
 def _keep(pieces: Sequence[Piece], by: Actor) -> None:
-    """Scan all, then store all in one transaction."""
-    groups: dict[Provenance, list[Piece]] = {}
-    for piece in pieces:
-        groups.setdefault(piece.provenance, []).append(piece)
-    drafts = {
-        provenance: records.prepare_all(
-            [p.draft for p in group], provenance=provenance, by=by
-        )
-        for provenance, group in groups.items()
-    }
-    accepted = {
-        provenance: records.all_or_nothing(group_drafts)
-        for provenance, group_drafts in drafts.items()
-    }
+    """Scan all, then store all in one transaction, in order."""
+    _connect(pieces)
+    # A run of pieces of one provenance is stored at once.
+    runs = [
+        (provenance, list(run))
+        for provenance, run in groupby(pieces, key=attrgetter("provenance"))
+    ]
+    prepared = [
+        records.prepare_all([p.draft for p in run], provenance=provenance, by=by)
+        for provenance, run in runs
+    ]
+    accepted = [records.all_or_nothing(drafts) for drafts in prepared]
     with transaction.atomic():
-        for provenance, group in groups.items():
-            rows = records.keep_all(accepted[provenance], provenance=provenance, by=by)
-            for piece, (row, action) in zip(group, rows, strict=True):
+        for (provenance, run), drafts in zip(runs, accepted, strict=True):
+            rows = records.keep_all(drafts, provenance=provenance, by=by)
+            for piece, (row, action) in zip(run, rows, strict=True):
                 piece.outcome = row.id, action
+
+
+def _connect(pieces: Sequence[Piece]) -> None:
+    """Give the statements of one input a trace where it names no thread."""
+    for _, group in groupby(pieces, key=attrgetter("number")):
+        loose = [piece for piece in group if not piece.request.scope.thread]
+        if len(loose) > 1:
+            trace = sessions.call_trace()
+            for piece in loose:
+                piece.draft = replace(piece.draft, trace_id=trace)
