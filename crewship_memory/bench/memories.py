@@ -61,10 +61,10 @@ def timed(documents: Sequence[Document]) -> Iterator[tuple[Document, datetime]]:
     ]
     start = timezone.now() - sum(apart, timedelta())
     for lines, gap in zip(threads.values(), apart, strict=True):
-        ordered = sorted(lines, key=lambda line: line.order)
-        for place, line in enumerate(ordered):
-            own = datetime.fromisoformat(line.ts) if line.ts else None
-            yield line, own or start + place * LINES_APART
+        lines.sort(key=lambda line: line.order)
+        for place, line in enumerate(lines):
+            ts = datetime.fromisoformat(line.ts) if line.ts else None
+            yield line, ts or start + place * LINES_APART
         start += gap
 
 
@@ -90,16 +90,16 @@ def fill(slug: str, documents: Sequence[Document]) -> Memory:
     by = system(workspace.workspace_id, "bench")
     lead = Agent.objects.get(pk=workspace.actor.id)
     speakers = _agents([d.speaker for d in documents if d.speaker], lead.crew, by)
-    rows = list(timed(documents))
-    found: dict[str, str] = {}
-    for start in range(0, len(rows), BATCH):
-        part = rows[start : start + BATCH]
+    dated = list(timed(documents))
+    document_ids: dict[str, str] = {}
+    for start in range(0, len(dated), BATCH):
+        part = dated[start : start + BATCH]
         new = [entry(d, ts, speakers.get(d.speaker or "", lead)) for d, ts in part]
-        written = journal.write(new, by=by)
-        found |= {row.id: d.id for row, (d, _) in zip(written, part, strict=True)}
+        for row, (document, _) in zip(journal.write(new, by=by), part, strict=True):
+            document_ids[row.id] = document.id
     while index.sweep(limit=512).indexed:
         pass
-    return Memory(workspace.actor, found)
+    return Memory(workspace.actor, document_ids)
 
 
 def _agents(names: Sequence[str], crew: Crew, by: Actor) -> dict[str, Agent]:

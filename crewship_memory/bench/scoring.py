@@ -24,24 +24,25 @@ from numpy.typing import NDArray
 TOP: Final = 10
 RESAMPLES: Final = 2_000
 SEED: Final = 7
+RECALLS: Final = ("recall@5", "recall@10")
 
 Numbers = NDArray[np.float64]
 Metrics = Mapping[str, Numbers]
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A question that was answered: what came, best first, and what was right."""
+class Ranking:
+    """The answer to a question, best first, and what would be right."""
 
-    found: Sequence[str]
+    ids: Sequence[str]
     relevant: Collection[str]
 
     def ranks(self, k: int) -> list[int]:
-        """Return the ranks up to k of right documents; one named twice counts once."""
+        """Return the ranks up to k of right documents; each counts once."""
         first: dict[str, int] = {}
-        for rank, one in enumerate(self.found[:k], 1):
-            if one in self.relevant:
-                first.setdefault(one, rank)
+        for rank, document_id in enumerate(self.ids[:k], 1):
+            if document_id in self.relevant:
+                first.setdefault(document_id, rank)
         return list(first.values())
 
 
@@ -63,32 +64,32 @@ class Estimate:
         return [round(value, 4) for value in (self.mean, self.low, self.high)]
 
 
-def recall(answered: Answered, k: int) -> float:
-    return len(answered.ranks(k)) / len(answered.relevant)
+def recall(ranking: Ranking, k: int) -> float:
+    return len(ranking.ranks(k)) / len(ranking.relevant)
 
 
-def reciprocal(answered: Answered, k: int = TOP) -> float:
+def reciprocal(ranking: Ranking, k: int = TOP) -> float:
     """Return 1 / the rank of the first right document, 0 without one up to k."""
-    return 1.0 / min(answered.ranks(k), default=math.inf)
+    return 1.0 / min(ranking.ranks(k), default=math.inf)
 
 
-def gain(answered: Answered, k: int = TOP) -> float:
+def gain(ranking: Ranking, k: int = TOP) -> float:
     """Return the discounted gain as a share of what an ideal answer has."""
-    best = range(1, min(len(answered.relevant), k) + 1)
-    return _discounted(answered.ranks(k)) / _discounted(best)
+    best = range(1, min(len(ranking.relevant), k) + 1)
+    return _discounted(ranking.ranks(k)) / _discounted(best)
 
 
 def _discounted(ranks: Collection[int]) -> float:
     return sum(1.0 / math.log2(1 + rank) for rank in ranks)
 
 
-def metrics(answers: Sequence[Answered]) -> Metrics:
+def metrics(rankings: Sequence[Ranking]) -> Metrics:
     """Return metric → value per question."""
     return {
-        "recall@5": np.array([recall(a, 5) for a in answers]),
-        "recall@10": np.array([recall(a, TOP) for a in answers]),
-        "mrr@10": np.array([reciprocal(a) for a in answers]),
-        "ndcg@10": np.array([gain(a) for a in answers]),
+        "recall@5": np.array([recall(r, 5) for r in rankings]),
+        "recall@10": np.array([recall(r, TOP) for r in rankings]),
+        "mrr@10": np.array([reciprocal(r) for r in rankings]),
+        "ndcg@10": np.array([gain(r) for r in rankings]),
     }
 
 
@@ -106,11 +107,11 @@ def estimate(values: Numbers) -> Estimate:
 def table(arms: Mapping[str, Metrics]) -> dict[str, dict[str, list[float]]]:
     """Return arm → metric → mean, low, high."""
     return {
-        arm: {name: estimate(values).as_list() for name, values in found.items()}
-        for arm, found in arms.items()
+        arm: {name: estimate(values).as_list() for name, values in metrics.items()}
+        for arm, metrics in arms.items()
     }
 
 
-def difference(ours: Metrics, theirs: Metrics) -> dict[str, Estimate]:
-    """Return metric → ours minus theirs, resampled in pairs."""
-    return {name: estimate(ours[name] - theirs[name]) for name in ours}
+def difference(arm: Metrics, other: Metrics) -> dict[str, Estimate]:
+    """Return metric → an arm minus the other, resampled in pairs."""
+    return {name: estimate(arm[name] - other[name]) for name in arm}

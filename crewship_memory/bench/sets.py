@@ -69,16 +69,16 @@ class LabelledSet:
     @property
     def tenants(self) -> list[str]:
         """Return the tenants that have questions, in order of their documents."""
-        asked = {question.tenant for question in self.questions}
-        found = dict.fromkeys(document.tenant for document in self.documents)
-        return [tenant for tenant in found if tenant in asked]
+        with_questions = {question.tenant for question in self.questions}
+        tenants = dict.fromkeys(document.tenant for document in self.documents)
+        return [tenant for tenant in tenants if tenant in with_questions]
 
-    def sample(self, split: str, most: int | None) -> list[Question]:
-        """Return the questions of a half; with ``most``, the same so many each time."""
+    def sample(self, split: str, limit: int | None) -> list[Question]:
+        """Return the questions of a half; with a limit, the same so many each time."""
         half = [question for question in self.questions if question.split == split]
-        if most is None or len(half) <= most:
+        if limit is None or len(half) <= limit:
             return half
-        return sorted(half, key=lambda question: _digest(question.id))[:most]
+        return sorted(half, key=lambda question: _digest(question.id))[:limit]
 
 
 def _digest(value: str) -> bytes:
@@ -112,11 +112,11 @@ def folders(path: Path) -> list[Path]:
     """Return the sets at a path: the folder itself, or the folders inside it."""
     if (path / DOCS).is_file():
         return [path]
-    found = sorted(folder.parent for folder in path.glob(f"*/{DOCS}"))
-    if not found:
+    inside = sorted(file.parent for file in path.glob(f"*/{DOCS}"))
+    if not inside:
         message = f"{path} is no labelled set, and has none: {DOCS} and {QUESTIONS}"
         raise SetError(message)
-    return found
+    return inside
 
 
 def read(folder: Path) -> LabelledSet:
@@ -135,11 +135,11 @@ def check(labelled: LabelledSet) -> None:
         if document.id in tenant_of:
             raise SetError(f"{labelled.name}: two documents have the id {document.id}")
         tenant_of[document.id] = document.tenant
-    asked: set[str] = set()
+    question_ids: set[str] = set()
     for item in labelled.questions:
-        if item.id in asked:
+        if item.id in question_ids:
             raise SetError(f"{labelled.name}: two questions have the id {item.id}")
-        asked.add(item.id)
+        question_ids.add(item.id)
         for relevant in item.relevant:
             if tenant_of.get(relevant) != item.tenant:
                 message = (
@@ -148,8 +148,11 @@ def check(labelled: LabelledSet) -> None:
                 raise SetError(f"{labelled.name}: {message}")
 
 
-def _rows(path: Path, parse: Callable[[dict[str, Any]], Row]) -> Iterator[Row]:
-    """Return the rows of a file; a wrong line is named by its number."""
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line that is not empty.
+
+    Raises SetError with file and line for what is no JSON object.
+    """
     try:
         file = path.open(encoding="utf-8")
     except OSError as error:
@@ -159,10 +162,22 @@ def _rows(path: Path, parse: Callable[[dict[str, Any]], Row]) -> Iterator[Row]:
             if not line.strip():
                 continue
             try:
-                yield parse(json.loads(line))
-            except (ValueError, TypeError, KeyError) as error:
-                reason = f"{error} is missing" if isinstance(error, KeyError) else error
-                raise SetError(f"{path}, line {number}: {reason}") from error
+                row = json.loads(line)
+            except ValueError as error:
+                raise SetError(f"{path}, line {number}: {error}") from error
+            if not isinstance(row, dict):
+                raise SetError(f"{path}, line {number}: this is no JSON object")
+            yield number, row
+
+
+def _rows(path: Path, parse: Callable[[dict[str, Any]], Row]) -> Iterator[Row]:
+    """Yield the rows of a file; a wrong one is named by its line."""
+    for number, row in json_lines(path):
+        try:
+            yield parse(row)
+        except (ValueError, TypeError, KeyError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise SetError(f"{path}, line {number}: {reason}") from error
 
 
 def _text(row: dict[str, Any], name: str) -> str:
@@ -198,7 +213,7 @@ def _question(row: dict[str, Any]) -> Question:
     relevant = row["relevant"]
     if not isinstance(relevant, list) or not relevant:
         raise ValueError("'relevant' should be a list with at least one id")
-    if not all(isinstance(one, str) for one in relevant):
+    if not all(isinstance(document_id, str) for document_id in relevant):
         raise ValueError("'relevant' should hold ids of documents")
     if row["split"] not in SPLITS:
         raise ValueError("'split' should be train or test")
