@@ -1,19 +1,20 @@
-"""Metrics of a ranking with exactly one right entry per question.
+"""Metrics of a ranked answer to a question that may have several right documents.
 
-With the right entry at rank r (from 1), or nowhere in the list:
+With the right documents R, of which some are found at ranks r (from 1) up to k:
 
-recall@k   1 when r ≤ k, else 0
-MRR@k      1 / r when r ≤ k, else 0
-nDCG@k     1 / log2(1 + r) when r ≤ k, else 0 (the ideal list has it first, and 1)
+recall@k   found ones among the first k / |R|: the share of the evidence
+MRR@k      1 / the rank of the first found, 0 when none is
+nDCG@k     Σ 1 / log2(1 + r) over the found ones, divided by the same sum of an ideal
+           answer, which has min(|R|, k) right ones first
 
-Intervals are 95 % bootstrap percentiles over the questions; a difference of two modes
+Intervals are 95 % bootstrap percentiles over the questions; a difference of two arms
 is resampled in pairs, question by question.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,9 +24,26 @@ from numpy.typing import NDArray
 TOP: Final = 10
 RESAMPLES: Final = 2_000
 SEED: Final = 7
+RECALLS: Final = ("recall@5", "recall@10")
 
-Ranks = Sequence[int | None]
 Numbers = NDArray[np.float64]
+Metrics = Mapping[str, Numbers]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The answer to a question, best first, and what would be right."""
+
+    ids: Sequence[str]
+    relevant: Collection[str]
+
+    def ranks(self, k: int) -> list[int]:
+        """Return the ranks up to k of right documents; each counts once."""
+        first: dict[str, int] = {}
+        for rank, document_id in enumerate(self.ids[:k], 1):
+            if document_id in self.relevant:
+                first.setdefault(document_id, rank)
+        return list(first.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +64,32 @@ class Estimate:
         return [round(value, 4) for value in (self.mean, self.low, self.high)]
 
 
-def recall(rank: int | None, k: int) -> float:
-    return float(rank is not None and rank <= k)
+def recall(ranking: Ranking, k: int) -> float:
+    return len(ranking.ranks(k)) / len(ranking.relevant)
 
 
-def reciprocal(rank: int | None, k: int = TOP) -> float:
-    """Return 1 / rank, 0 beyond k."""
-    return 1.0 / rank if rank is not None and rank <= k else 0.0
+def reciprocal(ranking: Ranking, k: int = TOP) -> float:
+    """Return 1 / the rank of the first right document, 0 without one up to k."""
+    return 1.0 / min(ranking.ranks(k), default=math.inf)
 
 
-def gain(rank: int | None, k: int = TOP) -> float:
-    """Return the discounted gain of the right entry, 0 beyond k."""
-    return 1.0 / math.log2(1 + rank) if rank is not None and rank <= k else 0.0
+def gain(ranking: Ranking, k: int = TOP) -> float:
+    """Return the discounted gain as a share of what an ideal answer has."""
+    best = range(1, min(len(ranking.relevant), k) + 1)
+    return _discounted(ranking.ranks(k)) / _discounted(best)
 
 
-def metrics(ranks: Ranks) -> dict[str, Numbers]:
+def _discounted(ranks: Collection[int]) -> float:
+    return sum(1.0 / math.log2(1 + rank) for rank in ranks)
+
+
+def metrics(rankings: Sequence[Ranking]) -> Metrics:
     """Return metric → value per question."""
     return {
-        "recall@5": np.array([recall(r, 5) for r in ranks]),
-        "recall@10": np.array([recall(r, 10) for r in ranks]),
-        "mrr@10": np.array([reciprocal(r) for r in ranks]),
-        "ndcg@10": np.array([gain(r) for r in ranks]),
+        "recall@5": np.array([recall(r, 5) for r in rankings]),
+        "recall@10": np.array([recall(r, TOP) for r in rankings]),
+        "mrr@10": np.array([reciprocal(r) for r in rankings]),
+        "ndcg@10": np.array([gain(r) for r in rankings]),
     }
 
 
@@ -81,24 +104,14 @@ def estimate(values: Numbers) -> Estimate:
     return Estimate(float(values.mean()), float(low), float(high))
 
 
-def table(by_mode: Mapping[str, Ranks]) -> dict[str, dict[str, list[float]]]:
-    """Return mode → metric → mean, low, high."""
+def table(arms: Mapping[str, Metrics]) -> dict[str, dict[str, list[float]]]:
+    """Return arm → metric → mean, low, high."""
     return {
-        mode: {name: estimate(v).as_list() for name, v in metrics(ranks).items()}
-        for mode, ranks in by_mode.items()
+        arm: {name: estimate(values).as_list() for name, values in metrics.items()}
+        for arm, metrics in arms.items()
     }
 
 
-def verdict(by_mode: Mapping[str, Ranks], now: str, rivals: Sequence[str]) -> str:
-    """Say in a sentence whether a rival should replace the default, and why."""
-    gains = {mode: metrics(by_mode[mode])["ndcg@10"] for mode in (now, *rivals)}
-    best = max(gains, key=lambda mode: float(gains[mode].mean()))
-    if best == now:
-        return f"{now} should stay the default: no fusion has a higher nDCG@10."
-    apart = estimate(gains[best] - gains[now])
-    sentence = (
-        f"{apart.mean:+.4f} [{apart.low:+.4f}, {apart.high:+.4f}] nDCG@10, paired"
-    )
-    if not apart.is_clear:
-        return f"{now} should stay the default: {best} is {sentence}, not a clear gain."
-    return f"{best} should be the default: {sentence} against {now}."
+def difference(arm: Metrics, other: Metrics) -> dict[str, Estimate]:
+    """Return metric → an arm minus the other, resampled in pairs."""
+    return {name: estimate(arm[name] - other[name]) for name in arm}

@@ -1,42 +1,59 @@
-"""The formulas of the quality benchmark, by hand, and the set it is made from."""
+"""The quality bench: its metrics by hand, and labelled sets asked tenant by tenant."""
 
 from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
 
-from crewship_memory.bench import dataset, quality, scoring
+from crewship_memory.bench import memories, quality, scoring, sets
+from crewship_memory.bench.scoring import Ranking
+from crewship_memory.bench.sets import Document, LabelledSet, Question
+from memory.models import Agent, JournalEntry
 from memory.rules import entries
 from tests.world import World
 
+THIRD, FIFTH = 1 / math.log2(3), 1 / math.log2(5)
 
+
+# ── Metrics ──────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
-    ("rank", "five", "ten", "mrr", "ndcg"),
+    ("ids", "relevant", "five", "ten", "mrr", "ndcg"),
     [
-        (1, 1, 1, 1.0, 1.0),
-        (2, 1, 1, 0.5, 0.63093),
-        (3, 1, 1, 0.33333, 0.5),
-        (5, 1, 1, 0.2, 0.38685),
-        (7, 0, 1, 0.14286, 0.33333),
-        (10, 0, 1, 0.1, 0.28906),
-        (11, 0, 0, 0.0, 0.0),
-        (None, 0, 0, 0.0, 0.0),
+        ("a", "a", 1, 1, 1, 1),
+        ("xa", "a", 1, 1, 0.5, THIRD),
+        ("xxxxxxa", "a", 0, 1, 1 / 7, 1 / 3),
+        ("xxxxxxxxxxa", "a", 0, 0, 0, 0),
+        ("", "a", 0, 0, 0, 0),
+        # Two of three right ones, at ranks 2 and 4.
+        ("xaxb", "abc", 2 / 3, 2 / 3, 0.5, (THIRD + FIFTH) / (1 + THIRD + 0.5)),
+        # One in the first five, all in ten.
+        ("axxxxb", "ab", 0.5, 1, 1, (1 + 1 / math.log2(7)) / (1 + THIRD)),
+        # More are right than there are places: the share falls, the order is ideal.
+        ("abcdefghij", "abcdefghijkl", 5 / 12, 10 / 12, 1, 1),
+        # A right one that is named twice is one right one.
+        ("aa", "ab", 0.5, 0.5, 1, 1 / (1 + THIRD)),
     ],
 )
-def test_one_right_answer(
-    rank: int | None, five: float, ten: float, mrr: float, ndcg: float
+def test_metrics_by_hand(
+    ids: str, relevant: str, five: float, ten: float, mrr: float, ndcg: float
 ) -> None:
-    metrics = {name: float(v[0]) for name, v in scoring.metrics([rank]).items()}
+    ranking = Ranking(list(ids), set(relevant))
+    metrics = {name: float(v[0]) for name, v in scoring.metrics([ranking]).items()}
     hand = {"recall@5": five, "recall@10": ten, "mrr@10": mrr, "ndcg@10": ndcg}
-    assert metrics == pytest.approx(hand, abs=1e-5)
+    assert metrics == pytest.approx(hand)
 
 
 def test_the_mean_of_three_questions() -> None:
-    table = scoring.table({"m": [1, 3, None]})["m"]
+    rankings = [Ranking(list(ids), {"a"}) for ids in ("a", "xxa", "x")]
+    table = scoring.table({"m": scoring.metrics(rankings)})["m"]
     assert table["mrr@10"][0] == pytest.approx((1 + 1 / 3) / 3, abs=1e-4)
     assert table["ndcg@10"][0] == pytest.approx(0.5, abs=1e-4)
     assert table["recall@5"][0] == pytest.approx(2 / 3, abs=1e-4)
@@ -53,52 +70,170 @@ def test_the_interval_covers_the_mean_and_shrinks_with_more_questions() -> None:
     assert scoring.estimate(np.array([])).as_list() == [0.0, 0.0, 0.0]
 
 
-def test_the_verdict_wants_a_clear_gain() -> None:
-    unchanged = {"a": [1, 2, None] * 50, "b": [1, 2, None] * 50}
-    assert scoring.verdict(unchanged, "a", ["b"]).startswith("a should stay")
-    better = {"a": [None, 2, None] * 50, "b": [1, 1, None] * 50}
-    assert scoring.verdict(better, "a", ["b"]).startswith("b should be the default")
-    slight = {"a": [1, 2, 3, 4, 5], "b": [2, 1, 3, 4, 1]}
-    assert "not a clear gain" in scoring.verdict(slight, "a", ["b"])
+def test_a_difference_is_resampled_in_pairs() -> None:
+    better = scoring.metrics([Ranking(["a"], {"a"}), Ranking(["x", "a"], {"a"})] * 40)
+    worse = scoring.metrics([Ranking(["x", "a"], {"a"}), Ranking([], {"a"})] * 40)
+    apart = scoring.difference(better, worse)["mrr@10"]
+    # Every pair differs by exactly one half, so the interval has no width.
+    assert apart.as_list() == [0.5, 0.5, 0.5]
+    assert apart.is_clear
 
 
-def test_of_equals_the_newer_is_ahead() -> None:
-    scores, seq = {"old": 1.0, "new": 1.0, "best": 2.0}, {"old": 1, "new": 2, "best": 0}
-    ranks = [quality.rank(scores, e, seq) for e in ("best", "new", "old", "gone")]
-    assert ranks == [1, 2, 3, None]
+# ── The report ───────────────────────────────────────────────────────────────
+def test_a_default_below_words_is_named() -> None:
+    first, second, absent = (Ranking(list(ids), {"a"}) for ids in ("a", "xa", "x"))
+    report = quality.report({"sparse": [first] * 30, "default": [second] * 30})
+    assert report["default_minus_words"]["mrr@10"] == [-0.5, -0.5, -0.5]
+    assert report["default_below_words"] == {
+        "mrr@10": "clearly", "ndcg@10": "clearly",
+    }  # fmt: skip
+    mixed = [absent, *[first] * 29]
+    report = quality.report({"sparse": [first] * 30, "default": mixed})
+    assert report["default_below_words"]["recall@10"] == "within the interval"
+    report = quality.report({"sparse": [second] * 30, "default": [first] * 30})
+    assert report["default_below_words"] == {}
+
+
+def test_the_table_has_a_row_for_each_half() -> None:
+    ranking = Ranking(["a"], {"a"})
+    half = quality.report({"sparse": [ranking], "default": [ranking]})
+    plan = quality.Plan(arms=("sparse", "default"))
+    lines = quality.table({"boats": {"train": half, "test": half}}, plan)
+    assert lines[0] == "| Set | Half | Questions | sparse | default | default − words |"
+    row = "| 1 | 100.0 / 100.0 | 100.0 / 100.0 | +0.0 [+0.0, +0.0] |"
+    assert lines[2:] == [f"| boats | train {row}", f"| boats | test {row}"]
+
+
+# ── Filling and asking ───────────────────────────────────────────────────────
+WORDS = "anchor beacon compass dinghy estuary fender galley halyard".split()
+
+
+def boats() -> LabelledSet:
+    """Return a set of two harbours that say the same of other boats."""
+    documents = [
+        Document(
+            id=f"{harbour}:{number}",
+            text=f"The {word} of the {harbour} boat was repaired.",
+            tenant=harbour,
+            thread=f"{harbour}-day-{number // 4}",
+            order=number % 4,
+            speaker=("Lena Ø.", "Ada")[number % 2],
+        )
+        for harbour in ("north", "south")
+        for number, word in enumerate(WORDS)
+    ]
+    questions = [
+        Question(f"{harbour}:{word}", f"What about the {word}?",
+                 (f"{harbour}:{number}",), harbour, sets.SPLITS[number % 2])
+        for harbour in ("north", "south")
+        for number, word in enumerate(WORDS)
+    ]  # fmt: skip
+    return LabelledSet("boats", tuple(documents), tuple(questions))
+
+
+def test_a_question_is_asked_in_its_own_tenant_in_every_arm(world: World) -> None:
+    labelled = boats()
+    messages: list[str] = []
+    report = quality.measure([labelled], quality.Plan(), messages.append)
+    of_set = report["sets"]["boats"]
+    assert (of_set["documents"], of_set["tenants"]) == (16, 2)
+    assert [line.split(" (")[0] for line in messages] == ["boats, north", "boats, south"]
+    for split in sets.SPLITS:
+        half = of_set[split]
+        assert half["questions"] == 8
+        assert set(half["arms"]) == set(quality.ARMS)
+        # The word is in one document of each tenant: a hit of the other tenant would
+        # take a place, and words alone would no longer be perfect.
+        assert half["arms"]["sparse"]["ndcg@10"] == [1.0, 1.0, 1.0]
+        assert half["arms"]["random"]["ndcg@10"][0] < 1.0
+    assert len(report["table"]) == 2 + 2
+
+
+def test_an_arm_asks_what_its_name_says(world: World) -> None:
+    memory = memories.fill("boats", [d for d in boats().documents if "north" in d.id])
+    answers = {arm: quality.ask(memory, "the anchor", arm) for arm in quality.ARMS}
+    # By words the others do not match; by meaning everything is near or far.
+    assert answers["sparse"] == ["north:0"]
+    assert sorted(answers["dense"]) == sorted(memory.documents.values())
+    assert answers["default"] in (answers["rrf"], answers["convex"])
+    assert answers["random"] == quality.ask(memory, "the anchor", "random")
+
+
+def test_a_limit_asks_the_same_few_questions_of_the_halves_named(world: World) -> None:
+    labelled, plan = boats(), quality.plan("sparse", "test", 3)
+    assert labelled.sample("test", 3) == labelled.sample("test", 3)
+    report = quality.measure_set(labelled, "few", plan, str)
+    assert report["test"]["questions"] == 3
+    assert "train" not in report
+
+
+def test_a_document_is_an_entry_of_its_speaker_and_thread(world: World) -> None:
+    memory = memories.fill("boats", [d for d in boats().documents if "north" in d.id])
+    rows = JournalEntry.objects.filter(pk__in=memory.documents).order_by("seq")
+    assert [memory.documents[row.id] for row in rows] == [
+        f"north:{number}" for number in range(8)
+    ]
+    names = dict(Agent.objects.values_list("pk", "name"))
+    assert [names[row.agent_id or ""] for row in rows[:2]] == ["Lena Ø.", "Ada"]
+    assert [row.trace_id for row in rows[3:5]] == ["north-day-0", "north-day-1"]
+    apart = [later.ts - row.ts for row, later in pairwise(rows)]
+    assert {gap == memories.LINES_APART for gap in (*apart[:3], *apart[4:])} == {True}
+    assert apart[3] == memories.THREADS_APART - 3 * memories.LINES_APART
+
+
+def test_a_time_of_the_set_is_kept() -> None:
+    document = Document("a", "text", "t", ts="2026-02-11T16:18:32+01:00")
+    ((_, ts),) = memories.timed([document])
+    assert ts.isoformat() == document.ts
 
 
 def test_a_long_text_is_split_and_nothing_of_it_is_lost() -> None:
     for text in ("short", "wörd " * 2_000, "x" * 9_000):
-        head, rest = quality.split(text)
+        head, rest = memories.summary_and_rest(text)
         assert head + rest == text
-        assert len(head.encode()) <= quality.HEAD_BYTES < entries.SUMMARY_BYTES
+        assert len(head.encode()) <= memories.HEAD_BYTES < entries.SUMMARY_BYTES
 
 
-def journal(folder: Path) -> Path:
-    """Write a journal of a few long entries and one short one."""
-    words = "anchor beacon compass dinghy estuary fender galley halyard".split()
-    rows = [
-        {"ts": f"2026-02-1{n}T10:00:00+01:00", "entry_type": "exec.command",
-         "severity": "info", "summary": f"About the {word}",
-         "payload": {"text": f"The {word} was repaired. " * 12}}
-        for n, word in enumerate(words)
-    ]  # fmt: skip
-    rows.append({**rows[0], "payload": {"text": "too short"}})
-    path = folder / "journal.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
-    return path
-
-
-def test_the_set_asks_by_summary_for_the_text_alone(
-    world: World, tmp_path: Path
+def test_half_an_answer_is_no_measurement(
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = dataset.open_workspace("quality")
-    items = quality.fill(shop, journal(tmp_path))
-    assert len(items) == 8
-    assert items[0].question == "About the anchor"
-    ranks = quality.ask(shop, items)
-    assert ranks["sparse"] == [1] * 8
-    assert ranks[quality.DEFAULT] == [1] * 8
-    assert {len(row) for row in ranks.values()} == {8}
-    assert "control: random" in ranks
+    memory = memories.fill("boats", boats().documents[:3])
+    answer = quality.search(
+        quality.Request(query="anchor", mark=False), by=memory.asker
+    )
+    answer.rankings.degraded = "dense ranking unavailable (down): words only"
+    monkeypatch.setattr(quality, "search", Mock(return_value=answer))
+    with pytest.raises(RuntimeError, match="words only"):
+        quality.ask(memory, "anchor", "default")
+
+
+# ── The command ──────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "needs --data"),
+        ({"data": Path("nowhere")}, "nowhere is no labelled set"),
+        ({"data": Path(), "arms": "sparse,best"}, "No such arm: best"),
+        ({"data": Path(), "most": 0}, "At least one question"),
+    ],
+)
+def test_what_is_wrong_shows_before_anything_is_measured(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(CommandError, match=message):
+        call_command("bench", "quality", **options)
+
+
+def test_a_journal_in_json_lines_is_a_set_too(tmp_path: Path) -> None:
+    row = {"ts": "2026-02-10T10:00:00+01:00", "summary": "About the anchor",
+           "crew": "harbour", "agent": "ada",
+           "payload": {"text": "The anchor was repaired. " * 12}}  # fmt: skip
+    path = tmp_path / "journal.jsonl"
+    short = {**row, "payload": {"text": "too short"}}
+    path.write_text("\n".join(json.dumps(line) for line in (short, row)))
+    (labelled,) = quality.load(path)
+    assert [(d.id, d.speaker, d.thread) for d in labelled.documents] == [
+        ("entry-2", "ada", "harbour/ada")
+    ]
+    assert labelled.questions[0].text == "About the anchor"
+    assert labelled.questions[0].relevant == ("entry-2",)

@@ -17,10 +17,20 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
-from crewship_memory.bench import dataset, erasure, measure, quality, records, server
+from crewship_memory.bench import (
+    dataset,
+    erasure,
+    measure,
+    quality,
+    records,
+    server,
+    sets,
+)
+from crewship_memory.bench.sets import LabelledSet, SetError
 from episodic.index import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
+PARTS = {"append", "erasure", "freshness", "quality", "recall", "records"}
 
 
 class Command(BaseCommand):
@@ -38,7 +48,19 @@ class Command(BaseCommand):
             "--rows", default="1000", help="How many rows the part erasure erases."
         )
         parser.add_argument(
-            "--data", type=Path, help="A journal in JSON lines, for the part quality."
+            "--data",
+            type=Path,
+            help="For the part quality: a labelled set, a folder of such sets, or a"
+            " journal in JSON lines.",
+        )
+        parser.add_argument(
+            "--arms", default="", help=f"Of quality: {','.join(quality.ARMS)}; all."
+        )
+        parser.add_argument(
+            "--split", default="", choices=["", *sets.SPLITS], help="Of quality; both."
+        )
+        parser.add_argument(
+            "--most", type=int, help="Of quality: questions of each half of a set; all."
         )
 
     def handle(
@@ -51,20 +73,17 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         """Measure in a process whose settings point at a fresh data folder."""
-        part_names = {"append", "erasure", "freshness", "quality", "recall", "records"}
-        if "quality" in parts and (data is None or not data.is_file()):
-            message = "The part quality needs --data FILE, a journal in JSON lines."
-            raise CommandError(message)
-        if unknown := set(parts) - part_names:
+        if unknown := set(parts) - PARTS:
             message = f"Unknown part: {', '.join(sorted(unknown))}."
             raise CommandError(message)
+        labelled = self._labelled(data, options) if "quality" in parts else None
         if os.environ.get(INSIDE) != "1":
             self._in_fresh_folder()
             return
         counts = [int(size) for size in sizes.split(",") if size]
         report = self._measure(set(parts), counts, appends)
-        if data is not None and "quality" in parts:
-            report["quality"] = quality.measure(data)
+        if labelled is not None:
+            report["quality"] = quality.measure(*labelled, self.stderr.write)
         if "records" in parts:
             report["records"] = [records.measure(size) for size in counts]
         if "erasure" in parts:
@@ -73,6 +92,19 @@ class Command(BaseCommand):
                 erasure.measure(rows, size) for rows in row_counts for size in counts
             ]
         self.stdout.write(json.dumps(report, indent=2))
+
+    def _labelled(
+        self, data: Path | None, options: dict[str, Any]
+    ) -> tuple[list[LabelledSet], quality.Plan]:
+        """Return the sets to measure and how; what is wrong shows before the start."""
+        if data is None:
+            message = "The part quality needs --data: labelled sets, or a journal."
+            raise CommandError(message)
+        try:
+            plan = quality.plan(options["arms"], options["split"], options["most"])
+            return quality.load(data), plan
+        except SetError as error:
+            raise CommandError(str(error)) from error
 
     def _in_fresh_folder(self) -> None:
         with tempfile.TemporaryDirectory(prefix="crewship-bench-") as folder:

@@ -1,0 +1,1 @@
+"""Converters of published test sets, as they are downloaded, into labelled sets."""
