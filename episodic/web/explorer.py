@@ -9,6 +9,7 @@ from episodic.recall import examples, explain, fusion, prompt_context, ranking_r
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
+from episodic.recall.fusion import Parts
 from episodic.recall.prompt_context import Context
 from episodic.recall.ranking_rows import RankingRow
 from episodic.recall.request import K_MAX, QUERY_CHARS, Mode, Request
@@ -28,8 +29,8 @@ from memory.web import pages
 RANKING_SHOWN: Final = 8
 RANKING_MOST: Final = 3 * K_MAX
 GAP: Final = 0.6
-# The most one ranking can add: first place in reciprocal rank fusion, half in convex.
-MAX_SHARE: Final = {Fusion.RRF: fusion.reciprocal(1), Fusion.CONVEX: fusion.SHARE}
+# The most one ranking can add in reciprocal rank fusion: its first place.
+MAX_SHARE: Final = fusion.reciprocal(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +136,6 @@ def _address(form: RecallForm, **changes: str) -> str:
     return pages.address("episodic:recall", query=form.address(**changes))
 
 
-def _shares(hit: Hit, answer: Answer) -> tuple[float, float]:
-    """Return what the dense and the word ranking add to a fused score."""
-    if answer.request.fused_by is Fusion.CONVEX and answer.request.mode is Mode.HYBRID:
-        scores = {n.entry_id: n.score for n in answer.rankings.dense.hits}
-        own = {k: v for k, v in scores.items() if k == hit.entry.id}
-        bounds = answer.rankings.dense
-        dense_share = fusion.convex(
-            own, {}, lowest=bounds.lowest, highest=bounds.highest
-        )
-        dense = dense_share.get(hit.entry.id, 0.0)
-        return dense, max(0.0, hit.score - dense)
-    ranks = (hit.dense_rank, hit.sparse_rank)
-    dense, words = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
-    return dense, words
-
-
 def _rule(answer: Answer) -> str:
     """Return rrf, convex, or product when the dense ranking alone decides."""
     if answer.request.mode is Mode.DENSE and not answer.rankings.degraded:
@@ -163,9 +148,11 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
         return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
-    max_score = 2 * MAX_SHARE[Fusion(rule)]
-    dense, words = _shares(hit, answer)
-    scale = (100 - GAP) / max_score
+    if hit.parts is not None:
+        return _part_bars(hit.parts)
+    ranks = (hit.dense_rank, hit.sparse_rank)
+    dense, words = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
+    scale = (100 - GAP) / (2 * MAX_SHARE)
     bars = []
     if dense:
         bars.append(Bar("", 0.0, round(dense * scale, 2)))
@@ -173,6 +160,29 @@ def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
         start = dense * scale + GAP if dense else 0.0
         bars.append(Bar("two", round(start, 2), round(words * scale, 2)))
     return bars, f"dense {dense:.4f}, words {words:.4f}"
+
+
+def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
+    """Return a bar for meaning, words, and what stands around the entry."""
+    around = parts.context + parts.neighbours + parts.conversation
+    rest = parts.substance + parts.preference
+    shares = {
+        "": parts.meaning,
+        "two": parts.words,
+        "three": around,
+        "four": rest,
+    }
+    bars, x = [], 0.0
+    for kind, share in shares.items():
+        if share > 0:
+            width = share * (100 - 3 * GAP)
+            bars.append(Bar(kind, round(x, 2), round(width, 2)))
+            x += width + GAP
+    label = (
+        f"meaning {parts.meaning:.3f}, words {parts.words:.3f}, "
+        f"around it {around:.3f}, other {rest:.3f}"
+    )
+    return bars, label
 
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:

@@ -37,7 +37,7 @@ FUSION: Final[Setting[str]] = declare(
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",
         kind=Kind.CHOICE,
-        default=Fusion.RRF.value,
+        default=Fusion.CONVEX.value,
         choices=lambda: FUSIONS,
     )
 )
