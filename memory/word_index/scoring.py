@@ -26,7 +26,6 @@ WINDOW: Final = 3
 MIN_SKIPPED: Final = 5_000
 # Room for rounding: 32-bit sums in another order.
 _MARGIN: Final = 1e-4
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ class Scorer:
             candidates = np.flatnonzero(sums)
         return self._top(candidates, sums[candidates], limit)
 
-    def _postings(self, term: Term) -> tuple[Rows, Counts]:
+    def _postings(self, term: Term) -> tuple[Rows, NDArray[np.uint8]]:
         """Return the rows in scope that hold a term, and how often each does."""
         rows = np.empty(term.posting_count, dtype=np.int64)
         counts = np.empty(term.posting_count, dtype=np.uint8)
@@ -226,6 +225,7 @@ class Scorer:
         self, scores: Floats, rows: Rows, terms: Sequence[Term], window: int
     ) -> None:
         """Add some terms to the scores of some rows, which are in scope."""
+        lengths: NDArray[np.integer]
         if window == 1:
             lengths = self.view.columns.length[rows]
             places = [(rows, np.ones(len(rows), dtype=np.bool_))]

@@ -56,7 +56,8 @@ def link(
 def speaking(columns: Columns, rows: Rows) -> Rows:
     """Return those rows that take part in a thread."""
     speaks = (columns.flags[rows] & SPEAKS) == SPEAKS
-    return rows[speaks & (columns.thread[rows] != 0)]
+    chosen: Rows = rows[speaks & (columns.thread[rows] != 0)]
+    return chosen
 
 
 class Threads:
