@@ -29,7 +29,7 @@ _CHANGES: Final = (
 
 def _in_transaction() -> bool:
     """Whether what this process reads may never be committed."""
-    return connection.in_atomic_block or not connection.get_autocommit()
+    return bool(connection.in_atomic_block)
 
 
 class _CachedIndex:

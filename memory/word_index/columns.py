@@ -28,6 +28,7 @@ class Columns:
     """The arrays, all of one capacity, by docid; times are microseconds since 1970.
 
     ``thread`` is 0 for none; ``previous`` and ``next`` are rows of it, −1 for none.
+    ``window`` is the length of an entry and the two before it, of one that speaks.
     """
 
     docid: NDArray[np.int64]
@@ -39,6 +40,7 @@ class Columns:
     type: NDArray[np.int32]
     previous: NDArray[np.int32]
     next: NDArray[np.int32]
+    window: NDArray[np.uint32]
     length: NDArray[np.uint16]
     flags: NDArray[np.uint8]
     ids: NDArray[np.bytes_]
@@ -67,6 +69,7 @@ def empty(capacity: int) -> Columns:
         type=np.full(capacity, -1, dtype=np.int32),
         previous=np.full(capacity, -1, dtype=np.int32),
         next=np.full(capacity, -1, dtype=np.int32),
+        window=np.zeros(capacity, dtype=np.uint32),
         length=np.zeros(capacity, dtype=np.uint16),
         flags=np.zeros(capacity, dtype=np.uint8),
         ids=np.zeros(capacity, dtype=f"S{ID_BYTES}"),

@@ -141,7 +141,7 @@ class WordIndex:
         columns.crew[rows] = self.crews.add_all(batch.crews)
         columns.agent[rows] = self.agents.add_all(batch.agents)
         columns.type[rows] = self.types.add_all(batch.types)
-        columns.length[rows] = batch.words.lengths
+        columns.length[rows] = columns.window[rows] = batch.words.lengths
         columns.flags[rows] = batch.flags
         self._count(rows, 1)
 
@@ -179,7 +179,7 @@ class WordIndex:
     def _empty(self, rows: Rows) -> None:
         """Overwrite everything of entries but their docid."""
         self._count(rows, -1)
-        for name in ("ts", "recorded", "thread", "length", "flags"):
+        for name in ("ts", "recorded", "thread", "window", "length", "flags"):
             getattr(self._columns, name)[rows] = 0
         for name in ("crew", "agent", "type"):
             getattr(self._columns, name)[rows] = -1

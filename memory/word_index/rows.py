@@ -14,10 +14,11 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from memory import fulltext
-from memory.word_index import terms, threads
+from memory.word_index import segments, terms, threads
 from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch
 
-CHUNK: Final = 32_768
+# As many as a segment: loading merges none.
+CHUNK: Final = segments.MAX_ROWS
 IDS_AT_ONCE: Final = 500
 # Concatenated and added to, or the driver would make dates and booleans of them.
 _COLUMNS: Final = (

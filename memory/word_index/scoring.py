@@ -19,9 +19,8 @@ from memory.word_index.bm25 import Floats
 from memory.word_index.columns import SPEAKS, Mask, Rows
 from memory.word_index.index import View
 from memory.word_index.segments import MAX_KNOWN, Segment
+from memory.word_index.threads import WINDOW
 
-# Entries of a window: one and the two before it.
-WINDOW: Final = 3
 # Fewer postings are added up faster than it takes to find out whether they matter.
 MIN_SKIPPED: Final = 5_000
 # Room for rounding: 32-bit sums in another order.
@@ -79,13 +78,21 @@ def _frequency(segment: Segment, start: int, end: int, speaks: Mask) -> int:
 
 
 class Scorer:
-    """One question over one view and scope; ``mask`` says which rows are in it."""
+    """One question over one view and scope; ``mask`` says which rows are in it.
 
-    def __init__(self, view: View, mask: Mask, numbers: Sequence[int]) -> None:
+    ``is_default``: all of them are embedded.
+    """
+
+    def __init__(
+        self, view: View, mask: Mask, numbers: Sequence[int], *, is_default: bool
+    ) -> None:
         self.view, self.mask = view, mask
         self.considered = int(np.count_nonzero(mask))
         self._is_whole = self.considered == view.size
         self._every_window: NDArray[np.uint32] | None = None
+        if is_default and self.considered == view.entry_count:
+            # Nothing is out of scope that could be in a window.
+            self._every_window = view.columns.window[: view.size]
         self.terms = terms_of(view, numbers) if self.considered else []
 
     # ── The best ─────────────────────────────────────────────────────────────

@@ -88,7 +88,9 @@ class ScanAnswer:
         self._view = view = indexes.view(scope.workspace_id)
         self._mask = in_scope(view, scope)
         numbers = list(terms.of_words(query.terms))
-        self._scorer = Scorer(view, self._mask, numbers)
+        self._scorer = Scorer(
+            view, self._mask, numbers, is_default=scope.embeddable_only
+        )
 
     @cached_property
     def hits(self) -> list[WordHit]:

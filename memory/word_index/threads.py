@@ -16,6 +16,8 @@ from memory.word_index.columns import SPEAKS, TIMED, Columns, Rows
 
 # Microseconds.
 SILENCE: Final = 30 * 60 * 1_000_000
+# Entries of a window: one and the two before it.
+WINDOW: Final = 3
 MAX_RECENT: Final = 65_536
 
 
@@ -48,9 +50,19 @@ def link(
         previous[is_first] = columns.previous[rows[is_first]]
     # Each once, for those who read meanwhile.
     columns.previous[rows], columns.next[rows] = previous, following
+    _measure(columns, rows)
     is_last = np.ones(len(rows), dtype=np.bool_)
     is_last[:-1] = ~is_next
     return thread[is_last], rows[is_last]
+
+
+def _measure(columns: Columns, rows: Rows) -> None:
+    """Add up how long the windows of some rows are."""
+    total, place = columns.length[rows].astype(np.uint32), rows
+    for _ in range(WINDOW - 1):
+        place = np.where(place >= 0, columns.previous[place], -1)
+        total += np.where(place >= 0, columns.length[place], 0).astype(np.uint32)
+    columns.window[rows] = total
 
 
 def speaking(columns: Columns, rows: Rows) -> Rows:

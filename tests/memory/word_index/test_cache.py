@@ -91,32 +91,29 @@ def test_an_entry_that_is_written_and_retired_before_the_question(
 
 
 # ── What is never committed ──────────────────────────────────────────────────
+class _Undo(Exception):
+    """Rolls a transaction back."""
+
+
 def test_what_is_rolled_back_is_forgotten(shared_world: World) -> None:
     world = shared_world
     stays = world.entry("zeppelin stays")
     assert ids(world, "zeppelin") == {stays.id}
-    transaction.set_autocommit(False)
-    try:
-        world.entry("zeppelin goes")
+    with pytest.raises(_Undo), transaction.atomic():
+        goes = world.entry("zeppelin goes")
         erasure.erase(world.acme.id, [stays.id])
-        ids(world, "zeppelin")
-        transaction.rollback()
-    finally:
-        transaction.set_autocommit(True)
+        assert ids(world, "zeppelin") == {goes.id}
+        raise _Undo
     assert ids(world, "zeppelin") == {stays.id}
 
 
 def test_a_number_that_was_rolled_back_is_another_entrys(shared_world: World) -> None:
     world = shared_world
     ids(world, "zeppelin")
-
-    class Undo(Exception):
-        pass
-
-    with pytest.raises(Undo), transaction.atomic():
+    with pytest.raises(_Undo), transaction.atomic():
         undone = world.entry("zeppelin undone")
         assert ids(world, "zeppelin") == {undone.id}
-        raise Undo
+        raise _Undo
     row = world.entry("harbour instead")
     assert row.docid == undone.docid
     assert ids(world, "zeppelin") == set()
