@@ -21,6 +21,7 @@ from episodic.embedders.base import EmbedderError, Vectors
 from episodic.index import engine, importance, policy, relations
 from episodic.models import Embedding, EmbeddingChange, IndexState, State
 from episodic.vectors import pg
+from memory import authors
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
 
@@ -194,7 +195,13 @@ def embed(entry_ids: Sequence[str]) -> Report:
 
 def _embed_rows(rows: Sequence[JournalEntry]) -> None:
     engine_now = engine.embedder()
-    texts = [policy.text(row.summary, row.payload) for row in rows]
+    names = authors.names.of(row.agent_id for row in rows)
+    texts = [
+        policy.text(
+            authors.attributed(names.get(row.agent_id or ""), row.summary), row.payload
+        )
+        for row in rows
+    ]
     vectors = engine_now.embed_documents(texts)
     with transaction.atomic():
         # What may still be used after the embedding, locked.

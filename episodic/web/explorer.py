@@ -144,7 +144,7 @@ def _rule(answer: Answer) -> str:
     return answer.request.fused_by.value if hybrid else Fusion.RRF.value
 
 
-def _bars(hit: Hit, answer: Answer, rule: str) -> tuple[list[Bar], str]:
+def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
         return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
@@ -191,7 +191,7 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     lines, rank = [], 0
     for hit in hits:
         relation, _, hit_id = hit.via.partition(":")
-        bars, label = ([], "a neighbour") if hit_id else _bars(hit, answer, rule)
+        bars, label = ([], "a neighbour") if hit_id else _bars(hit, rule)
         rank += not hit_id
         author = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
         place = None if hit_id else rank

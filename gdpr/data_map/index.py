@@ -91,8 +91,9 @@ class WordIndex(_MadeFromEntries):
         )
         names = dict(erased.values_list("docid", "pk"))
         nothing = terms.words_of("", "")
-        for part in row_text.batches(list(names)):
-            rows = EntryWords.objects.filter(pk__in=part).exclude(words=nothing)
+        for part in row_text.batches(list(names.values())):
+            docids_here = erased.filter(pk__in=part).values("docid")
+            rows = EntryWords.objects.filter(pk__in=docids_here).exclude(words=nothing)
             for docid in rows.values_list("pk", flat=True):
                 yield Trace(self.name, names[docid], "stored words")
         if not indexes.holds(workspace_id):

@@ -11,6 +11,7 @@ from typing import Final
 
 from django.db import connection, transaction
 
+from memory import authors
 from memory.models import ChainHead, JournalEntry
 from memory.word_index import storage
 
@@ -52,7 +53,11 @@ def insert(rows: Sequence[JournalEntry]) -> None:
     ]
     with database.cursor() as cursor:
         cursor.executemany(sql, values)
-    storage.store((row.docid, row.summary, row.body) for row in rows)
+    names = authors.names.of(row.agent_id for row in rows)
+    storage.store(
+        (row.docid, row.summary, row.body, names.get(row.agent_id or ""))
+        for row in rows
+    )
     for row in rows:
         row._state.adding, row._state.db = False, database.alias
 

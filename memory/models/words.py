@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+if TYPE_CHECKING:
+    _BigIntegerField = models.BigIntegerField[int, int]
+else:
+    _BigIntegerField = models.BigIntegerField
 
-class RowNumberField(models.BigIntegerField):
+
+class RowNumberField(_BigIntegerField):
     """A primary key that is SQLite's own row number: the table needs no second tree."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:

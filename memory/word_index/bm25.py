@@ -19,10 +19,14 @@ def idf(entry_count: int, frequency: int) -> float:
     return float(np.log1p((entry_count - frequency + 0.5) / (frequency + 0.5)))
 
 
-def norms(lengths: NDArray[np.integer] | Floats, average: float) -> Floats:
+def norms(lengths: NDArray[np.integer], average: float) -> Floats:
     """Return what each length adds below the fraction of ``saturation``."""
     scale = K1 * B / max(average, 1.0)
     return (lengths * np.float32(scale) + np.float32(K1 * (1 - B))).astype(np.float32)
+
+
+# The length of a window does not count: many short entries say no less than few long.
+WINDOW_NORM: Final = np.full(1, K1, dtype=np.float32)
 
 
 def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floats:
@@ -31,12 +35,15 @@ def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floa
     return numbers * np.float32(weight * (K1 + 1)) / (numbers + norm)
 
 
-def bound(most: int, average: float, weight: float, entries: int = 1) -> float:
-    """Return the most that a term adds to a window of at most so many ``entries``.
+def bound(most: int, average: float, weight: float) -> float:
+    """Return the most that a term can add, that nowhere occurs more often.
 
-    ``most`` is how often one entry holds it at most. An entry is at least as long as a
-    term occurs often in it, and the length of a window is the mean of its entries.
+    A text is at least as long as a term occurs often in it.
     """
-    count = most * entries
     norm = K1 * (1 - B) + K1 * B * most / max(average, 1.0)
-    return weight * (K1 + 1) * count / (count + norm) if count else 0.0
+    return weight * (K1 + 1) * most / (most + norm) if most else 0.0
+
+
+def window_bound(most: int, weight: float) -> float:
+    """Return the most that a term adds to a window, where it occurs no more often."""
+    return weight * (K1 + 1) * most / (most + K1) if most else 0.0

@@ -27,6 +27,11 @@ _CHANGES: Final = (
 )
 
 
+def _in_transaction() -> bool:
+    """Whether what this process reads may never be committed."""
+    return bool(connection.in_atomic_block)
+
+
 class _CachedIndex:
     """One workspace's index, and how far it has read the log and the journal."""
 
@@ -59,7 +64,7 @@ class _CachedIndex:
         """Return the index, caught up; None when it has to be loaded."""
         # Until it is whole again it is nobody's: reading may fail.
         index, self.index = self.index, None
-        if self.is_provisional and not connection.in_atomic_block:
+        if self.is_provisional and not _in_transaction():
             return None
         if index is None or not self._follow(index):
             return None
@@ -68,7 +73,7 @@ class _CachedIndex:
     def _load(self) -> WordIndex:
         # The log is read first: a change that is written in between is applied twice,
         # which does nothing, instead of not at all.
-        self.is_provisional = connection.in_atomic_block
+        self.is_provisional = _in_transaction()
         self.uncommitted = set()
         with connection.cursor() as cursor:
             cursor.execute(_NEWEST, [self.workspace_id])
@@ -103,7 +108,7 @@ class _CachedIndex:
 
     def _note(self, newest: int, logged: set[int], present: set[int]) -> None:
         """Remember how far the database was read, as far as it is committed."""
-        if connection.in_atomic_block and not self.is_provisional:
+        if _in_transaction() and not self.is_provisional:
             self.uncommitted |= logged | present
             return
         self.seen = newest

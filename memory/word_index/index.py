@@ -57,7 +57,7 @@ class View:
         held = np.zeros(self.size, dtype=np.bool_)
         for segment in self.segments:
             held[segment.first : segment.first + segment.size][segment.rows] = True
-        return self.columns.docid[rows[held[rows]]].tolist()
+        return [int(docid) for docid in self.columns.docid[rows[held[rows]]]]
 
 
 class WordIndex:

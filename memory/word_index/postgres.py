@@ -191,16 +191,12 @@ class CandidateAnswer:
         places = {docid: place for place, docid in enumerate(entries)}
         counts, lengths = _counts(list(entries), self._terms)
         window_counts = counts.copy()
-        window_lengths = lengths.astype(np.float32)
         scored = [docid for docid in entries if docid in docids]
         for docid in scored:
             others = [places[d] for d in windows[docid] if d in places]
-            if others:
-                place = places[docid]
-                window_counts[place] += counts[others].sum(axis=0)
-                window_lengths[place] = lengths[[place, *others]].mean()
-        own = self._sum(counts, lengths).tolist()
-        context = self._sum(window_counts, window_lengths).tolist()
+            window_counts[places[docid]] += counts[others].sum(axis=0)
+        own = self._sum(counts, bm25.norms(lengths, self._weights[1])).tolist()
+        context = self._sum(window_counts, bm25.WINDOW_NORM).tolist()
         return [
             _Scored(
                 entries[d], own[places[d]], context[places[d]], int(lengths[places[d]])
@@ -208,11 +204,8 @@ class CandidateAnswer:
             for d in scored
         ]
 
-    def _sum(
-        self, counts: NDArray[np.int64], lengths: NDArray[np.int64] | Floats
-    ) -> Floats:
-        weights, average = self._weights
-        norm, sums = bm25.norms(lengths, average), np.zeros(len(lengths), np.float32)
+    def _sum(self, counts: NDArray[np.int64], norm: Floats) -> Floats:
+        weights, sums = self._weights[0], np.zeros(len(counts), np.float32)
         for place in np.argsort(-weights, kind="stable"):
             sums += bm25.saturation(counts[:, place], norm, float(weights[place]))
         return sums

@@ -13,11 +13,12 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from memory import fulltext
-from memory.word_index import terms, threads
+from memory import authors, fulltext
+from memory.word_index import segments, terms, threads
 from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch
 
-CHUNK: Final = 32_768
+# As many as a segment: loading merges none.
+CHUNK: Final = segments.MAX_ROWS
 IDS_AT_ONCE: Final = 500
 # Concatenated and added to, or the driver would make dates and booleans of them.
 _COLUMNS: Final = (
@@ -29,7 +30,10 @@ _SELECT: Final = (
     f"SELECT {_COLUMNS}, w.words FROM journal_entries e"  # noqa: S608  (ours)
     " LEFT JOIN journal_words w ON w.docid = e.docid"
 )
-_TEXTS: Final = "SELECT docid, summary, body FROM journal_entries WHERE docid IN"
+_TEXTS: Final = (
+    "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
+    " LEFT JOIN agents a ON a.id = e.agent_id WHERE e.docid IN"
+)
 
 
 def _microseconds(texts: Sequence[str]) -> NDArray[np.int64]:
@@ -47,8 +51,9 @@ def read_words(docids: Sequence[int]) -> dict[int, bytes]:
         for start in range(0, len(docids), IDS_AT_ONCE):
             part = docids[start : start + IDS_AT_ONCE]
             cursor.execute(f"{_TEXTS} ({marks(part)})", part)
-            for docid, summary, body in cursor.fetchall():
-                words[docid] = terms.words_of(summary, body)
+            for docid, summary, body, name in cursor.fetchall():
+                said = authors.attributed(name, summary)
+                words[docid] = terms.words_of(said, body)
     return words
 
 

@@ -19,16 +19,12 @@ from memory.word_index.bm25 import Floats
 from memory.word_index.columns import SPEAKS, Mask, Rows
 from memory.word_index.index import View
 from memory.word_index.segments import MAX_KNOWN, Segment
+from memory.word_index.threads import AFTER, BEFORE, WINDOW
 
-# Entries of a window: one, those before it and those after it in its thread.
-BEFORE: Final = 3
-AFTER: Final = 2
-WINDOW: Final = BEFORE + 1 + AFTER
 # Fewer postings are added up faster than it takes to find out whether they matter.
 MIN_SKIPPED: Final = 5_000
 # Room for rounding: 32-bit sums in another order.
 _MARGIN: Final = 1e-4
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,6 @@ class Scorer:
         self.view, self.mask = view, mask
         self.considered = int(np.count_nonzero(mask))
         self._is_whole = self.considered == view.size
-        self._every_window: NDArray[np.uint32] | None = None
         self.terms = terms_of(view, numbers) if self.considered else []
 
     # ── The best ─────────────────────────────────────────────────────────────
@@ -105,7 +100,9 @@ class Scorer:
     def _best(self, limit: int, window: int) -> tuple[Rows, Floats]:
         sums = np.zeros(self.view.size, dtype=np.float32)
         bounds = [
-            bm25.bound(term.max_count, self.view.average, term.weight, window)
+            bm25.bound(term.max_count, self.view.average, term.weight)
+            if window == 1
+            else bm25.window_bound(window * term.max_count, term.weight)
             for term in self.terms
         ]
         candidates: Rows | None = None
@@ -124,7 +121,7 @@ class Scorer:
             candidates = np.flatnonzero(sums)
         return self._top(candidates, sums[candidates], limit)
 
-    def _postings(self, term: Term) -> tuple[Rows, Counts]:
+    def _postings(self, term: Term) -> tuple[Rows, NDArray[np.uint8]]:
         """Return the rows in scope that hold a term, and how often each does."""
         rows = np.empty(term.posting_count, dtype=np.int64)
         counts = np.empty(term.posting_count, dtype=np.uint8)
@@ -165,8 +162,7 @@ class Scorer:
         rows = np.concatenate(places)
         if not self._is_whole:
             rows = rows[self.mask[rows]]
-        norm = bm25.norms(self._window_lengths(rows), self.view.average)
-        sums[rows] += bm25.saturation(in_window[rows], norm, term.weight)
+        sums[rows] += bm25.saturation(in_window[rows], bm25.WINDOW_NORM, term.weight)
 
     def follow(self, rows: Rows, links: NDArray[np.int32]) -> Rows:
         """Return the row that each row's link names, −1 for none in this view."""
@@ -184,22 +180,6 @@ class Scorer:
             for _ in range(steps):
                 places = self.follow(places, links)
                 yield places, (places >= 0) & self.mask[places]
-
-    def _window_lengths(self, rows: Rows) -> NDArray[np.integer]:
-        """Return how long the windows of some rows are; of many, all are kept."""
-        if self._every_window is None and len(rows) > self.view.size // 8:
-            length = self.view.columns.length[: self.view.size].astype(np.uint32)
-            # A last one, which a link to nowhere means.
-            length = np.append(np.where(self.mask, length, 0), np.uint32(0))
-            first = self.view.columns.previous[: self.view.size]
-            first = np.append(np.where(first < self.view.size, first, -1), -1)
-            self._every_window = length + length[first] + length[first[first]]
-        if self._every_window is not None:
-            return self._every_window[rows]
-        total = np.zeros(len(rows), dtype=np.uint32)
-        for places, counts in self._windows(rows):
-            total += np.where(counts, self.view.columns.length[places], 0)
-        return total
 
     def _top(self, rows: Rows, score: Floats, limit: int) -> tuple[Rows, Floats]:
         """Return the best rows, ties by newer first, then by id."""
@@ -237,14 +217,13 @@ class Scorer:
         self, scores: Floats, rows: Rows, terms: Sequence[Term], window: int
     ) -> None:
         """Add some terms to the scores of some rows, which are in scope."""
-        lengths: NDArray[np.integer] | Floats
         if window == 1:
             lengths = self.view.columns.length[rows]
+            norm = bm25.norms(lengths, self.view.average)
             places = [(rows, np.ones(len(rows), dtype=np.bool_))]
         else:
-            lengths = self._window_lengths(rows)
+            norm = bm25.WINDOW_NORM
             places = list(self._windows(rows))
-        norm = bm25.norms(lengths, self.view.average)
         # Those that do not count are asked for a row behind the last, which has none.
         asked = np.concatenate(
             [np.where(counts, rows, self.view.size) for rows, counts in places]

@@ -81,7 +81,7 @@ def build(first: int, size: int, keys: Keys) -> Segment:
 
 def keys_of(segment: Segment, first: int = 0) -> Keys:
     """Return a segment's packed postings, with rows counted from ``first`` on."""
-    lengths = np.diff(segment.starts.astype(np.int64))
+    lengths = segment.starts[1:] - segment.starts[:-1]
     rows = segment.rows.astype(np.uint32) + np.uint32(segment.first - first)
     return pack(rows, np.repeat(segment.terms, lengths), segment.counts)
 

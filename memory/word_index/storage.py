@@ -7,6 +7,7 @@ from typing import Final
 
 from django.db import connection, transaction
 
+from memory import authors
 from memory.word_index import terms
 
 CHUNK: Final = 500
@@ -16,18 +17,22 @@ _STORE: Final = (
     " ON CONFLICT (docid) DO UPDATE SET words = excluded.words"
 )
 _MISSING: Final = (
-    "SELECT e.docid, e.summary, e.body FROM journal_entries e WHERE e.docid > %s"
+    "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
+    " LEFT JOIN agents a ON a.id = e.agent_id WHERE e.docid > %s"
     " AND NOT EXISTS (SELECT 1 FROM journal_words w WHERE w.docid = e.docid)"
     " ORDER BY e.docid LIMIT %s"
 )
 
 
-def store(entries: Iterable[tuple[int, str, str]]) -> None:
-    """Write the words of entries, given as docid, summary and body.
+def store(entries: Iterable[tuple[int, str, str, str | None]]) -> None:
+    """Write the words of entries, given as docid, summary, body and author's name.
 
     The caller holds a transaction in which their texts do not change.
     """
-    rows = [(docid, terms.words_of(summary, body)) for docid, summary, body in entries]
+    rows = [
+        (docid, terms.words_of(authors.attributed(name, summary), body))
+        for docid, summary, body, name in entries
+    ]
     with connection.cursor() as cursor:
         cursor.executemany(_STORE, rows)
 

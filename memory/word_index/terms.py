@@ -137,7 +137,7 @@ def is_readable(blob: bytes | memoryview | None) -> bool:
         return False
     _, length, size = _HEADER.unpack_from(blob)
     wide = 1 if size <= _SHORT else 2
-    return len(blob) == _HEADER.size + _TERM_BYTES * size + wide * length
+    return bool(len(blob) == _HEADER.size + _TERM_BYTES * size + wide * length)
 
 
 def unpack(blobs: Sequence[bytes]) -> WordLists:
@@ -174,7 +174,8 @@ def in_order(blob: bytes) -> NDArray[np.uint32]:
         count=length,
         offset=_HEADER.size + _TERM_BYTES * size,
     )
-    return order[places].astype(np.uint32, copy=False)
+    text: NDArray[np.uint32] = order[places].astype(np.uint32, copy=False)
+    return text
 
 
 def of_words(words: Iterable[str]) -> dict[int, int]:

@@ -9,10 +9,10 @@ from typing import Final
 
 from django.db import connection
 
-from memory.word_index import scoring, threads
+from memory.word_index import threads
 
 # As many as a window reaches back, which is further than it reaches on.
-SIDE: Final = scoring.BEFORE
+SIDE: Final = threads.BEFORE
 _SILENCE: Final = timedelta(microseconds=threads.SILENCE)
 _SPEAKS: Final = (
     "{e}.embeddable AND {e}.retired_at IS NULL AND {e}.restricted_at IS NULL"
@@ -63,7 +63,7 @@ class Links:
     @property
     def window(self) -> list[int]:
         """The others in the entry's window."""
-        return self.before[: scoring.BEFORE] + self.after[: scoring.AFTER]
+        return self.before[: threads.BEFORE] + self.after[: threads.AFTER]
 
 
 def neighbours(docids: Sequence[int]) -> dict[int, Links]:

@@ -16,6 +16,10 @@ from memory.word_index.columns import SPEAKS, TIMED, Columns, Rows
 
 # Microseconds.
 SILENCE: Final = 30 * 60 * 1_000_000
+# Entries of a window: one, those before it and those after it in its thread.
+BEFORE: Final = 3
+AFTER: Final = 2
+WINDOW: Final = BEFORE + 1 + AFTER
 MAX_RECENT: Final = 65_536
 
 
@@ -56,7 +60,8 @@ def link(
 def speaking(columns: Columns, rows: Rows) -> Rows:
     """Return those rows that take part in a thread."""
     speaks = (columns.flags[rows] & SPEAKS) == SPEAKS
-    return rows[speaks & (columns.thread[rows] != 0)]
+    chosen: Rows = rows[speaks & (columns.thread[rows] != 0)]
+    return chosen
 
 
 class Threads:

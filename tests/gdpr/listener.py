@@ -1,7 +1,7 @@
 """A process with caches that flushes them on orders; started by the tests.
 
 ``python -m tests.gdpr.listener WORKSPACE QUESTION`` runs a query once, then prints for
-every line on standard input what is cached: queries, names, word counts.
+every line on standard input what is cached: queries, names, words.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ def main() -> None:
     from gdpr.erasure import process_caches
     from gdpr.models import LiveProcess
     from memory import fulltext
+    from memory.word_index import scoring, terms
+    from memory.word_index.cache import indexes
     from memory.word_index.frequencies import frequencies
 
     workspace_id, question = sys.argv[1:]
@@ -30,12 +32,21 @@ def main() -> None:
     def fill() -> None:
         engine.embedder().embed_query(question)
         linking.people_index(workspace_id)
-        if not fulltext.is_sqlite():
+        if fulltext.is_sqlite():
+            indexes.view(workspace_id)
+        else:
             frequencies.holding(workspace_id, question.split()[0], 1)
+
+    def words() -> int:
+        """Count what is in memory of the question's first word."""
+        loaded = [cached.index for cached in indexes._indexes.values() if cached.index]
+        numbers = list(terms.of_words(question.split()[:1]))
+        places = [scoring.terms_of(index.view(), numbers) for index in loaded]
+        return sum(map(len, places)) + len(frequencies)
 
     def count_text() -> str:
         questions = engine.embedder().count(lambda text: text == question)
-        return f"{questions} {len(linking._cache)} {len(frequencies)}"
+        return f"{questions} {len(linking._cache)} {words()}"
 
     fill()
     listener = process_caches.listen()

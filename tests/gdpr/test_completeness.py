@@ -112,6 +112,7 @@ COLUMNS = {
     "memory.JournalEntry": "summary payload_text refs_text body mission_id trace_id"
     f" span_id priority_at_emit salt seal {_CHAINED}",
     "memory.SubjectMention": "alias folded",
+    "memory.EntryWords": "words",
     "memory.ArchivedEntry": "summary payload_text subjects mission_id trace_id span_id"
     f" severity priority actor_type {_CHAINED}",
     "memory.MemoryFile": "key label path",

@@ -13,6 +13,7 @@ from episodic.recall import search as recall
 from episodic.recall.request import Request
 from gdpr.models import CasePlan, CaseState
 from memory.files import tools
+from memory.models import JournalEntry
 from tests.gdpr import erasing
 from tests.world import World
 
@@ -101,6 +102,9 @@ def test_nobody_elses_row_is_touched(shared_world: World) -> None:
         for plan_rows in CasePlan.objects.get(case=case).rows.values()
         for row_id, _ in plan_rows
     } | {own_rows["mine"].id, own_rows["both"].id}
+    # The words of an entry go by its number.
+    numbers = JournalEntry.objects.filter(pk__in=planned)
+    planned |= {str(docid) for docid in numbers.values_list("docid", flat=True)}
     differing = {key for key, digest in before.items() if after.get(key) != digest}
     # A memory file goes by its id; its versions and pieces go with it.
     files = {"memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk"}

@@ -1,0 +1,266 @@
+"""A process's index follows the database, whoever wrote and however it ended."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection, transaction
+
+from memory import fulltext
+from memory.fulltext import WordScope
+from memory.journal import erasure, visibility
+from memory.models import EntryWords, JournalEntry, WordChange
+from memory.word_index import ranking, segments, storage, terms
+from memory.word_index.cache import indexes
+from tests import factories
+from tests.memory.word_index.naive import Naive
+from tests.world import World
+
+pytestmark = pytest.mark.sqlite
+
+
+def ids(world: World, text: str) -> set[str]:
+    scope = WordScope(world.acme.id, embeddable_only=False)
+    hits = ranking.search(fulltext.word_query(text), scope, 50).hits
+    return {hit.entry_id for hit in hits}
+
+
+def _loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the workspaces whose index is loaded."""
+    loads: list[str] = []
+    from memory.word_index import rows
+
+    count = rows.count
+
+    def counting(workspace_id: str) -> int:
+        loads.append(workspace_id)
+        return count(workspace_id)
+
+    monkeypatch.setattr(rows, "count", counting)
+    return loads
+
+
+def in_another_thread(act: Any) -> Any:
+    """Run something with a connection of its own."""
+    results: list[Any] = []
+
+    def work() -> None:
+        try:
+            results.append(act())
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+# ── What others commit ───────────────────────────────────────────────────────
+def test_what_others_write_is_found_at_once_and_loaded_once(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, loads = shared_world, _loads(monkeypatch)
+    first = world.entry("zeppelin one")
+    assert ids(world, "zeppelin") == {first.id}
+    second = in_another_thread(lambda: world.entry("zeppelin two"))
+    assert ids(world, "zeppelin") == {first.id, second.id}
+    in_another_thread(lambda: erasure.erase(world.acme.id, [first.id]))
+    assert ids(world, "zeppelin") == {second.id}
+    in_another_thread(lambda: visibility.restrict(world.acme.id, [second.id]))
+    assert ids(world, "zeppelin") == set()
+    in_another_thread(lambda: visibility.lift(world.acme.id, [second.id]))
+    assert ids(world, "zeppelin") == {second.id}
+    in_another_thread(lambda: JournalEntry.objects.filter(pk=second.id).delete())
+    assert ids(world, "zeppelin") == set()
+    assert loads == [world.acme.id]
+
+
+def test_an_entry_that_is_written_and_retired_before_the_question(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, loads = shared_world, _loads(monkeypatch)
+    ids(world, "zeppelin")
+    row = world.entry("zeppelin")
+    visibility.retire(world.acme.id, [row.id])
+    assert ids(world, "zeppelin") == set()
+    assert loads == [world.acme.id]
+
+
+# ── What is never committed ──────────────────────────────────────────────────
+class _Undo(Exception):
+    """Rolls a transaction back."""
+
+
+def test_what_is_rolled_back_is_forgotten(shared_world: World) -> None:
+    world = shared_world
+    stays = world.entry("zeppelin stays")
+    assert ids(world, "zeppelin") == {stays.id}
+    with pytest.raises(_Undo), transaction.atomic():
+        goes = world.entry("zeppelin goes")
+        erasure.erase(world.acme.id, [stays.id])
+        assert ids(world, "zeppelin") == {goes.id}
+        raise _Undo
+    assert ids(world, "zeppelin") == {stays.id}
+
+
+def test_a_number_that_was_rolled_back_is_another_entrys(shared_world: World) -> None:
+    world = shared_world
+    ids(world, "zeppelin")
+    with pytest.raises(_Undo), transaction.atomic():
+        undone = world.entry("zeppelin undone")
+        assert ids(world, "zeppelin") == {undone.id}
+        raise _Undo
+    row = world.entry("harbour instead")
+    assert row.docid == undone.docid
+    assert ids(world, "zeppelin") == set()
+    assert ids(world, "harbour") == {row.id}
+
+
+def test_what_is_seen_in_a_transaction_is_there_after_it(shared_world: World) -> None:
+    world = shared_world
+    before = world.entry("zeppelin before")
+    ids(world, "zeppelin")
+    with transaction.atomic():
+        row = world.entry("zeppelin")
+        visibility.retire(world.acme.id, [before.id])
+        assert ids(world, "zeppelin") == {row.id}
+        assert in_another_thread(lambda: ids(world, "zeppelin")) == {before.id}
+        assert ids(world, "zeppelin") == {row.id}
+        in_another_thread(lambda: ids(world, "zeppelin"))
+    assert ids(world, "zeppelin") == {row.id}
+
+
+def test_an_index_that_was_loaded_in_a_transaction_is_loaded_again(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, loads = shared_world, _loads(monkeypatch)
+    with transaction.atomic():
+        ids(world, "zeppelin")
+    ids(world, "zeppelin")
+    ids(world, "zeppelin")
+    assert len(loads) == 2
+
+
+# ── The stored words ─────────────────────────────────────────────────────────
+def test_words_are_stored_with_the_entry(world: World) -> None:
+    row = world.entry("zeppelin", payload={"text": "dirigible"})
+    stored = EntryWords.objects.get(pk=row.docid)
+    assert bytes(stored.words) == terms.words_of("zeppelin", "dirigible")
+
+
+def test_missing_words_are_computed_and_written_by_the_job(world: World) -> None:
+    row = world.entry("zeppelin")
+    EntryWords.objects.all().delete()
+    indexes.clear()
+    assert ids(world, "zeppelin") == {row.id}
+    assert not EntryWords.objects.filter(pk=row.docid).exists()
+    assert storage.fill() == JournalEntry.objects.count()
+    assert bytes(EntryWords.objects.get(pk=row.docid).words) == terms.words_of(
+        "zeppelin", ""
+    )
+    assert storage.fill() == 0
+
+
+def test_words_of_another_format_are_computed(world: World) -> None:
+    row = world.entry("zeppelin")
+    EntryWords.objects.filter(pk=row.docid).update(words=b"\x63abc")
+    indexes.clear()
+    assert ids(world, "zeppelin") == {row.id}
+
+
+def test_an_old_log_makes_an_index_load_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = _loads(monkeypatch)
+    monkeypatch.setattr(storage, "KEEP_CHANGES", 5)
+    rows = [world.entry(f"zeppelin {n}") for n in range(3)]
+    ids(world, "zeppelin")
+    for _ in range(10):
+        visibility.restrict(world.acme.id, [rows[0].id])
+        visibility.lift(world.acme.id, [rows[0].id])
+    visibility.retire(world.acme.id, [rows[1].id])
+    assert storage.trim() == 16
+    assert WordChange.objects.filter(kind="trim").count() == 1
+    assert ids(world, "zeppelin") == {rows[0].id, rows[2].id}
+    assert len(loads) == 2
+    assert storage.trim() == 0
+
+
+# ── What is erased ───────────────────────────────────────────────────────────
+def test_nothing_of_an_erased_entry_is_left_in_memory(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"harbour {n}" for n in range(40)])
+    row = world.entry("zeppelin dirigible", trace_id="a trace")
+    assert ids(world, "zeppelin") == {row.id}
+    erasure.erase(world.acme.id, [row.id])
+    assert not EntryWords.objects.filter(pk=row.docid).exists()
+    indexes.catch_up(world.acme.id)
+    view = indexes.view(world.acme.id)
+    assert view.docids_with_words([row.docid]) == []
+    for number in terms.of_text("zeppelin dirigible", ""):
+        assert not any(number in segment.terms for segment in view.segments)
+    at = view.rows(np.array([row.docid]))[0]
+    assert view.columns.length[at] == 0
+    JournalEntry.objects.filter(pk=row.id).delete()
+    view = indexes.view(world.acme.id)
+    assert view.columns.ids[at] == b""
+    assert view.columns.thread[at] == view.columns.ts[at] == 0
+
+
+# ── Memory ───────────────────────────────────────────────────────────────────
+def test_memory_is_bounded_and_the_last_one_asked_stays(
+    world: World, settings: Any
+) -> None:
+    world.entry("zeppelin")
+    world.entry("zeppelin", by="olga")
+    for home in (world.acme.id, world.other.id):
+        indexes.view(home)
+    assert indexes.holds(world.acme.id) and indexes.holds(world.other.id)
+    assert indexes.nbytes > 0
+    settings.WORD_INDEX_MB = 0
+    indexes.view(world.acme.id)
+    assert indexes.holds(world.acme.id)
+    assert not indexes.holds(world.other.id)
+    assert ids(world, "zeppelin")
+
+
+# ── Large ones ───────────────────────────────────────────────────────────────
+def test_skipping_common_words_changes_no_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory.word_index import scoring
+
+    monkeypatch.setattr(scoring, "MIN_SKIPPED", 0)
+    monkeypatch.setattr(segments, "MAX_ROWS", 32)
+    texts = [
+        " ".join(word for step, word in STEPS if number % step == 0) or "nothing"
+        for number in range(1, 120)
+    ]
+    factories.append_many(world.actor("ada"), texts)
+    scope = WordScope(world.acme.id)
+    question = " ".join(word for _, word in STEPS)
+    scores = Naive(question, scope).scores()
+    skipped: list[int] = []
+    only_candidates = scoring._only_candidates
+
+    def watching(*args: Any) -> Any:
+        rows = only_candidates(*args)
+        skipped.append(rows is not None)
+        return rows
+
+    monkeypatch.setattr(scoring, "_only_candidates", watching)
+    for limit in (1, 3, 10):
+        answer = ranking.search(fulltext.word_query(question), scope, limit)
+        for place, hits in enumerate((answer.hits, answer.context_hits)):
+            best = sorted((pair[place] for pair in scores.values()), reverse=True)
+            assert [hit.score for hit in hits] == pytest.approx(best[:limit], rel=1e-4)
+    assert any(skipped)
+
+
+STEPS = (
+    (31, "zeppelin"), (17, "lantern"), (11, "granite"), (5, "harbour"),
+    (2, "violin"), (1, "orchard"),
+)  # fmt: skip

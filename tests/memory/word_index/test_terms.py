@@ -1,0 +1,113 @@
+"""Text as terms: what counts as the same word, and how it is stored."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.word_index import terms
+from tests.project.source import ROOT
+
+
+@pytest.mark.parametrize(
+    ("text", "stems"),
+    [
+        ("running", ["run"]),
+        ("Rozhodnutí", ["rozhodnuti"]),
+        ("ﬁle", ["file"]),
+        ("한국어", ["한국", "국어"]),
+        ("日本語", ["日本", "本語"]),
+        ("猫", ["猫"]),
+        ("abc日本x", ["abc", "日本", "x"]),
+        ("4711", ["4711"]),
+    ],
+)
+def test_a_word_has_these_stems(text: str, stems: list[str]) -> None:
+    assert terms.stems(text.lower()) == stems
+
+
+@pytest.mark.sqlite
+def test_stems_are_those_of_the_full_text_search() -> None:
+    words = (
+        "running refunds denied customers parcel receipts relational happily"
+        " příkaz überweisung naïve generalizations oscillators agreed hopping"
+    ).split()
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(
+            "CREATE VIRTUAL TABLE t USING fts5(word,"
+            " tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        memory.executemany("INSERT INTO t(rowid, word) VALUES (?, ?)", enumerate(words))
+        memory.execute("CREATE VIRTUAL TABLE v USING fts5vocab(t, instance)")
+        stems = dict(memory.execute("SELECT doc, term FROM v"))
+    assert [terms.stems(word)[0] for word in words] == [
+        stems[number] for number in range(len(words))
+    ]
+
+
+def test_terms_are_the_same_in_every_process() -> None:
+    words = "terms.words_of('Refund', 'höhe').hex()"
+    code = f"from memory.word_index import terms; print({words})"
+    other = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+        check=True, env={"PYTHONHASHSEED": "7"},
+    )  # fmt: skip
+    blob = terms.words_of("Refund", "höhe")
+    assert other.stdout.strip() == blob.hex()
+    # Pinned: stored lists outlive the program that wrote them.
+    assert sorted(terms.of_text("refund", "")) == [PINNED]
+
+
+PINNED = 842260292
+
+
+def test_threads_get_the_same_stems() -> None:
+    words = [f"{stem}{ending}" for stem in ("load", "walk") for ending in ("ing", "ed")]
+    results: list[list[str]] = []
+
+    def work() -> None:
+        results.extend([terms.stems(word)[0] for word in words] for _ in range(200))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 800
+    assert all(result == ["load", "load", "walk", "walk"] for result in results)
+
+
+def test_what_is_behind_the_cap_does_not_count() -> None:
+    inside = "x " * (terms.TEXT_CHARS // 2 - 1)
+    assert (
+        terms.of_text("", f"{inside} zeppelin").keys() == terms.of_text("x", "").keys()
+    )
+
+
+@given(st.lists(st.text(max_size=60), max_size=6))
+def test_what_is_packed_comes_out_again(texts: list[str]) -> None:
+    counts = [terms.of_text(text, "") for text in texts]
+    lists = terms.unpack([terms.pack(count) for count in counts])
+    assert lists.sizes.tolist() == [len(count) for count in counts]
+    assert lists.lengths.tolist() == [sum(count.values()) for count in counts]
+    pairs = list(zip(lists.terms.tolist(), lists.counts.tolist(), strict=True))
+    assert pairs == [pair for count in counts for pair in sorted(count.items())]
+
+
+def test_counts_and_lengths_are_capped() -> None:
+    lists = terms.unpack([terms.pack({7: 100_000, 8: 3})])
+    assert lists.counts.tolist() == [terms.MAX_COUNT, 3]
+    assert lists.lengths.tolist() == [terms.MAX_LENGTH]
+
+
+@pytest.mark.parametrize("blob", [None, b"", b"\x01", b"\x02\0\0", b"\x01\0\0abc"])
+def test_bytes_of_another_format_are_not_read(blob: bytes | None) -> None:
+    assert not terms.is_readable(blob)
+    assert terms.is_readable(terms.words_of("", ""))
