@@ -74,13 +74,17 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
         zip(*rows, strict=True) if rows else [()] * 11
     )
     version = terms.VERSION
-    missing = [d for d, b in zip(docid, blobs, strict=True) if not b or b[0] != version]
+    missing = [
+        d
+        for d, b in zip(docid, blobs, strict=True)
+        if not b or b[0] != version or len(b) % 5 != 3
+    ]
     if missing:
-        words = read_words(missing)
+        words, missed = read_words(missing), set(missing)
         nothing = terms.words_of("", "")
         # An entry may have been deleted since.
         blobs = tuple(
-            b if b and b[0] == version else words.get(d, nothing)
+            words.get(d, nothing) if d in missed else b
             for d, b in zip(docid, blobs, strict=True)
         )
     flags = np.array(usable, dtype=np.uint8) * USABLE
