@@ -30,7 +30,7 @@ def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floa
     return numbers * np.float32(weight * (K1 + 1)) / (numbers + norm)
 
 
-def bound(count: int, average: float, weight: float) -> float:
+def upper_limit(count: int, average: float, weight: float) -> float:
     """Return the most that a term can add, that nowhere occurs more often.
 
     A text is at least as long as a term occurs often in it.

@@ -118,8 +118,8 @@ class CandidateAnswer:
             " ORDER BY ts_rank_cd(e.tsv, asked.q, 33) DESC, e.ts DESC, e.id LIMIT %s"
         )
         size = max(CANDIDATES, 3 * self._limit)
-        found = _fetch(sql, [*self._query.terms, *params, size])
-        docids = {docid for (docid,) in found}
+        rows = _fetch(sql, [*self._query.terms, *params, size])
+        docids = {docid for (docid,) in rows}
         for links in thread_sql.neighbours(sorted(docids)).values():
             docids.update(links.after)
         return self._scored(docids)
@@ -151,17 +151,20 @@ class CandidateAnswer:
         return {row.entry.entry_id: (row.own, row.context) for row in scored}
 
     def neighbours(self, entry_ids: Sequence[str]) -> dict[str, list[str]]:
-        named = self._visible("e.id", list(entry_ids))
-        links = thread_sql.neighbours([entry.docid for entry in named])
-        beside = {docid for link in links.values() for docid in link.beside}
-        visible = {e.docid: e.entry_id for e in self._visible("e.docid", list(beside))}
+        entries = self._visible("e.id", list(entry_ids))
+        links = thread_sql.neighbours([entry.docid for entry in entries])
+        neighbour_docids = {docid for link in links.values() for docid in link.nearest}
+        visible = {
+            e.docid: e.entry_id
+            for e in self._visible("e.docid", list(neighbour_docids))
+        }
         return {
             entry.entry_id: [
                 visible[docid]
-                for docid in links[entry.docid].beside
+                for docid in links[entry.docid].nearest
                 if docid in visible
             ]
-            for entry in named
+            for entry in entries
         }
 
     def _visible(self, column: str, values: list[Any]) -> list[_Entry]:
@@ -178,8 +181,8 @@ class CandidateAnswer:
         """Return the scores of those entries that are in scope."""
         links = thread_sql.neighbours(sorted(docids))
         before = {docid: links[docid].before for docid in docids}
-        wanted = docids.union(*before.values())
-        entries = {e.docid: e for e in self._visible("e.docid", sorted(wanted))}
+        needed = docids.union(*before.values())
+        entries = {e.docid: e for e in self._visible("e.docid", sorted(needed))}
         places = {docid: place for place, docid in enumerate(entries)}
         counts, lengths = _counts(list(entries), self._terms)
         window_counts, window_lengths = counts.copy(), lengths.copy()
@@ -211,9 +214,9 @@ def _counts(
     if len(numbers):
         at = np.searchsorted(numbers, lists.terms)
         at[at == len(numbers)] = 0
-        known = np.flatnonzero(numbers[at] == lists.terms)
+        matches = np.flatnonzero(numbers[at] == lists.terms)
         rows = np.repeat(np.arange(len(docids)), lists.sizes)
-        counts[rows[known], at[known]] = lists.counts[known]
+        counts[rows[matches], at[matches]] = lists.counts[matches]
     return counts, lists.lengths.astype(np.int64)
 
 

@@ -121,15 +121,15 @@ class ScanAnswer:
     def neighbours(self, entry_ids: Sequence[str]) -> dict[str, list[str]]:
         names, rows = self._in_scope(entry_ids)
         columns = self._view.columns
-        beside: list[list[str]] = [[] for _ in names]
+        neighbour_ids: list[list[str]] = [[] for _ in names]
         before = after = rows
         for _ in range(SIDE):
             before = self._scorer.follow(before, columns.previous)
             after = self._scorer.follow(after, columns.next)
             for side in (before, after):
                 for place in np.flatnonzero((side >= 0) & self._mask[side]).tolist():
-                    beside[place].append(columns.ids[side[place]].decode())
-        return dict(zip(names, beside, strict=True))
+                    neighbour_ids[place].append(columns.ids[side[place]].decode())
+        return dict(zip(names, neighbour_ids, strict=True))
 
     def _in_scope(self, entry_ids: Sequence[str]) -> tuple[list[str], Rows]:
         """Return the named entries that are in scope, and their rows."""

@@ -68,8 +68,8 @@ def _measure(columns: Columns, rows: Rows) -> None:
 def speaking(columns: Columns, rows: Rows) -> Rows:
     """Return those rows that take part in a thread."""
     speaks = (columns.flags[rows] & SPEAKS) == SPEAKS
-    chosen: Rows = rows[speaks & (columns.thread[rows] != 0)]
-    return chosen
+    result: Rows = rows[speaks & (columns.thread[rows] != 0)]
+    return result
 
 
 class Threads:

@@ -100,8 +100,8 @@ class Naive:
             counts.update(self.words[docid])
         length, score = sum(counts.values()), 0.0
         for stem in self.asked:
-            held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
-            idf = math.log(1 + (count - held + 0.5) / (held + 0.5))
+            frequency = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
+            idf = math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
             norm = bm25.K1 * (1 - bm25.B + bm25.B * length / average)
             score += idf * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
         return score
@@ -124,9 +124,11 @@ class Naive:
         after = {earlier: later for later, earlier in self.before.items()}
         result = {}
         for docid in self.scope:
-            beside, back, forth = [], docid, docid
+            neighbour_ids, back, forth = [], docid, docid
             for _ in range(2):
                 back, forth = self.before.get(back, -1), after.get(forth, -1)
-                beside += [self.rows[at].id for at in (back, forth) if at in self.scope]
-            result[self.rows[docid].id] = beside
+                neighbour_ids += [
+                    self.rows[at].id for at in (back, forth) if at in self.scope
+                ]
+            result[self.rows[docid].id] = neighbour_ids
         return result
