@@ -243,12 +243,12 @@ def test_skipping_common_words_changes_no_answer(
     scope = WordScope(world.acme.id)
     question = " ".join(word for _, word in STEPS)
     scores = Naive(question, scope).scores()
-    skipped: list[int] = []
+    is_pruned: list[int] = []
     only_candidates = scoring._only_candidates
 
     def watching(*args: Any) -> Any:
         rows = only_candidates(*args)
-        skipped.append(rows is not None)
+        is_pruned.append(rows is not None)
         return rows
 
     monkeypatch.setattr(scoring, "_only_candidates", watching)
@@ -257,7 +257,7 @@ def test_skipping_common_words_changes_no_answer(
         for place, hits in enumerate((answer.hits, answer.context_hits)):
             best = sorted((pair[place] for pair in scores.values()), reverse=True)
             assert [hit.score for hit in hits] == pytest.approx(best[:limit], rel=1e-4)
-    assert any(skipped)
+    assert any(is_pruned)
 
 
 STEPS = (

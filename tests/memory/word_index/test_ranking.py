@@ -63,20 +63,20 @@ def check(text: str, scope: WordScope) -> None:
 
 
 def scopes(world: World) -> list[WordScope]:
-    whole = WordScope(world.acme.id)
+    workspace = WordScope(world.acme.id)
     rows = JournalEntry.objects.filter(workspace_id=world.acme.id).order_by("ts")
     middle = rows[rows.count() // 2]
     support = world.crews["support"].id
     return [
-        whole,
-        replace(whole, embeddable_only=False),
-        replace(whole, agent_id=world.agents["ada"].id),
-        replace(whole, crew_id=support, agent_id=world.agents["bob"].id),
-        replace(whole, agent_id=world.agents["bob"].id, rules_crew_id=support),
-        replace(whole, entry_types=("peer.escalation",)),
-        replace(whole, since=middle.ts),
-        replace(whole, until=middle.ts),
-        replace(whole, recorded_until=middle.recorded_at),
+        workspace,
+        replace(workspace, embeddable_only=False),
+        replace(workspace, agent_id=world.agents["ada"].id),
+        replace(workspace, crew_id=support, agent_id=world.agents["bob"].id),
+        replace(workspace, agent_id=world.agents["bob"].id, rules_crew_id=support),
+        replace(workspace, entry_types=("peer.escalation",)),
+        replace(workspace, since=middle.ts),
+        replace(workspace, until=middle.ts),
+        replace(workspace, recorded_until=middle.recorded_at),
     ]
 
 
