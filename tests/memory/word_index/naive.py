@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import timedelta
+from itertools import pairwise
 
 from django.db.models import Q
 
@@ -97,6 +98,11 @@ class Naive:
                 before[row.docid] = earlier.docid
         return before
 
+    def _idf(self, stem: str) -> float:
+        count = len(self.speaking)
+        held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
+        return math.log(1 + (count - held + 0.5) / (held + 0.5))
+
     def _score(self, docids: list[int], *, is_window: bool = False) -> float:
         count = len(self.speaking)
         lengths = [sum(self.words[row.docid].values()) for row in self.speaking]
@@ -111,7 +117,7 @@ class Naive:
             norm = bm25.K1 * (1 - bm25.B + bm25.B * length / average)
             if is_window:
                 norm = bm25.K1
-            score += idf * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+            score += self._idf(stem) * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
         return score
 
     def scores(self) -> dict[str, tuple[float, float]]:
@@ -129,6 +135,28 @@ class Naive:
             row_id = self.rows[docid].id
             result[row_id] = (self._score([docid]), self._score(window, is_window=True))
         return result
+
+    def lengths(self) -> dict[str, int]:
+        """Return entry id → how many words it has."""
+        return {self.rows[d].id: self.words[d].total() for d in self.scope}
+
+    def pairs(self, text: str) -> dict[str, float]:
+        """Return entry id → the weight of the question's pairs of words in it."""
+        words = tokenizer.split(text)
+        asked = {
+            (_stems(left)[-1], _stems(right)[0])
+            for left, right in pairwise(words)
+            if not {left, right} <= tokenizer.STOP_WORDS
+        }
+        sums = {}
+        for docid in self.scope:
+            row = self.rows[docid]
+            beside = set(pairwise(_stems(f"{_said(row)}\n{row.body}")))
+            sums[row.id] = sum(
+                max(self._idf(stem) for stem in pair if stem in self.asked)
+                for pair in asked & beside
+            )
+        return sums
 
     def neighbours(self) -> dict[str, tuple[str | None, str | None]]:
         """Return entry id → the entries directly before and after it in scope."""
