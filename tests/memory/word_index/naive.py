@@ -112,12 +112,12 @@ class Naive:
             counts.update(self.words[docid])
         length, score = sum(counts.values()), 0.0
         for stem in self.asked:
-            frequency = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
-            idf = math.log(1 + (count - frequency + 0.5) / (frequency + 0.5))
             norm = bm25.K1 * (1 - bm25.B + bm25.B * length / average)
             if is_window:
                 norm = bm25.K1
-            score += self._idf(stem) * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+            score += (
+                self._idf(stem) * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+            )
         return score
 
     def scores(self) -> dict[str, tuple[float, float]]:
