@@ -109,7 +109,7 @@ def _hit(row: tuple[Any, ...]) -> VectorHit:
 def _rows(sql: str, args: list[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, args)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 class PgIndex:

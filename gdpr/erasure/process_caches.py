@@ -21,6 +21,7 @@ from django.db import connections
 from django.db.models.functions import Now
 
 from episodic.index import engine
+from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -40,6 +41,7 @@ def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
     The vectors of a workspace are brought up to date: erased rows are overwritten.
+    Means of vectors are taken again.
     """
     fulltext.frequencies.clear()
     linking.clear_cache()
@@ -47,6 +49,7 @@ def flush(workspace_id: str) -> None:
     index = engine.vectors()
     if isinstance(index, ScanIndex):
         index.catch_up(workspace_id)
+    pg_mean.clear()
 
 
 # ── Receiving ────────────────────────────────────────────────────────────────
