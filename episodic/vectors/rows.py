@@ -30,7 +30,7 @@ _OF_MODEL: Final = (
 # By place in the chain: both tables were written in that order, so both are read in it.
 _ALL: Final = (
     f"{_COLUMNS} LEFT JOIN journal_entries e ON e.workspace_id = m.workspace_id"
-    f" AND e.seq = m.seq AND e.id = m.entry_id{_OF_MODEL}"
+    f" AND e.seq = m.seq AND +e.id = m.entry_id{_OF_MODEL}"
 )
 # The plus signs keep SQLite from reading a whole workspace to find a few entries.
 _SOME: Final = (
