@@ -70,5 +70,5 @@ class Centre:
         length, distance = float(np.linalg.norm(self.mean)), self.distance(along)
         of_product = np.float32(slack * (1 + length) / self.query_distance(query))
         of_distance = np.float32(1.5 * slack * length)
-        total: Floats = of_product / distance + of_distance / distance**2
+        total: NDArray[Any] = of_product / distance + of_distance / distance**2
         return total

@@ -75,8 +75,8 @@ def quantise(vectors: Floats) -> tuple[Quantised, Floats]:
     """Return some vectors quantised, and what is lost of them."""
     largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
     scale = largest / np.float32(LARGEST)
-    steps = np.where(scale > 0, scale, np.float32(1))[:, None]
-    lost = vectors / steps
+    steps: Floats = np.where(scale > 0, scale, np.float32(1))[:, None]
+    lost: Floats = vectors / steps
     codes = np.rint(lost)
     lost -= codes
     lost *= steps

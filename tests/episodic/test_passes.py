@@ -142,8 +142,9 @@ def vectors(
         topics = rng.normal(size=(clusters, DIM))
         noise = topics[rng.integers(0, clusters, count)] + 0.3 * noise
     noise[:, 0] += shared * np.sqrt(DIM)
-    unit = noise / np.linalg.norm(noise, axis=1, keepdims=True)
-    return unit.astype(np.float32)
+    noise /= np.linalg.norm(noise, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = noise.astype(np.float32)
+    return unit
 
 
 def entries(

@@ -167,7 +167,7 @@ def test_what_was_recorded_later_is_left_out(world: World) -> None:
 
 @pytest.mark.django_db
 def test_a_few_entries_are_found_without_reading_the_workspace() -> None:
-    named = {
+    named: dict[str, list[str | int]] = {
         rows._NAMED + "(%s)": ["ws_1", MODEL, 4, "j_1"],
         rows._VECTORS: ['["j_1"]', "ws_1", MODEL, 4],
     }
