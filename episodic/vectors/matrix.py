@@ -293,7 +293,7 @@ class Matrix:
             return
         along = np.zeros(len(self._columns.alive), dtype=np.float32)
         if mean.any():
-            along[: self._size] = self._columns.vectors.cosines(
-                Question.of(mean), None, self._size
-            )
+            question = Question.of(mean)
+            products, _ = self._columns.vectors.cosines(question, None, self._size)
+            along[: self._size] = products
         self._centre = Centre(mean, along)

@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 
 from episodic.index import engine
 from episodic.recall import name_index
+from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -42,7 +43,7 @@ def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
     The words and vectors of a workspace are brought up to date: erased rows are
-    overwritten.
+    overwritten. Means of vectors are taken again.
     """
     word_ranking.forget(workspace_id)
     linking.clear_cache()
@@ -52,6 +53,7 @@ def flush(workspace_id: str) -> None:
     index = engine.vectors()
     if isinstance(index, ScanIndex):
         index.catch_up(workspace_id)
+    pg_mean.clear()
 
 
 # ── Receiving ────────────────────────────────────────────────────────────────

@@ -107,7 +107,7 @@ def test_a_stage_counts_milliseconds_also_of_what_failed(
 # ── Scores ───────────────────────────────────────────────────────────────────
 def _rankings() -> Rankings:
     """Return rankings that found a and b by meaning, b and c by words."""
-    near = [VectorHit("a", 0.9, 0.9, 0.8), VectorHit("b", 0.8, 0.5, 0.4)]
+    near = [VectorHit("a", 0.9, 0.9, 0.9, 0.8), VectorHit("b", 0.8, 0.8, 0.5, 0.4)]
     return Rankings(
         VectorScope(workspace_id="ws_1", model="m"),
         dense=SearchResult(near, 9, lowest=0.0, highest=0.8),
