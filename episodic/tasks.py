@@ -1,4 +1,4 @@
-"""Tasks of the worker: a task has no arguments, may be lost and may run twice."""
+"""Tasks of the worker: each may be lost and may run twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from celery import current_app, shared_task
 
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
-from episodic.index import decay
+from episodic.index import decay, waiting
 from episodic.index import sweep as index
 from episodic.recall import nudges
 from memory.jobs import dispatch
@@ -94,6 +94,12 @@ def sweep_soon() -> None:
     start = time.monotonic()
     jobs.note("index_sweep", embed_pending)
     nudge.record_duration(time.monotonic() - start)
+
+
+@shared_task(name=waiting.LINK_TASK, ignore_result=True)
+def link(entry_ids: list[str]) -> None:
+    """Link entries that a question embedded; may be lost, and may run twice."""
+    waiting.link(entry_ids)
 
 
 class Nudge:

@@ -30,6 +30,8 @@ MINILM = Path(__file__).resolve().parent / "minilm"
 MINILM_MODEL = "all-MiniLM-L6-v2-int8"
 MINILM_DIM = 384
 THREADS = 2
+# So many texts are embedded in the caller's thread, not queued behind a backlog.
+FEW = 4
 POOLED = "sentence_embedding"
 PER_TOKEN = ("last_hidden_state", "token_embeddings")
 
@@ -196,7 +198,9 @@ class OnnxEmbedder:
     A text is cut at 256 pieces. Texts run side by side, one to a worker, and never as
     one batch: an int8 model scales its arithmetic over the whole batch, so a vector
     would depend a little on its neighbours (cosine down to 0.95), which may be another
-    tenant's. On two cores entries of a hundred words are as quick as in batches.
+    tenant's. On two cores entries of a hundred words are as quick as in batches. A few
+    texts run in the caller's thread, so that a question that brings some along does not
+    wait for a sweep.
     """
 
     def __init__(
@@ -222,7 +226,8 @@ class OnnxEmbedder:
             return np.zeros((0, self.dim or 0), dtype=np.float32)
         model = loaded(self._folder, self._threads)
         passages = [self._document_prefix + text for text in texts]
-        rows = np.stack(list(model.workers.map(model.embed, passages)))
+        run = map if len(passages) <= FEW else model.workers.map
+        rows = np.stack(list(run(model.embed, passages)))
         self.dim = rows.shape[1]
         return rows
 

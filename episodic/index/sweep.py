@@ -73,7 +73,7 @@ def discover(workspace_id: str) -> int:
                 workspace_id=workspace_id, seq__gt=state.seq, erased_at__isnull=True
             )
             rows = list(unread.order_by("seq")[:CHUNK])
-            count += _make_pending(rows)
+            count += make_pending(rows)
             if rows:
                 state.seq = rows[-1].seq
             state.save(update_fields=["seq", "policy_version"])
@@ -81,7 +81,7 @@ def discover(workspace_id: str) -> int:
             return count
 
 
-def _make_pending(rows: Sequence[JournalEntry]) -> int:
+def make_pending(rows: Sequence[JournalEntry]) -> int:
     """Apply today's policy: correct each entry's flag and queue what it embeds."""
     for row in rows:
         verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
@@ -150,7 +150,9 @@ def _candidates(now: datetime, limit: int) -> list[str]:
     return entry_ids[:limit]
 
 
-def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
+def claim(
+    entry_ids: Sequence[str], now: datetime, lease: timedelta = LEASE
+) -> list[str]:
     """Lease rows to this worker and return those it got.
 
     Two workers may read the same row; the one that locks it while it is still free
@@ -164,7 +166,7 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
         locked = rows.order_by("pk").select_for_update(skip_locked=True)
         free = set(locked.values_list("pk", flat=True))
         claimed = [entry_id for entry_id in entry_ids if entry_id in free]
-        Embedding.objects.filter(pk__in=claimed).update(lease_until=now + LEASE)
+        Embedding.objects.filter(pk__in=claimed).update(lease_until=now + lease)
     return claimed
 
 
@@ -178,7 +180,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
     if not rows:
         return report
     try:
-        _embed_rows(rows)
+        pairs = embed_rows(rows)
     except EmbedderError as error:
         if len(rows) > 1 and error.reason == "bad_answer":
             # One text that cannot be embedded must not fail the others.
@@ -188,11 +190,17 @@ def embed(entry_ids: Sequence[str]) -> Report:
         _postpone([row.id for row in rows], error)
         report.failed += len(rows)
     else:
+        # After the commit, so that entries of one batch see each other.
+        relations.link(pairs, engine.embedder().model)
         report.indexed += len(rows)
     return report
 
 
-def _embed_rows(rows: Sequence[JournalEntry]) -> None:
+def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors]]:
+    """Embed entries and keep their vectors; return those kept, to be linked.
+
+    Raises EmbedderError.
+    """
     engine_now = engine.embedder()
     texts = [policy.text(row.summary, row.payload) for row in rows]
     vectors = engine_now.embed_documents(texts)
@@ -206,9 +214,8 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
         usable = [(entry_id, vector) for entry_id, vector in pairs if entry_id in alive]
         _keep(usable, engine_now.model)
         pg.store(usable)
-    # After the commit, so that entries of one batch see each other.
     by_id = {row.id: row for row in rows}
-    relations.link([(by_id[entry_id], v) for entry_id, v in usable], engine_now.model)
+    return [(by_id[entry_id], vector) for entry_id, vector in usable]
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:

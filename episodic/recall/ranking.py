@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from episodic.embedders.base import EmbedderError
-from episodic.index import engine
+from episodic.index import engine, waiting
 from episodic.recall import fusion
 from episodic.recall.request import Mode, Request, Timings
 from episodic.scopes import Reach
@@ -83,6 +83,7 @@ def _rank_dense(
 ) -> None:
     try:
         with timings.stage("embed"):
+            waiting.embed_for(rankings.scope)
             rankings.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
         rankings.degraded = f"dense ranking unavailable ({error.reason}): words only"
