@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from episodic.embedders import base, perprocess, wordpiece
+from episodic.embedders import base, perprocess, thread_priority, wordpiece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,10 @@ def load(folder: Path, threads: int) -> Loaded:
     if output is None:
         raise base.Damaged("The local model does not give sentence or token vectors.")
     inputs = frozenset(node.name for node in session.get_inputs())
-    workers = ThreadPoolExecutor(threads, thread_name_prefix="embed")
+    # Whichever thread has the first texts: a worker inherits its priority.
+    workers = ThreadPoolExecutor(
+        threads, thread_name_prefix="embed", initializer=thread_priority.lower
+    )
     return Loaded(session, tokenizer, inputs, output, workers)
 
 

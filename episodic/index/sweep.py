@@ -24,7 +24,8 @@ from episodic.vectors import pg
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
 
-CHUNK: Final = 1_000
+# Appends wait while a chunk is read and queued: some 20 ms.
+CHUNK: Final = 250
 BATCH: Final = 32
 LEASE: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 5
@@ -32,6 +33,9 @@ FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
 WITHOUT_VECTOR: Final = Q(state__in=(State.PENDING, State.FAILED))
+# As in the partial index ``embedding_waiting``, which only a literal can match: else
+# each look for new rows would read the index of all.
+_NOT_INDEXED: Final = "NOT (journal_embeddings.state = 'indexed')"
 # Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
 # Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
@@ -128,15 +132,19 @@ def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
     return rows.filter(due, free)
 
 
-def _candidates(now: datetime, limit: int) -> list[str]:
+def _candidates(now: datetime, limit: int, *, only_new: bool = False) -> list[str]:
     """Return ids to try: new rows before rows of another model, the newest first.
 
     What was just appended must not queue behind an import. The workspaces take turns,
     so that none starves another.
     """
     entry_ids: list[str] = []
-    for condition in (WITHOUT_VECTOR, _other_model()):
-        rows = _ready(Embedding.objects.filter(condition), now)
+    new = Embedding.objects.filter(WITHOUT_VECTOR).extra(  # noqa: S610  (a constant)
+        where=[_NOT_INDEXED]
+    )
+    outdated = [] if only_new else [Embedding.objects.filter(_other_model())]
+    for unembedded in (new, *outdated):
+        rows = _ready(unembedded, now)
         workspace_ids = list(
             rows.order_by().values_list("workspace_id", flat=True).distinct()
         )
@@ -251,11 +259,17 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
         row.save(update_fields=fields)
 
 
-def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
+def sweep(
+    *,
+    limit: int = 512,
+    only_new: bool = False,
+    watch: Watch = lambda _count: None,
+) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
-    ``watch`` is called with the number of rows after each batch. Runs anywhere, any
-    number of times, also at the same time.
+    ``watch`` is called with the number of rows after each batch. With ``only_new`` no
+    rows of another model are looked for, which reads the index of every row. Runs
+    anywhere, any number of times, also at the same time.
     """
     report = Report()
     for workspace_id in _behind():
@@ -265,7 +279,8 @@ def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
     count = 0
     while count < limit:
         now = timezone.now()
-        claimed = claim(_candidates(now, min(BATCH, limit - count)), now)
+        size = min(BATCH, limit - count)
+        claimed = claim(_candidates(now, size, only_new=only_new), now)
         if not claimed:
             break
         batch = embed(claimed)
