@@ -23,8 +23,8 @@ from memory.jobs.registry import Outcome
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
 # length, so that it does not query the database more often than is useful.
-PAUSE: Final = 3
-LONGEST_PAUSE: Final = 0.35
+PAUSE: Final = 1
+LONGEST_PAUSE: Final = 0.15
 LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
