@@ -38,7 +38,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
         They raise OperationalError, as for a locked database.
         """
-        with self.cursor() as cursor:  # type: ignore[attr-defined]
+        with self.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {round(seconds * 1_000)}")
             self._patience = seconds
             try:

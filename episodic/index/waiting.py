@@ -108,7 +108,7 @@ def _allowed(model: str) -> int:
 
 
 # ── What waits ───────────────────────────────────────────────────────────────
-def _rows(sql: str, *params: object) -> list[tuple[Any, ...]]:
+def _rows(sql: str, *params: str | int) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return list(cursor.fetchall())
