@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
@@ -36,7 +37,7 @@ def measured() -> Iterator[None]:
     waiting.forget_pace()
 
 
-def scope(world: World, **reach: str) -> VectorScope:
+def scope(world: World, **reach: Any) -> VectorScope:
     return VectorScope(
         workspace_id=world.acme.id, model=engine.embedder().model, **reach
     )
