@@ -21,6 +21,7 @@ from django.db import connections
 from django.db.models.functions import Now
 
 from episodic.index import engine
+from episodic.recall.question_log import question_log
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -39,8 +40,10 @@ log = structlog.get_logger(__name__)
 def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
-    The vectors of a workspace are brought up to date: erased rows are overwritten.
+    The vectors of a workspace are brought up to date: erased rows are overwritten. What
+    its agents asked since the recall log was last written is dropped.
     """
+    question_log.drop(workspace_id)
     fulltext.frequencies.clear()
     linking.clear_cache()
     engine.embedder().clear()
