@@ -7,6 +7,7 @@ from typing import Final
 
 from django import forms
 from django.http import QueryDict
+from django.utils.http import urlencode
 
 from episodic.index import engine
 from episodic.models import LoggedQuestion
@@ -118,14 +119,15 @@ def _explorer(row: LoggedQuestion, agents: dict[str, Agent], crews: set[str]) ->
     params = {"query": row.question}
     scope = row.scope if row.scope in list(Scope) else ""
     if row.agent_id in agents:
-        params |= {"agent_id": row.agent_id, "scope": scope}
+        params |= {"agent_id": row.agent_id or "", "scope": scope}
     elif row.agent_id is None and row.crew_id in crews:
-        params |= {"crew_id": row.crew_id, "scope": scope}
+        params |= {"crew_id": row.crew_id or "", "scope": scope}
     if row.mode != Mode.HYBRID:
         params["mode"] = row.mode
     if row.k != K_DEFAULT:
         params["k"] = str(row.k)
-    return pages.address("episodic:recall", **params)
+    address = urlencode({name: value for name, value in params.items() if value})
+    return pages.address("episodic:recall", query=address)
 
 
 def _lines(
