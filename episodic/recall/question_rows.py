@@ -148,15 +148,10 @@ def _hits(row: LoggedQuestion, hits: Sequence[HitFacts]) -> Iterator[LoggedHit]:
         )
 
 
-def write(workspace_id: str, questions: Sequence[Question]) -> int:
-    """Store the questions of a workspace that keeps a log; return how many."""
-    if not _wanted(workspace_id, questions):
-        return 0
-    # Before the transaction: it asks the word index, and other writers need not wait.
-    for question in questions:
-        question.row.unanswered = is_unanswered(question)
+def store(workspace_id: str, questions: Sequence[Question]) -> int:
+    """Store questions, whatever the workspace's switch says; return how many."""
     with transaction.atomic():
-        pairs = _with_living_hits(workspace_id, _wanted(workspace_id, questions))
+        pairs = _with_living_hits(workspace_id, questions)
         for row, _ in pairs:
             # An earlier try may have given it the number of a row that was taken back.
             row.pk = None
@@ -165,3 +160,19 @@ def write(workspace_id: str, questions: Sequence[Question]) -> int:
             chain.from_iterable(_hits(row, hits) for row, hits in pairs)
         )
     return len(pairs)
+
+
+def judge(questions: Sequence[Question]) -> None:
+    """Set of each question whether it is unanswered."""
+    for question in questions:
+        question.row.unanswered = is_unanswered(question)
+
+
+def write(workspace_id: str, questions: Sequence[Question]) -> int:
+    """Store the questions of a workspace that keeps a log; return how many."""
+    if not _wanted(workspace_id, questions):
+        return 0
+    # Before the transaction: it asks the word index, and other writers need not wait.
+    judge(questions)
+    with transaction.atomic():
+        return store(workspace_id, _wanted(workspace_id, questions))

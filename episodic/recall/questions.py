@@ -7,7 +7,7 @@ restricted people are masked for those who may not see them. An admin empties it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -190,7 +190,7 @@ def unanswered_groups(
 
 
 def _groups(
-    shown: Sequence[dict[str, Any]], filters: QuestionFilter, by: Actor
+    shown: Sequence[Mapping[str, Any]], filters: QuestionFilter, by: Actor
 ) -> list[QuestionGroup]:
     rows = filters.rows(by.workspace_id)
     latest = _shown(list(rows.filter(pk__in=[group["last"] for group in shown])), by)

@@ -290,7 +290,8 @@ def test_a_full_buffer_drops_the_oldest_and_says_so(
 def test_the_last_write_waits_for_the_one_under_way(
     logged: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started, let_go, written = threading.Event(), threading.Event(), []
+    started, let_go = threading.Event(), threading.Event()
+    written: list[Any] = []
 
     def slow(_home: str, questions: Sequence[Any]) -> int:
         started.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -125,7 +125,7 @@ def test_cursors_belong_to_their_list_and_workspace(world: World) -> None:
 )  # fmt: skip
 def test_people_read_it_and_agents_do_not(world: World, person: str, may: bool) -> None:
     by = world.actor(person)
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: questions.page(QuestionFilter(), by=by),
         lambda: questions.unanswered_groups(by=by),
         lambda: questions.state(by),
