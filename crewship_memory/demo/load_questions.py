@@ -59,11 +59,13 @@ def _answered(workspace: Workspace, row: dict[str, Any]) -> Question:
     texts = [hit.entry.summary for hit in answer.hits]
     try:
         vector = engine.embedder().embed_query(row["text"])
-        cosines = (engine.embedder().embed_documents(texts) @ vector) if texts else []
+        cosines: list[float] = []
+        if texts:
+            cosines = (engine.embedder().embed_documents(texts) @ vector).tolist()
     except EmbedderError:
         return question
     hits = [
-        replace(hit, cosine=float(cosine))
+        replace(hit, cosine=cosine)
         for hit, cosine in zip(question.hits, cosines, strict=True)
     ]
     return replace(question, hits=tuple(hits))

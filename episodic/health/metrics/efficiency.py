@@ -209,8 +209,8 @@ def _recall(case: Explanation, question: str) -> Action:
 METRIC: Final = Metric(
     name="efficiency",
     title="Efficiency",
-    explanation="How near recall's answers are: to what agents really asked, where the "
-    "recall log has enough, else to the newest entries, asked again.",
+    explanation="How near recall's answers are: to real questions where the recall log "
+    "has enough, else to the newest entries.",
     weight=0.15,
     inputs="mean cosine {mean_cosine:.2f} of {questions} {from}",
     measure_indexed=_measure,
