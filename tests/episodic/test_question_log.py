@@ -14,6 +14,7 @@ from django.db import DatabaseError, DataError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from crewship_memory.management.commands import up
 from episodic.index import engine
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import checks, prompt_context, question_log, question_rows
@@ -313,6 +314,24 @@ def test_the_last_write_waits_for_the_one_under_way(
     assert log.drain()
     assert len(written) == 1
     first.join()
+
+
+def test_the_server_writes_what_waits_before_it_ends(
+    logged: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(Exception):
+        """Stands for the end of the process."""
+
+    def end(_code: int) -> None:
+        raise Ended
+
+    monkeypatch.setattr(up.os, "_exit", end)
+    monkeypatch.setattr(up.connections, "close_all", lambda: None)
+    monkeypatch.setattr(up.logging, "shutdown", lambda: None)
+    ask(logged, "last words")
+    with pytest.raises(Ended):
+        up.flush_and_exit()
+    assert [row.question for row in LoggedQuestion.objects.all()] == ["last words"]
 
 
 def test_a_program_error_is_not_swallowed_and_loses_nothing(
