@@ -18,6 +18,7 @@ from memory.accounts import invitations
 from memory.models import User
 from memory.rules.entries import Severity
 from memory.rules.permissions import Role
+from tests.episodic.test_questions import logged
 from tests.gdpr import erasing
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def page_urls(shared_world: World) -> dict[str, str]:
     shared_world.entry("The receipt is lost", by="lena", severity=Severity.ERROR)
     shared_world.file()
     shared_world.held()
+    logged(shared_world, "Who parked the submarine?", unanswered=True)
     index.sweep()
     admin = shared_world.actor("owner")
     guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, DataError, connection
+from django.db import DatabaseError, DataError, connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -325,9 +326,9 @@ def test_the_server_writes_what_waits_before_it_ends(
     def end(_code: int) -> None:
         raise Ended
 
-    monkeypatch.setattr(up.os, "_exit", end)
-    monkeypatch.setattr(up.connections, "close_all", lambda: None)
-    monkeypatch.setattr(up.logging, "shutdown", lambda: None)
+    monkeypatch.setattr(os, "_exit", end)
+    monkeypatch.setattr(connections, "close_all", lambda: None)
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
     ask(logged, "last words")
     with pytest.raises(Ended):
         up.flush_and_exit()
