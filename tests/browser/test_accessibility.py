@@ -211,6 +211,7 @@ TABLES = (
     "/privacy/holds/",
     "/files/",
     "/providers/",
+    "/recall/questions/",
 )
 
 
