@@ -223,6 +223,8 @@ def test_no_cell_of_a_narrow_table_runs_into_the_next(
     subtests: pytest.Subtests,
 ) -> None:
     shared_world.file()
+    for asker in ("ada", "lena"):
+        logged(shared_world, "Who parked it?", by=asker, unanswered=True)
     erasing.erased(shared_world, erasing.maria(shared_world))
     legal_holds.place(
         erasing.otto(shared_world),
