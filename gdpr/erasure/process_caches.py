@@ -22,6 +22,7 @@ from django.db.models.functions import Now
 
 from episodic.index import engine
 from episodic.recall import name_index
+from episodic.recall.question_log import question_log
 from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
@@ -43,8 +44,10 @@ def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
     The words and vectors of a workspace are brought up to date: erased rows are
-    overwritten. Means of vectors are taken again.
+    overwritten. Means of vectors are taken again. What its agents asked since the
+    recall log was last written is dropped.
     """
+    question_log.drop(workspace_id)
     word_ranking.forget(workspace_id)
     linking.clear_cache()
     name_index.clear()
