@@ -12,6 +12,7 @@ from crewship_memory.bench import convert, sets
 from crewship_memory.bench.converters import conversations
 from crewship_memory.bench.converters.files import plain
 from crewship_memory.bench.sets import Document, LabelledSet, SetError
+from tests.project import pages
 
 DOCUMENT = {"id": "d1", "thread": "t", "order": 0, "speaker": "ada", "ts": None,
             "text": "The anchor is up.", "tenant": "north"}  # fmt: skip
@@ -90,6 +91,11 @@ def test_halves_are_fixed_and_about_as_large() -> None:
 
 
 # ── Converters ───────────────────────────────────────────────────────────────
+def test_the_page_says_of_every_converter_what_it_reads() -> None:
+    names = [cells[0].strip("`") for cells in pages.rows("episodic/README.md", "Name")]
+    assert sorted(names) == sorted(convert.CONVERTERS)
+
+
 def test_a_tokenised_text_is_written_as_people_write() -> None:
     assert plain("Well , I do n't know {vocalsound} ( yet ) .") == (
         "Well, I don't know (yet)."
