@@ -137,10 +137,12 @@ def measure(
     labelled_sets: Sequence[LabelledSet], plan: Plan, say: Say
 ) -> dict[str, Any]:
     """Measure sets by a plan, and return the report."""
-    reports = {
-        labelled.name: measure_set(labelled, f"bench-set-{number}", plan, say)
-        for number, labelled in enumerate(labelled_sets, 1)
-    }
+    reports: dict[str, Any] = {}
+    for number, labelled in enumerate(labelled_sets, 1):
+        of_set = measure_set(labelled, f"bench-set-{number}", plan, say)
+        reports[labelled.name] = of_set
+        # A run takes long: what is ready shows, should it be broken off.
+        say("\n".join(table({labelled.name: of_set}, plan)))
     return {
         "columns": "mean, low and high of the 95 % bootstrap interval",
         "default": declarations.FUSION.default,
