@@ -57,6 +57,7 @@ def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
         ([{"id": "d1", "text": "x"}], [], r"line 1: 'tenant' is missing"),
         ([DOCUMENT, DOCUMENT], [QUESTION], r"two documents have the id d1"),
         ([DOCUMENT], [QUESTION, QUESTION], r"two questions have the id q1"),
+        ([DOCUMENT], [], r"boats: no question to ask"),
         ([DOCUMENT], [{**QUESTION, "relevant": []}], r"at least one id"),
         ([DOCUMENT], [{**QUESTION, "relevant": [1]}], r"should hold ids"),
         ([DOCUMENT], [{**QUESTION, "relevant": ["d2"]}], r"d2 is not a document of no"),

@@ -106,6 +106,14 @@ def test_the_table_has_a_row_for_each_half() -> None:
     assert lines[2:] == [f"| boats | train {row}", f"| boats | test {row}"]
 
 
+def test_a_half_without_questions_has_no_figures() -> None:
+    plan = quality.Plan(arms=("sparse", "default"), splits=("train",))
+    half = quality.report({"sparse": [], "default": []})
+    assert half == {"questions": 0, "arms": {}}
+    lines = quality.table({"boats": {"train": half}}, plan)
+    assert lines[2:] == ["| boats | train | 0 | – | – | – |"]
+
+
 # ── Filling and asking ───────────────────────────────────────────────────────
 WORDS = "anchor beacon compass dinghy estuary fender galley halyard".split()
 
