@@ -55,13 +55,15 @@ class Command(BaseCommand):
             " journal in JSON lines.",
         )
         parser.add_argument(
-            "--arms", default="", help=f"Of quality: {','.join(quality.ARMS)}; all."
+            "--arms", help=f"Of quality: some of {','.join(quality.ARMS)}."
         )
         parser.add_argument(
-            "--split", default="", choices=["", *sets.SPLITS], help="Of quality; both."
+            "--split",
+            choices=sets.SPLITS,
+            help="Of quality: one half of the questions.",
         )
         parser.add_argument(
-            "--most", type=int, help="Of quality: questions of each half of a set; all."
+            "--most", type=int, help="Of quality: how many questions of each half."
         )
 
     def handle(
