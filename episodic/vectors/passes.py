@@ -123,11 +123,11 @@ def exact(view: Snapshot, rows: Rows, question: Question, read: Read) -> Exact:
     """Return the exact values of rows, of those that still have a vector."""
     columns, kept = view.columns, view.columns.vectors.exact
     if kept is not None:
-        vectors = kept[rows]
+        vectors, has_vector = kept[rows], columns.alive[rows]
     else:
         vectors, has_vector = read(columns.ids[rows])
-        if not has_vector.all():
-            vectors, rows = vectors[has_vector], rows[has_vector]
+    if not has_vector.all():
+        vectors, rows = vectors[has_vector], rows[has_vector]
     numbers, query = vectors.astype(np.float64), question.vector.astype(np.float64)
     # Row by row: equal vectors get equal values, wherever they are.
     cosine = np.vecdot(numbers, query)

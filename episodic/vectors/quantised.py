@@ -105,9 +105,6 @@ class QuantisedVectors:
             return self.exact[rows]
         return dequantise(self.codes[rows], self.scale[rows])
 
-    def __len__(self) -> int:
-        return len(self.scale)
-
     @property
     def row_bytes(self) -> int:
         """How many bytes one vector takes."""
