@@ -83,7 +83,7 @@ class Parts:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return float(sum(getattr(self, field.name) for field in fields(self)))
 
 
 def reciprocal(rank: int) -> float:

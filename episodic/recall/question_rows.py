@@ -11,10 +11,11 @@ from django.db import transaction
 
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import unanswered
-from memory import fulltext, workspace_settings
+from memory import workspace_settings
 from memory.models import JournalEntry
 from memory.ports import subject_linker
 from memory.rules import errors
+from memory.word_index import ranking as word_ranking
 from memory.workspace_settings import Kind, Setting
 
 RECALL_LOG: Final[Setting[bool]] = workspace_settings.declare(
@@ -80,7 +81,7 @@ def is_unanswered(question: Question) -> bool:
         return False
     terms = unanswered.words(question.text)
     docids = {hit.entry_id: hit.docid for hit in question.hits}
-    matches = fulltext.matching_terms(question.workspace_id, terms, docids)
+    matches = word_ranking.matching_words(question.workspace_id, terms, docids)
     return not unanswered.holds_words(terms, matches.values())
 
 

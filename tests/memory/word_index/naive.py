@@ -25,7 +25,7 @@ def _stems(text: str) -> list[str]:
 
 def _said(row: JournalEntry) -> str:
     agent = Agent.objects.filter(pk=row.agent_id).first()
-    return authors.attributed(agent and agent.name, row.summary)
+    return authors.attributed(agent.name if agent else None, row.summary)
 
 
 def _in_scope(scope: WordScope) -> set[int]:

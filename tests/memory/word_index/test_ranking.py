@@ -55,8 +55,8 @@ def check(text: str, scope: WordScope) -> None:
     assert complete.keys() == scores.keys()
     pairs, lengths = naive.pairs(text), naive.lengths()
     for entry_id, detail in complete.items():
-        values = detail.own, detail.context
-        assert values == pytest.approx(scores[entry_id], rel=1e-4, abs=1e-6)
+        own_and_context = detail.own, detail.context
+        assert own_and_context == pytest.approx(scores[entry_id], rel=1e-4, abs=1e-6)
         assert detail.pairs == pytest.approx(pairs[entry_id], rel=1e-4, abs=1e-6)
         assert detail.length == lengths[entry_id]
         assert (detail.before, detail.after) == neighbours[entry_id]

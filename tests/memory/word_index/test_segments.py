@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -23,7 +24,8 @@ def _build(first: int, lists: Lists) -> Segment:
 
 
 def _keys(rows: Sequence[int], lists: Lists) -> segments.Keys:
-    words = terms.unpack([terms.pack(counts) for counts in lists] or [terms.pack({})])
+    texts = [[*Counter(counts).elements()] for counts in lists] or [[]]
+    words = terms.unpack([terms.pack(text) for text in texts])
     places = np.repeat(np.array(rows or [0], dtype=np.int64), words.sizes)
     keys = segments.pack(places, words.terms, words.counts)
     keys.sort()
