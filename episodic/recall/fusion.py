@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 K: Final = 60
@@ -83,7 +83,15 @@ class Parts:
 
     @property
     def total(self) -> float:
-        return float(sum(getattr(self, field.name) for field in fields(self)))
+        return (
+            self.meaning
+            + self.words
+            + self.context
+            + self.substance
+            + self.neighbours
+            + self.conversation
+            + self.preference
+        )
 
 
 def reciprocal(rank: int) -> float:

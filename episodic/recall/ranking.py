@@ -29,7 +29,7 @@ from memory.rules.fusion import Fusion
 from memory.word_index import ranking as word_ranking
 from memory.word_index.answers import WordAnswer
 
-MIN_RANKING: Final = 60
+MIN_RANKING: Final = 50
 
 
 @dataclass(slots=True)
