@@ -87,31 +87,37 @@ def _in_order(rows: Sequence[SessionRow]) -> list[SessionRow]:
     return sorted(rows, key=position)
 
 
+def conversations(rows: Iterable[SessionRow]) -> list[list[str]]:
+    """Return the ids of each conversation of some records, in their order."""
+    members: dict[tuple[str | None, ...], list[SessionRow]] = {}
+    for row in rows:
+        if row.conversation is not None:
+            members.setdefault(row.conversation, []).append(row)
+    return [[row.id for row in _in_order(part)] for part in members.values()]
+
+
 def earlier(rows: Iterable[SessionRow]) -> dict[str, list[str]]:
     """Return id → the ids of up to two records before it, the nearest last.
 
     Only the given rows are looked at; a record without a conversation, or at the
     beginning of one, is left out.
     """
-    conversations: dict[tuple[str | None, ...], list[SessionRow]] = {}
-    for row in rows:
-        if row.conversation is not None:
-            conversations.setdefault(row.conversation, []).append(row)
     before: dict[str, list[str]] = {}
-    for members in conversations.values():
-        names = [row.id for row in _in_order(members)]
+    for names in conversations(rows):
         for place in range(1, len(names)):
             before[names[place]] = names[max(0, place - EARLIER) : place]
     return before
 
 
-def earlier_among(workspace_id: str, record_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return ``earlier`` of some records of a workspace, with one query.
+def conversations_among(
+    workspace_id: str, record_ids: Sequence[str]
+) -> list[list[str]]:
+    """Return the conversations of some records of a workspace, with one query.
 
-    What comes before is one of these records too: who may not read a record does not
-    get it as another's context.
+    Only these records are in them: who may not read a record does not get it as
+    another's context.
     """
     if not record_ids:
-        return {}
+        return []
     rows = Record.objects.filter(workspace_id=workspace_id, pk__in=record_ids)
-    return earlier(map(SessionRow._make, rows.order_by().values_list(*COLUMNS)))
+    return conversations(map(SessionRow._make, rows.order_by().values_list(*COLUMNS)))

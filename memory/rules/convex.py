@@ -16,7 +16,7 @@ divided by what a perfect entry would have, so that it lies in 0..1. An entry wi
 vector is judged by the other values alone.
 
 The weights were chosen on the train halves of labelled sets; the README of episodic has
-the figures. Journal entries, records and the chunks of memory files are all scored here.
+the figures. Journal entries, records and the parts of memory files are scored here.
 """
 
 from __future__ import annotations

@@ -227,12 +227,12 @@ def test_candidates_are_asked_for_with_one_query_in_one_workspace(
     ids = [record.id for record in saved]
     foreign = save(world.actor("olga"), session_id="s1").id
     with CaptureQueriesContext(connection) as captured:
-        before = sessions.earlier_among(ada.workspace_id, [*ids[1:], foreign])
+        found = sessions.conversations_among(ada.workspace_id, [*ids[1:], foreign])
     assert len(captured) == 1
     # What is not a candidate is no context either.
-    assert before == {ids[2]: [ids[1]], ids[3]: [ids[1], ids[2]]}
+    assert found == [ids[1:]]
     with CaptureQueriesContext(connection) as captured:
-        assert sessions.earlier_among(ada.workspace_id, []) == {}
+        assert sessions.conversations_among(ada.workspace_id, []) == []
     assert len(captured) == 0
 
 
