@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from memory import authors, fulltext
+from memory.models import Record
 from memory.records import sessions, similarity
 from memory.records.fusion import Words
+from memory.records.sessions import SessionRow
 from memory.rules import tokenizer
 from memory.word_index import terms, texts
 from memory.word_index.rows import stored_words
@@ -17,26 +22,62 @@ from memory.word_index.texts import Links, Places
 
 
 class Candidate(NamedTuple):
-    """The columns of a record that ranking needs: a large scope has many candidates."""
+    """The columns of a record that ranking needs: a large scope has many candidates.
+
+    ``created`` and ``turns`` are texts: dates and lists would take longer than the
+    ranking.
+    """
 
     id: str
     content: str
     current_entry_id: str | None
     current_entry__docid: int | None
+    crew_id: str | None
     agent_id: str | None
-    session_id: str
+    scope_key: str | None
+    scope_user: str
     scope_thread: str
+    session_id: str
+    created: str
+    turns: str | None
+
+    @classmethod
+    def of(cls, row: Record) -> Candidate:
+        """Return the columns of a full row."""
+        entry = row.current_entry
+        values = [getattr(row, name) for name in cls._fields[4:-2]]
+        return cls(
+            row.id,
+            row.content,
+            row.current_entry_id,
+            entry.docid if entry else None,
+            *values,
+            row.created_at.isoformat(),
+            json.dumps(row.turn_range),
+        )
+
+    @property
+    def session_row(self) -> SessionRow:
+        turns = json.loads(self.turns) if self.turns else None
+        return SessionRow(self.id, *self[4:10], turns, self.created)
 
 
-def _threads(workspace_id: str, candidates: Sequence[Candidate]) -> list[list[int]]:
+# What ``Candidate`` names and the table has under another type.
+AS_TEXT: Final = {
+    "created": Cast("created_at", TextField()),
+    "turns": Cast("turn_range", TextField()),
+}
+
+
+def _threads(candidates: Sequence[Candidate]) -> list[list[int]]:
     """Return the conversations of candidates, as places."""
     places = {
         row.id: place
         for place, row in enumerate(candidates)
         if row.session_id or row.scope_thread
     }
-    named = sessions.conversations_among(workspace_id, list(places))
-    return [[places[key] for key in thread] for thread in named]
+    rows = (candidates[place].session_row for place in places.values())
+    return [[places[key] for key in thread] for thread in sessions.conversations(rows)]
 
 
 def _numbers(threads: Sequence[Sequence[int]], size: int) -> Places:
@@ -67,7 +108,7 @@ def _author_terms(
     return extra
 
 
-def read(query: str, candidates: Sequence[Candidate], workspace_id: str) -> Words:
+def read(query: str, candidates: Sequence[Candidate]) -> Words:
     """Return what the words of candidates say, within these candidates alone.
 
     Words come from their entries, as they are stored; what has none is split here.
@@ -83,7 +124,7 @@ def read(query: str, candidates: Sequence[Candidate], workspace_id: str) -> Word
             extra.pop(place, None)
             blob = terms.words_of(row.content, "")
         blobs.append(blob)
-    threads = _threads(workspace_id, candidates)
+    threads = _threads(candidates)
     links = Links.of(threads, len(candidates))
     scores = texts.score_stored(word_query, blobs, links, extra)
     return Words(

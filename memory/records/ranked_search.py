@@ -56,24 +56,15 @@ class _Pool:
 
     def take(self, row: Record) -> None:
         """Add a full row."""
-        entry = row.current_entry
-        candidate = Candidate(
-            row.id,
-            row.content,
-            row.current_entry_id,
-            entry.docid if entry else None,
-            row.agent_id,
-            row.session_id,
-            row.scope_thread,
-        )
-        self.candidates.setdefault(row.id, candidate)
+        self.candidates.setdefault(row.id, Candidate.of(row))
         self.rows[row.id] = row
 
     def read(self, rows: QuerySet[Record], limit: int) -> int:
         """Add those of some rows that pass the filter; return how many were read."""
         columns, holds = columns_for_filter(self.criteria)
         names = (*COLUMNS, *columns)
-        rows_read = list(rows.order_by("-updated_at", "id").values_list(*names)[:limit])
+        rows = rows.annotate(**pool_words.AS_TEXT).order_by("-updated_at", "id")
+        rows_read = list(rows.values_list(*names)[:limit])
         size = len(COLUMNS)
         candidates = rows_read
         if holds is not None:
@@ -181,7 +172,7 @@ def _vectors(query: str, pool: _Pool) -> Vectors | None:
 def _rank(query: str, pool: _Pool) -> _Ranked:
     """Rank candidates by words and by meaning, and fuse the two."""
     candidates = list(pool.candidates.values())
-    words = pool_words.read(query, candidates, pool.by.workspace_id)
+    words = pool_words.read(query, candidates)
     vectors = _vectors(query, pool)
     method = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
     scores = fusion.fuse(words, vectors, method)
