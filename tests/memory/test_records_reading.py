@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from episodic.index import sweep as index
 from memory import records, scanner
-from memory.models import Record
+from memory.models import EntryWords, Record
 from memory.records import (
     Criteria,
     Match,
@@ -312,6 +312,53 @@ def test_a_page_in_another_tongue_is_found_by_a_piece_of_it(ada: Actor) -> None:
     row = save(ada, "客户喜欢红色的帐篷")
     [hit] = records.search("红色的帐篷", Criteria(), by=ada).hits
     assert hit.record.id == row.id
+
+
+@pytest.mark.parametrize("session", ["", "s1"])
+def test_those_of_its_session_speak_for_a_record(ada: Actor, session: str) -> None:
+    cheap = save(ada, "It costs ten euros.", session_id=session, turn_range=[1, 1])
+    for n in range(4):
+        save(ada, f"Rain number {n}.")
+    trip = "The zeppelin goes to Constance."
+    save(ada, trip, session_id=session, turn_range=[2, 2])
+    save(ada, "It costs ten euros, too.")
+    hits = records.search("zeppelin euros", Criteria(), by=ada).hits
+    order = [hit.record.id for hit in hits]
+    assert hits[0].record.content == trip
+    # Without a session the newer of two equals is first.
+    assert (order[1] == cheap.id) is bool(session)
+
+
+def test_what_the_caller_may_not_read_is_no_context(world: World, ada: Actor) -> None:
+    lena = world.actor("lena")
+    for by in (ada, lena):
+        save(by, "It costs ten euros.", session_id="s1")
+    before = records.search("zeppelin euros", Criteria(), by=ada).hits[0].score
+    save(lena, "The zeppelin goes to Constance.", session_id="s1")
+    [hit] = records.search("zeppelin euros", Criteria(), by=ada).hits
+    assert hit.score == before
+
+
+def test_a_record_is_found_by_what_it_says_not_by_who_wrote_it(ada: Actor) -> None:
+    save(ada, "The kitchen closes at ten.")
+    named = save(ada, "Ada: the garden closes at nine.")
+    index.sweep()
+    hits = records.search("ada", Criteria(), min_score=0.5, by=ada).hits
+    assert [hit.record.id for hit in hits] == [named.id]
+
+
+def test_words_are_the_stored_ones_or_split_anew(ada: Actor) -> None:
+    for text in ("Refunds for gift cards.", "Cards of any kind.", "Gift wrapping."):
+        save(ada, text)
+
+    def ask() -> list[tuple[str, float]]:
+        hits = records.search("gift card refunds", Criteria(), by=ada).hits
+        return [(hit.record.content, hit.score) for hit in hits]
+
+    stored = ask()
+    EntryWords.objects.all().delete()
+    assert ask() == stored
+    assert stored[0][0] == "Refunds for gift cards."
 
 
 def test_a_filter_and_a_large_scope_go_together(
