@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -148,15 +148,11 @@ def _pool(
     rows = [_Row._make(row) for row in named]
     place = {row.id: n for n, row in enumerate(rows)}
     previous = {
-        place[after.id]: place[first.id]
+        place[after]: place[first]
         for chunk_id, parts in before.items()
-        for first, after in itertools.pairwise([*parts, _Id(chunk_id)])
+        for first, after in itertools.pairwise([*(p.id for p in parts), chunk_id])
     }
     return rows, _chains(previous)
-
-
-class _Id(NamedTuple):
-    id: int
 
 
 def _chains(previous: dict[int, int]) -> list[list[int]]:
@@ -175,7 +171,8 @@ def _candidates(file_ids: Sequence[str], words: Sequence[str], limit: int) -> li
     """Return the ids of the best chunks by the database's own ranking."""
     run = _sqlite if fulltext.is_sqlite() else _postgres
     with connection.cursor() as cursor:
-        cursor.execute(*run(file_ids, words, limit))
+        sql, params = run(file_ids, words, limit)
+        cursor.execute(sql, params)
         return [chunk_id for (chunk_id,) in cursor.fetchall()]
 
 
@@ -185,7 +182,7 @@ def _marks(count: int) -> str:
 
 def _sqlite(
     file_ids: Sequence[str], words: Sequence[str], limit: int
-) -> tuple[str, list[object]]:
+) -> tuple[str, list[Any]]:
     match = " OR ".join(fulltext.quote(word) for word in words)
     sql = (
         "SELECT c.id FROM chunks_fts"  # noqa: S608
@@ -199,7 +196,7 @@ def _sqlite(
 
 def _postgres(
     file_ids: Sequence[str], words: Sequence[str], limit: int
-) -> tuple[str, list[object]]:
+) -> tuple[str, list[Any]]:
     query = " || ".join(["plainto_tsquery('english', journal_fold(%s))"] * len(words))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608

@@ -69,7 +69,10 @@ class Vectors:
 
 def order(scores: Mapping[int, float]) -> list[int]:
     """Return places, best first; equal scores in the order of places (newest first)."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    places = np.array(sorted(scores), dtype=np.int64)
+    values = np.array([scores[place] for place in places.tolist()])
+    ranking: list[int] = places[np.argsort(-values, kind="stable")].tolist()
+    return ranking
 
 
 def fuse(words: Words, vectors: Vectors | None, fusion: Fusion) -> dict[int, float]:
@@ -93,7 +96,8 @@ def fuse(words: Words, vectors: Vectors | None, fusion: Fusion) -> dict[int, flo
 
 def _ranking(values: Values, hits: Mask) -> list[int]:
     places = np.flatnonzero(hits)
-    return places[np.argsort(-values[places], kind="stable")].tolist()
+    ranking: list[int] = places[np.argsort(-values[places], kind="stable")].tolist()
+    return ranking
 
 
 def _convex(words: Words, vectors: Vectors | None, hits: Mask) -> convex.PartColumns:

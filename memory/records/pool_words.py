@@ -45,13 +45,17 @@ class Candidate(NamedTuple):
     def of(cls, row: Record) -> Candidate:
         """Return the columns of a full row."""
         entry = row.current_entry
-        values = [getattr(row, name) for name in cls._fields[4:-2]]
         return cls(
             row.id,
             row.content,
             row.current_entry_id,
             entry.docid if entry else None,
-            *values,
+            row.crew_id,
+            row.agent_id,
+            row.scope_key,
+            row.scope_user,
+            row.scope_thread,
+            row.session_id,
             row.created_at.isoformat(),
             json.dumps(row.turn_range),
         )

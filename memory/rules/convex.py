@@ -88,7 +88,7 @@ class Parts:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return float(sum(getattr(self, field.name) for field in fields(self)))
 
 
 # ── Many, as columns ─────────────────────────────────────────────────────────
@@ -127,8 +127,8 @@ class PartColumns:
     @property
     def total(self) -> Floats:
         """The scores."""
-        total: Floats = sum(
-            (getattr(self, field.name) for field in fields(self)), np.float64(0)
+        total: Floats = np.sum(
+            [getattr(self, field.name) for field in fields(self)], axis=0
         )
         return total
 
@@ -170,12 +170,12 @@ def parts(
     np.maximum.at(best, numbers[is_said], together[is_said])
     best_of_thread = np.where(is_said, best[numbers], together)
     factor = (ORDINARY + IMPORTANCE * columns.importance) / _PERFECT
-    return PartColumns(
-        *(part * factor for part in own),
-        neighbours=beside * factor,
-        conversation=CONVERSATION * best_of_thread * factor,
-        preference=PREFERENCE * columns.preference * factor,
+    others = (
+        beside,
+        CONVERSATION * best_of_thread,
+        PREFERENCE * columns.preference,
     )
+    return PartColumns(*(part * factor for part in (*own, *others)))
 
 
 # ── Many, by key ─────────────────────────────────────────────────────────────

@@ -14,7 +14,9 @@ PERFECT = (1.1 * 1.32 * 1.4 + 0.2) * 1.25
 
 def test_the_shares_of_one_entry() -> None:
     """Alone it is the best by everything; at 0.5 its importance changes nothing."""
-    signals = {"a": Signals(meaning=0.3, words=2.0, context=4.0, length=40)}
+    signals: dict[str, Signals[str]] = {
+        "a": Signals(meaning=0.3, words=2.0, context=4.0, length=40)
+    }
     [parts] = convex.convex(signals, ["a"], lowest=-0.1, highest=0.7).values()
     assert parts.meaning == pytest.approx(0.4 * 0.5 / PERFECT)
     assert parts.words == parts.context == pytest.approx(0.3 / PERFECT)
@@ -26,7 +28,7 @@ def test_the_shares_of_one_entry() -> None:
 
 
 def test_without_a_vector_the_other_values_count_for_it() -> None:
-    signals = {
+    signals: dict[str, Signals[str]] = {
         "a": Signals(words=2.0, context=4.0),
         "b": Signals(meaning=1.0, words=2.0, context=4.0),
     }
@@ -53,8 +55,10 @@ def test_only_candidates_speak_for_a_conversation_and_all_for_those_beside() -> 
 
 
 def test_nothing_gives_nothing() -> None:
-    assert convex.convex({}, [], lowest=0, highest=0) == {}
-    [parts] = convex.convex({1: Signals()}, [1], lowest=0, highest=0).values()
+    none: dict[int, Signals[int]] = {}
+    assert convex.convex(none, [], lowest=0, highest=0) == {}
+    one: dict[int, Signals[int]] = {1: Signals()}
+    [parts] = convex.convex(one, [1], lowest=0, highest=0).values()
     assert parts.total == 0
 
 
