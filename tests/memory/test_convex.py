@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,8 +81,8 @@ ENTRY = st.fixed_dictionaries(
 
 
 @given(st.lists(ENTRY, max_size=6), st.sets(st.integers(0, 5)))
-def test_scores_lie_in_the_unit(rows: list[dict[str, object]], asked: set[int]) -> None:
-    signals = {n: Signals(**row) for n, row in enumerate(rows)}  # type: ignore[arg-type]
+def test_scores_lie_in_the_unit(rows: list[dict[str, Any]], asked: set[int]) -> None:
+    signals: dict[int, Signals[int]] = {n: Signals(**row) for n, row in enumerate(rows)}
     candidates = [n for n in asked if n in signals]
     parts = convex.convex(signals, candidates, lowest=-0.5, highest=0.5)
     assert list(parts) == candidates
