@@ -32,8 +32,8 @@ FUSION: Final[Setting[str]] = declare(
         label="Fusion",
         help="How the ranking by meaning and the ranking by words become one list, "
         "where a request does not say. RRF (reciprocal rank fusion) adds 1 / (K + "
-        "rank) of both, where K damps the first places; convex is the mean of both "
-        "scores, normalised.",
+        "rank) of both, where K damps the first places; convex is a weighted sum of "
+        "what meaning, words, context and neighbours say, each scaled to 0..1.",
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",
         kind=Kind.CHOICE,

@@ -42,29 +42,3 @@ def test_a_better_rank_never_scores_less(first: list[str], second: list[str]) ->
     for ranking in (first, second):
         only = [e for e in ranking if e not in (set(first) & set(second))]
         assert all(scores[a] > scores[b] for a, b in pairwise(only))
-
-
-def test_convex_is_half_and_half_of_what_is_normalised() -> None:
-    scores = fusion.convex(
-        {"a": 0.8, "b": 0.4}, {"b": 6.0, "c": 3.0}, lowest=0.0, highest=0.8
-    )
-    assert scores == pytest.approx({"a": 0.5, "b": 0.25 + 0.5, "c": 0.25})
-
-
-def test_convex_with_one_leg_or_one_entry() -> None:
-    assert fusion.convex({}, {}, lowest=0, highest=0) == {}
-    assert fusion.convex({"a": 0.3}, {}, lowest=0.3, highest=0.3) == {"a": 0.5}
-    assert fusion.convex({}, {"a": 0.0}, lowest=0, highest=0) == {"a": 0.5}
-
-
-@given(
-    st.dictionaries(st.sampled_from("abcd"), st.floats(-1, 1)),
-    st.dictionaries(st.sampled_from("cdef"), st.floats(0, 50)),
-)
-def test_convex_scores_lie_in_the_unit(
-    dense: dict[str, float], words: dict[str, float]
-) -> None:
-    low, high = min(dense.values(), default=0.0), max(dense.values(), default=0.0)
-    scores = fusion.convex(dense, words, lowest=low, highest=high)
-    assert set(scores) == {*dense, *words}
-    assert all(-1e-9 <= score <= 1 + 1e-9 for score in scores.values())
