@@ -69,11 +69,26 @@ class RanksOut(Schema):
     sparse: int | None = Field(validation_alias="sparse_rank")
 
 
+class PartsOut(Schema):
+    """What each signal adds to a score of convex; they sum up to it."""
+
+    meaning: Rounded6
+    words: Rounded6
+    context: Rounded6
+    substance: Rounded6
+    neighbours: Rounded6
+    conversation: Rounded6
+    preference: Rounded6
+
+
 class HitOut(Schema):
     """One entry of the answer."""
 
     entry_id: str = Field(validation_alias="entry.id")
-    score: Rounded6
+    score: Rounded6 = Field(
+        description="What the order is by: in convex 0..1, in rrf the sum of "
+        "reciprocal ranks, in mode dense cosine × importance. Of one answer alone."
+    )
     cosine: Rounded6 | None
     importance: Rounded4
     ranks: RanksOut
@@ -86,7 +101,13 @@ class HitOut(Schema):
     agent_id: str | None = Field(validation_alias="entry.agent_id")
     crew_id: str | None = Field(validation_alias="entry.crew_id")
     payload: dict[str, Any] = Field(validation_alias="entry.payload")
-    via: str
+    via: str = Field(
+        description="Which ranking found it: both, dense, words; context when only the "
+        "words around it did; relation:entry_id for a neighbour of a hit."
+    )
+    parts: PartsOut | None = Field(
+        None, description="With explain, of convex; null for neighbours."
+    )
 
     @staticmethod
     def resolve_ranks(hit: Hit) -> Hit:
@@ -115,15 +136,61 @@ class LegEntryOut(Schema):
     words: list[str] | None = None
 
 
-class ExplainOut(Schema):
-    """How the answer came about."""
+class FusionOut(Schema):
+    """How the score was made; version and weights are those of convex.
 
+    ``name`` is what decided: rrf or convex, product (cosine × importance) in mode
+    dense, and rrf when words alone were asked.
+    """
+
+    name: str
+    version: int | None = None
+    weights: dict[str, float] | None = None
+
+
+class PreferredTimeOut(Schema):
+    """A time that the question names, at its characters ``start`` to ``end``."""
+
+    text: str
+    start: int
+    end: int
+    since: str | None
+    until: str | None
+    meaning: str
+
+
+class PreferredNameOut(Schema):
+    """Somebody that the question names, and whose entries are meant."""
+
+    text: str
+    start: int
+    end: int
+    name: str
+    agent_ids: list[str]
+    crew_ids: list[str]
+    actor_ids: list[str]
+
+
+class PreferencesOut(Schema):
+    """What the question prefers. It leaves nothing out; only convex uses it."""
+
+    times: list[PreferredTimeOut]
+    names: list[PreferredNameOut]
+    sentences: list[str]
+
+
+class ExplainOut(Schema):
+    """How the answer came about; ``context`` ranks by the words around an entry."""
+
+    fusion: FusionOut
+    preferences: PreferencesOut
     scope: str
     considered: int
     terms: list[str]
     dropped: list[str]
     dense: list[LegEntryOut]
     sparse: list[LegEntryOut]
+    context: list[LegEntryOut]
     below: list[HitOut]
 
 

@@ -16,7 +16,8 @@ convex  A weighted sum over the candidates, which any ranking found. Each candid
 
         The sum is multiplied with 0.75 + importance / 2, which is 1 for an ordinary
         entry, and divided by what a perfect entry would have, so that it lies in 0..1.
-        An entry without a vector is judged by the other values alone.
+        An entry without a vector is judged by the other values alone; one without a
+        trace is a conversation of its own.
 
 The weights of convex were chosen on the train halves of labelled sets; the README of
 this package has the figures.
@@ -84,6 +85,38 @@ class Parts:
     @property
     def total(self) -> float:
         return sum(getattr(self, field.name) for field in fields(self))
+
+    def plain(self, importance: float) -> Parts:
+        """Return the parts as they were before importance weighed them."""
+        factor = _factor(importance)
+        return Parts(*(getattr(self, field.name) / factor for field in fields(self)))
+
+
+def importance_factor(importance: float) -> float:
+    """Return what the sum is multiplied with, 1 for an ordinary entry."""
+    return ORDINARY + IMPORTANCE * importance
+
+
+def _factor(importance: float) -> float:
+    return importance_factor(importance) / _PERFECT
+
+
+def most_neighbours() -> float:
+    """Return what two perfect neighbours add, before importance."""
+    return NEIGHBOURS * 2 * _BASE
+
+
+def weights() -> dict[str, float]:
+    """Return the weight of each signal of convex."""
+    return {
+        "meaning": MEANING,
+        "words": WORDS,
+        "context": CONTEXT,
+        "substance": SUBSTANCE,
+        "neighbours": NEIGHBOURS,
+        "conversation": CONVERSATION,
+        "preference": PREFERENCE,
+    }
 
 
 def reciprocal(rank: int) -> float:
@@ -154,22 +187,21 @@ def convex(
                 totals[entry_id] + beside[entry_id],
             )
             best_of_thread[place.thread] = best
-    return {
-        entry_id: _weighted(
-            own[entry_id],
-            signals[entry_id],
-            beside[entry_id],
-            best_of_thread.get(
-                signals[entry_id].thread or 0, totals[entry_id] + beside[entry_id]
-            ),
+    scores = {}
+    for entry_id in candidates:
+        thread = signals[entry_id].thread
+        best = totals[entry_id] + beside[entry_id]
+        if thread is not None:
+            best = best_of_thread[thread]
+        scores[entry_id] = _weighted(
+            own[entry_id], signals[entry_id], beside[entry_id], best
         )
-        for entry_id in candidates
-    }
+    return scores
 
 
 def _weighted(own: Parts, signals: Signals, beside: float, best: float) -> Parts:
     """Return an entry's parts times its importance, as shares of a perfect entry's."""
-    factor = (ORDINARY + IMPORTANCE * signals.importance) / _PERFECT
+    factor = _factor(signals.importance)
     return Parts(
         own.meaning * factor,
         own.words * factor,

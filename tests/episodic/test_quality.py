@@ -137,7 +137,10 @@ def test_a_question_is_asked_in_its_own_tenant_in_every_arm(world: World) -> Non
     report = quality.measure([labelled], quality.Plan(), messages.append)
     of_set = report["sets"]["boats"]
     assert (of_set["documents"], of_set["tenants"]) == (16, 2)
-    assert [line.split(" (")[0] for line in messages] == ["boats, north", "boats, south"]
+    assert [line.split(" (")[0] for line in messages] == [
+        "boats, north",
+        "boats, south",
+    ]
     for split in sets.SPLITS:
         half = of_set[split]
         assert half["questions"] == 8
