@@ -171,7 +171,7 @@ def test_every_way_uses_the_workspaces_fusion(
     # Another workspace's choice is its own.
     world.set("other", fusion="convex" if fusion is Fusion.RRF else "rrf")
     WAYS[name](world)
-    assert set(fusions) == {fusion or Fusion.RRF}
+    assert set(fusions) == {fusion or Fusion.CONVEX}
 
 
 def test_a_question_that_names_a_fusion_gets_it(
@@ -198,13 +198,17 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
 
 
 def test_the_rule_is_read_in_two_places() -> None:
-    """Where entries are ranked, and where records are."""
+    """Where entries are ranked, and where records are; the bench names the default."""
     readers = {
         source.name(path)
         for path in source.sources()
         if re.search(r"\bdeclarations\.FUSION\b", path.read_text(encoding="utf-8"))
     }
-    assert readers == {"episodic/recall/request.py", "memory/records/ranked_search.py"}
+    assert readers == {
+        "crewship_memory/bench/quality.py",
+        "episodic/recall/request.py",
+        "memory/records/ranked_search.py",
+    }
 
 
 def test_the_ports_that_pass_a_request_on(world: World) -> None:
