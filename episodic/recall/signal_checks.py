@@ -43,8 +43,8 @@ def dense(entry: JournalEntry, answer: Answer) -> Check:
     if rank is None:
         return Check("dense", "none", "has no vector in scope")
     hit = index.of(vector, scope, [entry.id]).get(entry.id)
-    of = f" of {answer.rankings.dense.considered}" if centred else ""
-    text = f"rank {rank}{of} by meaning"
+    by = "centred cosine" if centred else "cosine × importance"
+    text = f"rank {rank} of {answer.rankings.dense.considered} by {by}"
     if hit:
         text += f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}"
     inside = entry.id in answer.rankings.dense_ids
@@ -165,13 +165,13 @@ def _preference(plain: Parts, answer: Answer) -> list[Check]:
     if not wishes:
         return []
     value = plain.preference / fusion.PREFERENCE
-    fits = "it fits" if value >= reasons.CLOSE else "it fits in part"
+    fits = "It fits." if value >= reasons.CLOSE else "It fits in part."
     text = f"{' '.join(wishes.sentences())} "
     if value <= reasons.SLIGHT:
         return [
-            Check("preference", "none", f"{text}It does not fit, and loses nothing")
+            Check("preference", "none", f"{text}It does not fit, and loses nothing.")
         ]
-    return [Check("preference", "pass", text + fits[:1].upper() + fits[1:])]
+    return [Check("preference", "pass", text + fits)]
 
 
 def _importance(hit: Hit) -> Check:

@@ -207,7 +207,7 @@ def test_the_words_around_it_and_its_conversation(world: World) -> None:
     explanation = ask(world, middle, "deploy rollback failed")
     assert text_of(explanation, "words") == "no word of the question is in it"
     assert text_of(explanation, "context") == (
-        "rank 1: deploy and failed stand in the entry before it, "
+        "rank 2: deploy and failed stand in the entry before it, "
         "rollback stands in the entry after it"
     )
     beside = text_of(explanation, "neighbours")
@@ -231,10 +231,10 @@ def test_a_preference_is_named(world: World) -> None:
     lenas, bobs = world.indexed("refund", by="lena"), world.indexed("refund", by="bob")
     question = "refund that lena decided"
     fits = text_of(ask(world, lenas, question), "preference")
-    assert fits == "Prefers entries of lena. It fits"
+    assert fits == "Prefers entries of lena. It fits."
     other = ask(world, bobs, question)
     assert verdicts(other)["preference"] == "none"
-    assert text_of(other, "preference").endswith("It does not fit, and loses nothing")
+    assert text_of(other, "preference").endswith("It does not fit, and loses nothing.")
 
 
 def test_importance_is_a_factor(world: World) -> None:

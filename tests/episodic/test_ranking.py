@@ -44,7 +44,7 @@ def test_every_candidate_has_its_real_values_in_every_ranking(world: World) -> N
     names = [f"refund number {n}" for n in range(70)]
     factories.append_many(world.actor("ada"), names)
     index.sweep()
-    answer = ask(world, "refund number 3", k=50)
+    answer = ask(world, "refund number 3")
     ranked = set(answer.rankings.word_ids) & set(answer.rankings.dense_ids)
     only = [e for e in answer.scores if e not in ranked]
     assert only
