@@ -20,6 +20,7 @@ from crewship_memory.version import VERSION
 from episodic.api.context import router as context_router
 from episodic.api.health import router as health_router
 from episodic.api.proposals import router as proposal_router
+from episodic.api.questions import router as questions_router
 from episodic.api.recall import router as episodic_router
 from gdpr.api.cases import router as cases_router
 from gdpr.api.certificates import router as certificates_router
@@ -99,6 +100,7 @@ for prefix, router in (
     ("/journal", journal_router),
     ("/episodic", episodic_router),
     ("/episodic", context_router),
+    ("/episodic", questions_router),
     ("/memory", files_router),
     ("/memory", health_router),
     ("/provider", provider_router),

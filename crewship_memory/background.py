@@ -9,7 +9,6 @@ scheduler of the next process starts it again.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from typing import Any, Final
 
@@ -24,6 +23,8 @@ from crewship_memory import logs, sqlite_integrity
 from crewship_memory.case_runner import CaseRunner
 from crewship_memory.celery import app
 from crewship_memory.file_watcher import Watcher
+from crewship_memory.index_thread import IndexThread
+from episodic.embedders import thread_priority
 from episodic.embedders.base import EmbedderError
 from episodic.index import engine
 from gdpr.erasure import process_caches
@@ -31,8 +32,6 @@ from gdpr.erasure import process_caches
 CONCURRENCY: Final = 2
 TICK_SECONDS: Final = 1
 STOP_SECONDS: Final = 4.0
-# By how much tasks have a lower priority than requests, in niceness.
-NICENESS: Final = 10
 log = structlog.get_logger(__name__)
 
 
@@ -47,12 +46,8 @@ def warm_up() -> None:
 
 
 def lower_priority(**_: Any) -> None:
-    """Lower the scheduling priority of a task's thread below that of requests.
-
-    Linux weighs every thread by itself; elsewhere this would slow the whole process.
-    """
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+    """Lower the priority of a task's thread below that of requests."""
+    thread_priority.lower()
 
 
 def _worker() -> Any:
@@ -76,7 +71,7 @@ def _worker() -> Any:
 
 
 class BackgroundThreads:
-    """Worker, scheduler, file watcher and case runner, each in a thread of its own.
+    """Worker, scheduler, file watcher, case runner and index, a thread each.
 
     Celery's Django fix-up closes the database connections of the first two.
     """
@@ -87,6 +82,7 @@ class BackgroundThreads:
         self._clock = Service(app, max_interval=TICK_SECONDS, scheduler_cls=Scheduler)
         self._watcher = Watcher()
         self._cases = CaseRunner()
+        self._index = IndexThread()
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
             for name, target in (
@@ -104,6 +100,7 @@ class BackgroundThreads:
             thread.start()
         self._watcher.start()
         self._cases.start()
+        self._index.start()
         process_caches.listen()
         sqlite_integrity.watch()
         threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
@@ -116,6 +113,7 @@ class BackgroundThreads:
         app.conf.crewship_delivers = False
         self._watcher.stop()
         self._cases.stop()
+        self._index.stop()
         process_caches.stop()
         sqlite_integrity.stop()
         self._clock.stop()

@@ -14,7 +14,7 @@ from typing import Final
 import episodic.tasks
 import gdpr.tasks
 import memory.tasks
-from episodic.recall import checks
+from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
 from memory.integrations import selftest_runs
 from memory.jobs import registry
@@ -66,6 +66,8 @@ JOBS: Final = (
         checks.run_nightly, night=60),
     Job("nudges_forgotten", "Forget nudges given", "nightly, after 30 days",
         episodic.tasks.forget_nudges, night=61, house_wide=True),
+    Job("recall_log", "Recall log retention", "nightly, after its days",
+        questions.run_nightly, night=62),
 )
 # fmt: on
 

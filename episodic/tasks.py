@@ -1,38 +1,41 @@
-"""Tasks of the worker: a task has no arguments, may be lost and may run twice."""
+"""Tasks of the worker: each may be lost and may run twice."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from celery import current_app, shared_task
 
 from episodic.consolidation import run as consolidation
 from episodic.health import snapshots as health
-from episodic.index import decay
+from episodic.index import decay, waiting
 from episodic.index import sweep as index
 from episodic.recall import nudges
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Outcome
 
+# How long a burst of appends is gathered; whoever asks meanwhile embeds its own.
 GATHER_SECONDS: Final = 0.06
 # While appends keep coming, a sweep is followed by a pause of so many times its own
 # length, so that it does not query the database more often than is useful.
-PAUSE: Final = 3
-LONGEST_GATHER: Final = 0.35
-# A message that was not consumed in this time is lost, or another process took it.
-LOST_SECONDS: Final = 1.0
+PAUSE: Final = 1
+LONGEST_PAUSE: Final = 0.15
 LATE_SECONDS: Final = 5.0
 SWEEP: Final = 512
 
 
-def embed_pending(_home: str = jobs.ALL_WORKSPACES) -> Outcome:
+def embed_pending(
+    _home: str = jobs.ALL_WORKSPACES, *, only_new: bool = False
+) -> Outcome:
     """Embed pending entries until none is left."""
     total = index.Report()
     while True:
-        batch = index.sweep(limit=SWEEP)
+        batch = index.sweep(limit=SWEEP, only_new=only_new)
         total.add(batch)
         if batch.indexed + batch.skipped + batch.failed < SWEEP:
             break
@@ -89,52 +92,69 @@ def sweep() -> None:
 @shared_task(name="episodic.sweep_soon", ignore_result=True)
 def sweep_soon() -> None:
     """Wait for a burst of appends to end, then embed the pending entries."""
-    time.sleep(nudge.gather)
-    nudge.sweep_started()
+    time.sleep(pacing.wait())
+    embed_soon()
+
+
+def embed_soon() -> None:
+    """Embed what was appended; rows of another model wait for the scheduled sweep."""
     start = time.monotonic()
-    jobs.note("index_sweep", embed_pending)
-    nudge.record_duration(time.monotonic() - start)
+    jobs.note("index_sweep", partial(embed_pending, only_new=True))
+    pacing.swept(start, time.monotonic())
+
+
+@shared_task(name=waiting.LINK_TASK, ignore_result=True)
+def link(entry_ids: list[str]) -> None:
+    """Link entries that a question embedded; may be lost, and may run twice."""
+    waiting.link(entry_ids)
+
+
+class Pacing:
+    """Says when the next sweep may start: soon after an append, not right after one."""
+
+    def __init__(self) -> None:
+        self._rested_at = 0.0
+
+    def wait(self) -> float:
+        """Return the seconds to wait for more appends, and for the last sweep's pause.
+
+        An append after a while of silence waits for the gathering alone.
+        """
+        return max(GATHER_SECONDS, self._rested_at - time.monotonic())
+
+    def swept(self, start: float, end: float) -> None:
+        """Record a sweep, by the monotonic clock."""
+        self._rested_at = end + min(PAUSE * (end - start), LONGEST_PAUSE)
 
 
 class Nudge:
-    """Wakes the worker after an append, unless a sweep is about to start anyway.
+    """Wakes the sweep after an append.
 
-    Where the worker is a thread of this process, one message is under way at a time:
-    the requested sweep has not read the database yet. For a worker that
-    is elsewhere there is one message per half gathering time. A lost message costs
-    the wait for the next scheduled sweep.
+    ``wake`` is set where it runs in a thread of this process. Elsewhere a worker has to
+    be sent a message, one per half gathering time: a lost one costs the wait for the
+    next scheduled sweep.
     """
 
     def __init__(self) -> None:
+        self.wake: Callable[[], None] | None = None
         self._last = 0.0
-        self._is_pending = self._is_local = False
-        self.gather = GATHER_SECONDS
 
     def __call__(self, **kwargs: object) -> None:
         """Handle the journal's signal."""
         if not kwargs.get("embeddable"):
             return
+        if self.wake is not None:
+            self.wake()
+            return
         now = time.monotonic()
-        pause = (
-            LOST_SECONDS if self._is_local and self._is_pending else GATHER_SECONDS / 2
-        )
-        if self._is_local and not self._is_pending:
-            pause = 0.0
-        if now - self._last < pause:
+        if now - self._last < GATHER_SECONDS / 2:
             return
         if not current_app.conf.get("crewship_delivers"):
             return
-        self._last, self._is_pending = now, True
+        self._last = now
         # A late message is useless: the scheduled sweep ran meanwhile.
         dispatch.send(sweep_soon.name, expires=LATE_SECONDS)
 
-    def sweep_started(self) -> None:
-        """Record that a sweep of this process is about to start."""
-        self._is_local, self._is_pending = True, False
 
-    def record_duration(self, seconds: float) -> None:
-        """Set the pause before the next sweep from the length of the last one."""
-        self.gather = max(GATHER_SECONDS, min(PAUSE * seconds, LONGEST_GATHER))
-
-
+pacing = Pacing()
 nudge = Nudge()

@@ -218,6 +218,7 @@ def _forget() -> None:
     from episodic import tasks
     from episodic.index import engine, reference_counts
     from episodic.recall import name_index
+    from episodic.recall.question_log import question_log
     from memory import authors, outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
@@ -234,6 +235,8 @@ def _forget() -> None:
     reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
     reference_counts.reference_counts._thread = threading.main_thread()
+    question_log._waiting.clear()
+    question_log._thread = threading.main_thread()
     tasks.nudge._last = 0.0
     app.conf.crewship_delivers = False
     cache.clear()

@@ -237,6 +237,13 @@ class World:
     def _tool(self, name: str, **arguments: Any) -> None:
         tools.call(name, arguments, by=self.actor("ada"))
 
+    def unembedded(self, summary: str = "Refund denied") -> JournalEntry:
+        """Append an entry so long ago that no question brings its vector along."""
+        row = self.entry(summary)
+        long_ago = timezone.now() - timedelta(minutes=5)
+        JournalEntry.objects.filter(pk=row.pk).update(recorded_at=long_ago)
+        return row
+
     def indexed(
         self, summary: str = "Refund denied", *, by: str = "ada", **fields: Any
     ) -> JournalEntry:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import Final
@@ -25,11 +25,13 @@ from episodic.index import sweep as index
 from episodic.models import Embedding, State
 from memory.accounts import api_keys, workspaces
 from memory.journal import append as journal
-from memory.models import ChainHead
+from memory.models import Agent, ChainHead
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, system
 
 BATCH: Final = 1_000
+# The agents whose entries a workspace holds in turn; the first asks in its own scope.
+AGENTS: Final = 200
 VOCABULARY: Final = 30_000
 _TYPES: Final = ("memory.recorded", "peer.escalation", "summary.generated")
 _COMMON: Final = (
@@ -102,12 +104,43 @@ def open_workspace(slug: str) -> BenchWorkspace:
     return BenchWorkspace(workspace.id, actor, token)
 
 
-def fill(workspace: BenchWorkspace, upto: int, *, seed: int = 7) -> None:
-    """Append entries until the workspace holds ``upto``, each with a vector."""
+def open_agents(workspace: BenchWorkspace, count: int = AGENTS) -> list[Agent]:
+    """Return agents of the lead's crew, made where they are missing."""
+    by = system(workspace.workspace_id, "bench")
+    crew, _ = workspaces.ensure_crew("bench", by=by)
+    names = (f"agent-{n}" for n in range(count))
+    return [workspaces.ensure_agent(name, crew, by=by)[0] for name in names]
+
+
+def own_token(workspace: BenchWorkspace) -> str:
+    """Return a key of the first of the workspace's agents."""
+    by = system(workspace.workspace_id, "bench")
+    agent = open_agents(workspace, 1)[0]
+    return api_keys.issue_agent_key(agent, by=by).token
+
+
+def fill(
+    workspace: BenchWorkspace,
+    upto: int,
+    *,
+    seed: int = 7,
+    agents: Sequence[Agent] = (),
+) -> None:
+    """Append entries until the workspace holds ``upto``, each with a vector.
+
+    They are the lead's, or those of ``agents`` in turn.
+    """
     head = ChainHead.objects.get(pk=workspace.workspace_id).seq
     news = Writer(seed + head).entries(max(0, upto - head))
+    by = system(workspace.workspace_id, "bench") if agents else workspace.actor
     while batch := list(islice(news, BATCH)):
-        journal.write(batch, by=workspace.actor)
+        if agents:
+            owners = (agents[n % len(agents)] for n in range(len(batch)))
+            batch = [
+                replace(new, agent_id=owner.id, crew_id=owner.crew_id)
+                for new, owner in zip(batch, owners, strict=True)
+            ]
+        journal.write(batch, by=by)
     index.discover(workspace.workspace_id)
     vectors(workspace.workspace_id, seed)
 

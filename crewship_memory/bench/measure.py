@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx
 
-from crewship_memory.bench import baseline
-from crewship_memory.bench.dataset import BenchWorkspace, Writer
+from crewship_memory.bench import baseline, process
+from crewship_memory.bench.dataset import AGENTS, BenchWorkspace, Writer
+from crewship_memory.bench.server import Running
 from episodic.index import engine
 from memory.models import JournalEntry
 
@@ -34,9 +35,9 @@ def timed(latencies: list[float]) -> Iterator[None]:
     latencies.append((time.perf_counter() - before) * 1_000)
 
 
-def client(url: str, workspace: BenchWorkspace) -> httpx.Client:
-    """Return a client with one kept-alive connection and the workspace's key."""
-    headers = {"Authorization": f"Bearer {workspace.token}"}
+def client(url: str, token: str) -> httpx.Client:
+    """Return a client with one kept-alive connection and a key."""
+    headers = {"Authorization": f"Bearer {token}"}
     return httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=60)
 
 
@@ -48,15 +49,26 @@ def _entry(writer: Writer, n: int) -> dict[str, Any]:
     }
 
 
-def append_single(http: httpx.Client, count: int) -> dict[str, Any]:
-    """Append one by one over one connection."""
+def append_single(http: httpx.Client, count: int, pid: int) -> dict[str, Any]:
+    """Append one by one over one connection, while the server embeds beside it."""
     writer, latencies = Writer(11), list[float]()
-    start = time.perf_counter()
+    indexed = http.get("/episodic/index").json()["indexed"]
+    cpu, start = process.cpu_seconds(pid), time.perf_counter()
     for n in range(count):
         with timed(latencies):
             http.post("/journal", json=_entry(writer, n)).raise_for_status()
-    rate = count / (time.perf_counter() - start)
-    return {"entries": count, "per_second": round(rate), "ms": spread(latencies)}
+    seconds = time.perf_counter() - start
+    cpu_after = process.cpu_seconds(pid)
+    indexed = http.get("/episodic/index").json()["indexed"] - indexed
+    return {
+        "entries": count,
+        "per_second": round(count / seconds),
+        "ms": spread(latencies),
+        "embedded_beside_per_second": round(indexed / seconds, 1),
+        "server_cpu_ms_per_append": None
+        if cpu is None or cpu_after is None
+        else round((cpu_after - cpu) / count * 1_000, 2),
+    }
 
 
 def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any]:
@@ -78,21 +90,43 @@ def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any
     }
 
 
+def indexed(http: httpx.Client, count: int) -> dict[str, Any]:
+    """Append an entry and wait, without asking, until the sweep has embedded it."""
+    writer, latencies = Writer(14), list[float]()
+    for n in range(count):
+        with timed(latencies):
+            body = _entry(writer, n)
+            http.post("/journal", json=body).raise_for_status()
+            end = time.perf_counter() + 30
+            while time.perf_counter() < end:
+                if not http.get("/episodic/index").json()["pending"]:
+                    break
+                time.sleep(0.01)
+    return {"entries": count, "ms": spread(latencies)}
+
+
 def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
-    """Append an entry and ask until the dense ranking has it, ``count`` times."""
-    writer, latencies = Writer(13), []
+    """Append an entry and ask until the dense ranking has it, ``count`` times.
+
+    ``at_once`` is how many the first question found: what its asker wrote a moment ago
+    is embedded with it.
+    """
+    writer, latencies, at_once = Writer(13), list[float](), 0
     for n in range(count):
         body = _entry(writer, n)
         before = time.perf_counter()
         entry_id = http.post("/journal", json=body).raise_for_status().json()["id"]
         question = {"query": body["summary"], "mode": "dense", "mark": False}
+        questions = 0
         while time.perf_counter() - before < 30:
             hits = http.post("/episodic/recall", json=question).json()["hits"]
+            questions += 1
             if any(hit["entry_id"] == entry_id for hit in hits):
                 break
             time.sleep(0.01)
+        at_once += questions == 1
         latencies.append((time.perf_counter() - before) * 1000)
-    return {"entries": count, "ms": spread(latencies)}
+    return {"entries": count, "at_once": at_once, "ms": spread(latencies)}
 
 
 def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
@@ -141,17 +175,39 @@ def naive_recall(workspace: BenchWorkspace, runs: int) -> dict[str, Any]:
     return {"runs": runs, "ms": spread(latencies)}
 
 
-def compare(url: str, workspace: BenchWorkspace) -> dict[str, Any]:
+def cold_start(http: httpx.Client, started: float) -> dict[str, float]:
+    """Ask the first question; return the seconds to it, and since the process began."""
+    asked = time.perf_counter()
+    question = {"query": Writer(98).sentence(6), "mark": False}
+    http.post("/episodic/recall", json=question).raise_for_status()
+    answered = time.perf_counter()
+    return {
+        "first_answer_seconds": round(answered - asked, 3),
+        "process_start_to_first_answer_seconds": round(answered - started, 3),
+    }
+
+
+def compare(
+    running: Running, workspace: BenchWorkspace, own_token: str
+) -> dict[str, Any]:
     """Measure recall at one size: the product over HTTP, the peer in this process."""
-    with client(url, workspace) as http:
+    with client(running.url, workspace.token) as http:
+        cold = cold_start(http, running.started)
         own_run = recall(http, questions=60, rounds=5)
+    with client(running.url, own_token) as http:
+        own_scope = recall(http, questions=60, rounds=5)
+    memory = process.memory_mb(running.pid)
     rows = JournalEntry.objects.filter(workspace_id=workspace.workspace_id)
     entries = rows.count()
     peer_run = naive_recall(workspace, 3 if entries > 10_000 else 10)
     faster = peer_run["ms"]["p50"] / own_run["end_to_end_ms"]["p50"]
     return {
         "entries": entries,
+        "data": "generated: texts by Zipf's law, random unit vectors",
+        "cold_start": cold,
         "hybrid": own_run,
+        "hybrid_own_scope": {"agents": AGENTS, **own_scope},
+        "server_memory_mb": memory,
         "naive": peer_run,
         "times_faster": round(faster, 1),
     }

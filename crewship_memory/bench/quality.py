@@ -56,7 +56,7 @@ class Plan:
     limit: int | None = None
 
 
-def plan(arms: str, split: str, limit: int | None) -> Plan:
+def plan(arms: str | None, split: str | None, limit: int | None) -> Plan:
     """Return a plan from the words of a command line, or raise SetError."""
     names = tuple(arm.strip() for arm in arms.split(",")) if arms else tuple(ARMS)
     if unknown := set(names) - set(ARMS):
@@ -137,10 +137,12 @@ def measure(
     labelled_sets: Sequence[LabelledSet], plan: Plan, say: Say
 ) -> dict[str, Any]:
     """Measure sets by a plan, and return the report."""
-    reports = {
-        labelled.name: measure_set(labelled, f"bench-set-{number}", plan, say)
-        for number, labelled in enumerate(labelled_sets, 1)
-    }
+    reports: dict[str, Any] = {}
+    for number, labelled in enumerate(labelled_sets, 1):
+        of_set = measure_set(labelled, f"bench-set-{number}", plan, say)
+        reports[labelled.name] = of_set
+        # A run takes long: what is ready shows, should it be broken off.
+        say("\n".join(table({labelled.name: of_set}, plan)))
     return {
         "columns": "mean, low and high of the 95 % bootstrap interval",
         "default": declarations.FUSION.default,
@@ -153,11 +155,12 @@ def measure(
 def report(by_arm: ByArm) -> dict[str, Any]:
     """Return the report of one half of a set."""
     metrics = {arm: scoring.metrics(rankings) for arm, rankings in by_arm.items()}
-    result: dict[str, Any] = {
-        "questions": max(len(rankings) for rankings in by_arm.values()),
-        "arms": scoring.table(metrics),
-    }
-    if {DEFAULT, WORDS} <= set(metrics) and result["questions"]:
+    questions = max(len(rankings) for rankings in by_arm.values())
+    result: dict[str, Any] = {"questions": questions, "arms": {}}
+    if not questions:
+        return result
+    result["arms"] = scoring.table(metrics)
+    if {DEFAULT, WORDS} <= set(metrics):
         apart = scoring.difference(metrics[DEFAULT], metrics[WORDS])
         result["default_minus_words"] = {n: e.as_list() for n, e in apart.items()}
         result["default_below_words"] = {
@@ -177,17 +180,19 @@ def table(reports: Mapping[str, Any], plan: Plan) -> list[str]:
     for name, of_set in reports.items():
         for split in plan.splits:
             half = of_set[split]
-            recalls = [
-                [100 * half["arms"][arm][metric][0] for metric in scoring.RECALLS]
-                for arm in plan.arms
-            ]
-            cells = [f"{five:.1f} / {ten:.1f}" for five, ten in recalls]
+            cells = [_recalls(half["arms"].get(arm)) for arm in plan.arms]
             apart = half.get("default_minus_words")
-            cells.append(_points(apart[scoring.RECALLS[1]]) if apart else "")
-            lines.append(
-                f"| {name} | {split} | {half['questions']} | {' | '.join(cells)} |"
-            )
+            cells.append(_points(apart[scoring.RECALLS[1]]) if apart else "–")
+            count = half["questions"]
+            lines.append(f"| {name} | {split} | {count} | {' | '.join(cells)} |")
     return lines
+
+
+def _recalls(metrics: Mapping[str, Sequence[float]] | None) -> str:
+    """Return recall in five and in ten; a dash where nothing was asked."""
+    if metrics is None:
+        return "–"
+    return " / ".join(f"{100 * metrics[name][0]:.1f}" for name in scoring.RECALLS)
 
 
 def _points(estimate: Sequence[float]) -> str:

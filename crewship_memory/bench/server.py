@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,15 @@ import httpx
 from django.conf import settings
 
 START_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that answers; ``started`` is when its process was (perf_counter)."""
+
+    url: str
+    pid: int
+    started: float
 
 
 def free_port() -> int:
@@ -42,8 +52,8 @@ def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def running(data_dir: Path) -> Iterator[str]:
-    """Run ``manage.py up`` on the given data folder; yield its address."""
+def running(data_dir: Path) -> Iterator[Running]:
+    """Run ``manage.py up`` on the given data folder."""
     port = free_port()
     environment = os.environ | {
         "CREWSHIP_DATA_DIR": str(data_dir),
@@ -51,6 +61,7 @@ def running(data_dir: Path) -> Iterator[str]:
         "CREWSHIP_LOG_LEVEL": "WARNING",
     }
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "up"]
+    started = time.perf_counter()
     with (data_dir / "bench-server.log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603  (our own command, our own arguments)
             [*command, "--port", str(port)], env=environment, stdout=log, stderr=log
@@ -58,7 +69,7 @@ def running(data_dir: Path) -> Iterator[str]:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait(url, process)
-            yield url
+            yield Running(url, process.pid, started)
         finally:
             process.terminate()
             process.wait(timeout=30)

@@ -129,7 +129,9 @@ def read(folder: Path) -> LabelledSet:
 
 
 def check(labelled: LabelledSet) -> None:
-    """Raise SetError when an id is used twice or an answer is not in its tenant."""
+    """Raise SetError for a doubled id, an answer elsewhere, or no question at all."""
+    if not labelled.questions:
+        raise SetError(f"{labelled.name}: no question to ask")
     tenant_of: dict[str, str] = {}
     for document in labelled.documents:
         if document.id in tenant_of:

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from crewship_memory import bootstrap
-from crewship_memory.demo import load_memory, load_people, story
+from crewship_memory.demo import load_memory, load_people, load_questions, story
 from crewship_memory.startup_progress import Progress, quiet
 from memory.accounts import workspaces
 from memory.journal import append as journal
@@ -37,7 +37,7 @@ def load(step: Progress = quiet) -> Loaded:
     step("Demo: people")
     with transaction.atomic():
         workspace, _is_new = workspaces.ensure_workspace(WORKSPACE, "Fairlead Outdoor")
-        admin, _by_admin = _member(workspace, Role.ADMIN)
+        admin, by_admin = _member(workspace, Role.ADMIN)
         _operator, by_operator = _member(workspace, Role.OPERATOR)
         _officer, by_officer = _member(workspace, Role.COMPLIANCE)
         _member(workspace, Role.VIEWER)
@@ -52,6 +52,8 @@ def load(step: Progress = quiet) -> Loaded:
     load_memory.load_records(workspace, by_operator)
     step("Demo: personal data and cases")
     load_people.load(workspace, by_officer)
+    step("Demo: questions")
+    load_questions.load(workspace, by_admin)
     return Loaded(workspace, admin, count)
 
 

@@ -73,6 +73,11 @@ def _agent(workspace: Workspace, slug: str) -> tuple[Agent, Actor]:
     )
 
 
+def actor_of(workspace: Workspace, slug: str) -> Actor:
+    """Return an agent as the services know it."""
+    return _agent(workspace, slug)[1]
+
+
 def _backdate_and_decide(held_file: HeldFile, row: dict[str, Any], by: Actor) -> None:
     at = timezone.now() - timedelta(minutes=row["minutes"])
     HeldFile.objects.filter(pk=held_file.pk).update(received_at=at, last_seen_at=at)

@@ -7,8 +7,11 @@ methods overridden here are Django's, but its stubs do not declare them.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
+from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
 from crewship_memory.sqlite3.writer_queue import WriterQueue
@@ -27,8 +30,29 @@ def writer_queue(name: str) -> WriterQueue:
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's wrapper; a transaction waits in the writer queue before it begins."""
 
+    _patience: float | None = None
+
+    @contextmanager
+    def waiting_at_most(self, seconds: float) -> Iterator[None]:
+        """Let transactions of the block fail instead of waiting longer for a writer.
+
+        They raise OperationalError, as for a locked database.
+        """
+        with self.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {round(seconds * 1_000)}")
+            self._patience = seconds
+            try:
+                yield
+            finally:
+                self._patience = None
+                cursor.execute(f"PRAGMA busy_timeout = {round(SECONDS * 1_000)}")
+
     def _start_transaction_under_autocommit(self) -> None:
-        self._queue().join(self, SECONDS)
+        if self._patience is None:
+            self._queue().join(self, SECONDS)
+        elif not self._queue().try_join(self, self._patience):
+            message = "database is locked: another thread writes"
+            raise OperationalError(message)
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:

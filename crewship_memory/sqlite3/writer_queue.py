@@ -25,15 +25,8 @@ class WriterQueue:
 
         After that this ticket goes first; SQLite's own lock still excludes two writers.
         """
-        with self._lock:
-            if self._first is None or self._first is ticket:
-                self._first = ticket
-                return
-            gate = threading.Lock()
-            gate.acquire()
-            place = (ticket, gate)
-            self._behind.append(place)
-        if gate.acquire(timeout=seconds):
+        place = self._line_up(ticket)
+        if place is None or place[1].acquire(timeout=seconds):
             return
         with self._lock:
             if self._first is not ticket:
@@ -41,6 +34,28 @@ class WriterQueue:
                 if place in self._behind:
                     self._behind.remove(place)
                 self._first = ticket
+
+    def try_join(self, ticket: object, seconds: float) -> bool:
+        """Wait at most ``seconds``; False, and out of the queue, when that was long."""
+        place = self._line_up(ticket)
+        if place is None or place[1].acquire(timeout=seconds):
+            return True
+        with self._lock:
+            if place in self._behind:
+                self._behind.remove(place)
+            return self._first is ticket
+
+    def _line_up(self, ticket: object) -> tuple[object, threading.Lock] | None:
+        """Take the turn if it is free and return None, else a place with its gate."""
+        with self._lock:
+            if self._first is None or self._first is ticket:
+                self._first = ticket
+                return None
+            gate = threading.Lock()
+            gate.acquire()
+            place = (ticket, gate)
+            self._behind.append(place)
+            return place
 
     def leave(self, ticket: object) -> None:
         """Let the next ticket write; no effect unless it was this ticket's turn."""

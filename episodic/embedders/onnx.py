@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from episodic.embedders import base, perprocess, wordpiece
+from episodic.embedders import base, perprocess, thread_priority, wordpiece
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,8 @@ MINILM = Path(__file__).resolve().parent / "minilm"
 MINILM_MODEL = "all-MiniLM-L6-v2-int8"
 MINILM_DIM = 384
 THREADS = 2
+# So many texts are embedded in the caller's thread, not queued behind a backlog.
+FEW = 4
 POOLED = "sentence_embedding"
 PER_TOKEN = ("last_hidden_state", "token_embeddings")
 
@@ -85,7 +87,10 @@ def load(folder: Path, threads: int) -> Loaded:
     if output is None:
         raise base.Damaged("The local model does not give sentence or token vectors.")
     inputs = frozenset(node.name for node in session.get_inputs())
-    workers = ThreadPoolExecutor(threads, thread_name_prefix="embed")
+    # Whichever thread has the first texts: a worker inherits its priority.
+    workers = ThreadPoolExecutor(
+        threads, thread_name_prefix="embed", initializer=thread_priority.lower
+    )
     return Loaded(session, tokenizer, inputs, output, workers)
 
 
@@ -196,7 +201,9 @@ class OnnxEmbedder:
     A text is cut at 256 pieces. Texts run side by side, one to a worker, and never as
     one batch: an int8 model scales its arithmetic over the whole batch, so a vector
     would depend a little on its neighbours (cosine down to 0.95), which may be another
-    tenant's. On two cores entries of a hundred words are as quick as in batches.
+    tenant's. On two cores entries of a hundred words are as quick as in batches. A few
+    texts run in the caller's thread, so that a question that brings some along does not
+    wait for a sweep.
     """
 
     def __init__(
@@ -222,7 +229,8 @@ class OnnxEmbedder:
             return np.zeros((0, self.dim or 0), dtype=np.float32)
         model = loaded(self._folder, self._threads)
         passages = [self._document_prefix + text for text in texts]
-        rows = np.stack(list(model.workers.map(model.embed, passages)))
+        run = map if len(passages) <= FEW else model.workers.map
+        rows = np.stack(list(run(model.embed, passages)))
         self.dim = rows.shape[1]
         return rows
 

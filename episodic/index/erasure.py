@@ -2,21 +2,30 @@
 
 Listens to ``memory.journal.erasure.entries_left``, inside its transaction: a vector
 never outlives the words it was made from, and what may not be used is in no matrix. The
-change log makes every other process follow at its next question.
+change log makes every other process follow at its next question. In the recall log an
+erased entry is no answer any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.db import connection
 from django.db.models import Q
 
-from episodic.models import Embedding, MemoryRelation, State
+from episodic.models import (
+    Embedding,
+    LoggedHit,
+    LoggedQuestion,
+    MemoryRelation,
+    State,
+)
 from memory.journal import erasure
 from memory.journal.erasure import entries_left
 from memory.word_index.frequencies import frequencies
+
+CHUNK: Final = 500
 
 
 def on_entries_left(
@@ -27,6 +36,7 @@ def on_entries_left(
     if kind == "erased":
         rows.delete()
         _edges(workspace_id, entry_ids).delete()
+        _leave_recall_log(workspace_id, entry_ids)
     elif kind == "redacted":
         _begin_again(workspace_id, entry_ids)
     elif kind == "withheld":
@@ -43,6 +53,24 @@ def on_entries_left(
 def _edges(workspace_id: str, entry_ids: Sequence[str]) -> Any:
     ends = Q(src_id__in=entry_ids) | Q(dst_id__in=entry_ids)
     return erasure.of(MemoryRelation.objects.filter(ends), workspace_id)
+
+
+def _leave_recall_log(workspace_id: str, entry_ids: Sequence[str]) -> None:
+    """Delete the hits on erased entries, and the questions that only they answered.
+
+    A question that is left without the entry which answered it would tell what the
+    entry said.
+    """
+    hits = LoggedHit.objects.filter(workspace_id=workspace_id)
+    erased = hits.filter(entry_id__in=entry_ids)
+    question_ids = sorted(set(erased.values_list("question_id", flat=True)))
+    erased.delete()
+    for start in range(0, len(question_ids), CHUNK):
+        batch = question_ids[start : start + CHUNK]
+        remaining = hits.filter(question_id__in=batch).values_list("question_id")
+        answered = {question_id for (question_id,) in remaining}
+        questions = LoggedQuestion.objects.filter(workspace_id=workspace_id)
+        questions.filter(pk__in=set(batch) - answered).delete()
 
 
 def _begin_again(workspace_id: str, entry_ids: Sequence[str]) -> None:

@@ -25,7 +25,8 @@ from memory import authors
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
 
-CHUNK: Final = 1_000
+# Appends wait while a chunk is read and queued: some 20 ms.
+CHUNK: Final = 250
 BATCH: Final = 32
 LEASE: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 5
@@ -33,6 +34,9 @@ FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
 KEEP_CHANGES: Final = 200_000
 WITHOUT_VECTOR: Final = Q(state__in=(State.PENDING, State.FAILED))
+# As in the partial index ``embedding_waiting``, which only a literal can match: else
+# each look for new rows would read the index of all.
+_NOT_INDEXED: Final = "NOT (journal_embeddings.state = 'indexed')"
 # Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
 # Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
@@ -74,7 +78,7 @@ def discover(workspace_id: str) -> int:
                 workspace_id=workspace_id, seq__gt=state.seq, erased_at__isnull=True
             )
             rows = list(unread.order_by("seq")[:CHUNK])
-            count += _make_pending(rows)
+            count += make_pending(rows)
             if rows:
                 state.seq = rows[-1].seq
             state.save(update_fields=["seq", "policy_version"])
@@ -82,7 +86,7 @@ def discover(workspace_id: str) -> int:
             return count
 
 
-def _make_pending(rows: Sequence[JournalEntry]) -> int:
+def make_pending(rows: Sequence[JournalEntry]) -> int:
     """Apply today's policy: correct each entry's flag and queue what it embeds."""
     for row in rows:
         verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
@@ -129,15 +133,19 @@ def _ready(rows: QuerySet[Embedding], now: datetime) -> QuerySet[Embedding]:
     return rows.filter(due, free)
 
 
-def _candidates(now: datetime, limit: int) -> list[str]:
+def _candidates(now: datetime, limit: int, *, only_new: bool = False) -> list[str]:
     """Return ids to try: new rows before rows of another model, the newest first.
 
     What was just appended must not queue behind an import. The workspaces take turns,
     so that none starves another.
     """
     entry_ids: list[str] = []
-    for condition in (WITHOUT_VECTOR, _other_model()):
-        rows = _ready(Embedding.objects.filter(condition), now)
+    new = Embedding.objects.filter(WITHOUT_VECTOR).extra(  # noqa: S610  (a constant)
+        where=[_NOT_INDEXED]
+    )
+    outdated = [] if only_new else [Embedding.objects.filter(_other_model())]
+    for unembedded in (new, *outdated):
+        rows = _ready(unembedded, now)
         workspace_ids = list(
             rows.order_by().values_list("workspace_id", flat=True).distinct()
         )
@@ -151,7 +159,9 @@ def _candidates(now: datetime, limit: int) -> list[str]:
     return entry_ids[:limit]
 
 
-def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
+def claim(
+    entry_ids: Sequence[str], now: datetime, lease: timedelta = LEASE
+) -> list[str]:
     """Lease rows to this worker and return those it got.
 
     Two workers may read the same row; the one that locks it while it is still free
@@ -165,7 +175,7 @@ def claim(entry_ids: Sequence[str], now: datetime) -> list[str]:
         locked = rows.order_by("pk").select_for_update(skip_locked=True)
         free = set(locked.values_list("pk", flat=True))
         claimed = [entry_id for entry_id in entry_ids if entry_id in free]
-        Embedding.objects.filter(pk__in=claimed).update(lease_until=now + LEASE)
+        Embedding.objects.filter(pk__in=claimed).update(lease_until=now + lease)
     return claimed
 
 
@@ -179,7 +189,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
     if not rows:
         return report
     try:
-        _embed_rows(rows)
+        pairs = embed_rows(rows)
     except EmbedderError as error:
         if len(rows) > 1 and error.reason == "bad_answer":
             # One text that cannot be embedded must not fail the others.
@@ -189,11 +199,17 @@ def embed(entry_ids: Sequence[str]) -> Report:
         _postpone([row.id for row in rows], error)
         report.failed += len(rows)
     else:
+        # After the commit, so that entries of one batch see each other.
+        relations.link(pairs, engine.embedder().model)
         report.indexed += len(rows)
     return report
 
 
-def _embed_rows(rows: Sequence[JournalEntry]) -> None:
+def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors]]:
+    """Embed entries and keep their vectors; return those kept, to be linked.
+
+    Raises EmbedderError.
+    """
     engine_now = engine.embedder()
     names = authors.names.of(row.agent_id for row in rows)
     texts = [
@@ -213,9 +229,8 @@ def _embed_rows(rows: Sequence[JournalEntry]) -> None:
         usable = [(entry_id, vector) for entry_id, vector in pairs if entry_id in alive]
         _keep(usable, engine_now.model)
         pg.store(usable)
-    # After the commit, so that entries of one batch see each other.
     by_id = {row.id: row for row in rows}
-    relations.link([(by_id[entry_id], v) for entry_id, v in usable], engine_now.model)
+    return [(by_id[entry_id], vector) for entry_id, vector in usable]
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:
@@ -251,11 +266,17 @@ def _postpone(entry_ids: Sequence[str], error: EmbedderError) -> None:
         row.save(update_fields=fields)
 
 
-def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
+def sweep(
+    *,
+    limit: int = 512,
+    only_new: bool = False,
+    watch: Watch = lambda _count: None,
+) -> Report:
     """Read new journal entries, then embed at most ``limit`` pending rows.
 
-    ``watch`` is called with the number of rows after each batch. Runs anywhere, any
-    number of times, also at the same time.
+    ``watch`` is called with the number of rows after each batch. With ``only_new`` no
+    rows of another model are looked for, which reads the index of every row. Runs
+    anywhere, any number of times, also at the same time.
     """
     report = Report()
     for workspace_id in _behind():
@@ -265,7 +286,8 @@ def sweep(*, limit: int = 512, watch: Watch = lambda _count: None) -> Report:
     count = 0
     while count < limit:
         now = timezone.now()
-        claimed = claim(_candidates(now, min(BATCH, limit - count)), now)
+        size = min(BATCH, limit - count)
+        claimed = claim(_candidates(now, size, only_new=only_new), now)
         if not claimed:
             break
         batch = embed(claimed)

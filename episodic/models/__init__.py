@@ -14,6 +14,7 @@ from episodic.models.proposals import (
     ConsolidationProposal,
     ProposalState,
 )
+from episodic.models.recall_log import LoggedHit, LoggedQuestion
 
 __all__ = [
     "ConsolidationMark",
@@ -22,6 +23,8 @@ __all__ = [
     "EmbeddingChange",
     "HealthSnapshot",
     "IndexState",
+    "LoggedHit",
+    "LoggedQuestion",
     "MemoryRelation",
     "NudgeSent",
     "ProposalState",

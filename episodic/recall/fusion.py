@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 K: Final = 60
@@ -84,7 +84,15 @@ class Parts:
 
     @property
     def total(self) -> float:
-        return sum(getattr(self, field.name) for field in fields(self))
+        return (
+            self.meaning
+            + self.words
+            + self.context
+            + self.substance
+            + self.neighbours
+            + self.conversation
+            + self.preference
+        )
 
     def plain(self, importance: float) -> Parts:
         """Return the parts as they were before importance weighed them."""

@@ -142,7 +142,8 @@ def _index(forms: Iterable[tuple[str, Name]]) -> NameIndex:
     names: dict[tuple[str, ...], Name] = {}
     lengths: dict[str, set[int]] = {}
     for form, name in forms:
-        words = tuple(_WORD.findall(tokenizer.fold(form)))
+        folded = form.lower() if form.isascii() else tokenizer.fold(form)
+        words = tuple(_WORD.findall(folded))
         if not words:
             continue
         names[words] = names[words] | name if words in names else name

@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from episodic.recall import question_names, question_time
 from episodic.recall.question_names import NameMention
@@ -44,8 +44,7 @@ class Candidate(Protocol):
     def actor_id(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """How well one entry meets each preference; 0 where the question has none."""
 
     time: float = 0.0
@@ -73,9 +72,12 @@ class Preferences:
             frozenset[str]().union(*(getattr(m.name, ids) for m in self.names))
             for ids in ("agent_ids", "crew_ids", "actor_ids")
         )
+        spans = [_Scale.of(mention) for mention in self.times]
+        closed = [span for span in spans if not span.is_open]
+        open_ended = [span for span in spans if span.is_open]
         return [
             Values(
-                time=self._time(row.ts),
+                time=_closeness(closed, open_ended, row.ts) if spans else 0.0,
                 name=float(
                     row.agent_id in agent_ids
                     or row.crew_id in crew_ids
@@ -84,17 +86,6 @@ class Preferences:
             )
             for row in rows
         ]
-
-    def _time(self, ts: datetime) -> float:
-        closed, open_ended = 0.0, 1.0
-        has_open = False
-        for mention in self.times:
-            value = _closeness(mention, ts)
-            if mention.since is None or mention.until is None:
-                has_open, open_ended = True, min(open_ended, value)
-            else:
-                closed = max(closed, value)
-        return max(closed, open_ended) if has_open else closed
 
     def sentences(self) -> list[str]:
         """Return a sentence for each preference, for people."""
@@ -150,14 +141,39 @@ def read(question: str, reach: Reach, now: datetime) -> Preferences:
     return Preferences(times, names)
 
 
-def _closeness(mention: TimeMention, ts: datetime) -> float:
-    distance = timedelta()
-    if mention.since is not None and ts < mention.since:
-        distance = mention.since - ts
-    elif mention.until is not None and ts > mention.until:
-        distance = ts - mention.until
-    share = RECENT_SHARE if mention.kind is Kind.RECENT else 1.0
-    return share * math.exp(-(distance / max(mention.width, _MIN_WIDTH)))
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """A span in seconds since 1970; an open end lies at infinity."""
+
+    since: float
+    until: float
+    width: float
+    share: float
+
+    @classmethod
+    def of(cls, mention: TimeMention) -> _Scale:
+        return cls(
+            since=mention.since.timestamp() if mention.since else -math.inf,
+            until=mention.until.timestamp() if mention.until else math.inf,
+            width=max(mention.width, _MIN_WIDTH).total_seconds(),
+            share=RECENT_SHARE if mention.kind is Kind.RECENT else 1.0,
+        )
+
+    @property
+    def is_open(self) -> bool:
+        return math.isinf(self.since) or math.isinf(self.until)
+
+    def value(self, seconds: float) -> float:
+        distance = max(self.since - seconds, seconds - self.until, 0.0)
+        return self.share * math.exp(-distance / self.width)
+
+
+def _closeness(closed: list[_Scale], open_ended: list[_Scale], ts: datetime) -> float:
+    seconds = ts.timestamp()
+    best = max((span.value(seconds) for span in closed), default=0.0)
+    if not open_ended:
+        return best
+    return max(best, min(span.value(seconds) for span in open_ended))
 
 
 def _when(mention: TimeMention) -> str:

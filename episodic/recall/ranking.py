@@ -16,7 +16,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 
 from episodic.embedders.base import EmbedderError
-from episodic.index import engine, importance
+from episodic.index import engine, importance, waiting
 from episodic.models import Embedding
 from episodic.recall import fusion, preferences
 from episodic.recall.fusion import Parts, Signals
@@ -31,7 +31,7 @@ from memory.rules.fusion import Fusion
 from memory.word_index import ranking as word_ranking
 from memory.word_index.answers import WordAnswer
 
-MIN_RANKING: Final = 60
+MIN_RANKING: Final = 50
 
 
 @dataclass(slots=True)
@@ -136,6 +136,7 @@ def _rank_dense(
 ) -> None:
     try:
         with timings.stage("embed"):
+            waiting.embed_for(rankings.scope)
             rankings.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
         rankings.degraded = f"dense ranking unavailable ({error.reason}): words only"

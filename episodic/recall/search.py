@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from episodic import scopes
 from episodic.index.reference_counts import reference_counts
 from episodic.recall import ranking, results
+from episodic.recall.question_log import question_log
 from episodic.recall.ranking import Rankings
 from episodic.recall.request import Request, Timings, settled
 from episodic.recall.results import Hit
@@ -62,4 +63,6 @@ def search(request: Request, *, by: Actor) -> Answer:
                 below = [hit for hit in below if hit.entry.id not in returned_ids]
     if request.mark and returned:
         reference_counts.add(hit.entry.id for hit in returned)
-    return Answer(request, reach, rankings, scores, returned, below, timings)
+    answer = Answer(request, reach, rankings, scores, returned, below, timings)
+    question_log.note(answer, by)
+    return answer

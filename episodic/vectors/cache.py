@@ -42,11 +42,8 @@ class CachedMatrix:
         self.lock = threading.Lock()
         self.matrix: Matrix | None = None
         self.seen = -1
-
-    @property
-    def bytes_used(self) -> int:
-        matrix = self.matrix
-        return 0 if matrix is None else matrix.bytes_used
+        # As of the last change, so that nobody has to add it up at each question.
+        self.bytes_used = 0
 
     def fresh(self, dim: int) -> tuple[Matrix, Snapshot]:
         """Return the matrix, caught up with the database, and a view of it."""
@@ -70,10 +67,10 @@ class CachedMatrix:
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
         # Not beside the old one, which may be as large.
-        self.matrix = None
+        self.matrix, self.bytes_used = None, 0
         matrix = Matrix(dim, rows.count(self.workspace_id, self.model))
         matrix.fill(rows.read_all(self.workspace_id, self.model, dim))
-        self.matrix = matrix
+        self.matrix, self.bytes_used = matrix, matrix.bytes_used
 
     def _catch_up(self) -> None:
         with connection.cursor() as cursor:
@@ -91,7 +88,7 @@ class CachedMatrix:
             self._load(self.matrix.dim)
             return
         self._apply(self.matrix, list(changed_ids))
-        self.seen = changes[-1][0]
+        self.seen, self.bytes_used = changes[-1][0], self.matrix.bytes_used
 
     def _apply(self, matrix: Matrix, entry_ids: list[str]) -> None:
         """Reload named entries from the database; deleted ones are dropped."""
@@ -126,8 +123,10 @@ class Matrices:
                 name, CachedMatrix(scope.workspace_id, scope.model)
             )
             self._cached.move_to_end(name)
+        known_bytes = cached.bytes_used
         answer = cached.fresh(dim)
-        self._make_room(name)
+        if cached.bytes_used > known_bytes:
+            self._make_room(name)
         return answer
 
     def _make_room(self, asked: Name) -> None:

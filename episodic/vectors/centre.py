@@ -47,7 +47,9 @@ class Centre:
         square = float(self.mean @ self.mean)
         to_query = float(query @ self.mean)
         product = cosine - along + np.float32(square - to_query)
-        return product / (self.distance(along) * self.query_distance(query))
+        centred: NDArray[Any]
+        centred = product / (self.distance(along) * self.query_distance(query))
+        return centred
 
     def distance(self, along: NDArray[Any]) -> NDArray[Any]:
         """Return how far unit vectors are from the mean."""
@@ -66,5 +68,7 @@ class Centre:
         if self.is_zero:
             return np.full(len(along), slack, dtype=np.float32)
         length, distance = float(np.linalg.norm(self.mean)), self.distance(along)
-        product = slack * (1 + length) / (distance * self.query_distance(query))
-        return product + np.float32(1.5 * slack * length) / distance**2
+        of_product = np.float32(slack * (1 + length) / self.query_distance(query))
+        of_distance = np.float32(1.5 * slack * length)
+        total: NDArray[Any] = of_product / distance + of_distance / distance**2
+        return total

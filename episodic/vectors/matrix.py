@@ -22,9 +22,12 @@ from episodic.vectors.entry_rows import EntryRows, Ids
 from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
 
 _GROW: Final = 1.5
-_MIN_CAPACITY: Final = 256
+_MIN_CAPACITY: Final = 16
 # Wiped rows are left out of the arrays when they are so large a part of them.
 _DEAD_SHARE: Final = 4
+_MIN_DEAD: Final = 256
+# The objects around the arrays.
+_FIXED_BYTES: Final = 16_384
 NOBODY: Final = -1
 
 
@@ -165,7 +168,8 @@ class Matrix:
         plain = sum(int(getattr(columns, name).itemsize) for name in _PLAIN)
         owned = sum(rows.nbytes for rows, _ in list(columns.owned.values()))
         row = plain + columns.vectors.row_bytes + self._rows.row_bytes
-        return self._size * (row + self._centre.along.itemsize) + owned
+        rows = self._size * (row + self._centre.along.itemsize)
+        return rows + owned + _FIXED_BYTES
 
     def snapshot(self) -> Snapshot:
         """Return the present rows; safe to read while the matrix changes."""
@@ -259,7 +263,7 @@ class Matrix:
     def _reserve(self, count: int) -> None:
         """Make room for more rows: leave the wiped ones out, and grow."""
         capacity, dead = len(self._columns.alive), self._size - self._alive
-        is_scattered = dead > max(_MIN_CAPACITY, self._size // _DEAD_SHARE)
+        is_scattered = dead > max(_MIN_DEAD, self._size // _DEAD_SHARE)
         if self._size + count <= capacity and not is_scattered:
             return
         wanted = self._alive + count
@@ -293,7 +297,7 @@ class Matrix:
             return
         along = np.zeros(len(self._columns.alive), dtype=np.float32)
         if mean.any():
-            along[: self._size] = self._columns.vectors.cosines(
-                Question.of(mean), None, self._size
-            )
+            question = Question.of(mean)
+            products, _ = self._columns.vectors.cosines(question, None, self._size)
+            along[: self._size] = products
         self._centre = Centre(mean, along)

@@ -81,8 +81,8 @@ class Exact:
 def scan(view: Snapshot, rows: Rows | None, question: Question, order: str) -> Scan:
     """Return the values of the rows in scope by what they are ordered by."""
     columns = view.columns
-    cosine = columns.vectors.cosines(question, rows, view.size)
-    slack = np.float32(columns.vectors.slack(question))
+    cosine, most = columns.vectors.cosines(question, rows, view.size)
+    slack = np.float32(most)
     chosen = slice(view.size) if rows is None else rows
     if order == SCORE:
         importance = columns.importance[chosen]
@@ -109,7 +109,8 @@ def candidates(view: Snapshot, scanned: Scan, limit: int) -> Rows:
     edge = np.partition(kept, len(kept) - most)[len(kept) - most]
     places = places[kept >= edge]
     order = _order(view.columns, scanned.at(places), value[places])
-    return places[order[:most]]
+    kept_places: Rows = places[order[:most]]
+    return kept_places
 
 
 def _order(columns: Columns, rows: Rows, values: NDArray[np.floating]) -> Rows:
@@ -122,11 +123,11 @@ def exact(view: Snapshot, rows: Rows, question: Question, read: Read) -> Exact:
     """Return the exact values of rows, of those that still have a vector."""
     columns, kept = view.columns, view.columns.vectors.exact
     if kept is not None:
-        vectors = kept[rows]
+        vectors, has_vector = kept[rows], columns.alive[rows]
     else:
         vectors, has_vector = read(columns.ids[rows])
-        if not has_vector.all():
-            vectors, rows = vectors[has_vector], rows[has_vector]
+    if not has_vector.all():
+        vectors, rows = vectors[has_vector], rows[has_vector]
     numbers, query = vectors.astype(np.float64), question.vector.astype(np.float64)
     # Row by row: equal vectors get equal values, wherever they are.
     cosine = np.vecdot(numbers, query)
@@ -171,5 +172,5 @@ def rank(
     is_above = scanned.value > value
     is_above[near] = False
     found = exact(view, rows[near], question, read)
-    ordered = best(view, found, order, len(near)).rows.tolist()
+    ordered: list[int] = best(view, found, order, len(near)).rows.tolist()
     return int(is_above.sum()) + ordered.index(row) + 1

@@ -72,7 +72,7 @@ def _conditions(scope: VectorScope, dim: int) -> tuple[str, list[Any]]:
     return " AND ".join(where), params
 
 
-_COSINE: Final = "1 - (m.vec <=> %s::vector)"
+_COSINE: Final = "(1 - (m.vec <=> %s::vector))"
 _FROM: Final = (
     " FROM journal_embeddings m JOIN journal_entries e ON e.id = m.entry_id WHERE "
 )
@@ -109,7 +109,7 @@ def _hit(row: tuple[Any, ...]) -> VectorHit:
 def _rows(sql: str, args: list[Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, args)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 class PgIndex:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.db import connection
@@ -52,7 +52,7 @@ def of(scope: VectorScope, dim: int, *, is_checked: bool = False) -> Vectors | N
         known = _means.get(key)
     if known is not None and not is_checked:
         return known[1]
-    params = [scope.workspace_id, scope.model, dim]
+    params: list[Any] = [scope.workspace_id, scope.model, dim]
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, params)
         count = int(cursor.fetchone()[0])

@@ -9,9 +9,10 @@ above that they are read from the database, a few hundred per question.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import simsimd
@@ -22,8 +23,11 @@ from episodic.vectors.cosine import Floats, Rows
 LARGEST: Final = 127
 # 100,000 vectors of 384 numbers.
 EXACT_BYTES: Final = 160_000_000
-# Below it a second thread costs more than it brings.
-ROWS_FOR_TWO: Final = 200_000
+# From here on a scan waits for memory: two threads read it, and one layer of the
+# question has to do. Below, a second thread costs more than it brings.
+MANY_ROWS: Final = 200_000
+# What the processor's cache holds while they are quantised.
+ROWS_AT_ONCE: Final = 256
 _threads: Final = {"count": min(2, os.cpu_count() or 1)}
 
 
@@ -37,35 +41,46 @@ os.register_at_fork(after_in_child=_one_thread)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question's vector as two layers of codes; the second is what the first lost."""
+    """A question's vector as two layers of codes; the second is what the first lost.
+
+    ``errors`` are what is lost with one layer and with both.
+    """
 
     vector: Floats
     layers: NDArray[np.int8]
     scales: Floats
-    error: float
+    errors: tuple[float, float]
 
     @classmethod
     def of(cls, vector: Floats) -> Question:
         """Return a question ready for scanning."""
-        first, first_scale = quantise(vector[None])
-        lost = vector[None] - dequantise(first, first_scale)
-        second, second_scale = quantise(lost)
-        rest = lost - dequantise(second, second_scale)
+        first, lost = quantise(vector[None])
+        second, rest = quantise(lost)
         return cls(
             vector,
-            np.concatenate([first, second]),
-            np.concatenate([first_scale, second_scale]),
-            # What float32 loses while adding up is smaller than the last term.
-            float(np.linalg.norm(rest)) + 1e-5,
+            np.concatenate([first.codes, second.codes]).astype(np.int8),
+            np.concatenate([first.scale, second.scale]),
+            (float(np.linalg.norm(lost)), float(np.linalg.norm(rest))),
         )
 
 
-def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return the codes of some vectors and the scale of each."""
-    scale = np.abs(vectors).max(axis=1, initial=0) / np.float32(LARGEST)
-    step = np.where(scale > 0, scale, np.float32(1))
-    codes = np.rint(vectors / step[:, None])
-    return codes.astype(np.int8), scale.astype(np.float32)
+class Quantised(NamedTuple):
+    """Whole numbers from −127 to 127, still as floats, and the scale of each row."""
+
+    codes: Floats
+    scale: Floats
+
+
+def quantise(vectors: Floats) -> tuple[Quantised, Floats]:
+    """Return some vectors quantised, and what is lost of them."""
+    largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    scale = largest / np.float32(LARGEST)
+    steps: Floats = np.where(scale > 0, scale, np.float32(1))[:, None]
+    lost: Floats = vectors / steps
+    codes = np.rint(lost)
+    lost -= codes
+    lost *= steps
+    return Quantised(codes, scale), lost
 
 
 def dequantise(codes: NDArray[np.int8], scale: Floats) -> Floats:
@@ -90,25 +105,24 @@ class QuantisedVectors:
             return self.exact[rows]
         return dequantise(self.codes[rows], self.scale[rows])
 
-    def __len__(self) -> int:
-        return len(self.scale)
-
     @property
     def row_bytes(self) -> int:
         """How many bytes one vector takes."""
-        dim = self.codes.shape[1]
+        dim = int(self.codes.shape[1])
         return dim + 4 + (4 * dim if self.exact is not None else 0)
 
     def write(self, start: int, vectors: Floats) -> None:
         """Write vectors from a row on."""
-        end = start + len(vectors)
-        codes, scale = quantise(vectors)
-        lost = vectors - dequantise(codes, scale)
-        largest = np.einsum("ij,ij->i", lost, lost).max(initial=0)
-        self.codes[start:end], self.scale[start:end] = codes, scale
-        if self.exact is not None:
-            self.exact[start:end] = vectors
-        self.error = max(self.error, float(np.sqrt(largest)) * 1.001)
+        for first in range(0, len(vectors), ROWS_AT_ONCE):
+            part = vectors[first : first + ROWS_AT_ONCE]
+            rows = slice(start + first, start + first + len(part))
+            quantised, lost = quantise(part)
+            self.codes[rows], self.scale[rows] = quantised
+            if self.exact is not None:
+                self.exact[rows] = part
+            largest = float(np.einsum("ij,ij->i", lost, lost).max())
+            # A thousandth more than float32 loses while adding up.
+            self.error = max(self.error, 1.001 * math.sqrt(largest))
 
     def copy_rows(self, other: QuantisedVectors, rows: Rows) -> None:
         """Take rows over from another store, in order from the first row on."""
@@ -122,9 +136,8 @@ class QuantisedVectors:
         """Whether a row holds a vector already."""
         if self.exact is not None:
             return bool(np.array_equal(self.exact[row], vector))
-        codes, scale = quantise(vector[None])
-        same_codes = np.array_equal(self.codes[row], codes[0])
-        return bool(same_codes and self.scale[row] == scale[0])
+        [codes], [scale] = quantise(vector[None])[0]
+        return bool(np.array_equal(self.codes[row], codes) and self.scale[row] == scale)
 
     def wipe(self, row: int) -> None:
         """Zero a row's numbers in place."""
@@ -134,27 +147,35 @@ class QuantisedVectors:
 
     def total(self, start: int, end: int) -> NDArray[np.float64]:
         """Return the sum of rows as their codes have them."""
-        scale = self.scale[start:end]
-        return (scale @ self.codes[start:end].astype(np.float32)).astype(np.float64)
+        total = np.zeros(self.codes.shape[1], dtype=np.float64)
+        for first in range(start, end, ROWS_AT_ONCE):
+            rows = slice(first, min(end, first + ROWS_AT_ONCE))
+            total += self.scale[rows] @ self.codes[rows].astype(np.float32)
+        return total
 
-    def cosines(self, question: Question, rows: Rows | None, size: int) -> Floats:
-        """Return the cosines of rows (None: the first ``size``), each within an error.
+    def cosines(
+        self, question: Question, rows: Rows | None, size: int
+    ) -> tuple[Floats, float]:
+        """Return the cosines of rows (None: the first ``size``), and their slack.
 
-        When many rows are wanted it is cheaper to scan all and pick than to copy.
+        The slack is how far a cosine may be from the exact one. When many rows are
+        wanted it is cheaper to scan all and pick than to copy.
         """
         is_few = rows is not None and len(rows) * 4 < size
         codes = self.codes[rows] if is_few else self.codes[:size]
         scale = self.scale[rows] if is_few else self.scale[:size]
         if not len(codes):
-            return np.zeros(0, dtype=np.float32)
-        threads = _threads["count"] if len(codes) >= ROWS_FOR_TWO else 1
+            return np.zeros(0, dtype=np.float32), 0.0
+        layers, threads = 2, 1
+        if len(codes) >= MANY_ROWS:
+            layers, threads = 1, _threads["count"]
         products = simsimd.cdist(
-            codes, question.layers, "dot", threads=threads, out_dtype="float32"
+            codes, question.layers[:layers], "dot", threads=threads, out_dtype="float32"
         )
-        cosine = np.asarray(products) @ question.scales
+        cosine = np.asarray(products) @ question.scales[:layers]
         cosine *= scale
-        return cosine if rows is None or is_few else cosine[rows]
-
-    def slack(self, question: Question) -> float:
-        """Return how far a scanned cosine may be from the exact one."""
-        return self.error * float(np.linalg.norm(question.vector)) + question.error
+        # Rows are at most as long as a unit and what they lost; the last term is more
+        # than float32 loses while adding up.
+        slack = self.error * float(np.linalg.norm(question.vector))
+        slack += question.errors[layers - 1] * (1 + self.error) + 1e-5
+        return (cosine if rows is None or is_few else cosine[rows]), slack

@@ -6,6 +6,7 @@ take longer than everything else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ _OF_MODEL: Final = (
 # By place in the chain: both tables were written in that order, so both are read in it.
 _ALL: Final = (
     f"{_COLUMNS} LEFT JOIN journal_entries e ON e.workspace_id = m.workspace_id"
-    f" AND e.seq = m.seq AND e.id = m.entry_id{_OF_MODEL}"
+    f" AND e.seq = m.seq AND +e.id = m.entry_id{_OF_MODEL}"
 )
 # The plus signs keep SQLite from reading a whole workspace to find a few entries.
 _SOME: Final = (
@@ -38,8 +39,10 @@ _SOME: Final = (
 )
 _NAMED: Final = f"{_COLUMNS} JOIN journal_entries e ON e.id = m.entry_id{_SOME}"
 _VECTORS: Final = (
-    "SELECT m.entry_id, m.vector FROM journal_embeddings m"  # noqa: S608
-    f"{_SOME}"
+    "SELECT wanted.key, m.vector FROM json_each(%s) AS wanted"
+    " CROSS JOIN journal_embeddings m WHERE m.entry_id = wanted.value"
+    " AND +m.workspace_id = %s AND +m.model = %s AND +m.state = 'indexed'"
+    " AND +m.dim = %s AND length(m.vector) = 4 * m.dim"
 )
 
 
@@ -118,17 +121,13 @@ def read_vectors(
     workspace_id: str, model: str, dim: int, ids: Ids
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the vectors of entries in order, and which of them have one."""
-    names = [name.decode() for name in ids.tolist()]
-    vectors = np.zeros((len(names), dim), dtype=np.float32)
-    has_vector = np.zeros(len(names), dtype=np.bool_)
-    if not names:
-        return vectors, has_vector
+    wanted = json.dumps([name.decode() for name in ids.tolist()])
     with connection.cursor() as cursor:
-        cursor.execute(_VECTORS + _marks(names), [workspace_id, model, dim, *names])
-        by_name = dict(cursor.fetchall())
-    for place, name in enumerate(names):
-        blob = by_name.get(name, b"")
-        if len(blob) == 4 * dim:
-            vectors[place] = np.frombuffer(blob, dtype="<f4")
-            has_vector[place] = True
+        cursor.execute(_VECTORS, [wanted, workspace_id, model, dim])
+        stored = cursor.fetchall()
+    vectors = np.zeros((len(ids), dim), dtype=np.float32)
+    has_vector = np.zeros(len(ids), dtype=np.bool_)
+    places = [place for place, _ in stored]
+    vectors[places] = floats([blob for _, blob in stored], dim)
+    has_vector[places] = True
     return vectors, has_vector

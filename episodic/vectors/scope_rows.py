@@ -31,22 +31,24 @@ def _owned(columns: Columns, size: int, column: str, code: int) -> Rows:
     key, codes = (column, code), getattr(columns, column)
     rows, upto = columns.owned.get(key, (np.zeros(0, dtype=np.int32), 0))
     if upto > size:
-        return rows[: np.searchsorted(rows, size)].astype(np.int64)
-    if upto < size:
+        rows = rows[: int(np.searchsorted(rows, size))]
+    elif upto < size:
         newer = np.flatnonzero(codes[upto:size] == code).astype(np.int32) + upto
         rows = np.concatenate([rows, newer.astype(np.int32)])
         if len(rows) * REMEMBERED_SHARE <= size:
             columns.owned[key] = rows, size
         else:
             columns.owned.pop(key, None)
-    return rows.astype(np.int64)
+    wide: Rows = rows.astype(np.int64)
+    return wide
 
 
 def _rules(matrix: Matrix, view: Snapshot, crew_id: str) -> Rows:
     columns = view.columns
     rows = _owned(columns, view.size, "crew", matrix.crews.get(crew_id))
     is_rule = columns.type[rows] == matrix.types.get(RULE_TYPE)
-    return rows[is_rule & (columns.agent[rows] == NOBODY)]
+    rules: Rows = rows[is_rule & (columns.agent[rows] == NOBODY)]
+    return rules
 
 
 def _of_owners(matrix: Matrix, view: Snapshot, scope: VectorScope) -> Rows | None:

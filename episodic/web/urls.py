@@ -9,6 +9,7 @@ from episodic.web import (
     health_views,
     index_views,
     proposal_views,
+    question_views,
     recall_views,
 )
 
@@ -18,6 +19,8 @@ RECALL = [
     path("checks/save/", check_views.save, name="check_save"),
     path("checks/<slug:check_id>/run/", check_views.run, name="check_run"),
     path("checks/<slug:check_id>/delete/", check_views.drop, name="check_drop"),
+    path("questions/", question_views.questions, name="questions"),
+    path("questions/empty/", question_views.empty, name="questions_empty"),
     path("index/", index_views.index, name="index"),
     path("index/run/", index_views.index_run, name="index_run"),
     path("entries/<slug:entry_id>/", recall_views.entry_weight, name="entry_weight"),

@@ -90,10 +90,10 @@ class WordIndex(_MadeFromEntries):
             workspace_id=workspace_id, erased_at__isnull=False
         )
         names = dict(erased.values_list("docid", "pk"))
-        nothing = terms.words_of("", "")
+        no_words = terms.words_of("", "")
         for part in row_text.batches(list(names.values())):
             docids_here = erased.filter(pk__in=part).values("docid")
-            rows = EntryWords.objects.filter(pk__in=docids_here).exclude(words=nothing)
+            rows = EntryWords.objects.filter(pk__in=docids_here).exclude(words=no_words)
             for docid in rows.values_list("pk", flat=True):
                 yield Trace(self.name, names[docid], "stored words")
         if not indexes.holds(workspace_id):

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from episodic.index import engine
 from episodic.recall import name_index
+from episodic.recall.question_log import question_log
 from gdpr import linking
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from memory.word_index import ranking as word_ranking
 
 
 class Caches(Holder):
-    """Cached vectors of queries, word counts, and names, in this process.
+    """Cached vectors of queries, questions not yet in the recall log, words and names.
 
     Django's cache holds counters under hashes, and tasks carry ids: neither can name
     anybody, so neither is searched.
@@ -27,14 +28,16 @@ class Caches(Holder):
     trace = "question"
 
     def find(self, person: Person) -> Iterator[RowMatch]:
-        """Yield one row when a cached query names the person."""
+        """Yield one row when a query in memory names the person."""
         count = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
+        count += question_log.count(lambda text: bool(person.matcher.names(text)))
         if count:
             reason = f"{count} questions kept in memory name the person."
             yield RowMatch("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
-        """Drop cached queries that name the person, word counts and cached names."""
+        """Drop queries in memory that name the person, word counts, cached names."""
+        question_log.drop(person.workspace_id)
         word_ranking.forget(person.workspace_id)
         linking.clear_cache()
         name_index.clear()

@@ -19,6 +19,7 @@ from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles
 from gdpr.data_map.orphan_files import OrphanFiles
 from gdpr.data_map.process import Caches, Logs
 from gdpr.data_map.quarantine import QUARANTINE
+from gdpr.data_map.recall_log import RECALL_LOG
 from gdpr.matching import patterns
 from gdpr.matching.matcher import Matcher, Name
 from gdpr.models import Alias, Subject, SubjectLink, Via
@@ -30,6 +31,7 @@ ALL: Final[tuple[Holder, ...]] = (
     declared_tables.IDEMPOTENCY,
     declared_tables.DELIVERIES,
     declared_tables.RECALL_CHECKS,
+    RECALL_LOG,
     declared_tables.PROPOSALS,
     declared_tables.HEALTH,
     declared_tables.JOBS,

@@ -22,6 +22,8 @@ from django.db.models.functions import Now
 
 from episodic.index import engine
 from episodic.recall import name_index
+from episodic.recall.question_log import question_log
+from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
@@ -42,8 +44,10 @@ def flush(workspace_id: str) -> None:
     """Drop this process's caches, of all subjects.
 
     The words and vectors of a workspace are brought up to date: erased rows are
-    overwritten.
+    overwritten. Means of vectors are taken again. What its agents asked since the
+    recall log was last written is dropped.
     """
+    question_log.drop(workspace_id)
     word_ranking.forget(workspace_id)
     linking.clear_cache()
     name_index.clear()
@@ -52,6 +56,7 @@ def flush(workspace_id: str) -> None:
     index = engine.vectors()
     if isinstance(index, ScanIndex):
         index.catch_up(workspace_id)
+    pg_mean.clear()
 
 
 # ── Receiving ────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -88,9 +89,12 @@ def mark_folders(root: Path, installation_id: str) -> None:
 
 
 # ── Checks ───────────────────────────────────────────────────────────────────
-def signature(path: Path) -> tuple[object, ...]:
-    """Return path, inodes and times of a folder and its mark, to detect changes."""
-    folder, mark = path.stat(), (path / key_files.MARK).stat()
+def signature(path: str) -> tuple[object, ...]:
+    """Return path, inodes and times of a folder and its mark, to detect changes.
+
+    The path is a text, because every request asks and a Path takes longer to build.
+    """
+    folder, mark = os.stat(path), os.stat(f"{path}/{key_files.MARK}")  # noqa: PTH116
     return (
         *(path, folder.st_dev, folder.st_ino, folder.st_mtime_ns),
         *(mark.st_ino, mark.st_mtime_ns, mark.st_size),

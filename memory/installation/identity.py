@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -104,7 +103,7 @@ def folder_problem() -> str | None:
         return None
     for name in FOLDERS:
         try:
-            signature = folders.signature(Path(settings.DATA_DIR) / name)
+            signature = folders.signature(f"{settings.DATA_DIR}/{name}")
         except OSError:
             signature = ()
         if signature and _state.folders.get(name) == signature:

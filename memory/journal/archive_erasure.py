@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from memory.journal import compaction
+from memory.journal import compaction, erasure
 from memory.models import ArchivedEntry
 from memory.rules import entries
 
@@ -20,14 +20,19 @@ _COLUMNS: Final = ("summary", "payload_text", "subjects", *_FREE_TEXTS)
 
 
 def empty_archived(workspace_id: str, ids: Sequence[str]) -> int:
-    """Empty the texts of archived entries; return the number of rows."""
+    """Empty the texts of archived entries; return the number of rows.
+
+    What else was kept of them goes in the same transaction, as with other entries.
+    """
     rows = ArchivedEntry.objects.filter(workspace_id=workspace_id, pk__in=ids)
-    return rows.update(
-        summary="",
-        payload_text="{}",
-        subjects="",
-        **dict.fromkeys(_FREE_TEXTS),
-    )
+    with transaction.atomic():
+        erasure.send_entries_left(workspace_id, ids, "erased")
+        return rows.update(
+            summary="",
+            payload_text="{}",
+            subjects="",
+            **dict.fromkeys(_FREE_TEXTS),
+        )
 
 
 def mask_archived(

@@ -96,13 +96,12 @@ def _save(values: list[list[Any]]) -> None:
         cursor.executemany(f"{sql} AND erased_at IS NULL", values)
 
 
-def _send_entries_left(
-    workspace_id: str, rows: Sequence[JournalEntry], kind: str
-) -> None:
+def send_entries_left(workspace_id: str, entry_ids: Sequence[str], kind: str) -> None:
+    """Tell the listeners, inside the transaction of the change."""
     entries_left.send(
         sender=JournalEntry,
         workspace_id=workspace_id,
-        entry_ids=[row.id for row in rows],
+        entry_ids=list(entry_ids),
         kind=kind,
     )
 
@@ -133,7 +132,7 @@ def erase(workspace_id: str, entry_ids: Sequence[str]) -> int:
         SubjectMention.objects.filter(**row_filter).delete()
         # The ledger rows stay: verification needs them to explain the priority.
         PriorityChange.objects.filter(**row_filter).exclude(reason="").update(reason="")
-        _send_entries_left(workspace_id, rows, "erased")
+        send_entries_left(workspace_id, [row.id for row in rows], "erased")
     return len(rows)
 
 
@@ -154,5 +153,5 @@ def redact(workspace_id: str, remains: Mapping[str, Remains]) -> int:
                 setattr(row, name, rest.columns.get(name, getattr(row, name)))
             _seal(row, "redacted")
         _save(_values(rows))
-        _send_entries_left(workspace_id, rows, "redacted")
+        send_entries_left(workspace_id, [row.id for row in rows], "redacted")
     return len(rows)

@@ -35,7 +35,7 @@ def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floa
     return numbers * np.float32(weight * (K1 + 1)) / (numbers + norm)
 
 
-def bound(most: int, average: float, weight: float) -> float:
+def upper_limit(most: int, average: float, weight: float) -> float:
     """Return the most that a term can add, that nowhere occurs more often.
 
     A text is at least as long as a term occurs often in it.
@@ -44,6 +44,6 @@ def bound(most: int, average: float, weight: float) -> float:
     return weight * (K1 + 1) * most / (most + norm) if most else 0.0
 
 
-def window_bound(most: int, weight: float) -> float:
+def window_upper_limit(most: int, weight: float) -> float:
     """Return the most that a term adds to a window, where it occurs no more often."""
     return weight * (K1 + 1) * most / (most + K1) if most else 0.0

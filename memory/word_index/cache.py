@@ -96,8 +96,8 @@ class _CachedIndex:
         logged = {docid for _, docid, kind in changes if kind != "trim"}
         reworded = {docid for _, docid, kind in changes if kind != "flags"}
         try:
-            doubtful = logged | self.uncommitted
-            present = _apply(index, doubtful, reworded | self.uncommitted)
+            stale = logged | self.uncommitted
+            present = _apply(index, stale, reworded | self.uncommitted)
             for batch in rows.read_after(self.workspace_id, index.last_docid):
                 index.append(batch)
                 present.update(batch.docid.tolist())
@@ -131,7 +131,7 @@ def _apply(index: WordIndex, docids: set[int], reworded: set[int]) -> set[int]:
     present = set(batch.docid.tolist())
     index.change(
         batch,
-        gone=np.array(sorted(docids - present), dtype=np.int64),
+        deleted=np.array(sorted(docids - present), dtype=np.int64),
         rewritten=np.array(sorted(reworded), dtype=np.int64),
     )
     return present
@@ -160,8 +160,8 @@ class WordIndexes:
         with self._lock:
             total = sum(cached.nbytes for cached in self._indexes.values())
             while total > limit and len(self._indexes) > 1:
-                _, dropped = self._indexes.popitem(last=False)
-                total -= dropped.nbytes
+                _, oldest = self._indexes.popitem(last=False)
+                total -= oldest.nbytes
 
     @property
     def nbytes(self) -> int:

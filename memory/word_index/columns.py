@@ -47,7 +47,7 @@ class Columns:
     def nbytes(self) -> int:
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
-    def grown(self, size: int, capacity: int) -> Columns:
+    def copy(self, size: int, capacity: int) -> Columns:
         """Return a copy of the first ``size`` rows with room for more."""
         fresh = empty(capacity)
         for field in fields(self):

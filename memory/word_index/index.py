@@ -45,19 +45,19 @@ class View:
 
     def rows(self, docids: NDArray[np.int64]) -> Rows:
         """Return the row of each docid, −1 for one that is not in the view."""
-        known = self.columns.docid[: self.size]
-        at = np.searchsorted(known, docids)
+        docids_in_order = self.columns.docid[: self.size]
+        at = np.searchsorted(docids_in_order, docids)
         at[at == self.size] = 0
-        return np.where(known[at] == docids, at, -1) if self.size else at - 1
+        return np.where(docids_in_order[at] == docids, at, -1) if self.size else at - 1
 
     def docids_with_words(self, docids: Sequence[int]) -> list[int]:
         """Return those of some docids that have a posting."""
         rows = self.rows(np.array(sorted(docids), dtype=np.int64))
         rows = rows[rows >= 0]
-        held = np.zeros(self.size, dtype=np.bool_)
+        has_words = np.zeros(self.size, dtype=np.bool_)
         for segment in self.segments:
-            held[segment.first : segment.first + segment.size][segment.rows] = True
-        return [int(docid) for docid in self.columns.docid[rows[held[rows]]]]
+            has_words[segment.first : segment.first + segment.size][segment.rows] = True
+        return [int(docid) for docid in self.columns.docid[rows[has_words[rows]]]]
 
 
 class WordIndex:
@@ -102,7 +102,7 @@ class WordIndex:
         if start and batch.docid[0] <= self._columns.docid[start - 1]:
             raise OutOfOrder
         if end > len(self._columns.docid):
-            self._columns = self._columns.grown(start, int(end * _GROWTH))
+            self._columns = self._columns.copy(start, int(end * _GROWTH))
         self._columns.docid[start:end] = batch.docid
         self._write(np.arange(start, end), batch)
         self._add_postings(start, batch.words)
@@ -154,7 +154,7 @@ class WordIndex:
 
     # ── Changing ─────────────────────────────────────────────────────────────
     def change(
-        self, batch: Batch, *, gone: NDArray[np.int64], rewritten: NDArray[np.int64]
+        self, batch: Batch, *, deleted: NDArray[np.int64], rewritten: NDArray[np.int64]
     ) -> None:
         """Write entries anew and empty those that are gone.
 
@@ -162,17 +162,17 @@ class WordIndex:
         entry is not in the index and belongs before its end.
         """
         view = self.view()
-        rows, gone_rows = view.rows(batch.docid), view.rows(gone)
-        gone_rows = gone_rows[gone_rows >= 0]
+        rows, deleted_rows = view.rows(batch.docid), view.rows(deleted)
+        deleted_rows = deleted_rows[deleted_rows >= 0]
         if (rows < 0).any():
             raise OutOfOrder
-        changed = np.concatenate([rows, gone_rows])
-        threads = self._columns.thread[changed]
+        all_rows = np.concatenate([rows, deleted_rows])
+        threads = self._columns.thread[all_rows]
         self._write(rows, batch)
-        self._empty(gone_rows)
+        self._empty(deleted_rows)
         is_rewritten = np.isin(batch.docid, rewritten)
-        self._replace_postings(rows, is_rewritten, batch.words, gone_rows)
-        self._columns.previous[changed] = self._columns.next[changed] = -1
+        self._replace_postings(rows, is_rewritten, batch.words, deleted_rows)
+        self._columns.previous[all_rows] = self._columns.next[all_rows] = -1
         threads = np.concatenate([threads, batch.thread])
         self._threads.relink(self._columns, self._size, threads)
 
@@ -186,26 +186,32 @@ class WordIndex:
         self._columns.ids[rows] = b""
 
     def _replace_postings(
-        self, rows: Rows, is_rewritten: NDArray[np.bool_], words: WordLists, gone: Rows
+        self,
+        rows: Rows,
+        is_rewritten: NDArray[np.bool_],
+        words: WordLists,
+        deleted: Rows,
     ) -> None:
         """Take postings out of their segments, put new ones in, forget frequencies."""
         every_row = np.repeat(rows, words.sizes)
         is_new = np.repeat(is_rewritten, words.sizes)
-        leaving = np.concatenate([rows[is_rewritten], gone])
-        touched = np.concatenate([rows, gone])
+        leaving = np.concatenate([rows[is_rewritten], deleted])
+        all_rows = np.concatenate([rows, deleted])
         result = []
         for segment in self._segments:
             first, end = segment.first, segment.first + segment.size
-            if not ((touched >= first) & (touched < end)).any():
+            if not ((all_rows >= first) & (all_rows < end)).any():
                 result.append(segment)
                 continue
             out = leaving[(leaving >= first) & (leaving < end)] - first
             # Frequencies are of entries that speak: they may have changed too.
             fresh = replace(segment, frequencies={})
             if len(out):
-                here = is_new & (every_row >= first) & (every_row < end)
+                is_inside = is_new & (every_row >= first) & (every_row < end)
                 keys = segments.pack(
-                    every_row[here] - first, words.terms[here], words.counts[here]
+                    every_row[is_inside] - first,
+                    words.terms[is_inside],
+                    words.counts[is_inside],
                 )
                 fresh = segments.replaced(segment, out, keys)
             result.append(fresh)

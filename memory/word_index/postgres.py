@@ -121,8 +121,8 @@ class CandidateAnswer:
             " ORDER BY ts_rank_cd(e.tsv, asked.q, 33) DESC, e.ts DESC, e.id LIMIT %s"
         )
         size = max(CANDIDATES, 3 * self._limit)
-        found = _fetch(sql, [*self._query.terms, *params, size])
-        docids = {docid for (docid,) in found}
+        rows = _fetch(sql, [*self._query.terms, *params, size])
+        docids = {docid for (docid,) in rows}
         for links in thread_sql.neighbours(sorted(docids)).values():
             docids.update(links.before, links.after)
         return self._scored(docids)
@@ -186,8 +186,8 @@ class CandidateAnswer:
         """Return the scores of those entries that are in scope."""
         links = thread_sql.neighbours(sorted(docids))
         windows = {docid: links[docid].window for docid in docids}
-        wanted = docids.union(*windows.values())
-        entries = {e.docid: e for e in self._visible("e.docid", sorted(wanted))}
+        needed = docids.union(*windows.values())
+        entries = {e.docid: e for e in self._visible("e.docid", sorted(needed))}
         places = {docid: place for place, docid in enumerate(entries)}
         counts, lengths = _counts(list(entries), self._terms)
         window_counts = counts.copy()
@@ -221,9 +221,9 @@ def _counts(
     if len(numbers):
         at = np.searchsorted(numbers, lists.terms)
         at[at == len(numbers)] = 0
-        known = np.flatnonzero(numbers[at] == lists.terms)
+        matches = np.flatnonzero(numbers[at] == lists.terms)
         rows = np.repeat(np.arange(len(docids)), lists.sizes)
-        counts[rows[known], at[known]] = lists.counts[known]
+        counts[rows[matches], at[matches]] = lists.counts[matches]
     return counts, lists.lengths.astype(np.int64)
 
 

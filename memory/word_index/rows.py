@@ -78,13 +78,17 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
         zip(*rows, strict=True) if rows else [()] * 11
     )
     version = terms.VERSION
-    missing = [d for d, b in zip(docid, blobs, strict=True) if not b or b[0] != version]
-    if missing:
-        words = read_words(missing)
-        nothing = terms.words_of("", "")
+    uncovered = [
+        d
+        for d, b in zip(docid, blobs, strict=True)
+        if not b or b[0] != version or len(b) % 5 != 3
+    ]
+    if uncovered:
+        words, uncovered_set = read_words(uncovered), set(uncovered)
+        no_words = terms.words_of("", "")
         # An entry may have been deleted since.
         blobs = tuple(
-            b if b and b[0] == version else words.get(d, nothing)
+            words.get(d, no_words) if d in uncovered_set else b
             for d, b in zip(docid, blobs, strict=True)
         )
     flags = np.array(usable, dtype=np.uint8) * USABLE

@@ -53,15 +53,15 @@ def terms_of(view: View, numbers: Sequence[int]) -> list[Term]:
             continue
         frequency = 0
         for segment, start, end in parts:
-            known = segment.frequencies.get(number)
-            if known is None:
+            frequency_here = segment.frequencies.get(number)
+            if frequency_here is None:
                 if speaks is None:
                     speaks = (view.columns.flags[: view.size] & SPEAKS) == SPEAKS
-                known = _frequency(segment, start, end, speaks)
+                frequency_here = _frequency(segment, start, end, speaks)
                 if len(segment.frequencies) >= MAX_KNOWN:
                     segment.frequencies.clear()
-                segment.frequencies[number] = known
-            frequency += known
+                segment.frequencies[number] = frequency_here
+            frequency += frequency_here
         terms.append(
             Term(
                 number,
@@ -75,8 +75,8 @@ def terms_of(view: View, numbers: Sequence[int]) -> list[Term]:
 
 
 def _frequency(segment: Segment, start: int, end: int, speaks: Mask) -> int:
-    here = speaks[segment.first : segment.first + segment.size]
-    return int(np.count_nonzero(here[segment.rows[start:end]]))
+    part = speaks[segment.first : segment.first + segment.size]
+    return int(np.count_nonzero(part[segment.rows[start:end]]))
 
 
 class Scorer:
@@ -100,9 +100,9 @@ class Scorer:
     def _best(self, limit: int, window: int) -> tuple[Rows, Floats]:
         sums = np.zeros(self.view.size, dtype=np.float32)
         bounds = [
-            bm25.bound(term.max_count, self.view.average, term.weight)
+            bm25.upper_limit(term.max_count, self.view.average, term.weight)
             if window == 1
-            else bm25.window_bound(window * term.max_count, term.weight)
+            else bm25.window_upper_limit(window * term.max_count, term.weight)
             for term in self.terms
         ]
         candidates: Rows | None = None
@@ -187,8 +187,8 @@ class Scorer:
             return rows[:0], score[:0]
         if len(score) > limit:
             edge = np.partition(score, len(score) - limit)[len(score) - limit]
-            chosen = np.flatnonzero(score >= edge)
-            rows, score = rows[chosen], score[chosen]
+            places = np.flatnonzero(score >= edge)
+            rows, score = rows[places], score[places]
         columns = self.view.columns
         order = np.lexsort((columns.ids[rows], -columns.ts[rows], -score))[:limit]
         return rows[order], score[order]
@@ -225,18 +225,18 @@ class Scorer:
             norm = bm25.WINDOW_NORM
             places = list(self._windows(rows))
         # Those that do not count are asked for a row behind the last, which has none.
-        asked = np.concatenate(
+        row_numbers = np.concatenate(
             [np.where(counts, rows, self.view.size) for rows, counts in places]
         )
         # The two ways of looking up cost about the same here.
-        is_dense = len(asked) > self.view.size // 64
-        order = None if is_dense else np.argsort(asked, kind="stable")
+        is_dense = len(row_numbers) > self.view.size // 64
+        order = None if is_dense else np.argsort(row_numbers, kind="stable")
         for term in terms:
             if order is None:
-                counts = dense_counts(term, self.view.size)[asked]
+                counts = dense_counts(term, self.view.size)[row_numbers]
             else:
-                counts = np.zeros(len(asked), dtype=np.uint8)
-                counts[order] = sorted_counts(term, asked[order])
+                counts = np.zeros(len(row_numbers), dtype=np.uint8)
+                counts[order] = sorted_counts(term, row_numbers[order])
             total = counts.reshape(len(places), -1).sum(axis=0, dtype=np.int64)
             scores += bm25.saturation(total, norm, term.weight)
 
@@ -260,8 +260,8 @@ def dense_counts(term: Term, size: int) -> NDArray[np.uint8]:
     """Return how often each row of a view holds a term, and 0 behind the last one."""
     counts = np.zeros(size + 1, dtype=np.uint8)
     for segment, start, end in term.places:
-        here = counts[segment.first : segment.first + segment.size]
-        here[segment.rows[start:end]] = segment.counts[start:end]
+        part = counts[segment.first : segment.first + segment.size]
+        part[segment.rows[start:end]] = segment.counts[start:end]
     return counts
 
 

@@ -86,22 +86,24 @@ def keys_of(segment: Segment, first: int = 0) -> Keys:
     return pack(rows, np.repeat(segment.terms, lengths), segment.counts)
 
 
-def merged(left: Segment, right: Segment) -> Segment:
+def merged(first_part: Segment, second_part: Segment) -> Segment:
     """Return two neighbours as one."""
-    keys = np.concatenate([keys_of(left, left.first), keys_of(right, left.first)])
+    keys = np.concatenate(
+        [keys_of(first_part, first_part.first), keys_of(second_part, first_part.first)]
+    )
     keys.sort()
-    return build(left.first, left.size + right.size, keys)
+    return build(first_part.first, first_part.size + second_part.size, keys)
 
 
 def compacted(segments: Sequence[Segment]) -> list[Segment]:
     """Return segments with small neighbours merged: sizes halve from left to right."""
     result = list(segments)
     while len(result) > 1:
-        left, right = result[-2:]
-        size = left.size + right.size
-        if left.size >= 2 * right.size or size > MAX_ROWS:
+        first_part, second_part = result[-2:]
+        size = first_part.size + second_part.size
+        if first_part.size >= 2 * second_part.size or size > MAX_ROWS:
             break
-        result[-2:] = [merged(left, right)]
+        result[-2:] = [merged(first_part, second_part)]
     return result
 
 

@@ -85,6 +85,8 @@ class ScanAnswer:
         self._view = view = indexes.view(scope.workspace_id)
         self._mask = in_scope(view, scope)
         self._pairs = query.pairs
+        # The rows of hits, so that they need not be looked up again.
+        self._row_of: dict[str, int] = {}
         numbers = list(terms.of_words(query.terms))
         self._scorer = Scorer(view, self._mask, numbers)
 
@@ -158,16 +160,18 @@ class ScanAnswer:
 
     def _in_scope(self, entry_ids: Sequence[str]) -> Rows:
         """Return the rows of those named entries that are in scope."""
-        docids = _docids(self._scope, list(dict.fromkeys(entry_ids)))
-        rows = self._view.rows(np.array(list(docids.values()), dtype=np.int64))
-        return rows[(rows >= 0) & _masked(self._mask, rows)]
+        rows = {e: self._row_of[e] for e in entry_ids if e in self._row_of}
+        others = list(dict.fromkeys(e for e in entry_ids if e not in rows))
+        docids = np.array(list(_docids(self._scope, others).values()), dtype=np.int64)
+        every = np.concatenate(
+            [np.array(list(rows.values()), dtype=np.int64), self._view.rows(docids)]
+        )
+        return every[(every >= 0) & _masked(self._mask, every)]
 
     def _hits(self, rows: Rows, scores: Floats) -> list[WordHit]:
-        ids = self._view.columns.ids[rows].tolist()
-        return [
-            WordHit(entry_id.decode(), score)
-            for entry_id, score in zip(ids, scores.tolist(), strict=True)
-        ]
+        ids = [entry_id.decode() for entry_id in self._view.columns.ids[rows].tolist()]
+        self._row_of.update(zip(ids, rows.tolist(), strict=True))
+        return [WordHit(*pair) for pair in zip(ids, scores.tolist(), strict=True)]
 
 
 def _masked(mask: Mask, rows: Rows) -> Mask:

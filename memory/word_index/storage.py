@@ -16,7 +16,7 @@ _STORE: Final = (
     "INSERT INTO journal_words (docid, words) VALUES (%s, %s)"
     " ON CONFLICT (docid) DO UPDATE SET words = excluded.words"
 )
-_MISSING: Final = (
+_WITHOUT_WORDS: Final = (
     "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
     " LEFT JOIN agents a ON a.id = e.agent_id WHERE e.docid > %s"
     " AND NOT EXISTS (SELECT 1 FROM journal_words w WHERE w.docid = e.docid)"
@@ -47,7 +47,7 @@ def fill() -> int:
     docid, count = -1, 0
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_MISSING + lock, [docid, CHUNK])
+            cursor.execute(_WITHOUT_WORDS + lock, [docid, CHUNK])
             rows = cursor.fetchall()
             if not rows:
                 return count

@@ -25,7 +25,7 @@ _AGENT: Final = (
 )
 
 
-def _beside(thread: str, sign: str, order: str) -> str:
+def _side_sql(thread: str, sign: str, order: str) -> str:
     """Return the query of the entries on one side, as each thread's rule finds them."""
     return (
         f"SELECT d.docid, d.ts, '{sign}', d.trace_id IS NULL, n.docid, n.ts"  # noqa: S608
@@ -39,7 +39,7 @@ def _beside(thread: str, sign: str, order: str) -> str:
 
 
 _SQL: Final = " UNION ALL ".join(
-    _beside(thread, sign, order)
+    _side_sql(thread, sign, order)
     for thread in (_TRACE, _AGENT)
     for sign, order in (("<", "DESC"), (">", "ASC"))
 )
@@ -76,15 +76,15 @@ def neighbours(docids: Sequence[int]) -> dict[int, Links]:
         rows = cursor.fetchall()
     sides: dict[tuple[int, str], list[tuple[datetime, int]]] = {}
     start: dict[tuple[int, str], tuple[datetime, bool]] = {}
-    for docid, ts, sign, is_timed, beside, beside_ts in rows:
-        sides.setdefault((docid, sign), []).append((beside_ts, beside))
+    for docid, ts, sign, is_timed, other, other_ts in rows:
+        sides.setdefault((docid, sign), []).append((other_ts, other))
         start[docid, sign] = ts, is_timed
-    for (docid, sign), found in sides.items():
+    for (docid, sign), pairs in sides.items():
         moment, is_timed = start[docid, sign]
         side = links[docid].before if sign == "<" else links[docid].after
-        for ts, beside in sorted(found, reverse=sign == "<"):
+        for ts, other in sorted(pairs, reverse=sign == "<"):
             if is_timed and abs(ts - moment) > _SILENCE:
                 break
-            side.append(beside)
+            side.append(other)
             moment = ts
     return links

@@ -60,8 +60,8 @@ def link(
 def speaking(columns: Columns, rows: Rows) -> Rows:
     """Return those rows that take part in a thread."""
     speaks = (columns.flags[rows] & SPEAKS) == SPEAKS
-    chosen: Rows = rows[speaks & (columns.thread[rows] != 0)]
-    return chosen
+    result: Rows = rows[speaks & (columns.thread[rows] != 0)]
+    return result
 
 
 class Threads:

@@ -188,6 +188,8 @@ OPERATIONS: Final = (
               lambda _: {"query": "refund", "session_id": "s1"}),
     Operation("entry_relations", "get", "/episodic/entries/{entry_id}/relations",
               "200 200 200 200 200 200 200 404 401 401 401"),
+    Operation("list_recall_questions", "get", "/episodic/questions",
+              "200 200 200 200 403 403 200 200 401 401 401"),
     Operation("index_status", "get", "/episodic/index",
               "200 200 200 200 200 200 200 200 401 401 401"),
     Operation("index_now", "post", "/episodic/index",

@@ -18,6 +18,7 @@ from memory.accounts import invitations
 from memory.models import User
 from memory.rules.entries import Severity
 from memory.rules.permissions import Role
+from tests.episodic.test_questions import logged
 from tests.gdpr import erasing
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ PAGES: dict[str, tuple[str, int]] = {
     "recall, answered": ("/recall/?query=refund", 200),
     "index": ("/recall/index/", 200),
     "recall checks": ("/recall/checks/", 200),
+    "questions": ("/recall/questions/", 200),
+    "questions, all": ("/recall/questions/?show=all", 200),
+    "questions, wrong": ("/recall/questions/?agent_id=nobody", 422),
     "health": ("/health/", 200),
     "proposals": ("/proposals/", 200),
     "files": ("/files/", 200),
@@ -94,6 +98,7 @@ def page_urls(shared_world: World) -> dict[str, str]:
     shared_world.entry("The receipt is lost", by="lena", severity=Severity.ERROR)
     shared_world.file()
     shared_world.held()
+    logged(shared_world, "Who parked the submarine?", unanswered=True)
     index.sweep()
     admin = shared_world.actor("owner")
     guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)
@@ -206,6 +211,7 @@ TABLES = (
     "/privacy/holds/",
     "/files/",
     "/providers/",
+    "/recall/questions/",
 )
 
 
@@ -217,6 +223,8 @@ def test_no_cell_of_a_narrow_table_runs_into_the_next(
     subtests: pytest.Subtests,
 ) -> None:
     shared_world.file()
+    for asker in ("ada", "lena"):
+        logged(shared_world, "Who parked it?", by=asker, unanswered=True)
     erasing.erased(shared_world, erasing.maria(shared_world))
     legal_holds.place(
         erasing.otto(shared_world),

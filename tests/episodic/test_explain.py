@@ -90,7 +90,7 @@ def test_never_embedded(world: World) -> None:
 
 
 def test_waiting_for_the_sweep(world: World) -> None:
-    explanation = ask(world, world.entry("nothing in common"))
+    explanation = ask(world, world.unembedded("nothing in common"))
     assert verdicts(explanation)["state"] == "fail"
     assert text_of(explanation, "state") == "waiting for the sweep"
     assert "waiting for the sweep" in explanation.finding

@@ -12,6 +12,7 @@ from crewship_memory.bench import convert, sets
 from crewship_memory.bench.converters import conversations
 from crewship_memory.bench.converters.files import plain
 from crewship_memory.bench.sets import Document, LabelledSet, SetError
+from tests.project import pages
 
 DOCUMENT = {"id": "d1", "thread": "t", "order": 0, "speaker": "ada", "ts": None,
             "text": "The anchor is up.", "tenant": "north"}  # fmt: skip
@@ -56,6 +57,7 @@ def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
         ([{"id": "d1", "text": "x"}], [], r"line 1: 'tenant' is missing"),
         ([DOCUMENT, DOCUMENT], [QUESTION], r"two documents have the id d1"),
         ([DOCUMENT], [QUESTION, QUESTION], r"two questions have the id q1"),
+        ([DOCUMENT], [], r"boats: no question to ask"),
         ([DOCUMENT], [{**QUESTION, "relevant": []}], r"at least one id"),
         ([DOCUMENT], [{**QUESTION, "relevant": [1]}], r"should hold ids"),
         ([DOCUMENT], [{**QUESTION, "relevant": ["d2"]}], r"d2 is not a document of no"),
@@ -90,6 +92,11 @@ def test_halves_are_fixed_and_about_as_large() -> None:
 
 
 # ── Converters ───────────────────────────────────────────────────────────────
+def test_the_page_says_of_every_converter_what_it_reads() -> None:
+    names = [cells[0].strip("`") for cells in pages.rows("episodic/README.md", "Name")]
+    assert sorted(names) == sorted(convert.CONVERTERS)
+
+
 def test_a_tokenised_text_is_written_as_people_write() -> None:
     assert plain("Well , I do n't know {vocalsound} ( yet ) .") == (
         "Well, I don't know (yet)."

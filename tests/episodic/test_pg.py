@@ -13,7 +13,7 @@ from episodic.embedders.hashing import HashingEmbedder
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding
-from episodic.vectors import pg
+from episodic.vectors import centre, pg, pg_mean
 from episodic.vectors.base import SearchResult, VectorScope
 from memory.rules.entries import Severity
 from tests import factories
@@ -97,6 +97,67 @@ def test_the_scope_is_in_the_query(world: World) -> None:
     soon = timezone.now() + timedelta(hours=1)
     assert search(world, since=soon).considered == 0
     assert search(world, until=soon).considered == 3
+
+
+def test_what_was_recorded_later_is_left_out(world: World) -> None:
+    row = world.indexed("refund")
+    before = row.recorded_at - timedelta(microseconds=1)
+    assert search(world, recorded_until=row.recorded_at).considered == 1
+    assert search(world, recorded_until=before).considered == 0
+
+
+def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
+    texts = [f"refund {'receipt ' * (n % 7)}{n}" for n in range(centre.FEWEST - 1)]
+    factories.append_many(world.actor("ada"), texts)
+    index.sweep()
+    vectors, query = engine.vectors(), HashingEmbedder().embed_query("refund receipt")
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    few = vectors.search(query, scope, 9, centred=True).hits
+    assert [hit.centred for hit in few] == [hit.cosine for hit in few]
+    factories.append_many(world.actor("ada"), [f"parcel {n}" for n in range(20)])
+    index.sweep()
+    rows = Embedding.objects.filter(workspace=world.acme)
+    stored = {
+        row.entry_id: np.frombuffer(bytes(row.vector), "<f4").astype(np.float64)
+        for row in rows
+    }
+    mean = np.mean(list(stored.values()), axis=0)
+    expected = {
+        entry_id: float(
+            (vector - mean)
+            @ (query - mean)
+            / np.linalg.norm(vector - mean)
+            / np.linalg.norm(query - mean)
+        )
+        for entry_id, vector in stored.items()
+    }
+    found = vectors.search(query, scope, 100, centred=True)
+    assert {hit.entry_id: hit.centred for hit in found.hits} == pytest.approx(
+        expected, abs=1e-5
+    )
+    values = [hit.centred for hit in found.hits]
+    assert values == sorted(values, reverse=True)
+    assert (found.highest, found.lowest) == (values[0], values[-1])
+    plain = {hit.entry_id: hit for hit in vectors.search(query, scope, 100).hits}
+    assert plain == {hit.entry_id: hit for hit in found.hits}
+    assert vectors.of(query, scope, list(stored)) == plain
+    last = found.hits[-1].entry_id
+    assert vectors.rank(query, scope, last, centred=True) == len(stored)
+
+
+def test_the_mean_is_taken_again_when_a_tenth_is_new(world: World) -> None:
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(60)])
+    index.sweep()
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    first = pg_mean.of(scope, 512, is_checked=True)
+    assert first is not None
+    for count, is_taken_again in ((6, False), (1, True)):
+        factories.append_many(world.actor("ada"), ["parcel"] * count)
+        index.sweep()
+        mean = pg_mean.of(scope, 512, is_checked=True)
+        assert (mean is not first) == is_taken_again
+    pg_mean.clear()
+    assert pg_mean.of(scope, 512) is not mean
 
 
 def test_raw_sql_is_noticed(world: World) -> None:

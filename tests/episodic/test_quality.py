@@ -16,6 +16,8 @@ from django.core.management import CommandError, call_command
 from crewship_memory.bench import memories, quality, scoring, sets
 from crewship_memory.bench.scoring import Ranking
 from crewship_memory.bench.sets import Document, LabelledSet, Question
+from episodic.recall.request import Request
+from episodic.recall.search import search
 from memory.models import Agent, JournalEntry
 from memory.rules import entries
 from tests.world import World
@@ -104,6 +106,14 @@ def test_the_table_has_a_row_for_each_half() -> None:
     assert lines[2:] == [f"| boats | train {row}", f"| boats | test {row}"]
 
 
+def test_a_half_without_questions_has_no_figures() -> None:
+    plan = quality.Plan(arms=("sparse", "default"), splits=("train",))
+    half = quality.report({"sparse": [], "default": []})
+    assert half == {"questions": 0, "arms": {}}
+    lines = quality.table({"boats": {"train": half}}, plan)
+    assert lines[2:] == ["| boats | train | 0 | – | – | – |"]
+
+
 # ── Filling and asking ───────────────────────────────────────────────────────
 WORDS = "anchor beacon compass dinghy estuary fender galley halyard".split()
 
@@ -137,10 +147,9 @@ def test_a_question_is_asked_in_its_own_tenant_in_every_arm(world: World) -> Non
     report = quality.measure([labelled], quality.Plan(), messages.append)
     of_set = report["sets"]["boats"]
     assert (of_set["documents"], of_set["tenants"]) == (16, 2)
-    assert [line.split(" (")[0] for line in messages] == [
-        "boats, north",
-        "boats, south",
-    ]
+    tenants = [message.split(" (")[0] for message in messages[:2]]
+    assert tenants == ["boats, north", "boats, south"]
+    assert messages[2:] == ["\n".join(report["table"])]
     for split in sets.SPLITS:
         half = of_set[split]
         assert half["questions"] == 8
@@ -201,9 +210,7 @@ def test_half_an_answer_is_no_measurement(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = memories.fill("boats", boats().documents[:3])
-    answer = quality.search(
-        quality.Request(query="anchor", mark=False), by=memory.asker
-    )
+    answer = search(Request(query="anchor", mark=False), by=memory.asker)
     answer.rankings.degraded = "dense ranking unavailable (down): words only"
     monkeypatch.setattr(quality, "search", Mock(return_value=answer))
     with pytest.raises(RuntimeError, match="words only"):

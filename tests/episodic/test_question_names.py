@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -196,7 +198,8 @@ def test_a_change_elsewhere_is_followed_after_some_seconds(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reach, clock = everything(world), [100.0]
-    monkeypatch.setattr(name_index.time, "monotonic", lambda: clock[0])
+    stopped = SimpleNamespace(monotonic=lambda: clock[0])
+    monkeypatch.setattr("episodic.recall.name_index.time", stopped)
     assert names("what did zora decide", reach) == []
     Agent.objects.filter(pk=world.agents["bob"].id).update(slug="zora")
     assert names("what did zora decide", reach) == []

@@ -119,7 +119,7 @@ def test_naming_a_type_opens_the_word_leg_to_what_is_not_embedded(world: World) 
 def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
     world.indexed("refund receipt")
     world.indexed("refund zeppelin submarine torpedo dirigible")
-    world.entry("refund not indexed yet")
+    world.unembedded("refund not indexed yet")
     hits = ids(world, "refund receipt", min_score=0.5)
     assert hits == ["refund receipt", "refund not indexed yet"]
     # "ada" is a part of what is embedded.
@@ -186,7 +186,7 @@ def test_equal_entries_come_newest_first(world: World, mode: Mode, k: int) -> No
 
 
 def test_the_word_leg_sees_an_entry_at_once(world: World) -> None:
-    world.entry("refund")
+    world.unembedded("refund")
     [hit] = ask(world).hits
     assert (hit.via, hit.cosine, hit.dense_rank, hit.sparse_rank) == (
         "words",

@@ -71,7 +71,7 @@ def test_many_recalls_add_up(world: World) -> None:
 
 
 def test_an_entry_without_an_embedding_is_nothing_to_count(world: World) -> None:
-    world.entry("refund")
+    world.unembedded("refund")
     recall.search(Request(query="refund"), by=world.actor("ada"))
     reference_counts.flush()
     assert counts(world) == {}

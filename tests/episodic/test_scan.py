@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, EmbeddingChange, State
-from episodic.vectors import scan
+from episodic.vectors import cache, matrix, rows, scan
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Batch, Matrix
 from memory.models import JournalEntry
@@ -23,6 +24,7 @@ from tests.world import World
 
 pytestmark = pytest.mark.sqlite
 MODEL = "hashing-512-v1"
+MICROSECOND = timedelta(microseconds=1)
 
 
 def hits(world: World, limit: int = 50) -> list[str]:
@@ -129,6 +131,76 @@ def test_a_trimmed_log_makes_a_sleeping_matrix_load_again(
     assert set(hits(world)) == {f"note {n}" for n in range(20)}
     world.indexed("late")
     assert "late" in hits(world)
+
+
+def test_many_changes_are_loaded_at_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "IDS_AT_ONCE", 2)
+    world.indexed("one")
+    assert hits(world) == ["one"]
+    factories.append_many(world.actor("ada"), [f"note {n}" for n in range(5)])
+    index.sweep()
+    with monkeypatch.context() as patched:
+        patched.delattr(cache.CachedMatrix, "_apply")
+        assert len(hits(world)) == 6
+    Embedding.objects.filter(entry__summary="one").delete()
+    assert len(hits(world)) == 5
+
+
+def test_an_embedding_without_its_place_in_the_chain_is_loaded(world: World) -> None:
+    rows = [world.indexed("one"), world.indexed("two")]
+    Embedding.objects.filter(pk=rows[0].pk).update(seq=0)
+    Embedding.objects.filter(pk=rows[1].pk).update(seq=rows[0].seq)
+    assert set(hits(world)) == {"one", "two"}
+
+
+def test_what_was_recorded_later_is_left_out(world: World) -> None:
+    row = world.indexed("one")
+    query = engine.embedder().embed_query("x")
+    for moment, count in ((row.recorded_at, 1), (row.recorded_at - MICROSECOND, 0)):
+        scope = VectorScope(
+            workspace_id=world.acme.id, model=MODEL, recorded_until=moment
+        )
+        assert engine.vectors().search(query, scope, 9).considered == count
+
+
+@pytest.mark.django_db
+def test_a_few_entries_are_found_without_reading_the_workspace() -> None:
+    named: dict[str, list[str | int]] = {
+        rows._NAMED + "(%s)": ["ws_1", MODEL, 4, "j_1"],
+        rows._VECTORS: ['["j_1"]', "ws_1", MODEL, 4],
+    }
+    for sql, params in named.items():
+        with connections["default"].cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
+            plan = [step[-1] for step in cursor.fetchall()]
+        assert any("SEARCH m" in step and "(entry_id=?)" in step for step in plan)
+
+
+@pytest.mark.django_db
+def test_everything_is_read_in_the_order_it_was_written() -> None:
+    with connections["default"].cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {rows._ALL}", ["ws_1", MODEL, 4])
+        plan = " ".join(step[-1] for step in cursor.fetchall())
+    assert "(workspace_id=? AND seq=?)" in plan
+
+
+def test_exact_vectors_are_read_where_memory_keeps_none(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"refund {'receipt ' * (n % 3)}{n}" for n in range(12)]
+    factories.append_many(world.actor("ada"), texts)
+    index.sweep()
+    query = engine.embedder().embed_query("refund receipt")
+    scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
+    kept = scan.ScanIndex().search(query, scope, 9)
+    monkeypatch.setattr(matrix, "EXACT_BYTES", 0)
+    read = scan.ScanIndex()
+    assert read.search(query, scope, 9) == kept
+    assert read.view(scope, 512)[1].columns.vectors.exact is None
+    ids = [hit.entry_id for hit in kept.hits]
+    assert read.of(query, scope, ids) == {hit.entry_id: hit for hit in kept.hits}
 
 
 def test_every_workspace_has_a_matrix_of_its_own(world: World) -> None:
@@ -249,40 +321,40 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_a_matrix_behaves_like_a_dict(steps: list[tuple[bool, list[str]]]) -> None:
-    matrix, model = Matrix(2), {}
+    vectors, model = Matrix(2), {}
     for factor, (puts, ids) in enumerate(steps, 1):
         if puts and ids:
-            matrix.put(numbered(ids, factor))
+            vectors.put(numbered(ids, factor))
             model.update(dict.fromkeys(ids, factor))
         else:
-            matrix.drop(ids)
+            vectors.drop(ids)
             for entry_id in ids:
                 model.pop(entry_id, None)
-    view = matrix.snapshot()
+    view = vectors.snapshot()
     alive = np.flatnonzero(view.columns.alive[: view.size])
     firsts = view.columns.vectors[alive][:, 0].tolist()
     stored = dict(zip(view.names(alive), firsts, strict=True))
     assert stored == {e: float(e) * factor for e, factor in model.items()}
-    assert len(matrix) == len(model)
-    assert all(matrix.position(e) is not None for e in model)
+    assert len(vectors) == len(model)
+    assert all(vectors.position(e) is not None for e in model)
 
 
 def test_a_forgotten_vector_is_wiped_from_memory() -> None:
-    matrix = Matrix(2)
-    matrix.put(numbered(["1", "2"], 7))
-    view = matrix.snapshot()
-    matrix.drop(["1"])
+    vectors = Matrix(2)
+    vectors.put(numbered(["1", "2"], 7))
+    view = vectors.snapshot()
+    vectors.drop(["1"])
     assert matrices.is_wiped(view, 0)
     assert not matrices.is_wiped(view, 1)
-    matrix.put(numbered(["2"], 9))
+    vectors.put(numbered(["2"], 9))
     assert matrices.is_wiped(view, 1)
 
 
 def test_a_matrix_grows_and_makes_room() -> None:
-    matrix = Matrix(2)
+    vectors = Matrix(2)
     for start in range(0, 2_000, 100):
         ids = [str(n) for n in range(start, start + 100)]
-        matrix.put(numbered(ids, 1))
-        matrix.drop(ids[:90])
-    assert len(matrix) == 200
-    assert len(matrix.snapshot().columns.alive) < 1_000
+        vectors.put(numbered(ids, 1))
+        vectors.drop(ids[:90])
+    assert len(vectors) == 200
+    assert len(vectors.snapshot().columns.alive) < 1_000

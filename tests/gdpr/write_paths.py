@@ -17,6 +17,7 @@ from django.test import Client
 
 from episodic.consolidation import run as consolidation
 from episodic.index import sweep as index
+from episodic.recall.question_log import question_log
 from episodic.summarisers.base import Rule
 from gdpr.cases import actions, legal_holds
 from gdpr.cases import workflow as cases
@@ -25,6 +26,7 @@ from gdpr.cases.workflow import NewCase
 from gdpr.data_map import registry
 from gdpr.models import CaseKind
 from memory import journal_import as memory_journal_import
+from memory import workspace_settings
 from memory.files import reconcile
 from memory.integrations.gateway import users
 from memory.journal import append as journal
@@ -156,9 +158,11 @@ def priority_twice(world: World, word: str) -> None:
 # ── Recall ───────────────────────────────────────────────────────────────────
 @write_path("recall", "why", "context")
 def questions(world: World, word: str) -> None:
-    """A recall query, cached in the process's memory only."""
+    """A recall query: cached, written to the recall log, and waiting for it."""
+    workspace_settings.change({"recall_log": True}, by=world.actor("owner"))
     ada, row = world.api("ada"), world.entry()
     _ok(ada.post("/episodic/recall", {"query": f"Where is {word}?"}))
+    assert question_log.flush()
     _ok(ada.post("/episodic/why", {"query": word, "entry_id": row.id}))
     _ok(ada.post("/episodic/context", {"query": word, "session_id": word}))
 

@@ -23,6 +23,8 @@ KEY = "cmk_remote-key-0123456789"
 URL = "https://memory.example.com/base"
 GOOD: dict[str, Any] = {
     "fusion": "rrf",
+    "recall_log": True,
+    "recall_log_days": 7,
     "versions_retention_days": 7,
     "cost_limit_usd_per_day": 2.5,
     "provider": "native",
@@ -41,7 +43,9 @@ GOOD: dict[str, Any] = {
     "digest": False,
 }
 BAD: dict[str, list[Any]] = {
-    "fusion": ["", "sum", 1, ["convex"], {"convex": 1}],
+    "fusion": ["", "sum", 1, ["rrf"], {"rrf": 1}],
+    "recall_log": ["on", 1, []],
+    "recall_log_days": [0, 366, "7", 7.5, True],
     "versions_retention_days": [-1, 3_651, "7", 7.5, True, [7]],
     "cost_limit_usd_per_day": [-0.1, 1e7, float("nan"), float("inf"), "1", False],
     "provider": ["attic", "", 3],

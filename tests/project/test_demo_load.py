@@ -8,12 +8,18 @@ import pytest
 from django.utils import timezone
 
 from crewship_memory.demo import load, story
+from episodic.index import engine
+from episodic.models import LoggedHit, LoggedQuestion
+from episodic.recall import unanswered
 from gdpr.models import Case, Hold
 from memory.models import HeldFile, MemoryFile, Record
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_line_of_the_data_files_is_in_the_workspace() -> None:
+def test_every_line_of_the_data_files_is_in_the_workspace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(unanswered.NEAR_COSINE, engine.embedder().model, 0.4)
     workspace = load.load().workspace
     today = timezone.now().date()
 
@@ -44,3 +50,11 @@ def test_every_line_of_the_data_files_is_in_the_workspace() -> None:
         assert row["left"] - 3 <= days_left <= row["left"]
     assert cases["4495"].state == "running"
     assert Hold.objects.get(workspace=workspace).subject == cases["4479"].subject
+
+    rows = story.document("questions.toml", today)["question"]
+    questions = LoggedQuestion.objects.filter(workspace=workspace)
+    assert questions.count() == sum(len(row["at"]) for row in rows)
+    assert questions.filter(unanswered=True).exists()
+    assert LoggedHit.objects.filter(workspace=workspace).exists()
+    assert load.load().entries == 0
+    assert questions.count() == sum(len(row["at"]) for row in rows)

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from crewship_memory.sqlite3 import base
 from crewship_memory.sqlite3.writer_queue import WriterQueue
@@ -126,3 +126,34 @@ def test_two_who_lose_patience_at_once_both_go_on() -> None:
     for thread in threads:
         thread.join(LONG)
     assert failures == []
+
+
+def test_who_cannot_wait_leaves_the_line() -> None:
+    line = WriterQueue()
+    assert line.try_join("me", 0)
+    assert not line.try_join("another", 0)
+    assert (line._first, len(line._behind)) == ("me", 0)
+    line.leave("me")
+    assert line.try_join("another", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_that_may_not_wait_fails_while_another_thread_writes() -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL has no single writer")
+    line = base.writer_queue(str(connection.settings_dict["NAME"]))
+    line.join("another", LONG)
+    try:
+        with (
+            connection.waiting_at_most(0.001),  # type: ignore[attr-defined]
+            pytest.raises(OperationalError),
+            transaction.atomic(),
+        ):
+            Workspace.objects.create(slug="never", name="Never")
+    finally:
+        line.leave("another")
+    with transaction.atomic():
+        assert not Workspace.objects.filter(slug="never").exists()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (20_000,)

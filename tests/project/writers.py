@@ -19,7 +19,7 @@ from django.utils import timezone
 from crewship_memory.demo import load
 from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
-from episodic.recall import checks
+from episodic.recall import checks, questions
 from episodic.recall.request import Request
 from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
@@ -287,6 +287,10 @@ def _exported(world: World) -> None:
     assert gdpr_operations.exported(world).pk
 
 
+def _emptied_log(world: World) -> None:
+    questions.empty(by=world.actor("owner"))
+
+
 def _demo(_: World) -> None:
     load.load()
 
@@ -299,6 +303,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
     ("episodic/recall/checks.py", "_record"): _broken_check,
+    ("episodic/recall/questions.py", "empty"): _emptied_log,
     ("gdpr/erasure/finish.py", "_record"): _erased,
     ("gdpr/cases/transitions.py", "record"): operation("open_case"),
     ("gdpr/cases/reminder_email.py", "_record"): _late_case,

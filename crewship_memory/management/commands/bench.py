@@ -21,6 +21,7 @@ from crewship_memory.bench import (
     dataset,
     erasure,
     measure,
+    process,
     quality,
     records,
     server,
@@ -54,13 +55,15 @@ class Command(BaseCommand):
             " journal in JSON lines.",
         )
         parser.add_argument(
-            "--arms", default="", help=f"Of quality: {','.join(quality.ARMS)}; all."
+            "--arms", help=f"Of quality: some of {','.join(quality.ARMS)}."
         )
         parser.add_argument(
-            "--split", default="", choices=["", *sets.SPLITS], help="Of quality; both."
+            "--split",
+            choices=sets.SPLITS,
+            help="Of quality: one half of the questions.",
         )
         parser.add_argument(
-            "--most", type=int, help="Of quality: questions of each half of a set; all."
+            "--most", type=int, help="Of quality: how many questions of each half."
         )
 
     def handle(
@@ -128,8 +131,8 @@ class Command(BaseCommand):
         if "recall" in parts:
             report["recall"] = [self._recall(folder, size) for size in sizes]
         if parts & {"append", "freshness"}:
-            with server.running(folder) as url:
-                report |= self._writing(url, parts, appends)
+            with server.running(folder) as running:
+                report |= self._writing(running, parts, appends)
         report["model"] = engine.embedder().model
         return report
 
@@ -137,20 +140,27 @@ class Command(BaseCommand):
         """Fill while no server runs, which would embed the random vectors."""
         self.stderr.write(f"recall at {size} entries …")
         workspace = dataset.open_workspace("bench-recall")
-        dataset.fill(workspace, size)
+        agents = dataset.open_agents(workspace)
+        dataset.fill(workspace, size, agents=agents)
+        token = dataset.own_token(workspace)
         connections.close_all()
-        with server.running(folder) as url:
-            return measure.compare(url, workspace)
+        with server.running(folder) as running:
+            return measure.compare(running, workspace, token)
 
-    def _writing(self, url: str, parts: set[str], appends: int) -> dict[str, Any]:
-        workspace, results = dataset.open_workspace("bench-append"), {}
-        with measure.client(url, workspace) as http:
+    def _writing(
+        self, running: server.Running, parts: set[str], appends: int
+    ) -> dict[str, Any]:
+        workspace, results = dataset.open_workspace("bench-append"), dict[str, Any]()
+        results["disk_sync_ms"] = process.sync_ms(Path(settings.DATA_DIR))
+        with measure.client(running.url, workspace.token) as http:
             if "freshness" in parts:
                 self.stderr.write("append to recallable …")
+                results["append_to_indexed"] = measure.indexed(http, 30)
                 results["append_to_dense_recallable"] = measure.recallable(http, 30)
             if "append" in parts:
                 self.stderr.write("appending …")
-                results["append_single"] = measure.append_single(http, appends)
+                pid = running.pid
+                results["append_single"] = measure.append_single(http, appends, pid)
                 results["append_batch"] = measure.append_batches(http, 10, 1_000)
                 results["embedding_backlog"] = measure.wait_for_index(http, 120)
         return results

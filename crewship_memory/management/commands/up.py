@@ -27,6 +27,7 @@ from crewship_memory.background import BackgroundThreads
 from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
 from episodic.index.reference_counts import reference_counts
+from episodic.recall.question_log import question_log
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.models import User
@@ -90,6 +91,7 @@ def flush_and_exit() -> None:
     committed, and what was cut off is swept again.
     """
     reference_counts.drain()
+    question_log.drain()
     connections.close_all()
     logging.shutdown()
     sys.stdout.flush()

@@ -53,11 +53,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class IndexedScope:
-    """A scope that has vectors: the workspace's arrays and its own rows in them."""
+    """A scope that has vectors: the workspace's arrays and its own rows in them.
+
+    ``crew_id`` is None for the whole workspace.
+    """
 
     at: datetime
     arrays: IndexArrays
     rows: Rows
+    crew_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +138,14 @@ class Explanation:
     def recall_url(self, query: str) -> str:
         """Return the address of a recall of some words in the snapshot's scope."""
         return self._url("episodic:recall", {"query": query})
+
+    def questions_url(self, **filters: str | None) -> str:
+        """Return the address of the recall log, which knows no crews."""
+        url, query = (
+            reverse("episodic:questions"),
+            urlencode({name: value for name, value in filters.items() if value}),
+        )
+        return f"{url}?{query}" if query else url
 
     def fix(self, kind: str, label: str) -> Action:
         """Return a fix of the health page for the snapshot's scope."""

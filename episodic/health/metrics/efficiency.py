@@ -1,13 +1,21 @@
 """Efficiency: 100 · mean / 0.80, cut to 0..100.
 
 mean is the mean cosine of what the top 5 of a question hold, one mean per question.
-Recalls are not stored (they would be a log of what people asked), so it asks with what
-is there: the vector of each of the 64 newest entries, inside its crew, itself left out.
-Needs two entries.
+
+Real questions are used where the workspace keeps a recall log that has 30 of them from
+the last seven days: the cosines are those of the answers that agents got, so nothing is
+asked again. Questions in the same words of one agent count once, with the last answer,
+so that a program which repeats itself does not decide; of more than 500 the newest
+count. Left out are answers of another model than the one in use, and those that have no
+cosine (words only, degraded). A question that nothing came back for counts with 0.
+
+Otherwise it asks with what is there: the vector of each of the 64 newest entries,
+inside its crew, itself left out. Needs two entries.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,11 +33,17 @@ from episodic.health.metrics.base import (
     percent,
     plural,
 )
+from episodic.index import engine
 from episodic.index.snapshot import Rows
+from episodic.recall import logged_answers as answers
+from episodic.recall.logged_answers import LoggedAnswer
 from episodic.vectors import cosine
 
 TOP_K: Final = 5
 QUESTIONS: Final = 64
+REAL_LEAST: Final = 30
+# How the details say what was asked; ``inputs`` words them so.
+REAL: Final = "real questions of the last 7 days"
 POOR_COSINE: Final = 0.40
 AGENTS_LISTED: Final = 3
 
@@ -40,9 +54,78 @@ def value(mean_cosine: float) -> float:
 
 
 def _measure(scope: IndexedScope) -> Measurement:
+    if len(scope.rows) < 2:
+        return Measurement(None, {"entries": len(scope.rows)})
+    real = answers.recent(
+        scope.arrays.workspace_id,
+        scope.crew_id,
+        model=engine.embedder().model,
+        until=scope.at,
+        top=TOP_K,
+    )
+    return _of_log(real) if len(real) >= REAL_LEAST else _of_replays(scope)
+
+
+# ── Real questions ───────────────────────────────────────────────────────────
+def _of_log(real: Sequence[LoggedAnswer]) -> Measurement:
+    """Measure by what agents asked; neither words nor ids of questions are kept."""
+    means = np.array([answer.mean for answer in real])
+    poor = np.array([answer.best for answer in real]) < POOR_COSINE
+    shortfall = np.maximum(0.0, LINKED_COSINE - means)
+    total, mean = float(shortfall.sum()) or 1.0, float(means.mean())
+    agents = np.array([answer.agent_id or "" for answer in real])
+    groups = [
+        {
+            "agent_id": str(agent_id) or None,
+            "count": int((mask := (agents == agent_id) & ~poor).sum()),
+            "cosine": round(float(means[mask].mean()), 3),
+            "share": round(float(shortfall[mask].sum()) / total, 4),
+        }
+        for agent_id in np.unique(agents[~poor])
+    ]
+    details = {
+        "mean_cosine": round(mean, 4),
+        "questions": len(real),
+        "from": REAL,
+        "poor": {
+            "count": int(poor.sum()),
+            "share": round(float(shortfall[poor].sum()) / total, 4),
+        },
+        "rest": by_share(groups, AGENTS_LISTED),
+    }
+    return Measurement(value(mean), details)
+
+
+def _explain_log(case: Explanation, details: Details) -> list[Finding]:
+    findings = []
+    if count := details["poor"]["count"]:
+        title = f"{count} of {details['questions']} real questions find nothing near"
+        text = (
+            "Agents asked them in the last seven days, and no entry that came back has "
+            "a cosine of 0.40 or more."
+        )
+        url = case.questions_url(show="all")
+        action = Action("open", "Open the questions", url)
+        findings.append(Finding(details["poor"]["share"], title, text, action))
+    for group in details["rest"]:
+        slug = case.agents.get(group["agent_id"] or "")
+        asker = f"of {slug}" if slug else "of others"
+        verb = "finds" if group["count"] == 1 else "find"
+        count = plural(group["count"], "real question", "real questions")
+        title = f"{count} {asker} {verb} answers at {group['cosine']:.2f}"
+        text = (
+            "The mean cosine of the five best entries that came back; 0.80 would be "
+            "full marks. Entries that say one thing each are found nearer."
+        )
+        url = case.questions_url(show="all", agent_id=slug and group["agent_id"])
+        action = Action("open", "Open the questions", url)
+        findings.append(Finding(group["share"], title, text, action))
+    return findings
+
+
+# ── Replays ──────────────────────────────────────────────────────────────────
+def _of_replays(scope: IndexedScope) -> Measurement:
     rows, arrays = scope.rows, scope.arrays
-    if len(rows) < 2:
-        return Measurement(None, {"entries": len(rows)})
     columns = arrays.view.columns
     newest = rows[np.argsort(-columns.ts[rows], kind="stable")[:QUESTIONS]]
     crews = columns.crew[: arrays.view.size]
@@ -88,6 +171,8 @@ def _by_agent(
 
 
 def _explain(case: Explanation, details: Details) -> list[Finding]:
+    if details.get("from") == REAL:
+        return _explain_log(case, details)
     findings = []
     poor = details.get("poor", {"count": 0})
     if poor["count"]:
@@ -124,10 +209,10 @@ def _recall(case: Explanation, question: str) -> Action:
 METRIC: Final = Metric(
     name="efficiency",
     title="Efficiency",
-    explanation="How near recall's answers are: the newest entries are asked for "
-    "again, in their crew.",
+    explanation="How near recall's answers are: to real questions where the recall log "
+    "has enough, else to the newest entries.",
     weight=0.15,
-    inputs="mean cosine {mean_cosine:.2f}, {questions} entries replayed",
+    inputs="mean cosine {mean_cosine:.2f} of {questions} {from}",
     measure_indexed=_measure,
     explain=_explain,
 )

@@ -84,7 +84,7 @@ def measure(
     scope = Scope(workspace_id, crew_id, at, as_of)
     indexed = None
     if arrays is not None and len(rows := arrays.rows(crew_id, at)):
-        indexed = IndexedScope(at, arrays, rows)
+        indexed = IndexedScope(at, arrays, rows, crew_id)
     health = Health()
     for metric in METRICS:
         measurement = _measure(metric, scope, indexed)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from datetime import timedelta
+from itertools import pairwise
 
 from django.db.models import Q
 
+from memory import authors
 from memory.fulltext import WordScope
-from memory.models import JournalEntry
+from memory.models import Agent, JournalEntry
 from memory.rules import tokenizer
 from memory.rules.entries import RULE_TYPE
 from memory.word_index import bm25, terms
@@ -19,6 +21,11 @@ SILENCE = timedelta(minutes=30)
 
 def _stems(text: str) -> list[str]:
     return [stem for word in tokenizer.split(text) for stem in terms.stems(word)]
+
+
+def _said(row: JournalEntry) -> str:
+    agent = Agent.objects.filter(pk=row.agent_id).first()
+    return authors.attributed(agent.name if agent else None, row.summary)
 
 
 def _in_scope(scope: WordScope) -> set[int]:
@@ -61,7 +68,7 @@ class Naive:
             for row in JournalEntry.objects.filter(workspace_id=scope.workspace_id)
         }
         self.words = {
-            d: Counter(_stems(f"{row.summary}\n{row.body}"))
+            d: Counter(_stems(f"{_said(row)}\n{row.body}"))
             for d, row in self.rows.items()
         }
         self.scope = _in_scope(scope)
@@ -91,7 +98,12 @@ class Naive:
                 before[row.docid] = earlier.docid
         return before
 
-    def _score(self, docids: list[int]) -> float:
+    def _idf(self, stem: str) -> float:
+        count = len(self.speaking)
+        held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
+        return math.log(1 + (count - held + 0.5) / (held + 0.5))
+
+    def _score(self, docids: list[int], *, is_window: bool = False) -> float:
         count = len(self.speaking)
         lengths = [sum(self.words[row.docid].values()) for row in self.speaking]
         average = max(1.0, sum(lengths) / max(1, count))
@@ -100,33 +112,59 @@ class Naive:
             counts.update(self.words[docid])
         length, score = sum(counts.values()), 0.0
         for stem in self.asked:
-            held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
-            idf = math.log(1 + (count - held + 0.5) / (held + 0.5))
             norm = bm25.K1 * (1 - bm25.B + bm25.B * length / average)
-            score += idf * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+            if is_window:
+                norm = bm25.K1
+            score += (
+                self._idf(stem) * counts[stem] * (bm25.K1 + 1) / (counts[stem] + norm)
+            )
         return score
 
     def scores(self) -> dict[str, tuple[float, float]]:
         """Return entry id → own and context score of everything in scope."""
-        result = {}
-        for docid in self.scope:
-            window, at = [docid], docid
-            for _ in range(2):
-                at = self.before.get(at, -1)
-                if at in self.scope:
-                    window.append(at)
-            row_id = self.rows[docid].id
-            result[row_id] = (self._score([docid]), self._score(window))
-        return result
-
-    def neighbours(self) -> dict[str, list[str]]:
-        """Return entry id → those beside it in scope."""
         after = {earlier: later for later, earlier in self.before.items()}
         result = {}
         for docid in self.scope:
-            beside, back, forth = [], docid, docid
-            for _ in range(2):
-                back, forth = self.before.get(back, -1), after.get(forth, -1)
-                beside += [self.rows[at].id for at in (back, forth) if at in self.scope]
-            result[self.rows[docid].id] = beside
+            window = [docid]
+            for links, steps in ((self.before, 3), (after, 2)):
+                at = docid
+                for _ in range(steps):
+                    at = links.get(at, -1)
+                    if at in self.scope:
+                        window.append(at)
+            row_id = self.rows[docid].id
+            result[row_id] = (self._score([docid]), self._score(window, is_window=True))
         return result
+
+    def lengths(self) -> dict[str, int]:
+        """Return entry id → how many words it has."""
+        return {self.rows[d].id: self.words[d].total() for d in self.scope}
+
+    def pairs(self, text: str) -> dict[str, float]:
+        """Return entry id → the weight of the question's pairs of words in it."""
+        words = tokenizer.split(text)
+        asked = {
+            (_stems(left)[-1], _stems(right)[0])
+            for left, right in pairwise(words)
+            if not {left, right} <= tokenizer.STOP_WORDS
+        }
+        sums = {}
+        for docid in self.scope:
+            row = self.rows[docid]
+            beside = set(pairwise(_stems(f"{_said(row)}\n{row.body}")))
+            sums[row.id] = sum(
+                max(self._idf(stem) for stem in pair if stem in self.asked)
+                for pair in asked & beside
+            )
+        return sums
+
+    def neighbours(self) -> dict[str, tuple[str | None, str | None]]:
+        """Return entry id → the entries directly before and after it in scope."""
+        after = {earlier: later for later, earlier in self.before.items()}
+        return {
+            self.rows[docid].id: tuple(  # type: ignore[misc]
+                self.rows[links[docid]].id if links.get(docid) in self.scope else None
+                for links in (self.before, after)
+            )
+            for docid in self.scope
+        }

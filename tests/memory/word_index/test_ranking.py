@@ -43,40 +43,40 @@ def check(text: str, scope: WordScope) -> None:
     naive = Naive(text, scope)
     scores, answer = naive.scores(), ask(text, scope, 1_000)
     assert answer.considered == len(scores)
-    for hits, highest, place in (
-        (answer.hits, answer.highest, 0),
-        (answer.context_hits, answer.context_highest, 1),
-    ):
+    for place, hits in enumerate((answer.hits, answer.context_hits)):
         expected = {e: pair[place] for e, pair in scores.items() if pair[place] > 0}
         assert {hit.entry_id for hit in hits} == set(expected)
         for hit in hits:
             assert hit.score == pytest.approx(expected[hit.entry_id], rel=1e-4)
         values = [hit.score for hit in hits]
         assert values == sorted(values, reverse=True)
-        assert highest == (values[0] if values else 0.0)
     every_id = [*JournalEntry.objects.values_list("pk", flat=True), "j_nobody"]
-    complete = answer.scores(every_id)
+    complete, neighbours = answer.details(every_id), naive.neighbours()
     assert complete.keys() == scores.keys()
-    for entry_id, pair in complete.items():
-        assert pair == pytest.approx(scores[entry_id], rel=1e-4, abs=1e-6)
-    assert answer.neighbours(every_id) == naive.neighbours()
+    pairs, lengths = naive.pairs(text), naive.lengths()
+    for entry_id, detail in complete.items():
+        own_and_context = detail.own, detail.context
+        assert own_and_context == pytest.approx(scores[entry_id], rel=1e-4, abs=1e-6)
+        assert detail.pairs == pytest.approx(pairs[entry_id], rel=1e-4, abs=1e-6)
+        assert detail.length == lengths[entry_id]
+        assert (detail.before, detail.after) == neighbours[entry_id]
 
 
 def scopes(world: World) -> list[WordScope]:
-    whole = WordScope(world.acme.id)
+    workspace = WordScope(world.acme.id)
     rows = JournalEntry.objects.filter(workspace_id=world.acme.id).order_by("ts")
     middle = rows[rows.count() // 2]
     support = world.crews["support"].id
     return [
-        whole,
-        replace(whole, embeddable_only=False),
-        replace(whole, agent_id=world.agents["ada"].id),
-        replace(whole, crew_id=support, agent_id=world.agents["bob"].id),
-        replace(whole, agent_id=world.agents["bob"].id, rules_crew_id=support),
-        replace(whole, entry_types=("peer.escalation",)),
-        replace(whole, since=middle.ts),
-        replace(whole, until=middle.ts),
-        replace(whole, recorded_until=middle.recorded_at),
+        workspace,
+        replace(workspace, embeddable_only=False),
+        replace(workspace, agent_id=world.agents["ada"].id),
+        replace(workspace, crew_id=support, agent_id=world.agents["bob"].id),
+        replace(workspace, agent_id=world.agents["bob"].id, rules_crew_id=support),
+        replace(workspace, entry_types=("peer.escalation",)),
+        replace(workspace, since=middle.ts),
+        replace(workspace, until=middle.ts),
+        replace(workspace, recorded_until=middle.recorded_at),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -23,7 +24,8 @@ def _build(first: int, lists: Lists) -> Segment:
 
 
 def _keys(rows: Sequence[int], lists: Lists) -> segments.Keys:
-    words = terms.unpack([terms.pack(counts) for counts in lists] or [terms.pack({})])
+    texts = [[*Counter(counts).elements()] for counts in lists] or [[]]
+    words = terms.unpack([terms.pack(text) for text in texts])
     places = np.repeat(np.array(rows or [0], dtype=np.int64), words.sizes)
     keys = segments.pack(places, words.terms, words.counts)
     keys.sort()
@@ -60,17 +62,21 @@ def test_a_segment_holds_its_postings(lists: Lists) -> None:
 
 
 @given(LISTS, LISTS)
-def test_two_neighbours_are_one(left: Lists, right: Lists) -> None:
-    one = segments.merged(_build(50, left), _build(50 + len(left), right))
-    assert _content(one) == _expected([*left, *right], 50)
-    assert (one.first, one.size) == (50, len(left) + len(right))
+def test_two_neighbours_are_one(first_lists: Lists, second_lists: Lists) -> None:
+    segment = segments.merged(
+        _build(50, first_lists), _build(50 + len(first_lists), second_lists)
+    )
+    assert _content(segment) == _expected([*first_lists, *second_lists], 50)
+    assert (segment.first, segment.size) == (50, len(first_lists) + len(second_lists))
 
 
 @given(LISTS, LISTS, st.sets(st.integers(0, 11)))
-def test_rows_are_replaced(lists: Lists, others: Lists, numbers: set[int]) -> None:
+def test_rows_are_replaced(
+    lists: Lists, replacements: Lists, numbers: set[int]
+) -> None:
     rows = sorted(row for row in numbers if row < len(lists))
     before = _build(0, lists)
-    fresh = [others[n] if n < len(others) else {} for n in range(len(rows))]
+    fresh = [replacements[n] if n < len(replacements) else {} for n in range(len(rows))]
     result = dict(enumerate(lists)) | dict(zip(rows, fresh, strict=True))
     segment = segments.replaced(
         before, np.array(rows, dtype=np.int64), _keys(rows, fresh)
