@@ -97,7 +97,15 @@ class Parts:
     def plain(self, importance: float) -> Parts:
         """Return the parts as they were before importance weighed them."""
         factor = _factor(importance)
-        return Parts(*(getattr(self, field.name) / factor for field in fields(self)))
+        return Parts(
+            self.meaning / factor,
+            self.words / factor,
+            self.context / factor,
+            self.substance / factor,
+            self.neighbours / factor,
+            self.conversation / factor,
+            self.preference / factor,
+        )
 
 
 def importance_factor(importance: float) -> float:

@@ -159,7 +159,7 @@ def test_no_word_in_common_and_too_far(world: World) -> None:
     assert text_of(explanation, "words") == "no word of the question is in it"
     assert verdicts(explanation)["dense"] == "fail"
     assert "rank 61" in text_of(explanation, "dense")
-    assert "the ranking ends at 60" in text_of(explanation, "dense")
+    assert "the ranking ends at 50" in text_of(explanation, "dense")
     assert explanation.finding.startswith("No ranking put it on the list: rank 61")
 
 
