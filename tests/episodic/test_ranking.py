@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from episodic.index import engine
+from episodic.index import engine, waiting
 from episodic.index import sweep as index
 from episodic.recall import fusion
 from episodic.recall import search as recall
 from episodic.recall.request import Mode, Request
 from episodic.recall.search import Answer
 from memory.models import JournalEntry
+from memory.rules.fusion import Fusion
 from tests import factories
 from tests.episodic import doubles
 from tests.world import World
@@ -54,10 +55,14 @@ def test_every_candidate_has_its_real_values_in_every_ranking(world: World) -> N
         assert signals.meaning is not None
 
 
-def test_an_entry_without_a_vector_is_in_the_answer_by_its_words(world: World) -> None:
+def test_an_entry_without_a_vector_is_in_the_answer_by_its_words(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Nothing is embedded with the question.
+    monkeypatch.setattr(waiting, "embed_for", lambda _scope: None)
     world.indexed("Deploy of the tracker failed")
-    waiting = world.entry("Deploy failed")
-    [hit] = [h for h in ask(world).hits if h.entry == waiting]
+    row = world.entry("Deploy failed")
+    [hit] = [h for h in ask(world).hits if h.entry == row]
     assert hit.cosine is None
     assert hit.parts is not None
     assert hit.parts.meaning == 0
@@ -75,7 +80,7 @@ def test_what_only_the_words_around_it_found(world: World) -> None:
     assert hit.parts is not None
     assert hit.parts.words == hit.parts.meaning == 0
     assert hit.parts.context > 0
-    assert middle.id not in {h.entry.id for h in ask(world, fusion="rrf").hits}
+    assert middle.id not in {h.entry.id for h in ask(world, fusion=Fusion.RRF).hits}
 
 
 # ── Scope ────────────────────────────────────────────────────────────────────
