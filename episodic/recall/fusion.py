@@ -205,13 +205,11 @@ def convex(
             best_of_thread[place.thread] = best
     scores = {}
     for entry_id in candidates:
-        thread = signals[entry_id].thread
+        place = signals[entry_id]
         best = totals[entry_id] + beside[entry_id]
-        if thread is not None:
-            best = best_of_thread[thread]
-        scores[entry_id] = _weighted(
-            own[entry_id], signals[entry_id], beside[entry_id], best
-        )
+        if place.thread is not None:
+            best = best_of_thread[place.thread]
+        scores[entry_id] = _weighted(own[entry_id], place, beside[entry_id], best)
     return scores
 
 

@@ -60,7 +60,7 @@ def test_what_the_question_prefers(talk: World) -> None:
     assert preferences["times"][0]["text"] == "last Friday"
     assert preferences["names"][0]["name"] == "ada"
     assert len(preferences["sentences"]) == 2
-    nothing = {"times": [], "names": [], "sentences": []}
+    nothing: dict[str, list[str]] = {"times": [], "names": [], "sentences": []}
     assert ask(talk, "deploy")["explain"]["preferences"] == nothing
 
 
