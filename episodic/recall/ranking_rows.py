@@ -64,10 +64,10 @@ def of(
 def of_context(answer: Answer, limit: int = ROW_LIMIT) -> list[RankingRow]:
     """Return the ranking by the words around entries, with those words."""
     entry_ids = answer.rankings.context_ids[:limit]
-    if answer.rankings.word_answer is None or not entry_ids:
+    if not entry_ids:
         return []
     rows = answer.reach.load(entry_ids)
-    windows = surroundings.windows(answer.rankings.word_answer, list(rows))
+    windows = surroundings.windows(answer.rankings, list(rows))
     words = surroundings.words_around(answer, windows)
     return [
         RankingRow(entry_id, rank, rows[entry_id].summary, words=words[entry_id].all)

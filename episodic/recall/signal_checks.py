@@ -108,7 +108,7 @@ def _context(entry: JournalEntry, answer: Answer) -> Check:
     rankings = answer.rankings
     if rankings.word_query.is_empty or rankings.word_answer is None:
         return Check("context", "none", "the question left no word to search for")
-    windows = surroundings.windows(rankings.word_answer, [entry.id])
+    windows = surroundings.windows(rankings, [entry.id])
     around = surroundings.words_around(answer, windows)[entry.id]
     window = windows[entry.id]
     if not window.before and not window.after:

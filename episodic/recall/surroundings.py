@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from episodic.recall.ranking import Rankings
 from episodic.recall.search import Answer
 from memory.models import JournalEntry
 from memory.word_index import ranking as word_ranking
-from memory.word_index.answers import WordAnswer
 from memory.word_index.threads import AFTER, BEFORE
 
 
@@ -39,28 +39,45 @@ class Words:
         return list(dict.fromkeys([*self.own, *self.before, *self.after]))
 
 
-def windows(words: WordAnswer, entry_ids: Sequence[str]) -> dict[str, Window]:
+def windows(rankings: Rankings, entry_ids: Sequence[str]) -> dict[str, Window]:
     """Return what the ranking by context reads beside entries, as far as in scope."""
     around = {entry_id: Window() for entry_id in entry_ids}
     before = after = {entry_id: entry_id for entry_id in entry_ids}
+    # What is beside a candidate is known from scoring it.
+    sides = {
+        entry_id: (signals.before, signals.after)
+        for entry_id in rankings.parts
+        for signals in [rankings.signals[entry_id]]
+    }
     for step in range(max(BEFORE, AFTER)):
-        ends = list(dict.fromkeys([*before.values(), *after.values()]))
-        details = words.details(ends) if ends else {}
-        before = {
-            entry_id: side
-            for entry_id, end in before.items()
-            if step < BEFORE and end in details and (side := details[end].before)
-        }
-        after = {
-            entry_id: side
-            for entry_id, end in after.items()
-            if step < AFTER and end in details and (side := details[end].after)
-        }
+        before = before if step < BEFORE else {}
+        after = after if step < AFTER else {}
+        ends = dict.fromkeys([*before.values(), *after.values()])
+        if rankings.word_answer and (unknown := [e for e in ends if e not in sides]):
+            details = rankings.word_answer.details(unknown)
+            sides |= {
+                e: (details[e].before, details[e].after)
+                for e in unknown
+                if e in details
+            }
+        before = _step(before, sides, 0)
+        after = _step(after, sides, 1)
         for entry_id, side in before.items():
             around[entry_id].before.append(side)
         for entry_id, side in after.items():
             around[entry_id].after.append(side)
     return around
+
+
+def _step(
+    ends: dict[str, str], sides: dict[str, tuple[str | None, str | None]], way: int
+) -> dict[str, str]:
+    """Return the next entry in one direction, of those that have one."""
+    return {
+        entry_id: side
+        for entry_id, end in ends.items()
+        if (side := sides.get(end, (None, None))[way])
+    }
 
 
 def words_of(answer: Answer, entry_ids: Iterable[str]) -> dict[str, list[str]]:

@@ -452,9 +452,9 @@ def test_pages_cost_a_bounded_number_of_queries(
     browser = world.page("operator")
     with django_assert_max_num_queries(16):
         browser.get("/recall/")
-    with django_assert_max_num_queries(36):
+    with django_assert_max_num_queries(48):
         browser.get("/recall/", {"query": "refund", "k": "20"})
-    with django_assert_max_num_queries(50):
+    with django_assert_max_num_queries(60):
         browser.get("/recall/", {"query": "refund", "entry_id": rows[0].id})
     with django_assert_max_num_queries(18):
         browser.get("/recall/index/")
