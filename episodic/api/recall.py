@@ -10,7 +10,7 @@ from ninja import Router
 from episodic.api import schemas
 from episodic.index import status
 from episodic.index.sweep import Report
-from episodic.recall import explain, ranking_rows
+from episodic.recall import explain, ranking, ranking_rows
 from episodic.recall import search as recall
 from memory.api.request import ApiRequest
 
@@ -28,12 +28,15 @@ class Recalled:
 def _explain(answer: recall.Answer) -> dict[str, Any]:
     dense, sparse = ranking_rows.of(answer)
     return {
+        "fusion": ranking.described(answer.request, answer.rankings),
+        "preferences": answer.rankings.preferences.as_dict(),
         "scope": answer.reach.scope,
         "considered": answer.rankings.dense.considered,
         "terms": answer.rankings.word_query.terms,
         "dropped": answer.rankings.word_query.dropped,
         "dense": dense,
         "sparse": sparse,
+        "context": ranking_rows.of_context(answer),
         "below": answer.below,
     }
 

@@ -86,11 +86,26 @@ class RanksOut(Out):
     sparse: int | None
 
 
+class PartsOut(Out):
+    """What each signal adds to a score of convex; they sum up to it."""
+
+    meaning: Rounded6
+    words: Rounded6
+    context: Rounded6
+    substance: Rounded6
+    neighbours: Rounded6
+    conversation: Rounded6
+    preference: Rounded6
+
+
 class HitOut(Out):
     """One entry of the answer."""
 
     entry_id: str
-    score: Rounded6
+    score: Rounded6 = Field(
+        description="What the order is by: in convex 0..1, in rrf the sum of "
+        "reciprocal ranks, in mode dense cosine × importance. Of one answer alone."
+    )
     cosine: Rounded6 | None
     importance: Rounded4
     ranks: RanksOut
@@ -103,7 +118,13 @@ class HitOut(Out):
     agent_id: str | None
     crew_id: str | None
     payload: dict[str, Any]
-    via: str
+    via: str = Field(
+        description="Which ranking found it: both, dense, words; context when only the "
+        "words around it did; relation:entry_id for a neighbour of a hit."
+    )
+    parts: PartsOut | None = Field(
+        None, description="With explain, of convex; null for neighbours."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -126,6 +147,7 @@ class HitOut(Out):
             "crew_id": entry.crew_id,
             "payload": entry.payload,
             "via": hit.via,
+            "parts": hit.parts,
         }
 
 
@@ -154,15 +176,61 @@ class LegEntryOut(Out):
     words: list[str] | None = None
 
 
-class ExplainOut(Out):
-    """How the answer came about."""
+class FusionOut(Out):
+    """How the score was made; version and weights are those of convex.
 
+    ``name`` is what decided: rrf or convex, product (cosine × importance) in mode
+    dense, and rrf when words alone were asked.
+    """
+
+    name: str
+    version: int | None = None
+    weights: dict[str, float] | None = None
+
+
+class PreferredTimeOut(Out):
+    """A time that the question names, at its characters ``start`` to ``end``."""
+
+    text: str
+    start: int
+    end: int
+    since: str | None
+    until: str | None
+    meaning: str
+
+
+class PreferredNameOut(Out):
+    """Somebody that the question names, and whose entries are meant."""
+
+    text: str
+    start: int
+    end: int
+    name: str
+    agent_ids: list[str]
+    crew_ids: list[str]
+    actor_ids: list[str]
+
+
+class PreferencesOut(Out):
+    """What the question prefers. It leaves nothing out; only convex uses it."""
+
+    times: list[PreferredTimeOut]
+    names: list[PreferredNameOut]
+    sentences: list[str]
+
+
+class ExplainOut(Out):
+    """How the answer came about; ``context`` ranks by the words around an entry."""
+
+    fusion: FusionOut
+    preferences: PreferencesOut
     scope: str
     considered: int
     terms: list[str]
     dropped: list[str]
     dense: list[LegEntryOut]
     sparse: list[LegEntryOut]
+    context: list[LegEntryOut]
     below: list[HitOut]
 
 

@@ -8,24 +8,16 @@ from django.utils import timezone
 
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
-from episodic.recall import results
+from episodic.recall import reasons, results, signal_checks, surroundings
 from episodic.recall import search as recall
 from episodic.recall.request import K_MAX, Request
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
+from episodic.recall.signal_checks import Check
+from episodic.vectors.base import VectorHit
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
-from memory.word_index import ranking as word_ranking
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One question about the entry: ``verdict`` is pass, fail or none."""
-
-    name: str
-    verdict: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +31,6 @@ class Explanation:
     checks: list[Check]
     answer: Answer
     would_need_k: int | None
-
-
-def _verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
-    return "pass" if holds else "fail"
 
 
 def _state(entry: JournalEntry) -> Check:
@@ -68,11 +56,19 @@ def _state(entry: JournalEntry) -> Check:
 def _scope(entry: JournalEntry, answer: Answer) -> Check:
     is_visible = answer.reach.sees(entry)
     text = f"{'visible to' if is_visible else 'outside'} the scope {answer.reach.scope}"
-    return Check("scope", _verdict(is_visible), text)
+    return Check("scope", signal_checks.verdict(is_visible), text)
 
 
-def _filters(entry: JournalEntry, request: Request) -> Check:
-    faults = []
+def _vector(entry: JournalEntry, answer: Answer) -> VectorHit | None:
+    rankings = answer.rankings
+    if rankings.vector is None:
+        return None
+    hits = engine.vectors().of(rankings.vector, rankings.scope, [entry.id])
+    return hits.get(entry.id)
+
+
+def _filters(entry: JournalEntry, answer: Answer) -> Check:
+    request, faults = answer.request, []
     if request.entry_types and entry.entry_type not in request.entry_types:
         faults.append("its type is filtered out")
     if request.since and entry.ts < request.since:
@@ -81,56 +77,20 @@ def _filters(entry: JournalEntry, request: Request) -> Check:
         faults.append("it is newer than until")
     if request.as_of and entry.recorded_at > request.as_of:
         faults.append("it was recorded after as_of")
+    if results.is_too_far(request, _vector(entry, answer)):
+        faults.append("its cosine is below min_score")
     if entry.erased_at is not None:
         faults.append("it was erased")
     text = ", ".join(faults) or "no filter leaves it out"
-    return Check("filters", _verdict(not faults), text)
+    return Check("filters", signal_checks.verdict(not faults), text)
 
 
-def _dense(entry: JournalEntry, answer: Answer) -> Check:
-    vector = answer.rankings.vector
-    if vector is None:
-        text = answer.rankings.degraded or "the mode does not ask the dense ranking"
-        return Check("dense", "none", text)
-    scope = answer.rankings.scope
-    rank = engine.vectors().rank(vector, scope, entry.id)
-    if rank is None:
-        return Check("dense", "none", "has no vector in scope")
-    hit = engine.vectors().of(vector, scope, [entry.id]).get(entry.id)
-    text = f"rank {rank}"
-    if hit:
-        text += f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}"
-    inside = entry.id in answer.rankings.dense_ids
-    if not inside:
-        text += f"; the ranking ends at {len(answer.rankings.dense.hits)}"
-    return Check("dense", _verdict(inside), text)
-
-
-def _words(entry: JournalEntry, answer: Answer) -> Check:
-    word_query = answer.rankings.word_query
-    if word_query.is_empty:
-        return Check("words", "none", "the question left no word to search for")
-    words = word_ranking.matching_words(
-        entry.workspace_id, word_query.terms, {entry.id: entry.docid}
-    )[entry.id]
-    if not words:
-        return Check("words", "none", "no word of the question is in it")
-    ids = answer.rankings.word_ids
-    text = ", ".join(words)
-    if entry.id in ids:
-        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
-    return Check(
-        "words", "fail", f"{text} found, but below rank {len(ids)} or filtered"
-    )
-
-
-def _limit(rank: int | None, hit: Hit | None, answer: Answer) -> Check:
-    if hit is None or rank is None:
+def _limit(rank: int | None, hit: Hit | None, last: Hit | None, k: int) -> Check:
+    if hit is None or rank is None or last is None:
         return Check("cut", "fail", "no ranking put it on the list")
-    if rank <= answer.request.k:
-        return Check("cut", "pass", f"rank {rank} of the {answer.request.k} returned")
-    last = answer.hits[-1].score if answer.hits else 0.0
-    text = f"score {hit.score:.4f}; hit {len(answer.hits)} has {last:.4f}"
+    if rank <= k:
+        return Check("cut", "pass", f"rank {rank} of the {k} returned")
+    text = f"score {hit.score:.4f}; hit {k} has {last.score:.4f}"
     return Check("cut", "fail", text)
 
 
@@ -147,6 +107,20 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     return f"No ranking put it on the list: {next(failures, 'no ranking found it')}."
 
 
+def _why(rank: int, hits: list[Hit], answer: Answer) -> str:
+    """Return a sentence on what decided an entry's place, with a space before it."""
+    hit, k = hits[rank - 1], answer.request.k
+    if hit.parts is None:
+        return ""
+    if rank > k:
+        text = signal_checks.against(hit, hits[k - 1], answer)
+    else:
+        said = surroundings.words_of(answer, [hit.entry.id])[hit.entry.id]
+        ranks = {h.entry.id: n for n, h in enumerate(hits[:k], 1)}
+        text = reasons.sentence(hit, said, answer.rankings, ranks)
+    return f" {text}" if text else ""
+
+
 def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     """Explain an entry's place in an answer; the caller must be able to read it."""
     entry = queries.entry(by, entry_id)
@@ -158,21 +132,24 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     judgement = policy.judge(
         entry.entry_type, entry.severity, entry.payload, entry.refs
     )
+    k = answer.request.k
+    last = hits[min(k, len(hits)) - 1] if hits else None
     checks = [
-        Check("policy", _verdict(judgement.embeds), judgement.why),
+        Check("policy", signal_checks.verdict(judgement.embeds), judgement.why),
         _state(entry),
         _scope(entry, answer),
-        _filters(entry, answer.request),
-        _dense(entry, answer),
-        _words(entry, answer),
-        _limit(rank, hit, answer),
+        _filters(entry, answer),
+        signal_checks.dense(entry, answer),
+        signal_checks.words(entry, answer),
+        *signal_checks.of_convex(entry, hit, answer),
+        _limit(rank, hit, last, k),
     ]
-    k = answer.request.k
+    finding = _finding(rank, len(hits), k, checks)
     return Explanation(
         entry=entry,
         returned=rank is not None and rank <= k,
         rank=rank,
-        finding=_finding(rank, len(hits), k, checks),
+        finding=finding + (_why(rank, hits, answer) if rank else ""),
         checks=checks,
         answer=answer,
         would_need_k=rank if rank and k < rank <= K_MAX else None,

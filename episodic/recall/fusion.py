@@ -1,53 +1,15 @@
-"""Fusion of the rankings of a question into one score.
+"""Fusion of ranked lists by rank.
 
 rrf     score(d) = Σ over rankings of 1 / (60 + rank of d in the ranking), rank from 1
         (Cormack, Clarke and Büttcher 2009, with their k = 60)
 
-convex  A weighted sum over the candidates, which any ranking found;
-        ``memory.rules.convex`` has it, for records and memory files too.
+The other fusion, by score, is ``memory.rules.convex``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-
-from memory.rules.convex import (
-    CONTEXT,
-    CONVERSATION,
-    CONVEX_VERSION,
-    FULL_LENGTH,
-    IMPORTANCE,
-    MEANING,
-    NEIGHBOURS,
-    ORDINARY,
-    PREFERENCE,
-    SUBSTANCE,
-    WORDS,
-    Parts,
-    Signals,
-    convex,
-)
-
-__all__ = [
-    "CONTEXT",
-    "CONVERSATION",
-    "CONVEX_VERSION",
-    "FULL_LENGTH",
-    "IMPORTANCE",
-    "MEANING",
-    "NEIGHBOURS",
-    "ORDINARY",
-    "PREFERENCE",
-    "SUBSTANCE",
-    "WORDS",
-    "K",
-    "Parts",
-    "Signals",
-    "convex",
-    "reciprocal",
-    "rrf",
-]
 
 K: Final = 60
 

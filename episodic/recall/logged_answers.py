@@ -16,8 +16,8 @@ SPAN: Final = timedelta(days=7)
 ROWS_MOST: Final = 2_000
 QUESTIONS_MOST: Final = 500
 CHUNK: Final = 500
-# Ways in which the two rankings find an entry; a neighbour was not ranked.
-RANKED: Final = ("both", "dense", "words")
+# Ways in which the rankings find an entry; a neighbour was not ranked.
+RANKED: Final = ("both", "dense", "words", "context")
 
 
 @dataclass(frozen=True, slots=True)

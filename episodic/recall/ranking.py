@@ -1,4 +1,6 @@
-"""The rankings of a question, by meaning and by words, and the score of each entry.
+"""The rankings of a question: by meaning, by words, and by the words around an entry.
+
+Here too is the score of every entry that one of them found.
 
 When the embedder does not answer, only the dense ranking is missing; the answer says
 so in ``degraded``. The caller's scope is part of every query that reads entries.
@@ -7,7 +9,7 @@ so in ``degraded``. The caller's scope is part of every query that reads entries
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.utils import timezone
@@ -17,7 +19,6 @@ from episodic.embedders.base import EmbedderError
 from episodic.index import engine, importance, waiting
 from episodic.models import Embedding
 from episodic.recall import fusion, preferences
-from episodic.recall.fusion import Parts, Signals
 from episodic.recall.preferences import Preferences
 from episodic.recall.request import Mode, Request, Timings
 from episodic.scopes import Reach
@@ -25,6 +26,8 @@ from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from memory import fulltext
 from memory.fulltext import WordHit, WordQuery
 from memory.models import JournalEntry
+from memory.rules import convex
+from memory.rules.convex import Parts, Signals
 from memory.rules.fusion import Fusion
 from memory.word_index import ranking as word_ranking
 from memory.word_index.answers import WordAnswer
@@ -38,7 +41,8 @@ class Rankings:
 
     ``context`` ranks by the words around an entry in its thread. ``vectors`` has the
     cosines that are known so far. ``parts`` is what each score of convex is made of,
-    empty for other fusions.
+    and ``signals`` what it was made from, also for the entries directly beside the
+    candidates; both are empty for other fusions.
     """
 
     scope: VectorScope
@@ -52,6 +56,7 @@ class Rankings:
     vectors: dict[str, VectorHit] = field(default_factory=dict)
     preferences: Preferences = field(default_factory=Preferences)
     parts: dict[str, Parts] = field(default_factory=dict)
+    signals: dict[str, Signals] = field(default_factory=dict)
 
     @property
     def dense_ids(self) -> list[str]:
@@ -64,15 +69,36 @@ class Rankings:
         return [hit.entry_id for hit in self.words]
 
     @property
+    def context_ids(self) -> list[str]:
+        """The ranking by the words around entries, best first."""
+        return [hit.entry_id for hit in self.context]
+
+    @property
     def candidates(self) -> list[str]:
         """The entries that any ranking found."""
-        context_ids = [hit.entry_id for hit in self.context]
-        return list(dict.fromkeys([*self.dense_ids, *self.word_ids, *context_ids]))
+        found = (*self.dense_ids, *self.word_ids, *self.context_ids)
+        return list(dict.fromkeys(found))
 
 
 def is_convex(request: Request) -> bool:
-    """Whether a settled request adds up the scores of both rankings."""
+    """Whether a settled request adds up what all signals say."""
     return request.mode is Mode.HYBRID and request.fused_by is Fusion.CONVEX
+
+
+def rule(request: Request, rankings: Rankings) -> str:
+    """Return what decides the order: rrf, convex, or product (cosine × importance)."""
+    if request.mode is Mode.DENSE and not rankings.degraded:
+        return "product"
+    return Fusion.CONVEX.value if is_convex(request) else Fusion.RRF.value
+
+
+def described(request: Request, rankings: Rankings) -> dict[str, Any]:
+    """Return the rule by name, with the version and weights of convex."""
+    name = rule(request, rankings)
+    if name != Fusion.CONVEX:
+        return {"name": name}
+    weights = convex.weights()
+    return {"name": name, "version": convex.VERSION, "weights": weights}
 
 
 def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
@@ -141,7 +167,7 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
     candidates = [entry_id for entry_id in candidates if entry_id in details]
     weights = complete_vectors(rankings, list(details))
     preferred = _preferred(rankings.preferences, candidates)
-    signals = {}
+    signals = rankings.signals
     for entry_id, detail in details.items():
         vector = rankings.vectors.get(entry_id)
         signals[entry_id] = Signals(
@@ -155,7 +181,7 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
             thread=detail.thread,
             preference=preferred.get(entry_id, 0.0),
         )
-    return fusion.convex(
+    return convex.fuse(
         signals,
         candidates,
         lowest=rankings.dense.lowest,

@@ -9,18 +9,22 @@ from django.utils import timezone
 
 from episodic.index import relations
 from episodic.recall import fusion, ranking
-from episodic.recall.fusion import Parts
 from episodic.recall.ranking import Rankings
 from episodic.recall.request import Request
 from episodic.scopes import Reach
+from episodic.vectors.base import VectorHit
 from memory.models import JournalEntry
+from memory.rules.convex import Parts
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One entry of the answer. ``cosine`` is None while it has no vector.
 
-    ``parts`` is what its score is made of, None where scores are not added up.
+    ``parts`` is what its score is made of; None where scores are not added up, and for
+    neighbours of hits. ``via`` says which of the rankings by meaning and by words found
+    it (both, dense or words), ``context`` when only the words around it did, and the
+    relation and the hit for a neighbour of that hit.
     """
 
     entry: JournalEntry
@@ -33,6 +37,7 @@ class Hit:
     rrf: float
     age_seconds: float
     via: str
+    context_rank: int | None = None
 
 
 def hits(
@@ -45,15 +50,29 @@ def hits(
     """Return the best ``take`` entries, and those that tie with the last.
 
     By score, then newer first, then by id. Equal scores are common in rank fusion;
-    which of them is newer shows when loaded.
+    which of them is newer shows when loaded. What is too far by the request's least
+    cosine leaves its place to others.
     """
+    if request.min_score is not None:
+        ranking.complete_vectors(rankings, list(scores))
+        scores = {
+            entry_id: score
+            for entry_id, score in scores.items()
+            if not is_too_far(request, rankings.vectors.get(entry_id))
+        }
     ids = sorted(scores, key=lambda e: (-scores[e], e))
     edge = scores[ids[take - 1]] if len(ids) > take else float("-inf")
     rows = reach.load([entry_id for entry_id in ids if scores[entry_id] >= edge])
     best = _hits(rows.values(), scores, rankings)
-    if request.min_score is not None:
-        best = [h for h in best if h.cosine is None or h.cosine >= request.min_score]
+    if not request.explain:
+        best = [replace(hit, parts=None) for hit in best]
     return sorted(best, key=lambda h: (-h.score, -h.entry.ts.timestamp(), h.entry.id))
+
+
+def is_too_far(request: Request, vector: VectorHit | None) -> bool:
+    """Whether a cosine is below the request's least; never without a vector."""
+    least = request.min_score
+    return least is not None and vector is not None and vector.cosine < least
 
 
 def neighbours(
@@ -64,7 +83,10 @@ def neighbours(
     steps = relations.neighbours(hit_scores, reach, request.k, request.matches)
     scores = {step.entry.id: step.score for step in steps}
     rows = _hits([step.entry for step in steps], scores, rankings)
-    return [replace(hit, via=step.via) for hit, step in zip(rows, steps, strict=True)]
+    return [
+        replace(hit, via=step.via, parts=None)
+        for hit, step in zip(rows, steps, strict=True)
+    ]
 
 
 def _hits(
@@ -74,6 +96,7 @@ def _hits(
     rows, now = list(rows), timezone.now()
     dense_ranks = {e: rank for rank, e in enumerate(rankings.dense_ids, 1)}
     word_ranks = {e: rank for rank, e in enumerate(rankings.word_ids, 1)}
+    context_ranks = {e: rank for rank, e in enumerate(rankings.context_ids, 1)}
     weights = ranking.complete_vectors(rankings, [row.id for row in rows])
     vectors = rankings.vectors
     hits = []
@@ -81,6 +104,7 @@ def _hits(
         vector = vectors.get(row.id)
         weight = vector.importance if vector else weights[row.id]
         dense, word = dense_ranks.get(row.id), word_ranks.get(row.id)
+        context = context_ranks.get(row.id)
         hit = Hit(
             entry=row,
             score=scores[row.id],
@@ -91,7 +115,15 @@ def _hits(
             sparse_rank=word,
             rrf=sum(fusion.reciprocal(rank) for rank in (dense, word) if rank),
             age_seconds=max(0.0, (now - row.ts).total_seconds()),
-            via="both" if dense and word else "dense" if dense else "words",
+            via=_via(dense, word, context),
+            context_rank=context,
         )
         hits.append(hit)
     return hits
+
+
+def _via(dense: int | None, word: int | None, context: int | None) -> str:
+    """Return which rankings found an entry."""
+    if dense:
+        return "both" if word else "dense"
+    return "context" if context and not word else "words"

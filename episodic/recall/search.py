@@ -1,4 +1,4 @@
-"""Recall: a question, its scope, both rankings, their fusion, and the best entries."""
+"""Recall: a question, its scope, the rankings, their fusion, and the best entries."""
 
 from __future__ import annotations
 

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from episodic.recall import examples, explain, fusion, prompt_context, ranking_rows
+from episodic.recall import (
+    examples,
+    explain,
+    fusion,
+    prompt_context,
+    ranking,
+    ranking_rows,
+    reasons,
+    surroundings,
+)
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
 from episodic.recall.explain import Explanation
-from episodic.recall.fusion import Parts
 from episodic.recall.prompt_context import Context
 from episodic.recall.ranking_rows import RankingRow
 from episodic.recall.request import K_MAX, QUERY_CHARS, Mode, Request
@@ -22,6 +30,7 @@ from memory import workspace_tree
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.convex import Parts
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
@@ -46,8 +55,8 @@ class Bar:
 class Line:
     """One entry of the fused answer. ``label`` says in words what the bars show.
 
-    A neighbour of a hit has no rank; ``beside`` is the hit it was reached from and
-    ``relation`` how.
+    ``reason`` is one sentence on why it is there. A neighbour of a hit has no rank;
+    ``beside`` is the hit it was reached from and ``relation`` how.
     """
 
     rank: int | None
@@ -55,17 +64,19 @@ class Line:
     author: str
     bars: list[Bar]
     label: str
+    reason: str = ""
     relation: str = ""
     beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """An answer and its parts; ``rule`` is how the rankings were fused."""
+    """An answer and its parts; ``rule`` is rrf, convex or product (dense alone)."""
 
     answer: Answer
     dense: list[RankingRow]
     words: list[RankingRow]
+    context: list[RankingRow]
     returned: set[str]
     hits: list[Line]
     below: list[Line]
@@ -83,6 +94,16 @@ class Explored:
         """Whether words were used, by the mode or instead of the dense ranking."""
         mode = self.answer.request.mode
         return mode is not Mode.DENSE or self.answer.rankings.degraded is not None
+
+    @property
+    def asks_context(self) -> bool:
+        """Whether the words around an entry were asked, which only convex does."""
+        return self.rule == Fusion.CONVEX
+
+    @property
+    def preferences(self) -> list[str]:
+        """What the question prefers, a sentence each."""
+        return self.answer.rankings.preferences.sentences()
 
     @property
     def height(self) -> int:
@@ -136,14 +157,6 @@ def _address(form: RecallForm, **changes: str) -> str:
     return pages.address("episodic:recall", query=form.address(**changes))
 
 
-def _rule(answer: Answer) -> str:
-    """Return rrf, convex, or product when the dense ranking alone decides."""
-    if answer.request.mode is Mode.DENSE and not answer.rankings.degraded:
-        return "product"
-    hybrid = answer.request.mode is Mode.HYBRID
-    return answer.request.fused_by.value if hybrid else Fusion.RRF.value
-
-
 def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
@@ -163,15 +176,10 @@ def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
 
 
 def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
-    """Return a bar for meaning, words, and what stands around the entry."""
+    """Return a bar for meaning, words, what stands around the entry, and the rest."""
     around = parts.context + parts.neighbours + parts.conversation
     rest = parts.substance + parts.preference
-    shares = {
-        "": parts.meaning,
-        "two": parts.words,
-        "three": around,
-        "four": rest,
-    }
+    shares = {"": parts.meaning, "two": parts.words, "three": around, "four": rest}
     bars, x = [], 0.0
     for kind, share in shares.items():
         if share > 0:
@@ -179,23 +187,38 @@ def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
             bars.append(Bar(kind, round(x, 2), round(width, 2)))
             x += width + GAP
     label = (
-        f"meaning {parts.meaning:.3f}, words {parts.words:.3f}, "
-        f"around it {around:.3f}, other {rest:.3f}"
+        f"meaning {parts.meaning:.3f}, words {parts.words:.3f}, around it {around:.3f} "
+        f"(words {parts.context:.3f}, neighbours {parts.neighbours:.3f}, conversation "
+        f"{parts.conversation:.3f}), length {parts.substance:.3f}, "
+        f"preference {parts.preference:.3f}"
     )
     return bars, label
+
+
+def _line(hit: Hit, rank: int | None, author: str, rule: str, reason: str) -> Line:
+    relation, _, hit_id = hit.via.partition(":")
+    if hit_id:
+        return Line(None, hit, author, [], "a neighbour", "", relation, hit_id)
+    bars, label = _bars(hit, rule)
+    return Line(rank, hit, author, bars, label, reason)
 
 
 def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     hits = [*answer.hits, *answer.below]
     slugs = workspace_tree.agent_slugs([hit.entry for hit in hits])
-    lines, rank = [], 0
-    for hit in hits:
-        relation, _, hit_id = hit.via.partition(":")
-        bars, label = ([], "a neighbour") if hit_id else _bars(hit, rule)
-        rank += not hit_id
-        author = slugs.get(hit.entry.agent_id or "", hit.entry.actor_id)
-        place = None if hit_id else rank
-        lines.append(Line(place, hit, author, bars, label, hit_id and relation, hit_id))
+    ranked = [hit.entry.id for hit in hits if ":" not in hit.via]
+    ranks = {entry_id: rank for rank, entry_id in enumerate(ranked, 1)}
+    words = surroundings.words_in(answer, [hit.entry for hit in hits])
+    lines = [
+        _line(
+            hit,
+            ranks.get(hit.entry.id),
+            slugs.get(hit.entry.agent_id or "", hit.entry.actor_id),
+            rule,
+            reasons.sentence(hit, words[hit.entry.id], answer.rankings, ranks),
+        )
+        for hit in hits
+    ]
     count = len(answer.hits)
     # A neighbour that was returned may have been found below the cut as well.
     returned = {hit.entry.id for hit in answer.hits}
@@ -205,14 +228,16 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
 
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
-    dense, words = ranking_rows.of(answer, RANKING_MOST if full else RANKING_SHOWN)
-    rule = _rule(answer)
+    limit = RANKING_MOST if full else RANKING_SHOWN
+    dense, words = ranking_rows.of(answer, limit)
+    rule = ranking.rule(answer.request, answer.rankings)
     hits, below = _lines(answer, rule)
     word_ids = set(answer.rankings.word_ids)
     return Explored(
         answer=answer,
         dense=dense,
         words=words,
+        context=ranking_rows.of_context(answer, limit),
         returned={hit.entry.id for hit in answer.hits},
         hits=hits,
         below=below,

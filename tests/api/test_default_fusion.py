@@ -198,7 +198,7 @@ def test_a_new_way_cannot_forget_it(world: World) -> None:
 
 
 def test_the_rule_is_read_in_two_places() -> None:
-    """Where entries are ranked, and where records are; the bench shows the default."""
+    """Where entries are ranked, and where records are; the bench names the default."""
     readers = {
         source.name(path)
         for path in source.sources()
@@ -206,7 +206,10 @@ def test_the_rule_is_read_in_two_places() -> None:
             r"\bdeclarations\.FUSION\b(?!\.default)", path.read_text(encoding="utf-8")
         )
     }
-    assert readers == {"episodic/recall/request.py", "memory/records/ranked_search.py"}
+    assert readers == {
+        "episodic/recall/request.py",
+        "memory/records/ranked_search.py",
+    }
 
 
 def test_the_ports_that_pass_a_request_on(world: World) -> None:

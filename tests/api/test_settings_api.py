@@ -25,7 +25,7 @@ def test_every_setting_with_value_default_who_and_when(world: World) -> None:
     assert set(reply.data["settings"]) == set(GOOD)
     fusion = reply.data["settings"]["fusion"]
     assert (fusion["value"], fusion["default"], fusion["is_default"]) == (
-        *("rrf", "rrf"),
+        *("convex", "convex"),
         True,
     )
     assert (fusion["changed_by"], fusion["changed_at"]) == (None, None)
@@ -61,7 +61,7 @@ def test_a_change_is_answered_with_all_of_it(world: World) -> None:
     ],
 )
 def test_what_is_wrong_is_422(world: World, body: Any, field: str) -> None:
-    reply = _patch(world, {"fusion": "convex", **body})
+    reply = _patch(world, {"fusion": "rrf", **body})
     assert reply.status == 422, reply.body
     assert field in reply.body.decode()
     assert not WorkspaceSetting.objects.exists()
@@ -69,11 +69,11 @@ def test_what_is_wrong_is_422(world: World, body: Any, field: str) -> None:
 
 def test_an_old_version_is_409(world: World) -> None:
     version = world.api("owner").get(PATH).data["version"]
-    assert _patch(world, {"fusion": "convex"}).status == 200
-    reply = _patch(world, {"fusion": "rrf", "version": version})
+    assert _patch(world, {"fusion": "rrf"}).status == 200
+    reply = _patch(world, {"fusion": "convex", "version": version})
     assert (reply.status, reply.code) == (409, "settings_changed")
     assert reply.data["version"] == version + 1
-    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "convex"
+    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "rrf"
 
 
 def test_nothing_to_change_is_no_change(world: World) -> None:
@@ -83,9 +83,9 @@ def test_nothing_to_change_is_no_change(world: World) -> None:
 
 
 def test_another_workspace_has_its_own(world: World) -> None:
-    _patch(world, {"fusion": "convex", "remote_provider_url": URL})
+    _patch(world, {"fusion": "rrf", "remote_provider_url": URL})
     foreign = world.api("stranger").get(PATH).data["settings"]
-    assert foreign["fusion"]["value"] == "rrf"
+    assert foreign["fusion"]["value"] == "convex"
     assert URL not in str(foreign)
 
 

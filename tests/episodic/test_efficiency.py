@@ -107,6 +107,12 @@ def test_the_first_five_of_the_rankings_count_and_no_neighbour(filled: World) ->
     assert details(filled)["mean_cosine"] == pytest.approx(0.58)
 
 
+def test_what_only_the_context_found_was_ranked(filled: World) -> None:
+    log(filled, LEAST, (0.2, 0.6))
+    LoggedHit.objects.filter(rank=1).update(via="context")
+    assert details(filled)["mean_cosine"] == pytest.approx(0.4)
+
+
 def test_a_crew_has_the_questions_of_its_own(filled: World) -> None:
     for number in range(2):
         filled.indexed(f"Invoice {number}", by="bob")

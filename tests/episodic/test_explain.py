@@ -15,6 +15,7 @@ from episodic.recall.explain import Explanation
 from episodic.recall.request import Mode, Request
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.fusion import Fusion
 from tests import factories
 from tests.episodic import doubles
 from tests.world import World
@@ -49,11 +50,18 @@ def test_it_is_in_the_answer(world: World) -> None:
         1,
         None,
     )
-    assert explanation.finding == "It is in the answer, at rank 1."
-    assert set(verdicts(explanation).values()) == {"pass"}
-    assert list(verdicts(explanation)) == [
-        "policy", "state", "scope", "filters", "dense", "words", "cut",
-    ]  # fmt: skip
+    assert explanation.finding == (
+        "It is in the answer, at rank 1. Says refund, close in meaning."
+    )
+    asked = ["policy", "state", "scope", "filters", "dense", "words"]
+    signals = ["context", "neighbours", "conversation", "importance"]
+    assert list(verdicts(explanation)) == [*asked, *signals, "cut"]
+    alone = dict.fromkeys(("context", "neighbours", "conversation"), "none")
+    passed = dict.fromkeys(verdicts(explanation), "pass")
+    assert verdicts(explanation) == passed | alone
+    by_rank = ask(world, explanation.entry, fusion=Fusion.RRF)
+    assert by_rank.finding == "It is in the answer, at rank 1."
+    assert list(verdicts(by_rank)) == [*asked, "cut"]
 
 
 def test_below_the_cut(world: World) -> None:
@@ -179,3 +187,116 @@ def test_who_cannot_read_it_cannot_ask_why(world: World, person: str) -> None:
     row = world.indexed("refund", by="bob")
     with pytest.raises(errors.NotFound):
         ask(world, row, person=person)
+
+
+# ── What convex adds up, in words ────────────────────────────────────────────
+def talk(world: World) -> list[JournalEntry]:
+    """Return a conversation in which the one in the middle says no word asked for."""
+    rows = [
+        world.entry("Deploy of the tracker failed", trace_id="t1"),
+        world.entry("It was done by hand in the end", trace_id="t1"),
+        world.entry("The rollback took an hour", trace_id="t1"),
+    ]
+    factories.append_many(world.actor("bob"), [f"Rain and wind {n}" for n in range(9)])
+    index.sweep()
+    return rows
+
+
+def test_the_words_around_it_and_its_conversation(world: World) -> None:
+    first, middle, last = talk(world)
+    explanation = ask(world, middle, "deploy rollback failed")
+    assert text_of(explanation, "words") == "no word of the question is in it"
+    assert text_of(explanation, "context") == (
+        "rank 2: deploy and failed stand in the entry before it, "
+        "rollback stands in the entry after it"
+    )
+    beside = text_of(explanation, "neighbours")
+    assert beside.startswith(f"{first.id} and {last.id} directly beside it: ")
+    assert text_of(explanation, "conversation") == (
+        f"{first.id} is the best of its conversation"
+    )
+    own = ask(world, first, "deploy rollback failed")
+    assert text_of(own, "conversation") == "it is the best of its conversation itself"
+
+
+def test_pairs_of_words(world: World) -> None:
+    row = world.indexed("The gas stove of the customer exploded")
+    explanation = ask(world, row, "exploded gas stove")
+    assert text_of(explanation, "words") == (
+        "rank 1 by exploded, gas, stove; side by side as in the question: “gas stove”"
+    )
+
+
+def test_a_preference_is_named(world: World) -> None:
+    lenas, bobs = world.indexed("refund", by="lena"), world.indexed("refund", by="bob")
+    question = "refund that lena decided"
+    fits = text_of(ask(world, lenas, question), "preference")
+    assert fits == "Prefers entries of lena. It fits."
+    other = ask(world, bobs, question)
+    assert verdicts(other)["preference"] == "none"
+    assert text_of(other, "preference").endswith("It does not fit, and loses nothing.")
+
+
+def test_importance_is_a_factor(world: World) -> None:
+    row = world.indexed("refund")
+    assert text_of(ask(world, row), "importance") == (
+        "importance 0.70 multiplies its score by 1.04"
+    )
+
+
+def test_below_the_cut_the_last_hit_is_what_it_is_compared_with(world: World) -> None:
+    near = world.entry("refund without a receipt")
+    far = world.entry("refund zeppelin submarine torpedo dirigible")
+    index.sweep()
+    question = "refund without a receipt"
+    explanation = ask(world, far, question, k=1)
+    finding = explanation.finding
+    assert finding.startswith("It is rank 2 of 2: one place below the cut. Against hit")
+    assert "behind by its meaning (cosine 0." in finding
+    assert finding.endswith(") and its words.")
+    assert near.id != far.id
+    [hit] = explanation.answer.hits
+    assert f"hit 1 has {hit.score:.4f}" in text_of(explanation, "cut")
+
+
+def test_a_neighbour_of_a_hit_is_not_the_last_hit(world: World) -> None:
+    """Steps along relations follow the ranked hits and say nothing about the cut."""
+    rows = factories.append_many(
+        world.actor("ada"), [f"refund number {n} alpha beta gamma" for n in range(6)]
+    )
+    index.sweep()
+    answer = ask(world, rows[0], "refund", k=2, walk_depth=1).answer
+    assert len(answer.hits) > 2
+    below = answer.below[-1]
+    explanation = ask(world, below.entry, "refund", k=2, walk_depth=1)
+    assert f"hit 2 has {answer.hits[1].score:.4f}" in text_of(explanation, "cut")
+    assert all(hit.parts is None for hit in answer.hits[2:])
+
+
+def test_too_far_for_the_least_cosine(world: World) -> None:
+    row = world.indexed("refund zeppelin submarine torpedo dirigible")
+    explanation = ask(world, row, min_score=0.9)
+    assert explanation.rank is None
+    assert explanation.finding == (
+        "It cannot be in the answer: its cosine is below min_score."
+    )
+
+
+def test_words_and_context_explain_an_answer_without_an_embedder(world: World) -> None:
+    _, middle, _ = talk(world)
+    engine.use(doubles.Down())
+    explanation = ask(world, middle, "deploy rollback failed")
+    assert verdicts(explanation)["dense"] == "none"
+    assert verdicts(explanation)["context"] == "pass"
+    assert explanation.returned
+    assert "meaning" not in explanation.finding
+
+
+def test_nothing_outside_the_scope_is_said_to_stand_beside_it(world: World) -> None:
+    secret = world.entry("Deploy password zebra", by="lena", trace_id="t1")
+    own = world.entry("It was done by hand", trace_id="t1")
+    index.sweep()
+    ada = world.agents["ada"].id
+    explanation = ask(world, own, "zebra", agent_id=ada, scope="own")
+    assert text_of(explanation, "context") == "nothing in scope stands beside it"
+    assert secret.id not in " ".join(check.text for check in explanation.checks)

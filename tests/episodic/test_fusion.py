@@ -1,4 +1,4 @@
-"""Two ranked lists made one."""
+"""Two ranked lists made one, and the score that adds up what is known of an entry."""
 
 from __future__ import annotations
 

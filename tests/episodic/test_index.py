@@ -60,7 +60,7 @@ def test_a_vector_is_little_endian_float32_of_unit_length(world: World) -> None:
     vector = np.frombuffer(bytes(stored.vector), dtype="<f4")
     assert (stored.dim, len(vector), stored.model) == (512, 512, "hashing-512-v1")
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-    text = policy.text(row.summary, row.payload)
+    text = policy.text(f"ada: {row.summary}", row.payload)
     expected = engine.embedder().embed_documents([text])[0]
     assert vector == pytest.approx(expected)
     assert (stored.crew_id, stored.agent_id) == (row.crew_id, row.agent_id)
@@ -289,7 +289,7 @@ def test_sweeps_at_once_embed_each_row_once(shared_world: World) -> None:
     for thread in threads:
         thread.join()
     index.sweep()
-    assert sorted(embedded) == sorted(texts)
+    assert sorted(embedded) == sorted(f"ada: {text}" for text in texts)
     assert set(states(shared_world).values()) == {"indexed"}
 
 

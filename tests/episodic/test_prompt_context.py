@@ -78,10 +78,14 @@ def test_a_foreign_agent_is_refused(world: World) -> None:
 def test_as_of_looks_further_until_enough_is_old_enough(
     world: World, mode: Mode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = fill(world, 30)
+    rows = factories.append_many(
+        world.actor("ada"), [f"Refund number {n}" for n in range(30)]
+    )
     old = rows[:4]
     past = rows[0].recorded_at - timedelta(days=2)
+    # Before any index reads it: when an entry was recorded never changes.
     JournalEntry.objects.filter(pk__in=[r.id for r in old]).update(recorded_at=past)
+    index.sweep()
     monkeypatch.setattr(ranking, "MIN_RANKING", 2)
     request = Request(
         query="refund number", k=1, mode=mode, as_of=past + timedelta(days=1)

@@ -63,7 +63,7 @@ def test_a_question_is_kept_with_its_answer(logged: World) -> None:
     assert (row.question, row.agent_id, row.crew_id) == (
         "Which refund?", ada.id, ada.crew_id,
     )  # fmt: skip
-    assert (row.scope, row.mode, row.fusion, row.k) == ("own", "hybrid", "rrf", 3)
+    assert (row.scope, row.mode, row.fusion, row.k) == ("own", "hybrid", "convex", 3)
     assert (row.asked_by, row.degraded) == ("", "")
     assert row.model == engine.embedder().model
     assert before <= row.asked_at <= timezone.now()

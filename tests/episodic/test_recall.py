@@ -122,9 +122,29 @@ def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
     world.unembedded("refund not indexed yet")
     hits = ids(world, "refund receipt", min_score=0.5)
     assert hits == ["refund receipt", "refund not indexed yet"]
-    assert ids(world, "refund receipt", mode=Mode.DENSE, min_score=0.99) == [
-        "refund receipt"
-    ]
+    # "ada" is a part of what is embedded.
+    near = ids(world, "refund receipt", mode=Mode.DENSE, min_score=0.8)
+    assert near == ["refund receipt"]
+    assert ids(world, "ada: refund receipt", mode=Mode.DENSE, min_score=0.99) == near
+
+
+@pytest.mark.parametrize(
+    ("mode", "fusion"), [(Mode.DENSE, Fusion.RRF), (Mode.HYBRID, Fusion.RRF)]
+)
+@pytest.mark.parametrize("explain", [False, True])
+def test_who_is_too_far_leaves_its_place_to_others(
+    world: World, mode: Mode, fusion: Fusion, explain: bool
+) -> None:
+    """The far ones have a better score by their importance."""
+    far = [f"refund receipt zeppelin torpedo {n}" for n in range(20)]
+    factories.append_many(world.actor("ada"), far, severity=Severity.ERROR)
+    world.entry("refund receipt", entry_type="memory.recorded")
+    index.sweep()
+    asked: dict[str, Any] = {"mode": mode, "fusion": fusion, "explain": explain}
+    answer = ask(world, "refund receipt", k=2, min_score=0.75, **asked)
+    assert [hit.entry.summary for hit in answer.hits] == ["refund receipt"]
+    first = ask(world, "refund receipt", k=2, **asked).hits[0]
+    assert first.entry.summary in far
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -149,7 +169,7 @@ def test_dense_orders_by_cosine_times_importance(world: World) -> None:
 def test_hybrid_adds_reciprocal_ranks(world: World) -> None:
     world.indexed("refund receipt lost")
     world.indexed("refund")
-    for hit in ask(world, "refund receipt").hits:
+    for hit in ask(world, "refund receipt", fusion=Fusion.RRF).hits:
         ranks = [rank for rank in (hit.dense_rank, hit.sparse_rank) if rank]
         assert hit.score == pytest.approx(sum(1 / (60 + rank) for rank in ranks))
         assert hit.score == hit.rrf
@@ -347,8 +367,9 @@ def test_the_model_that_comes_along_knows_meaning(world: World, minilm: Any) -> 
 
 # ── Neighbours ───────────────────────────────────────────────────────────────
 def test_the_walk_brings_neighbours_and_never_leaves_the_reach(world: World) -> None:
-    world.indexed("alpha beta gamma delta epsilon", by="lena")
-    own = world.indexed("alpha beta gamma delta epsilon zeta", by="ada")
+    shared = "alpha beta gamma delta epsilon eta theta iota kappa lambda my ny xi"
+    world.indexed(shared, by="lena")
+    own = world.indexed(f"{shared} zeta", by="ada")
     depth: dict[str, Any] = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
     crew_answer = ask(world, "zeta", person="lena", **depth)
     assert [hit.entry.agent_id for hit in crew_answer.hits] == [

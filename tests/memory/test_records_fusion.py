@@ -72,7 +72,7 @@ def test_convex_adds_the_shares_of_what_is_scaled() -> None:
     scores = fusion.fuse(words([8.0, 2.0, 0.0]), near, Fusion.CONVEX)
     # Of 0.4 for meaning and 0.3 for words; its own share counts as its conversation's.
     own = {0: 0.3, 1: 0.4 + 0.3 / 4, 2: 0.4 / 2}
-    perfect = (1.1 * 1.32 * 1.4 + 0.2) * 1.25
+    perfect = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
     assert scores == pytest.approx({n: 1.4 * v / perfect for n, v in own.items()})
 
 
@@ -120,7 +120,7 @@ def test_convex_is_what_the_arithmetic_by_key_gives(
         for place, row in enumerate(rows)
     }
     cosines = [row[1] for row in rows if row[1] is not None]
-    parts = convex.convex(
+    parts = convex.fuse(
         signals,
         list(scores),
         lowest=min(cosines, default=1.0),

@@ -22,7 +22,7 @@ from tests.world import World
 KEY = "cmk_remote-key-0123456789"
 URL = "https://memory.example.com/base"
 GOOD: dict[str, Any] = {
-    "fusion": "convex",
+    "fusion": "rrf",
     "recall_log": True,
     "recall_log_days": 7,
     "versions_retention_days": 7,
@@ -129,7 +129,7 @@ def test_a_setting_is_set_and_put_back(world: World, name: str) -> None:
 def test_a_bad_value_is_refused_and_not_repeated(
     world: World, name: str, value: Any
 ) -> None:
-    changes = {"fusion": "convex", name: value}
+    changes = {"fusion": "rrf", name: value}
     with pytest.raises(errors.Invalid) as caught:
         workspace_settings.change(changes, by=world.actor("owner"))
     assert caught.value.problem_code == "bad_setting"
@@ -141,7 +141,7 @@ def test_a_bad_value_is_refused_and_not_repeated(
 
 
 def test_all_or_nothing_and_unknown_names(world: World) -> None:
-    changes = {"fusion": "convex", "colour": "red", "export_days": 0}
+    changes = {"fusion": "rrf", "colour": "red", "export_days": 0}
     with pytest.raises(errors.Invalid) as caught:
         workspace_settings.change(changes, by=world.actor("owner"))
     faults: Any = caught.value.fields["errors"]
@@ -167,22 +167,22 @@ def test_only_admins_read_them(world: World, user: str) -> None:
 
 def test_the_same_again_is_no_change(world: World) -> None:
     by = world.actor("owner")
-    assert len(workspace_settings.change({"fusion": "convex"}, by=by)) == 1
+    assert len(workspace_settings.change({"fusion": "rrf"}, by=by)) == 1
     before = JournalEntry.objects.count()
-    assert workspace_settings.change({"fusion": "convex"}, by=by) == []
+    assert workspace_settings.change({"fusion": "rrf"}, by=by) == []
     assert workspace_settings.change({"digest": None}, by=by) == []
     assert JournalEntry.objects.count() == before
 
 
 def test_a_page_that_is_old_changes_nothing(world: World) -> None:
     by, version = world.actor("owner"), _page(world).version
-    workspace_settings.change({"fusion": "convex"}, by=by, version=version)
+    workspace_settings.change({"fusion": "rrf"}, by=by, version=version)
     with pytest.raises(errors.Conflict) as caught:
-        workspace_settings.change({"fusion": "rrf"}, by=by, version=version)
+        workspace_settings.change({"fusion": "convex"}, by=by, version=version)
     assert caught.value.problem_code == "settings_changed"
-    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "convex"
+    assert workspace_settings.value(world.acme.id, declarations.FUSION) == "rrf"
     now = _page(world).version
-    workspace_settings.change({"fusion": "rrf"}, by=by, version=now)
+    workspace_settings.change({"fusion": "convex"}, by=by, version=now)
     assert _page(world).version > now
 
 
@@ -201,7 +201,7 @@ def test_of_two_at_once_one_finds_the_page_changed(shared_world: World) -> None:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=act, args=(v,)) for v in ("convex", "rrf")]
+    threads = [threading.Thread(target=act, args=(v,)) for v in ("rrf", "convex")]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -211,10 +211,10 @@ def test_of_two_at_once_one_finds_the_page_changed(shared_world: World) -> None:
 
 # ── The journal ──────────────────────────────────────────────────────────────
 def test_a_change_is_in_the_journal_with_its_actor(world: World) -> None:
-    world.set(fusion="convex", cost_limit_usd_per_day=3)
+    world.set(fusion="rrf", cost_limit_usd_per_day=3)
     entry = _last(world, "workspace.settings_changed")
-    assert entry.payload["changed"] == {"fusion": "convex", "cost_limit_usd_per_day": 3}
-    assert entry.payload["was"] == {"fusion": "rrf", "cost_limit_usd_per_day": 1}
+    assert entry.payload["changed"] == {"fusion": "rrf", "cost_limit_usd_per_day": 3}
+    assert entry.payload["was"] == {"fusion": "convex", "cost_limit_usd_per_day": 1}
     assert (entry.actor_type, entry.actor_id) == ("user", world.people["owner"].id)
 
 
@@ -282,7 +282,7 @@ def test_what_cannot_be_read_is_the_default(world: World) -> None:
         WorkspaceSetting.objects.create(workspace=world.acme, name=name, value=value)
         setting: Setting[Any] = workspace_settings.by_name(name)
         assert workspace_settings.value(world.acme.id, setting) == setting.default
-    assert _page(world)["fusion"].value == "rrf"
+    assert _page(world)["fusion"].value == "convex"
 
 
 def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
@@ -297,5 +297,5 @@ def test_a_table_loses_only_what_is_no_longer_known(world: World) -> None:
 def test_the_house_itself_may_change_them(world: World) -> None:
     by = world.system()
     assert by.role is Role.SYSTEM
-    workspace_settings.change({"fusion": "convex"}, by=by)
+    workspace_settings.change({"fusion": "rrf"}, by=by)
     assert _page(world)["fusion"].changed_by == by.label

@@ -105,13 +105,14 @@ def test_the_slider_swaps_the_region_alone(world: World) -> None:
         ("hybrid-convex", "hybrid, convex"),
         ("dense", "dense"),
         ("sparse", "sparse"),
-        ("time", "hybrid, rrf"),
+        ("hybrid-rrf", "hybrid, rrf"),
+        ("time", "hybrid, convex"),
     ],
 )
 def test_two_ways_stand_side_by_side(world: World, against: str, name: str) -> None:
     fill(world)
     page = ask(world, against=against)
-    assert f"hybrid, rrf against {name}" in page
+    assert f"hybrid, convex against {name}" in page
 
 
 def test_two_times_show_what_entered_and_left(world: World) -> None:
@@ -122,7 +123,7 @@ def test_two_times_show_what_entered_and_left(world: World) -> None:
     assert "0 entered, 1 left" in now
     then = ask(world, as_of=moment, against="time")
     assert "1 entered, 0 left" in then
-    assert "against hybrid, rrf" in then
+    assert "against hybrid, convex" in then
 
 
 def test_an_unknown_comparison_is_a_fault(world: World) -> None:

@@ -80,10 +80,12 @@ def test_an_answer_shows_both_legs_and_the_cut(world: World) -> None:
     status, text = ask(world, query="refund without a receipt", k="3")
     assert status == 200
     for expected in (
-        "Both rankings answered",
+        "All rankings answered",
         "Ranks of the dense ranking",
         "Ranks of the word ranking",
-        "Answer: both rankings fused",
+        "Ranks of the context ranking",
+        "Answer: all signals added up",
+        "by centred cosine",
         "Below K = 3.",
         "left out: a<",
         '<rect class="two"',
@@ -113,16 +115,19 @@ def test_asking_marks_nothing(world: World) -> None:
     [
         ({"mode": "dense"}, "Answer: the dense ranking alone"),
         ({"mode": "sparse"}, "Answer: the word ranking alone"),
-        ({"fusion": "convex"}, "convex:"),
-        ({"scope": "own"}, "Answer: both rankings fused"),
+        ({"fusion": "rrf"}, "Answer: both rankings fused"),
+        ({"scope": "own"}, "Answer: all signals added up"),
         (
             {"entry_types": ["peer.escalation", "agent.created"]},
-            "Answer: both rankings",
+            "Answer: all signals added up",
         ),
-        ({"since": "2020-01-01", "until": "2100-01-01"}, "Answer: both rankings fused"),
-        ({"min_score": "0.99"}, "Answer: both rankings fused"),
-        ({"walk_depth": "1"}, "Answer: both rankings fused"),
-        ({"legs": "all"}, "Answer: both rankings fused"),
+        (
+            {"since": "2020-01-01", "until": "2100-01-01"},
+            "Answer: all signals added up",
+        ),
+        ({"min_score": "0.99"}, "Answer: all signals added up"),
+        ({"walk_depth": "1"}, "Answer: all signals added up"),
+        ({"legs": "all"}, "Answer: all signals added up"),
     ],
 )
 def test_every_way_of_asking_is_answered(
@@ -134,6 +139,60 @@ def test_every_way_of_asking_is_answered(
     assert status == 200
     assert expected in text
     assert "What would ada recall?" in text
+
+
+def _hits(text: str) -> list[str]:
+    """Return the sentences of why each hit is there."""
+    return re.findall(r'<small class="reason">([^<]*)</small>', text)
+
+
+def test_each_hit_says_why_it_is_there(world: World) -> None:
+    noise = [f"Weather report {n}: rain and wind" for n in range(9)]
+    factories.append_many(world.actor("bob"), noise)
+    first = world.entry("Deploy failed on the eu cluster", trace_id="t1")
+    second = world.entry("It was rolled back by hand", trace_id="t1")
+    index.sweep()
+    _, text = ask(world, query="deploy failed", k="2")
+    assert f"/journal/{first.id}/" in text
+    reasons = _hits(text.split("Below K")[0])
+    assert reasons[0].startswith("Says deploy and failed, close in meaning")
+    assert reasons[1].startswith("Says no word of the question, ")
+    assert "the words stand around it, beside hit 1" in reasons[1]
+    context = text.split("Ranks of the context ranking", 1)[1].split("</table>")[0]
+    assert f"/journal/{second.id}/" in context
+    assert "deploy, failed" in context
+    for fusion, reason in (("rrf", "Rank 1 by words (deploy and failed), rank 1"),):
+        _, text = ask(world, query="deploy failed", fusion=fusion)
+        assert _hits(text)[0].startswith(reason)
+        assert "Context ranking" not in text
+        assert "by cosine × importance" in text
+
+
+def test_the_bar_says_its_numbers_and_they_add_up(world: World) -> None:
+    fill(world)
+    _, text = ask(world, query="refund number 3", k="1")
+    line = text.split("Answer with the contribution", 1)[1]
+    label = re.search(r'aria-label="(meaning [^"]+)"', line)
+    assert label is not None
+    numbers = [float(n) for n in re.findall(r"\d\.\d+", label[1])]
+    around = numbers.pop(2)
+    assert around == pytest.approx(sum(numbers[2:5]), abs=0.002)
+    score = re.search(r"<strong>(\d\.\d{4})</strong>", line)
+    assert score is not None
+    assert sum(numbers) == pytest.approx(float(score[1]), abs=0.005)
+    for kind in ("", "two", "three", "four"):
+        assert f'<rect class="{kind}" x=' in line
+
+
+def test_what_the_question_prefers_stands_below_it(world: World) -> None:
+    world.indexed("Refund denied", by="lena")
+    fill(world, 2)
+    _, text = ask(world, query="what did lena decide about the refund last Friday")
+    assert re.search(r"Prefers entries of Friday [^.]*\(from “last Friday”\)\.", text)
+    assert "Prefers entries of lena." in text
+    assert "as the question prefers" in " ".join(_hits(text))
+    for plain in ({"query": "refund"}, {"query": "refund by lena", "fusion": "rrf"}):
+        assert 'id="preferences"' not in ask(world, **plain)[1]
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense"])
@@ -393,9 +452,9 @@ def test_pages_cost_a_bounded_number_of_queries(
     browser = world.page("operator")
     with django_assert_max_num_queries(16):
         browser.get("/recall/")
-    with django_assert_max_num_queries(36):
+    with django_assert_max_num_queries(48):
         browser.get("/recall/", {"query": "refund", "k": "20"})
-    with django_assert_max_num_queries(44):
+    with django_assert_max_num_queries(60):
         browser.get("/recall/", {"query": "refund", "entry_id": rows[0].id})
     with django_assert_max_num_queries(18):
         browser.get("/recall/index/")

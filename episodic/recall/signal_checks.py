@@ -1,0 +1,229 @@
+"""What each signal of a question says about one entry, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from episodic.index import engine
+from episodic.recall import ranking, reasons, surroundings
+from episodic.recall.reasons import listed
+from episodic.recall.results import Hit
+from episodic.recall.search import Answer
+from episodic.recall.surroundings import Words
+from memory.models import JournalEntry
+from memory.rules import convex, tokenizer
+from memory.rules.convex import Parts
+from memory.word_index import ranking as word_ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question about the entry: ``verdict`` is pass, fail or none."""
+
+    name: str
+    verdict: str
+    text: str
+
+
+def verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
+    return "pass" if holds else "fail"
+
+
+def dense(entry: JournalEntry, answer: Answer) -> Check:
+    """Return its place by meaning, among everything in scope."""
+    vector = answer.rankings.vector
+    if vector is None:
+        text = answer.rankings.degraded or "the mode does not ask the dense ranking"
+        return Check("dense", "none", text)
+    scope, index = answer.rankings.scope, engine.vectors()
+    centred = ranking.is_convex(answer.request)
+    rank = index.rank(vector, scope, entry.id, centred=centred)
+    if rank is None:
+        return Check("dense", "none", "has no vector in scope")
+    hit = index.of(vector, scope, [entry.id]).get(entry.id)
+    by = "centred cosine" if centred else "cosine × importance"
+    text = f"rank {rank} of {answer.rankings.dense.considered} by {by}"
+    if hit:
+        text += f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}"
+    inside = entry.id in answer.rankings.dense_ids
+    if not inside:
+        text += f"; the ranking ends at {len(answer.rankings.dense.hits)}"
+    return Check("dense", verdict(inside), text)
+
+
+def words(entry: JournalEntry, answer: Answer) -> Check:
+    """Return which words of the question it says, and which of them side by side."""
+    word_query = answer.rankings.word_query
+    if word_query.is_empty:
+        return Check("words", "none", "the question left no word to search for")
+    said = word_ranking.matching_words(
+        entry.workspace_id, word_query.terms, {entry.id: entry.docid}
+    )[entry.id]
+    if not said:
+        return Check("words", "none", "no word of the question is in it")
+    ids = answer.rankings.word_ids
+    text = ", ".join(said)
+    if pairs := _pairs(entry, answer):
+        text += f"; side by side as in the question: {listed(pairs)}"
+    if entry.id in ids:
+        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
+    return Check(
+        "words", "fail", f"{text} found, but below rank {len(ids)} or filtered"
+    )
+
+
+def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
+    """Return the pairs of the question that its summary has, where they counted."""
+    if answer.rankings.word_answer is None or not ranking.is_convex(answer.request):
+        return []
+    detail = answer.rankings.word_answer.details([entry.id]).get(entry.id)
+    if detail is None or detail.pairs <= 0:
+        return []
+    here = tokenizer.split(entry.summary)
+    beside = set(pairwise(here))
+    pairs = answer.rankings.word_query.pairs
+    return [f"“{a} {b}”" for a, b in pairs if (a, b) in beside] or ["some of them"]
+
+
+def of_convex(entry: JournalEntry, hit: Hit | None, answer: Answer) -> list[Check]:
+    """Return what convex adds up beside meaning and words; none for other fusions."""
+    if not ranking.is_convex(answer.request):
+        return []
+    checks = [_context(entry, answer)]
+    if hit is None or hit.parts is None:
+        return checks
+    plain = hit.parts.plain(hit.importance)
+    return [
+        *checks,
+        _neighbours(entry, plain, answer),
+        _conversation(entry, answer),
+        *_preference(plain, answer),
+        _importance(hit),
+    ]
+
+
+def _context(entry: JournalEntry, answer: Answer) -> Check:
+    rankings = answer.rankings
+    if rankings.word_query.is_empty or rankings.word_answer is None:
+        return Check("context", "none", "the question left no word to search for")
+    windows = surroundings.windows(rankings, [entry.id])
+    around = surroundings.words_around(answer, windows)[entry.id]
+    window = windows[entry.id]
+    if not window.before and not window.after:
+        return Check("context", "none", "nothing in scope stands beside it")
+    text = _standing(around, len(window.before), len(window.after))
+    ids = rankings.context_ids
+    if not text:
+        return Check("context", "none", "no word of the question stands around it")
+    if entry.id in ids:
+        return Check("context", "pass", f"rank {ids.index(entry.id) + 1}: {text}")
+    return Check("context", "none", text)
+
+
+def _standing(around: Words, before: int, after: int) -> str:
+    """Return which words stand where, "" for none."""
+    places = []
+    for said, count, side in (
+        (around.before, before, "before"),
+        (around.after, after, "after"),
+    ):
+        if said:
+            entries = "the entry" if count == 1 else f"the {count} entries"
+            verb = "stands" if len(said) == 1 else "stand"
+            places.append(f"{listed(said)} {verb} in {entries} {side} it")
+    return ", ".join(places)
+
+
+def _neighbours(entry: JournalEntry, plain: Parts, answer: Answer) -> Check:
+    signals = answer.rankings.signals[entry.id]
+    sides = [side for side in (signals.before, signals.after) if side]
+    if not sides:
+        return Check("neighbours", "none", "nothing in scope is directly beside it")
+    text = f"{' and '.join(sides)} directly beside it"
+    if plain.neighbours <= 0:
+        return Check("neighbours", "none", f"{text}, which fit nothing asked for")
+    # Two perfect neighbours are the most there is.
+    share = plain.neighbours / convex.most_neighbours()
+    return Check("neighbours", "pass", f"{text}: {share:.0%} of the most that counts")
+
+
+def _conversation(entry: JournalEntry, answer: Answer) -> Check:
+    best = reasons.best_of_conversation(entry.id, answer.rankings)
+    if best is None:
+        text = "it has no trace, so it counts as a conversation of its own"
+        return Check("conversation", "none", text)
+    if best == entry.id:
+        text = "it is the best of its conversation itself"
+        return Check("conversation", "pass", text)
+    return Check("conversation", "pass", f"{best} is the best of its conversation")
+
+
+def _preference(plain: Parts, answer: Answer) -> list[Check]:
+    wishes = answer.rankings.preferences
+    if not wishes:
+        return []
+    value = plain.preference / convex.PREFERENCE
+    fits = "It fits." if value >= reasons.CLOSE else "It fits in part."
+    text = f"{' '.join(wishes.sentences())} "
+    if value <= reasons.SLIGHT:
+        return [
+            Check("preference", "none", f"{text}It does not fit, and loses nothing.")
+        ]
+    return [Check("preference", "pass", text + fits)]
+
+
+def _importance(hit: Hit) -> Check:
+    factor = convex.importance_factor(hit.importance)
+    text = f"importance {hit.importance:.2f} multiplies its score by {factor:.2f}"
+    return Check("importance", "pass" if factor >= 1 else "none", text)
+
+
+_SAID = {
+    "words": "its words",
+    "meaning": "its meaning",
+    "context": "the words around it",
+    "neighbours": "the entries beside it",
+    "conversation": "its conversation",
+    "preference": "what the question prefers",
+    "substance": "how much it says",
+    "importance": "its importance",
+}
+
+
+def against(hit: Hit, last: Hit, answer: Answer) -> str:
+    """Return what a hit below the cut has more and less of than the last one above.
+
+    "" where scores are not added up. What makes less than a tenth of the largest
+    difference is left out.
+    """
+    if hit.parts is None or last.parts is None:
+        return ""
+    own, other = hit.parts.plain(hit.importance), last.parts.plain(last.importance)
+    gaps = {
+        name: getattr(other, name) - getattr(own, name) for name in convex.weights()
+    }
+    factors = [convex.importance_factor(h.importance) for h in (hit, last)]
+    gaps["importance"] = own.total * (factors[1] / factors[0] - 1)
+    largest = max(abs(gap) for gap in gaps.values())
+    worth = {name: gap for name, gap in gaps.items() if abs(gap) > largest / 10}
+    behind = sorted((n for n in worth if worth[n] > 0), key=lambda n: -worth[n])
+    ahead = sorted((n for n in worth if worth[n] < 0), key=lambda n: worth[n])
+    sides = []
+    if ahead:
+        sides.append(f"ahead by {_said(ahead, hit)}")
+    if behind:
+        sides.append(f"behind by {_said(behind, hit)}")
+    name = f"hit {answer.request.k}"
+    return f"Against {name} it is {' and '.join(sides)}." if sides else ""
+
+
+def _said(names: Sequence[str], hit: Hit) -> str:
+    texts = []
+    for name in names[:2]:
+        text = _SAID[name]
+        if name == "meaning" and hit.cosine is not None:
+            text += f" (cosine {hit.cosine:.2f})"
+        texts.append(text)
+    return " and ".join(texts)
