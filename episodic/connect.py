@@ -23,7 +23,7 @@ from memory.fulltext import WordScope
 from memory.journal import append as journal
 from memory.models import Agent, Crew, JournalEntry, Membership
 from memory.ports import language_model, ranker
-from memory.ports.ranker import EmbeddingState, Question, Recalled
+from memory.ports.ranker import EmbeddingState, Meanings, Question, Recalled
 from memory.rules.permissions import Actor
 
 
@@ -86,6 +86,20 @@ class Hybrid:
             return None
         scope = VectorScope(workspace_id=workspace_id, model=embedder.model)
         return engine.vectors().cosines(vector, scope, list(entry_ids))
+
+    def meanings(
+        self, query: str, entry_ids: Sequence[str], *, workspace_id: str
+    ) -> Meanings | None:
+        """Return how near entries are; None while the embedder does not answer."""
+        if not entry_ids:
+            return Meanings({}, {})
+        embedder = engine.embedder()
+        try:
+            vector = embedder.embed_query(query)
+        except EmbedderError:
+            return None
+        scope = VectorScope(workspace_id=workspace_id, model=embedder.model)
+        return Meanings(*engine.vectors().meanings(vector, scope, list(entry_ids)))
 
     def nearest(
         self, query: str, scope: WordScope, *, limit: int, min_similarity: float

@@ -81,6 +81,12 @@ class VectorIndex(Protocol):
         """Return the cosines alone of many named entries, as ``of`` knows them."""
         ...
 
+    def meanings(
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Return the cosines and the centred ones of many named entries."""
+        ...
+
     def rank(
         self,
         query: Vectors,

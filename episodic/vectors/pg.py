@@ -182,6 +182,15 @@ class PgIndex:
         hits = self.of(query, scope, entry_ids)
         return {entry_id: hit.cosine for entry_id, hit in hits.items()}
 
+    def meanings(
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        hits = self.of(query, scope, entry_ids)
+        return (
+            {entry_id: hit.cosine for entry_id, hit in hits.items()},
+            {entry_id: hit.centred for entry_id, hit in hits.items()},
+        )
+
     def rank(
         self,
         query: Vectors,

@@ -94,6 +94,16 @@ class ScanIndex:
         found, view = self._named(query, scope, entry_ids)
         return dict(zip(view.names(found.rows), found.cosine.tolist(), strict=True))
 
+    def meanings(
+        self, query: Vectors, scope: VectorScope, entry_ids: list[str]
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        found, view = self._named(query, scope, entry_ids)
+        names = view.names(found.rows)
+        return (
+            dict(zip(names, found.cosine.tolist(), strict=True)),
+            dict(zip(names, found.centred.tolist(), strict=True)),
+        )
+
     def _named(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> tuple[Exact, Snapshot]:

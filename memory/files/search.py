@@ -1,7 +1,7 @@
 """One search over memory files and the journal.
 
-Files are ranked by BM25, the journal by the registered ranker. Scores of two engines
-are not comparable, so each list is divided by its own best score, and the two are
+Files are ranked by their words, the journal by the registered ranker. The scores of the
+two are not comparable, so each list is divided by its own best score, and the two are
 merged by that number. Of equal hits, at least the best of each list, files come first,
 because a file is what somebody chose to keep.
 """

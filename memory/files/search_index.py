@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
+import numpy as np
 from django.db import connection
 
 from memory import fulltext
 from memory.models import MemoryChunk, MemoryFile
-from memory.rules import chunks, tokenizer
+from memory.rules import chunks, convex, tokenizer
+from memory.word_index import terms, texts
+from memory.word_index.texts import Links, Mask, Places, Scores, Terms
 
 SNIPPET_CHARS: Final = 500
-TERMS: Final = 32
 EARLIER: Final = 2
+# Files with more chunks are not ranked whole; then so many are.
+WHOLE: Final = 300
+CANDIDATES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,54 +60,151 @@ def put(file: MemoryFile, text: str) -> None:
 
 
 def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
-    """Return the best chunks of the given files: the exact phrase first, terms OR-ed.
+    """Return the best chunks of the given files; those with the whole phrase first.
 
-    File names are not searched. Words of the query are quoted, never query grammar.
+    A chunk is found by its words and those of its headings, not by its file's name.
+    What counts as a rare word, only the given files say.
     """
-    words = tokenizer.split(query)
-    terms = tokenizer.without_stop_words(words)[:TERMS]
-    if not terms or not file_ids:
+    word_query = fulltext.word_query(query)
+    if word_query.is_empty or not file_ids:
         return []
-    phrases = [" ".join(words)] if 2 <= len(words) <= fulltext.MAX_PHRASE else []
+    rows, threads = _pool(file_ids, word_query.terms)
+    known = texts.terms_of([f"{row.heading}\n{row.text}" for row in rows])
+    links = Links.of(threads, len(rows))
+    scores = texts.score(word_query, known, links)
+    hits = scores.own > 0
+    score = _convex(scores, links, hits).total
+    # It brings whole phrases before all others, whose scores are below 1.
+    score[_holding(known, query)] += 1
+    places = sorted(
+        np.flatnonzero(hits).tolist(), key=lambda n: (-score[n], rows[n].id)
+    )
+    return [
+        ChunkHit(row.file_id, row.heading, row.text, row.line_start, float(score[n]))
+        for n in places[:limit]
+        for row in [rows[n]]
+    ]
+
+
+def count(file_ids: Sequence[str], word: str, limit: int) -> int:
+    """Return how many chunks of the given files hold a word, at most ``limit``."""
+    return len(_candidates(file_ids, [word], limit)) if file_ids else 0
+
+
+def _convex(scores: Scores, links: Links, hits: Mask) -> convex.PartColumns:
+    """Return the parts of scores by words; a file is no conversation."""
+    size = len(hits)
+    columns = convex.Columns(
+        meaning=np.full(size, np.nan),
+        words=scores.words.astype(np.float64),
+        context=scores.context.astype(np.float64),
+        length=scores.length.astype(np.float64),
+        importance=np.full(size, convex.NO_IMPORTANCE),
+        before=links.before,
+        after=links.after,
+        thread=np.full(size, -1),
+        preference=np.zeros(size),
+    )
+    return convex.parts(columns, hits, lowest=0.0, highest=0.0)
+
+
+def _holding(known: Terms, query: str) -> Places:
+    """Return the chunks that hold the question's words side by side, if it has some."""
+    words = tokenizer.split(query)
+    if not 2 <= len(words) <= fulltext.MAX_PHRASE:
+        return known.holding([])
+    return known.holding([term for word in words for term in terms.of_word(word)])
+
+
+# ── Candidates ───────────────────────────────────────────────────────────────
+class _Row(NamedTuple):
+    id: int
+    workspace_id: str
+    file_id: str
+    heading: str
+    text: str
+    line_start: int
+
+
+def _pool(
+    file_ids: Sequence[str], words: Sequence[str]
+) -> tuple[list[_Row], list[list[int]]]:
+    """Return the chunks to rank, and the places of those that follow each other.
+
+    All of the files' chunks; of very many the best by the database's own ranking, with
+    the two before each.
+    """
+    chunks_in_reach = MemoryChunk.objects.filter(file_id__in=file_ids)
+    columns = chunks_in_reach.order_by("file_id", "line_start", "id")
+    rows = [_Row._make(row) for row in columns.values_list(*_Row._fields)[: WHOLE + 1]]
+    if len(rows) <= WHOLE:
+        places = range(len(rows))
+        by_file = itertools.groupby(places, key=lambda n: rows[n].file_id)
+        return rows, [list(part) for _, part in by_file]
+    found = _candidates(file_ids, words, CANDIDATES)
+    before = earlier(rows[0].workspace_id, found)
+    wanted = {*found, *(part.id for parts in before.values() for part in parts)}
+    named = columns.filter(pk__in=wanted).values_list(*_Row._fields)
+    rows = [_Row._make(row) for row in named]
+    place = {row.id: n for n, row in enumerate(rows)}
+    previous = {
+        place[after]: place[first]
+        for chunk_id, parts in before.items()
+        for first, after in itertools.pairwise([*(p.id for p in parts), chunk_id])
+    }
+    return rows, _chains(previous)
+
+
+def _chains(previous: dict[int, int]) -> list[list[int]]:
+    """Return chains of places from what comes directly before each."""
+    following = {first: second for second, first in previous.items()}
+    chains = []
+    for start in following.keys() - previous.keys():
+        chain = [start]
+        while chain[-1] in following:
+            chain.append(following[chain[-1]])
+        chains.append(chain)
+    return chains
+
+
+def _candidates(file_ids: Sequence[str], words: Sequence[str], limit: int) -> list[int]:
+    """Return the ids of the best chunks by the database's own ranking."""
     run = _sqlite if fulltext.is_sqlite() else _postgres
-    return run(file_ids, [*phrases, *terms], limit)
+    with connection.cursor() as cursor:
+        sql, params = run(file_ids, words, limit)
+        cursor.execute(sql, params)
+        return [chunk_id for (chunk_id,) in cursor.fetchall()]
 
 
 def _marks(count: int) -> str:
     return ", ".join(["%s"] * count)
 
 
-def _sqlite(file_ids: Sequence[str], terms: list[str], limit: int) -> list[ChunkHit]:
-    match = " OR ".join(fulltext.quote(term) for term in terms)
+def _sqlite(
+    file_ids: Sequence[str], words: Sequence[str], limit: int
+) -> tuple[str, list[Any]]:
+    match = " OR ".join(fulltext.quote(word) for word in words)
     sql = (
-        "SELECT c.file_id, c.heading, c.text, c.line_start, -chunks_fts.rank"  # noqa: S608
-        " FROM chunks_fts CROSS JOIN memory_chunks c ON c.id = chunks_fts.rowid"
+        "SELECT c.id FROM chunks_fts"  # noqa: S608
+        " CROSS JOIN memory_chunks c ON c.id = chunks_fts.rowid"
         " WHERE chunks_fts MATCH %s"
         f" AND c.file_id IN ({_marks(len(file_ids))})"
         " ORDER BY bm25(chunks_fts, 0.7, 1.0), c.id LIMIT %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [match, *file_ids, limit])
-        return [ChunkHit(*row) for row in cursor.fetchall()]
+    return sql, [match, *file_ids, limit]
 
 
-def _postgres(file_ids: Sequence[str], terms: list[str], limit: int) -> list[ChunkHit]:
-    phrase_query = "phraseto_tsquery('english', journal_fold(%s))"
-    query = " || ".join([phrase_query] * len(terms))
-    phrases = [term for term in terms if " " in term]
-    # 33 brings the rank under one, so that the whole phrase comes before single words.
-    boost = "".join([f" + (c.tsv @@ {phrase_query})::int"] * len(phrases))
+def _postgres(
+    file_ids: Sequence[str], words: Sequence[str], limit: int
+) -> tuple[str, list[Any]]:
+    query = " || ".join(["plainto_tsquery('english', journal_fold(%s))"] * len(words))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608
-        " SELECT c.file_id, c.heading, c.text, c.line_start,"
-        f" ts_rank_cd(c.tsv, asked.q, 33)::float8{boost} AS score"
-        " FROM memory_chunks c, asked"
+        " SELECT c.id FROM memory_chunks c, asked"
         f" WHERE c.tsv @@ asked.q AND c.file_id IN ({_marks(len(file_ids))})"
-        " ORDER BY score DESC, c.id LIMIT %s"
+        " ORDER BY ts_rank_cd(c.tsv, asked.q, 33) DESC, c.id LIMIT %s"
     )
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*terms, *phrases, *file_ids, limit])
-        return [ChunkHit(*row) for row in cursor.fetchall()]
+    return sql, [*words, *file_ids, limit]
 
 
 # ── Context ──────────────────────────────────────────────────────────────────

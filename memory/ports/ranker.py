@@ -65,6 +65,18 @@ class Recalled:
     via: str
 
 
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """How near entries are to a question, by entry id.
+
+    ``centred`` is the cosine as seen from the mean of the workspace's vectors: it ranks
+    better, and is not shown. Both have the same entries.
+    """
+
+    cosine: Mapping[str, float]
+    centred: Mapping[str, float]
+
+
 class Ranker(Protocol):
     """What ``episodic`` implements; as it stands, the answers without embeddings."""
 
@@ -100,6 +112,15 @@ class Ranker(Protocol):
 
         None when no embedder is available. The text is a question, or a statement
         like the entries. The caller checks who may see the entries.
+        """
+        return None
+
+    def meanings(
+        self, query: str, entry_ids: Sequence[str], *, workspace_id: str
+    ) -> Meanings | None:
+        """Return how near named entries are to a question, those that have a vector.
+
+        None when no embedder is available. The caller checks who may see the entries.
         """
         return None
 

@@ -1,43 +1,92 @@
-"""Merge the two rankings of records, by words and by meaning, into one score.
+"""Merge what the words and the vectors say of records into one score.
 
-rrf     Σ over the rankings of 61 / (60 + rank), divided by their number
-convex  ½ · cosine + ½ · words, each scaled to 0..1 over the candidates; a candidate
-        of one ranking gets its real score in the other
+rrf     Σ over the rankings of 61 / (60 + rank), divided by their number: by words, and
+        by cosine where there are vectors
+convex  ``memory.rules.convex``, as for journal entries, without importance and
+        preferences
 
-Both lie in 0..1. Without vectors the words alone decide.
+Both lie in 0..1. A record is a hit when it has a word of the question or is near to it
+in meaning; another one counts for its neighbours only.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.rules import convex
 from memory.rules.fusion import Fusion
+from memory.word_index.texts import Links, Mask, Places, Scores
 
 RRF: Final = 60
-COSINE_SHARE: Final = 0.5
 # A smaller cosine is noise: a record without a word in common is then no hit.
 MIN_COSINE: Final = 0.1
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the words of a pool say.
+
+    ``thread`` is the number of each record's conversation, −1 for none; ``holds`` marks
+    those that contain the whole question.
+    """
+
+    scores: Scores
+    links: Links
+    thread: Places
+    holds: Mask
+
+    @property
+    def share(self) -> Values:
+        """The share of the question's words, 1 for the whole question."""
+        return np.where(self.holds, 1.0, self.scores.share)
+
+    @property
+    def weight(self) -> Values:
+        """The BM25 of words and pairs of words.
+
+        What holds the whole question and no term of it (another script, a piece of a
+        word) weighs as much as the best.
+        """
+        weight = self.scores.words.astype(np.float64)
+        is_piece = self.holds & (self.scores.share == 0)
+        return np.where(is_piece, max(float(weight.max(initial=0.0)), 1.0), weight)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The cosines of a pool, plain and centred; NaN for a record without a vector."""
+
+    cosine: Values
+    centred: Values
 
 
 def order(scores: Mapping[int, float]) -> list[int]:
     """Return places, best first; equal scores in the order of places (newest first)."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+    places = np.array(sorted(scores), dtype=np.int64)
+    values = np.array([scores[place] for place in places.tolist()])
+    ranking: list[int] = places[np.argsort(-values, kind="stable")].tolist()
+    return ranking
 
 
-def fuse(
-    words: Mapping[int, float], cosines: Mapping[int, float] | None, fusion: Fusion
-) -> dict[int, float]:
-    """Return place → score of every candidate that a ranking names."""
-    strong = {
-        place: cosine
-        for place, cosine in (cosines or {}).items()
-        if cosine >= MIN_COSINE
-    }
-    if fusion is Fusion.CONVEX and cosines is not None:
-        return _convex(words, cosines, {*words, *strong})
-    rankings = [order(words)] if cosines is None else [order(words), order(strong)]
+def fuse(words: Words, vectors: Vectors | None, fusion: Fusion) -> dict[int, float]:
+    """Return place → score of every hit."""
+    by_words = words.share > 0
+    # False for NaN.
+    by_meaning = by_words & False if vectors is None else vectors.cosine >= MIN_COSINE
+    hits = np.flatnonzero(by_words | by_meaning)
+    if fusion is Fusion.CONVEX:
+        total = _convex(words, vectors, by_words | by_meaning).total
+        return dict(zip(hits.tolist(), total[hits].tolist(), strict=True))
+    rankings = [_ranking(words.weight, by_words)]
+    if vectors is not None:
+        rankings.append(_ranking(vectors.cosine, by_meaning))
     scores: dict[int, float] = defaultdict(float)
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):
@@ -45,18 +94,30 @@ def fuse(
     return scores
 
 
-def _convex(
-    words: Mapping[int, float], cosines: Mapping[int, float], places: set[int]
-) -> dict[int, float]:
-    best_weight = max(words.values(), default=0.0) or 1.0
-    low = min(cosines.values(), default=0.0)
-    span = max(cosines.values(), default=0.0) - low
-    scaled = {
-        place: (cosine - low) / span if span > 0 else 1.0
-        for place, cosine in cosines.items()
-    }
-    return {
-        place: COSINE_SHARE * scaled.get(place, 0.0)
-        + (1 - COSINE_SHARE) * words.get(place, 0.0) / best_weight
-        for place in places
-    }
+def _ranking(values: Values, hits: Mask) -> list[int]:
+    places = np.flatnonzero(hits)
+    ranking: list[int] = places[np.argsort(-values[places], kind="stable")].tolist()
+    return ranking
+
+
+def _convex(words: Words, vectors: Vectors | None, hits: Mask) -> convex.PartColumns:
+    size = len(hits)
+    meaning = np.full(size, np.nan) if vectors is None else vectors.centred
+    known = meaning[~np.isnan(meaning)]
+    columns = convex.Columns(
+        meaning=meaning,
+        words=words.weight,
+        context=words.scores.context.astype(np.float64),
+        length=words.scores.length.astype(np.float64),
+        importance=np.full(size, convex.NO_IMPORTANCE),
+        before=words.links.before,
+        after=words.links.after,
+        thread=words.thread,
+        preference=np.zeros(size),
+    )
+    return convex.parts(
+        columns,
+        hits,
+        lowest=float(known.min(initial=1.0)),
+        highest=float(known.max(initial=-1.0)),
+    )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
 from django.db.models import QuerySet
 
 from memory import fulltext, workspace_settings
@@ -18,9 +19,11 @@ from memory.files.paths import Owner
 from memory.fulltext import WordScope
 from memory.models import Record
 from memory.ports import ranker
-from memory.records import fusion, similarity
+from memory.records import fusion, pool_words
 from memory.records.access import owner_for, select
 from memory.records.chain import TYPES
+from memory.records.fusion import Vectors
+from memory.records.pool_words import Candidate
 from memory.records.reading import columns_for_filter, facts_of, scan
 from memory.records.redaction import is_safe
 from memory.records.types import Criteria, Hit, SearchResult
@@ -38,12 +41,7 @@ MIN_COSINE: Final = fusion.MIN_COSINE
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
-# The columns that ranking needs, as tuples: a large scope has many candidates.
-COLUMNS: Final = ("id", "content", "current_entry_id")
-Candidate = tuple[str, str, str | None]
-ID: Final = 0
-CONTENT: Final = 1
-ENTRY: Final = 2
+COLUMNS: Final = Candidate._fields
 
 
 @dataclass(slots=True)
@@ -58,22 +56,22 @@ class _Pool:
 
     def take(self, row: Record) -> None:
         """Add a full row."""
-        candidate = (row.id, row.content, row.current_entry_id)
-        self.candidates.setdefault(row.id, candidate)
+        self.candidates.setdefault(row.id, Candidate.of(row))
         self.rows[row.id] = row
 
     def read(self, rows: QuerySet[Record], limit: int) -> int:
         """Add those of some rows that pass the filter; return how many were read."""
         columns, holds = columns_for_filter(self.criteria)
         names = (*COLUMNS, *columns)
-        rows_read = list(rows.order_by("-updated_at", "id").values_list(*names)[:limit])
+        rows = rows.annotate(**pool_words.AS_TEXT).order_by("-updated_at", "id")
+        rows_read = list(rows.values_list(*names)[:limit])
         size = len(COLUMNS)
         candidates = rows_read
         if holds is not None:
             candidates = [
                 row[:size] for row in rows_read if holds(facts_of(columns, row[size:]))
             ]
-        self.candidates |= {row[ID]: row for row in candidates}
+        self.candidates |= {row[0]: Candidate._make(row) for row in candidates}
         return len(rows_read)
 
     def load(self, ids: Sequence[str]) -> dict[str, Record]:
@@ -115,7 +113,7 @@ def _add_from_journal(query: str, pool: _Pool) -> None:
     )
     word_query = fulltext.word_query(query)
     words = word_ranking.search(word_query, scope, JOURNAL_LIMIT).hits
-    entry_ids = {candidate[ENTRY] for candidate in pool.candidates.values()}
+    entry_ids = {row.current_entry_id for row in pool.candidates.values()}
     ids = ({hit.entry_id for hit in words} | set(nearest or ())) - entry_ids
     if ids:
         rows = Record.objects.order_by().filter(
@@ -154,41 +152,38 @@ class _Ranked:
         )
 
 
-def _cosines(query: str, pool: _Pool) -> dict[int, float] | None:
-    """Return place → cosine of the candidates that have a vector."""
-    entry_ids = [candidate[ENTRY] for candidate in pool.candidates.values()]
-    cosines = ranker.ranker().cosines(
+def _vectors(query: str, pool: _Pool) -> Vectors | None:
+    """Return the cosines of the candidates; None while the embedder does not answer."""
+    entry_ids = [row.current_entry_id for row in pool.candidates.values()]
+    meanings = ranker.ranker().meanings(
         query,
         [entry_id for entry_id in entry_ids if entry_id],
         workspace_id=pool.by.workspace_id,
     )
-    if cosines is None:
+    if meanings is None:
         return None
-    return {
-        n: cosines[entry_id]
-        for n, entry_id in enumerate(entry_ids)
-        if entry_id and entry_id in cosines
-    }
+    # None becomes NaN.
+    return Vectors(
+        np.array([meanings.cosine.get(e or "") for e in entry_ids], dtype=np.float64),
+        np.array([meanings.centred.get(e or "") for e in entry_ids], dtype=np.float64),
+    )
 
 
 def _rank(query: str, pool: _Pool) -> _Ranked:
     """Rank candidates by words and by meaning, and fuse the two."""
     candidates = list(pool.candidates.values())
-    weights = similarity.by_words(
-        query, [candidate[CONTENT] for candidate in candidates]
-    )
-    cosines = _cosines(query, pool)
+    words = pool_words.read(query, candidates)
+    vectors = _vectors(query, pool)
     method = Fusion(workspace_settings.value(pool.by.workspace_id, declarations.FUSION))
-    scores = fusion.fuse(
-        {place: pair[0] for place, pair in weights.items()}, cosines, method
-    )
+    scores = fusion.fuse(words, vectors, method)
+    cosines = [] if vectors is None else vectors.cosine.tolist()
     return _Ranked(
         candidates,
         order=fusion.order(scores),
         score=scores,
-        cosine=cosines or {},
-        share={place: pair[1] for place, pair in weights.items()},
-        degraded=cosines is None and bool(candidates),
+        cosine={n: cosine for n, cosine in enumerate(cosines) if cosine == cosine},
+        share=dict(enumerate(words.share.tolist())),
+        degraded=vectors is None and bool(candidates),
     )
 
 
@@ -250,7 +245,7 @@ def _loaded(
     """Yield places and records, as many at a time as the answer will hold."""
     for start in range(0, len(order), chunk):
         places = order[start : start + chunk]
-        part = {ranked.candidates[place][ID]: place for place in places}
+        part = {ranked.candidates[place].id: place for place in places}
         records = pool.load(list(part))
         yield from (
             (place, records[key]) for key, place in part.items() if key in records

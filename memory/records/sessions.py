@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from memory.files.paths import Owner
 from memory.journal import append as journal
-from memory.models import Record, ids
+from memory.models import ids
 from memory.rules import entries, hashing
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope
@@ -61,7 +61,8 @@ class SessionRow(NamedTuple):
     scope_thread: str
     session_id: str
     turn_range: list[int] | None
-    created_at: datetime
+    # As text where many are read: it has the same order.
+    created_at: datetime | str
 
     @property
     def conversation(self) -> tuple[str | None, ...] | None:
@@ -71,9 +72,6 @@ class SessionRow(NamedTuple):
         owner = (self.crew_id, self.agent_id)
         scope = (self.scope_key, self.scope_user, self.scope_thread)
         return (*owner, *scope, self.session_id)
-
-
-COLUMNS: Final = SessionRow._fields
 
 
 def _in_order(rows: Sequence[SessionRow]) -> list[SessionRow]:
@@ -87,31 +85,27 @@ def _in_order(rows: Sequence[SessionRow]) -> list[SessionRow]:
     return sorted(rows, key=position)
 
 
+def conversations(rows: Iterable[SessionRow]) -> list[list[str]]:
+    """Return the ids of each conversation of some records, in their order.
+
+    Only these records are in them: who may not read a record does not get it as
+    another's context.
+    """
+    members: dict[tuple[str | None, ...], list[SessionRow]] = {}
+    for row in rows:
+        if (conversation := row.conversation) is not None:
+            members.setdefault(conversation, []).append(row)
+    return [[row.id for row in _in_order(part)] for part in members.values()]
+
+
 def earlier(rows: Iterable[SessionRow]) -> dict[str, list[str]]:
     """Return id → the ids of up to two records before it, the nearest last.
 
     Only the given rows are looked at; a record without a conversation, or at the
     beginning of one, is left out.
     """
-    conversations: dict[tuple[str | None, ...], list[SessionRow]] = {}
-    for row in rows:
-        if row.conversation is not None:
-            conversations.setdefault(row.conversation, []).append(row)
     before: dict[str, list[str]] = {}
-    for members in conversations.values():
-        names = [row.id for row in _in_order(members)]
+    for names in conversations(rows):
         for place in range(1, len(names)):
             before[names[place]] = names[max(0, place - EARLIER) : place]
     return before
-
-
-def earlier_among(workspace_id: str, record_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return ``earlier`` of some records of a workspace, with one query.
-
-    What comes before is one of these records too: who may not read a record does not
-    get it as another's context.
-    """
-    if not record_ids:
-        return {}
-    rows = Record.objects.filter(workspace_id=workspace_id, pk__in=record_ids)
-    return earlier(map(SessionRow._make, rows.order_by().values_list(*COLUMNS)))

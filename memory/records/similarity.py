@@ -1,15 +1,16 @@
-"""Similarity of texts: BM25 for a question, word overlap or cosine for statements."""
+"""Similarity of texts: which hold a question, and which statements are alike."""
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory.models import Record, RecordStatus
 from memory.ports import ranker
@@ -21,112 +22,39 @@ from memory.rules import tokenizer
 MIN_SIMILARITY: Final = 0.85
 NEIGHBOURS: Final = 500
 MAX_SIMILAR: Final = 5
-_ENDINGS: Final = ("ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
-_SATURATION, _LENGTH = 1.2, 0.75
 # Separates texts that are searched as one; no text contains it, and it is no space.
 GAP: Final = "\x00"
+Shares = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
-def stem(word: str) -> str:
-    """Return a word without a common English ending."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
-
-
-def stems(text: str) -> list[str]:
-    """Return the stems of a text's words."""
-    return [stem(word) for word in tokenizer.split(text)]
-
-
-# ── A question's words ───────────────────────────────────────────────────────
+# ── The whole question ───────────────────────────────────────────────────────
 def _ends(texts: Sequence[str]) -> list[int]:
     """Return where each text ends in the concatenation."""
     return list(accumulate(len(text) + 1 for text in texts))
 
 
-def _concatenated(texts: Sequence[str]) -> tuple[str, list[int]]:
-    """Return the lower-case concatenation of texts, and where each ends."""
-    combined = GAP.join(texts)
-    if combined.isascii():
-        return combined.lower(), _ends(texts)
-    lowered = [unicodedata.normalize("NFC", text).lower() for text in texts]
-    return GAP.join(lowered), _ends(lowered)
+def holding(query: str, texts: Sequence[str], shares: Shares) -> Mask:
+    """Return which texts contain the whole question, ignoring case.
 
-
-def _holding(
-    query: str, texts: Sequence[str], combined: tuple[str, list[int]]
-) -> set[int]:
-    """Return the places of texts that contain the whole query, ignoring case."""
+    ``shares`` are the shares of its words that they have. A text without any counts
+    only for a question without words, or in another script than Latin.
+    """
+    holds = np.zeros(len(texts), dtype=np.bool_)
     if not query.strip():
-        return set()
-    text, ends = combined
-    if not text.isascii():
-        folded = [each_text.casefold() for each_text in texts]
-        text, ends = GAP.join(folded), _ends(folded)
+        return holds
+    combined = GAP.join(texts)
+    is_ascii = combined.isascii()
+    folded = texts if is_ascii else [text.casefold() for text in texts]
+    combined = combined.lower() if is_ascii else GAP.join(folded)
+    ends = _ends(folded)
     pattern = r"\s+".join(map(re.escape, query.casefold().split()))
-    matches = re.finditer(pattern, text)
-    return {bisect_right(ends, match.start()) for match in matches}
-
-
-def _bags(
-    combined: tuple[str, list[int]], terms: Sequence[str]
-) -> dict[int, dict[str, int]]:
-    """Return place → term → number of occurrences, for texts with any of the terms.
-
-    All texts are searched as one, which is far faster than one after the other. A word
-    with a stem begins with it, so that few matches have to be checked.
-    """
-    text, ends = combined
-    bags: dict[int, dict[str, int]] = {}
-    for term in terms:
-        has_stem: dict[str, bool] = {}
-        for match in re.finditer(rf"{re.escape(term)}[^\W_]*", text):
-            start, word = match.start(), match[0]
-            if start and text[start - 1].isalnum():
-                continue
-            if word not in has_stem:
-                has_stem[word] = stem(word) == term
-            if has_stem[word]:
-                bag = bags.setdefault(bisect_right(ends, start), {})
-                bag[term] = bag.get(term, 0) + 1
-    return bags
-
-
-def by_words(query: str, texts: Sequence[str]) -> dict[int, tuple[float, float]]:
-    """Return place → (weight, share of the question's words) of texts that have any.
-
-    The weight is BM25 within these texts alone: no other scope influences it. A text
-    that contains the whole query, ignoring case, has the share 1.
-    """
-    terms = list(
-        dict.fromkeys(
-            stem(w) for w in tokenizer.without_stop_words(tokenizer.split(query))
-        )
-    )
-    combined = _concatenated(texts)
-    bags, holding = _bags(combined, terms), _holding(query, texts, combined)
-    spread = Counter(term for bag in bags.values() for term in bag)
-    # The BM25 weight of a term that ``count`` of the texts contain.
-    rarity = {
-        term: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5))
-        for term, count in spread.items()
-    }
-    mean = sum(map(len, texts)) / max(1, len(texts)) or 1.0
-    scores: dict[int, tuple[float, float]] = {}
-    # Without terms, or in another script, texts that contain the query count too.
-    match_whole_query = not terms or not query.casefold().isascii()
-    no_terms: dict[str, int] = {}
-    for place in bags.keys() | holding if match_whole_query else bags:
-        bag = bags.get(place, no_terms)
-        share = 1.0 if place in holding else len(bag) / len(terms)
-        length = _SATURATION * (1 - _LENGTH + _LENGTH * len(texts[place]) / mean)
-        weight = 10.0 * (share == 1.0)
-        for term, times in bag.items():
-            weight += rarity[term] * times * (_SATURATION + 1) / (times + length)
-        scores[place] = (weight, share)
-    return scores
+    for match in re.finditer(pattern, combined):
+        holds[bisect_right(ends, match.start())] = True
+    is_latin = query.casefold().isascii()
+    if is_latin and tokenizer.split(query):
+        holds &= shares > 0
+    return holds
 
 
 # ── Similar records ──────────────────────────────────────────────────────────

@@ -187,9 +187,7 @@ def _searches(case: HeldFile, text: str) -> list[Search]:
         workspace_id=case.workspace_id, crew_id=case.crew_id
     ).exclude(sha256="")
     ids = [row.id for row in reach if row.agent_id in (None, case.agent_id)]
-    ranked = [
-        Search(word, len(search_index.find(ids, word, 20))) for word in candidates
-    ]
+    ranked = [Search(word, search_index.count(ids, word, 20)) for word in candidates]
     return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 

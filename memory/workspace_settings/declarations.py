@@ -30,11 +30,10 @@ FUSION: Final[Setting[str]] = declare(
         name="fusion",
         group="Recall",
         label="Fusion",
-        help="How the rankings by meaning and by words become one list, where a "
-        "request does not say. RRF (reciprocal rank fusion) adds 1 / (60 + rank) of "
-        "both. Convex adds up scores: of meaning and words and, for the journal, of "
-        "the entries around one and of the times and names in the question; there "
-        "importance multiplies the sum.",
+        help="How the ranking by meaning and the ranking by words become one list, "
+        "where a request does not say. RRF (reciprocal rank fusion) adds 1 / (K + "
+        "rank) of both, where K damps the first places; convex is a weighted sum of "
+        "what meaning, words, context and neighbours say, each scaled to 0..1.",
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",
         kind=Kind.CHOICE,

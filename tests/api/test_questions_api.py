@@ -35,7 +35,7 @@ def test_a_question_with_its_hits(asked: World) -> None:
         "id": 0, "asked_at": "", "latency_ms": 0, "hits": [],
         "query": "refund two", "agent_id": asked.agents["ada"].id,
         "crew_id": asked.crews["support"].id, "asked_by": None, "scope": "own",
-        "mode": "hybrid", "fusion": "rrf", "k": 5, "found_nothing": False,
+        "mode": "hybrid", "fusion": "convex", "k": 5, "found_nothing": False,
         "degraded": None, "model": engine.embedder().model,
     }  # fmt: skip
     (hit,) = first["hits"]

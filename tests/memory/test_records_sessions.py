@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -218,22 +216,6 @@ def test_what_comes_before_is_near_and_never_a_circle(
             assert by_id[other].session_id == by_id[name].session_id
             assert by_id[other].created_at <= by_id[name].created_at
             assert name not in before.get(other, [])
-
-
-def test_candidates_are_asked_for_with_one_query_in_one_workspace(
-    world: World, ada: Actor
-) -> None:
-    saved = [save(ada, f"Tea number {n}.", session_id="s1") for n in range(4)]
-    ids = [record.id for record in saved]
-    foreign = save(world.actor("olga"), session_id="s1").id
-    with CaptureQueriesContext(connection) as captured:
-        before = sessions.earlier_among(ada.workspace_id, [*ids[1:], foreign])
-    assert len(captured) == 1
-    # What is not a candidate is no context either.
-    assert before == {ids[2]: [ids[1]], ids[3]: [ids[1], ids[2]]}
-    with CaptureQueriesContext(connection) as captured:
-        assert sessions.earlier_among(ada.workspace_id, []) == {}
-    assert len(captured) == 0
 
 
 def test_a_session_is_searched_by_its_name_as_before(ada: Actor) -> None:

@@ -151,10 +151,8 @@ def search(
     hits = records.search(
         query, filters, limit=request.top_k, by=gateway_user.actor
     ).hits
-    results = [
-        Result(hit.record, hit.score, _source(hit.record, request)) for hit in hits
-    ]
-    return sorted(results, key=lambda result: (-result.score, result.record.id))
+    # In the order of the search: a smaller top_k gives the beginning of the same list.
+    return [Result(hit.record, hit.score, _source(hit.record, request)) for hit in hits]
 
 
 # ── Add and flush ────────────────────────────────────────────────────────────

@@ -67,6 +67,49 @@ def test_a_chunk_with_the_phrase_beats_a_denser_one_without(world: World) -> Non
     assert first.heading == "B"
 
 
+def test_no_other_files_words_count(world: World) -> None:
+    """What is rare in the files asked for decides, not what is rare elsewhere."""
+    kit.write(world, "# A\ntea\n# B\ncoffee and cake\n# C\ncoffee and milk\n")
+    asked = [kit.row(world).id]
+    before = search_index.find(asked, "tea coffee", 5)
+    assert before[0].heading == "A"
+    many = "".join(f"# Tea {n}\n\ntea tea tea\n\n" for n in range(30))
+    kit.write(world, many, by="bob")
+    assert search_index.find(asked, "tea coffee", 5) == before
+
+
+def test_what_stands_before_a_chunk_speaks_for_it(world: World) -> None:
+    kit.write(world, "# A\nzeppelin tickets\n# B\nten euros\n# C\nrain\n", "pins.md")
+    kit.write(world, "# D\nten euros\n# E\nsnow\n# F\nhail\n")
+    ids = [kit.row(world).id, kit.row(world, "pins.md").id]
+    hits = search_index.find(ids, "zeppelin euros", 5)
+    assert [hit.heading for hit in hits] == ["A", "B", "D"]
+
+
+def test_very_long_files_are_ranked_by_their_best_chunks(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [f"# Part {n}\n\nnothing {n}\n\n" for n in range(12)]
+    parts[5] = "# Fares\n\nzeppelin tickets\n\n"
+    parts[6] = "# Price\n\nten euros\n\n"
+    kit.write(world, "".join(parts))
+    ids = [kit.row(world).id]
+    whole = [hit.heading for hit in search_index.find(ids, "zeppelin euros", 5)]
+    monkeypatch.setattr(search_index, "WHOLE", 5)
+    hits = search_index.find(ids, "zeppelin euros", 5)
+    assert [hit.heading for hit in hits] == whole == ["Fares", "Price"]
+    assert search_index.find(ids, "zebra", 5) == []
+    monkeypatch.setattr(search_index, "CANDIDATES", 1)
+    assert len(search_index.find(ids, "nothing", 5)) <= 3
+
+
+def test_counting_what_holds_a_word(world: World) -> None:
+    ids = _files(world)
+    assert search_index.count(ids, "gift", 5) == 1
+    assert search_index.count(ids, "refunds", 1) == 1
+    assert search_index.count(ids, "zebra", 5) == search_index.count([], "gift", 5) == 0
+
+
 def test_the_name_of_a_file_is_no_part_of_the_match(world: World) -> None:
     kit.write(world, "Nothing about it.", "peers/jane.md")
     ids = [kit.row(world, "peers/jane.md").id]

@@ -1,0 +1,266 @@
+"""The fusion ``convex``: what each candidate says by every signal, as one sum.
+
+Each candidate has its real values in all signals; none is zero for not being in the cut
+of a ranking:
+
+meaning       0.40 × centred cosine, scaled to 0..1 over everything in scope
+words         0.30 × BM25 of the entry's words and pairs of words, of the best
+context       0.30 × BM25 of the words around it in its thread, of the best
+substance     0.10 × how much it says, full from 40 words on
+neighbours    0.16 × the sum of the above of each entry directly beside it
+conversation  0.40 × the best such sum of a candidate of the same trace
+preference    0.10 × how well it fits each of time and names in the question
+
+The sum is multiplied with 0.75 + importance / 2, which is 1 for an ordinary entry, and
+divided by what a perfect entry would have, so that it lies in 0..1. An entry without a
+vector is judged by the other values alone.
+
+The weights were chosen on the train halves of labelled sets; the README of episodic has
+the figures. Journal entries, records and the parts of memory files are scored here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Key = TypeVar("Key", bound=Hashable)
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Raised when a formula or weight changes.
+CONVEX_VERSION: Final = 2
+MEANING: Final = 0.40
+WORDS: Final = 0.30
+CONTEXT: Final = 0.30
+SUBSTANCE: Final = 0.10
+NEIGHBOURS: Final = 0.16
+CONVERSATION: Final = 0.40
+PREFERENCE: Final = 0.10
+FULL_LENGTH: Final = 40
+ORDINARY: Final = 0.75
+IMPORTANCE: Final = 0.5
+# The importance of what has none of its own: its sum is multiplied with 1.
+NO_IMPORTANCE: Final = (1 - ORDINARY) / IMPORTANCE
+_BASE: Final = MEANING + WORDS + CONTEXT + SUBSTANCE
+_PERFECT: Final = (
+    _BASE * (1 + 2 * NEIGHBOURS) * (1 + CONVERSATION) + 2 * PREFERENCE
+) * (ORDINARY + IMPORTANCE)
+
+
+# ── One entry ────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class Signals(Generic[Key]):
+    """The values of one entry before they are scaled.
+
+    ``meaning`` is its centred cosine, None without a vector. ``before``, ``after`` and
+    ``thread`` are those of ``memory.word_index.answers.WordDetail``; ``preference``
+    sums how well it fits what the question prefers, 0..2.
+    """
+
+    meaning: float | None = None
+    words: float = 0.0
+    context: float = 0.0
+    length: int = 0
+    importance: float = 0.5
+    before: Key | None = None
+    after: Key | None = None
+    thread: int | None = None
+    preference: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What each signal adds to a score of 0..1."""
+
+    meaning: float
+    words: float
+    context: float
+    substance: float
+    neighbours: float = 0.0
+    conversation: float = 0.0
+    preference: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return float(sum(getattr(self, field.name) for field in fields(self)))
+
+    def plain(self, importance: float) -> Parts:
+        """Return the parts as they were before importance weighed them."""
+        factor = _factor(importance)
+        return Parts(
+            self.meaning / factor,
+            self.words / factor,
+            self.context / factor,
+            self.substance / factor,
+            self.neighbours / factor,
+            self.conversation / factor,
+            self.preference / factor,
+        )
+
+
+def importance_factor(importance: float) -> float:
+    """Return what the sum is multiplied with, 1 for an ordinary entry."""
+    return ORDINARY + IMPORTANCE * importance
+
+
+def _factor(importance: float) -> float:
+    return importance_factor(importance) / _PERFECT
+
+
+def most_neighbours() -> float:
+    """Return what two perfect neighbours add, before importance."""
+    return NEIGHBOURS * 2 * _BASE
+
+
+def weights() -> dict[str, float]:
+    """Return the weight of each signal of convex."""
+    return {
+        "meaning": MEANING,
+        "words": WORDS,
+        "context": CONTEXT,
+        "substance": SUBSTANCE,
+        "neighbours": NEIGHBOURS,
+        "conversation": CONVERSATION,
+        "preference": PREFERENCE,
+    }
+
+
+# ── Many, as columns ─────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The signals of many entries; ``Signals`` says what each is.
+
+    ``meaning`` is NaN without a vector. ``before`` and ``after`` are places in these
+    columns, −1 for none; ``thread`` is any number that a conversation's entries share,
+    −1 for none.
+    """
+
+    meaning: Floats
+    words: Floats
+    context: Floats
+    length: Floats
+    importance: Floats
+    before: Places
+    after: Places
+    thread: Places
+    preference: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class PartColumns:
+    """The parts of many scores."""
+
+    meaning: Floats
+    words: Floats
+    context: Floats
+    substance: Floats
+    neighbours: Floats
+    conversation: Floats
+    preference: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The scores."""
+        total: Floats = np.sum(
+            [getattr(self, field.name) for field in fields(self)], axis=0
+        )
+        return total
+
+
+def _of_best(values: Floats) -> Floats:
+    best = float(values.max(initial=0.0))
+    return values / best if best > 0 else values
+
+
+def _own(columns: Columns, lowest: float, highest: float) -> list[Floats]:
+    """Return what an entry's own values add, before importance."""
+    words = WORDS * _of_best(columns.words)
+    context = CONTEXT * _of_best(columns.context)
+    said = np.log1p(columns.length) / np.log1p(FULL_LENGTH)
+    substance = SUBSTANCE * np.minimum(said, 1.0)
+    span = highest - lowest
+    share = (columns.meaning - lowest) / span if span > 0 else columns.meaning * 0 + 1
+    is_blind = np.isnan(columns.meaning)
+    meaning = np.where(is_blind, 0.0, MEANING * np.clip(share, 0.0, 1.0))
+    scale = np.where(is_blind, (MEANING + WORDS + CONTEXT) / (WORDS + CONTEXT), 1.0)
+    return [meaning, words * scale, context * scale, substance]
+
+
+def parts(
+    columns: Columns, candidates: Mask, *, lowest: float, highest: float
+) -> PartColumns:
+    """Return the parts of the score of every place; those of candidates are of use.
+
+    ``lowest`` and ``highest`` are the extremes of the centred cosine over everything in
+    scope. Entries that are no candidates count as neighbours only.
+    """
+    own = _own(columns, lowest, highest)
+    total = np.append(sum(own), 0.0)  # the place −1 is the last one
+    beside = NEIGHBOURS * (total[columns.before] + total[columns.after])
+    together = total[:-1] + beside
+    is_said = candidates & (columns.thread >= 0)
+    names, numbers = np.unique(columns.thread, return_inverse=True)
+    best = np.zeros(len(names))
+    np.maximum.at(best, numbers[is_said], together[is_said])
+    best_of_thread = np.where(is_said, best[numbers], together)
+    factor = (ORDINARY + IMPORTANCE * columns.importance) / _PERFECT
+    others = (
+        beside,
+        CONVERSATION * best_of_thread,
+        PREFERENCE * columns.preference,
+    )
+    return PartColumns(*(part * factor for part in (*own, *others)))
+
+
+# ── Many, by key ─────────────────────────────────────────────────────────────
+def _columns(signals: Mapping[Key, Signals[Key]]) -> Columns:
+    places = {key: place for place, key in enumerate(signals)}
+    rows = list(signals.values())
+    threads: dict[int | None, int] = {None: -1}
+    for row in rows:
+        threads.setdefault(row.thread, len(threads))
+
+    def numbers(values: Sequence[Any]) -> Floats:
+        return np.array(values, dtype=np.float64)
+
+    def beside(keys: Sequence[Key | None]) -> Places:
+        known = [-1 if key is None else places.get(key, -1) for key in keys]
+        return np.array(known, dtype=np.int64)
+
+    return Columns(
+        # None becomes NaN.
+        meaning=numbers([row.meaning for row in rows]),
+        words=numbers([row.words for row in rows]),
+        context=numbers([row.context for row in rows]),
+        length=numbers([row.length for row in rows]),
+        importance=numbers([row.importance for row in rows]),
+        before=beside([row.before for row in rows]),
+        after=beside([row.after for row in rows]),
+        thread=np.array([threads[row.thread] for row in rows], dtype=np.int64),
+        preference=numbers([row.preference for row in rows]),
+    )
+
+
+def convex(
+    signals: Mapping[Key, Signals[Key]],
+    candidates: Sequence[Key],
+    *,
+    lowest: float,
+    highest: float,
+) -> dict[Key, Parts]:
+    """Return the parts of every candidate's score; ``parts`` of a mapping.
+
+    ``signals`` has the candidates and the entries directly beside them.
+    """
+    chosen = set(candidates)
+    mask = np.fromiter((key in chosen for key in signals), np.bool_, len(signals))
+    scored = parts(_columns(signals), mask, lowest=lowest, highest=highest)
+    columns = [getattr(scored, field.name).tolist() for field in fields(scored)]
+    by_key = dict(zip(signals, zip(*columns, strict=True), strict=True))
+    return {key: Parts(*by_key[key]) for key in candidates}
