@@ -55,7 +55,7 @@ class Rankings:
     vectors: dict[str, VectorHit] = field(default_factory=dict)
     preferences: Preferences = field(default_factory=Preferences)
     parts: dict[str, Parts] = field(default_factory=dict)
-    signals: dict[str, Signals] = field(default_factory=dict)
+    signals: dict[str, Signals[str]] = field(default_factory=dict)
 
     @property
     def dense_ids(self) -> list[str]:

@@ -79,7 +79,7 @@ def _reasons(
     return [reason for reason in reasons if reason]
 
 
-def meaning(plain: Parts, signals: Signals, rankings: Rankings) -> str:
+def meaning(plain: Parts, signals: Signals[str], rankings: Rankings) -> str:
     """Return how near an entry is, in words; "" when nothing was compared."""
     if rankings.vector is None:
         return ""
@@ -91,7 +91,7 @@ def meaning(plain: Parts, signals: Signals, rankings: Rankings) -> str:
     return "related in meaning" if share >= RELATED else "far in meaning"
 
 
-def _beside(plain: Parts, signals: Signals, rankings: Rankings) -> str | None:
+def _beside(plain: Parts, signals: Signals[str], rankings: Rankings) -> str | None:
     """Return the neighbour that adds to a score, the one that says more of the two."""
     if plain.neighbours <= SLIGHT * fusion.NEIGHBOURS:
         return None

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from episodic.recall import fusion
-from episodic.recall.fusion import Parts, Signals
+from episodic.recall.fusion import Parts
+from memory.rules import convex as rules
+
+if TYPE_CHECKING:
+    Signals = rules.Signals[str]
+else:
+    # A class with slots cannot be called by its alias.
+    Signals = rules.Signals
 
 LEG = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
 
