@@ -79,14 +79,15 @@ def measure(workspace_id: str, peers: Sequence[Peer] = PEERS) -> dict[str, Any]:
         given = Path(folder)
         right = _write(workspace_id, given)
         return {
+            "vectors": right.count,
             "top": TOP,
             "questions": QUESTIONS,
             "data": "generated: random unit vectors, which have no neighbourhoods",
-            "peers": [_report(peer, given, right) for peer in peers],
+            "peers": [_report(peer, given, right.rows) for peer in peers],
         }
 
 
-def _write(workspace_id: str, given: Path) -> NDArray[np.int64]:
+def _write(workspace_id: str, given: Path) -> _Best:
     """Write what the peers read; return the right rows of each question, by float64.
 
     Vectors are float32 rows in a file of their own, which a peer reads in parts, and
@@ -123,20 +124,22 @@ def _write(workspace_id: str, given: Path) -> NDArray[np.int64]:
         "questions": [f"q{n} {words.sentence(6)}" for n in range(QUESTIONS)],
     }
     (given / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    return best.rows
+    return best
 
 
 def _questions(dim: int) -> NDArray[np.float32]:
     """Return unit vectors in random directions."""
     rng = np.random.default_rng(97)
     asked = rng.standard_normal((QUESTIONS, dim), dtype=np.float32)
-    return asked / np.linalg.norm(asked, axis=1, keepdims=True)
+    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
+    return asked
 
 
 class _Best:
     """The nearest rows of each question among the blocks added so far."""
 
     def __init__(self) -> None:
+        self.count = 0
         self.rows = np.empty((QUESTIONS, 0), np.int64)
         self._cosines = np.empty((QUESTIONS, 0))
 
@@ -144,6 +147,7 @@ class _Best:
         """Compare the questions with a block whose first row has that number."""
         cosines = asked.astype(np.float64) @ block.astype(np.float64).T
         numbers = np.broadcast_to(np.arange(first, first + len(block)), cosines.shape)
+        self.count += len(block)
         cosines = np.hstack([self._cosines, cosines])
         numbers = np.hstack([self.rows, numbers])
         order = np.argsort(-cosines, axis=1, kind="stable")[:, :TOP]
@@ -171,8 +175,9 @@ def _report(peer: Peer, given: Path, right: NDArray[np.int64]) -> dict[str, Any]
     last = lines[-1].decode(errors="replace") if lines else ""
     if process.returncode:
         return report | {"failed": last or f"ended with code {process.returncode}"}
-    figures = json.loads(last)
-    return report | {"recall_at_10": _recall(figures.pop("nearest"), right)} | figures
+    figures: dict[str, Any] = json.loads(last)
+    report |= {"recall_at_10": _recall(figures.pop("nearest"), right)}
+    return report | figures
 
 
 def _recall(nearest: Sequence[Sequence[int]], right: NDArray[np.int64]) -> float:
