@@ -21,7 +21,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crewship_memory.bench.peer_process import Ask, Given, loadable_sqlite
+from crewship_memory.bench.peer_input import Ask, Given
+from crewship_memory.bench.peer_libraries import loadable_sqlite
 
 BATCH: Final = 500
 USER: Final = "bench"

@@ -16,13 +16,15 @@ from django.db.models import QuerySet
 
 from crewship_memory.bench import (
     dataset,
+    peer_input,
+    peer_libraries,
     peer_process,
     peer_services,
     peers,
     server,
 )
 from crewship_memory.bench.dataset import BenchWorkspace
-from crewship_memory.bench.peer_process import Ask, Given
+from crewship_memory.bench.peer_input import Ask, Given
 from crewship_memory.bench.peers import Peer
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
@@ -54,7 +56,7 @@ def workspace(db: None) -> BenchWorkspace:
 
 def _in_this_process(load: Callable[[Given], Ask]) -> Run:
     def run(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
-        given = peer_process.read(Path(command[-2]), Path(command[-1]))
+        given = peer_input.read(Path(command[-2]), Path(command[-1]))
         printed = json.dumps(peer_process.measure(load, given)).encode()
         return subprocess.CompletedProcess(command, 0, b"Hello!\n" + printed, b"")
 
@@ -98,13 +100,13 @@ def _report(
 
 def _half(given: Given) -> Ask:
     """Find the right rows of every question with an even number."""
-    ask = peer_process.numpy(given)
+    ask = peer_libraries.numpy(given)
     return lambda number: [] if number % 2 else ask(number)
 
 
 @pytest.mark.parametrize(
     ("load", "recall"),
-    [(peer_process.numpy, 1.0), (_half, 0.5), (lambda _: lambda _: [], 0.0)],
+    [(peer_libraries.numpy, 1.0), (_half, 0.5), (lambda _: lambda _: [], 0.0)],
 )
 def test_a_peer_is_measured_against_the_right_rows(
     workspace: BenchWorkspace,
@@ -114,7 +116,7 @@ def test_a_peer_is_measured_against_the_right_rows(
 ) -> None:
     # Several parts on both sides, the last one short.
     monkeypatch.setattr(peers, "PART", 16)
-    monkeypatch.setattr(peer_process, "BLOCK", 7)
+    monkeypatch.setattr(peer_input, "BLOCK", 7)
     fake = Peer("fake", "somehow", ("json",), "fake")
     report = _report(workspace, monkeypatch, _in_this_process(load), fake)
     assert report["recall_at_10"] == recall
