@@ -131,14 +131,22 @@ def test_an_answer_is_what_the_rows_say(world: World, seed: int) -> None:
 
 def test_a_name_that_an_agent_had_is_not_among_its_entries_words(world: World) -> None:
     row = world.entry("the harbour is closed")
+
+    def held() -> list[str]:
+        entries = {row.id: row.docid}
+        return ranking.matching_words(world.acme.id, ["ada", "grace"], entries)[row.id]
+
     scope = WordScope(world.acme.id)
-    assert [hit.entry_id for hit in ask("ada", scope).hits] == [row.id]
-    agent = world.agents["ada"]
+    ask("ada harbour", scope).details([row.id])
+    assert held() == ["ada"]
     # As a bulk update does it, without a signal.
-    Agent.objects.filter(pk=agent.pk).update(name="Grace")
+    Agent.objects.filter(pk=world.agents["ada"].pk).update(name="Grace")
     assert not EntryWords.objects.filter(pk=row.docid).exists()
-    assert ask("ada", scope).hits == []
-    check("grace harbour", scope)
+    assert held() == ["grace"]
+    check("harbour", scope)
+    if connection.vendor == "sqlite":
+        assert ask("ada", scope).hits == []
+        check("grace harbour", scope)
 
 
 def test_a_question_of_one_long_run_of_letters_has_a_bound(world: World) -> None:
