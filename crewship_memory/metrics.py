@@ -28,6 +28,7 @@ from memory.accounts import api_keys
 from memory.models import Agent, ChainHead, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Role
+from memory.word_index.cache import indexes as word_indexes
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
 REGISTRY: Final = CollectorRegistry()
@@ -83,6 +84,11 @@ def _embedder() -> Iterator[Metric]:
         "vector_memory_bytes",
         "Vectors this process keeps in memory.",
         engine.vector_bytes(),
+    )
+    yield _gauge(
+        "word_index_bytes",
+        "Word indexes this process keeps in memory.",
+        word_indexes.nbytes,
     )
 
 

@@ -37,8 +37,22 @@ SQLITE = (
         {_LOG} (new.workspace_id, new.docid, 'flags');
     END
     """,
+    # Its author's name is among an entry's words.
+    """
+    CREATE TRIGGER agents_words_rename AFTER UPDATE OF name ON agents
+    WHEN old.name <> new.name BEGIN
+        DELETE FROM journal_words WHERE docid IN (
+            SELECT docid FROM journal_entries
+            WHERE workspace_id = new.workspace_id AND agent_id = new.id
+        );
+        INSERT INTO word_changes(workspace_id, docid, kind)
+        SELECT workspace_id, docid, 'words' FROM journal_entries
+        WHERE workspace_id = new.workspace_id AND agent_id = new.id;
+    END
+    """,
 )
 SQLITE_BACK = (
+    "DROP TRIGGER agents_words_rename",
     "DROP TRIGGER journal_words_flags",
     "DROP TRIGGER journal_words_update",
     "DROP TRIGGER journal_words_delete",
@@ -63,8 +77,26 @@ POSTGRES = (
     AFTER UPDATE OF summary, body, docid ON journal_entries
     FOR EACH ROW EXECUTE FUNCTION journal_words_forget()
     """,
+    """
+    CREATE FUNCTION agents_words_forget() RETURNS trigger
+    LANGUAGE plpgsql AS $$
+    BEGIN
+        DELETE FROM journal_words WHERE docid IN (
+            SELECT docid FROM journal_entries
+            WHERE workspace_id = new.workspace_id AND agent_id = new.id
+        );
+        RETURN NULL;
+    END
+    $$
+    """,
+    """
+    CREATE TRIGGER agents_words_rename AFTER UPDATE OF name ON agents
+    FOR EACH ROW WHEN (old.name <> new.name) EXECUTE FUNCTION agents_words_forget()
+    """,
 )
 POSTGRES_BACK = (
+    "DROP TRIGGER agents_words_rename ON agents",
+    "DROP FUNCTION agents_words_forget()",
     "DROP TRIGGER journal_words_update ON journal_entries",
     "DROP TRIGGER journal_words_delete ON journal_entries",
     "DROP FUNCTION journal_words_forget()",

@@ -7,6 +7,8 @@ import unicodedata
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W_]+")
+# Sorting a long run of combining marks takes time that grows with its square.
+_LONG_RUN: Final = re.compile(r"(\W{30})\W+")
 _PHRASE: Final = re.compile(r'"([^"]+)"')
 
 _STOP: Final = """
@@ -21,9 +23,19 @@ _STOP: Final = """
 STOP_WORDS: Final = frozenset(_STOP.split())
 
 
+def composed(text: str) -> str:
+    """Return text in lower case and in NFC, with what is between its words cut off.
+
+    Between two words stand thirty characters at most.
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", _LONG_RUN.sub(r"\1", text)).lower()
+
+
 def split(text: str) -> list[str]:
     """Return the lower-case words of a text, as the index does."""
-    return _WORD.findall(unicodedata.normalize("NFC", text).lower())
+    return _WORD.findall(composed(text))
 
 
 def without_stop_words(words: list[str]) -> list[str]:

@@ -42,6 +42,7 @@ def _numbers(blob: bytes | None) -> frozenset[int]:
 
 
 def forget(workspace_id: str) -> None:
-    """Drop counts kept in memory, and the words of erased entries with them."""
+    """Drop counts and words kept in memory, and the words of erased entries."""
     frequencies.clear()
+    terms.forget()
     indexes.catch_up(workspace_id)

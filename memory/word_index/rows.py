@@ -77,11 +77,8 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
     docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, blobs = (
         zip(*rows, strict=True) if rows else [()] * 11
     )
-    version = terms.VERSION
     uncovered = [
-        d
-        for d, b in zip(docid, blobs, strict=True)
-        if not b or b[0] != version or len(b) % 5 != 3
+        d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)
     ]
     if uncovered:
         words, uncovered_set = read_words(uncovered), set(uncovered)

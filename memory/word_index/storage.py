@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from django.db import connection, transaction
@@ -16,11 +16,14 @@ _STORE: Final = (
     "INSERT INTO journal_words (docid, words) VALUES (%s, %s)"
     " ON CONFLICT (docid) DO UPDATE SET words = excluded.words"
 )
-_WITHOUT_WORDS: Final = (
+_NO_WORDS: Final = "NOT EXISTS (SELECT 1 FROM journal_words w WHERE w.docid = e.docid)"
+_NEXT: Final = (
+    "SELECT e.docid FROM journal_entries e"  # noqa: S608
+    f" WHERE e.docid > %s AND {_NO_WORDS} ORDER BY e.docid LIMIT %s"
+)
+_TEXTS: Final = (
     "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
-    " LEFT JOIN agents a ON a.id = e.agent_id WHERE e.docid > %s"
-    " AND NOT EXISTS (SELECT 1 FROM journal_words w WHERE w.docid = e.docid)"
-    " ORDER BY e.docid LIMIT %s"
+    " LEFT JOIN agents a ON a.id = e.agent_id"
 )
 
 
@@ -40,19 +43,33 @@ def store(entries: Iterable[tuple[int, str, str, str | None]]) -> None:
 def fill() -> int:
     """Write the words of every entry that has none, such as redacted ones.
 
-    Returns how many. An entry is locked meanwhile, or the words of a text could be
-    written that somebody is just erasing.
+    Returns how many. They are looked for before the transaction: appends need not wait.
     """
-    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update_of else ""
     docid, count = -1, 0
     while True:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_WITHOUT_WORDS + lock, [docid, CHUNK])
-            rows = cursor.fetchall()
-            if not rows:
-                return count
-            store(rows)
-        docid, count = rows[-1][0], count + len(rows)
+        with connection.cursor() as cursor:
+            cursor.execute(_NEXT, [docid, CHUNK])
+            docids = [found for (found,) in cursor.fetchall()]
+        if not docids:
+            return count
+        count += _fill(docids)
+        docid = docids[-1]
+
+
+def _fill(docids: Sequence[int]) -> int:
+    """Write the words of those named entries that have none; return how many.
+
+    An entry is locked meanwhile, or the words of a text could be written that somebody
+    is just erasing.
+    """
+    lock = " FOR UPDATE OF e" if connection.features.has_select_for_update_of else ""
+    marks = ", ".join(["%s"] * len(docids))
+    sql = f"{_TEXTS} WHERE e.docid IN ({marks}) AND {_NO_WORDS}{lock}"
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, docids)
+        rows = cursor.fetchall()
+        store(rows)
+    return len(rows)
 
 
 def trim() -> int:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -34,6 +35,8 @@ MAX_LENGTH: Final = 65_535
 # Words that are longer are no words, and would fill the cache.
 CACHED_CHARS: Final = 40
 CACHED_WORDS: Final = 100_000
+# A question is ranked by no more: one run of Chinese letters may be thousands.
+MAX_ASKED: Final = 128
 # Version, length of the text in terms, how many different ones; then these, how often
 # each occurs, and the text as places in them, a byte each or two where they are many.
 _HEADER: Final = struct.Struct("<BHH")
@@ -104,6 +107,11 @@ def of_word(word: str) -> tuple[int, ...]:
     if len(word) > CACHED_CHARS:
         return tuple(_number(stem) for stem in stems(word))
     return _of_short_word(word)
+
+
+def forget() -> None:
+    """Drop the words kept in memory: they are readable."""
+    _of_short_word.cache_clear()
 
 
 def of_text(summary: str, body: str) -> list[int]:
@@ -179,9 +187,12 @@ def in_order(blob: bytes) -> NDArray[np.uint32]:
 
 
 def of_words(words: Iterable[str]) -> dict[int, int]:
-    """Return term → number of the first word it stands for, for a question's words."""
+    """Return term → number of the first word it stands for, for a question's words.
+
+    Only the first ``MAX_ASKED`` terms are returned.
+    """
     numbers: dict[int, int] = {}
     for place, word in enumerate(words):
         for term in of_word(word):
             numbers.setdefault(term, place)
-    return numbers
+    return dict(islice(numbers.items(), MAX_ASKED))

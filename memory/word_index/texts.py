@@ -8,7 +8,6 @@ no other tenant's words and no stored state play a part.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.fulltext import WordQuery
+from memory.rules import tokenizer
 from memory.word_index import bm25, phrases, terms
 from memory.word_index.bm25 import Floats
 from memory.word_index.threads import AFTER, BEFORE
@@ -64,8 +64,10 @@ class Terms:
 
 def terms_of(texts: Sequence[str]) -> Terms:
     """Return the terms of texts, as ``terms.of_text`` knows them, all split as one."""
-    combined = GAP.join(text[: terms.TEXT_CHARS].replace(GAP, " ") for text in texts)
-    words = _WORD_OR_GAP.findall(unicodedata.normalize("NFC", combined).lower())
+    combined = GAP.join(
+        tokenizer.composed(text[: terms.TEXT_CHARS].replace(GAP, " ")) for text in texts
+    )
+    words = _WORD_OR_GAP.findall(combined)
     numbers = {word: n for n, word in enumerate(dict.fromkeys([GAP, *words]))}
     known = [() if word == GAP else terms.of_word(word) for word in numbers]
     word = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))

@@ -146,6 +146,7 @@ def test_metrics_count_without_naming_a_tenant(db: None) -> None:
         "crewship_embedder_up",
         "crewship_embedder_last_ms",
         "crewship_query_cache_hits_total",
+        "crewship_word_index_bytes",
     ):
         assert f"\n{name} " in body
     assert "secret" not in body

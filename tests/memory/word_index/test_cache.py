@@ -165,6 +165,21 @@ def test_missing_words_are_computed_and_written_by_the_job(world: World) -> None
     assert storage.fill() == 0
 
 
+def test_words_that_are_stored_are_not_computed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from memory.word_index import rows
+
+    entries = [world.entry(" ".join(["zeppelin"] * n)) for n in range(1, 7)]
+    indexes.clear()
+
+    def refuse(docids: Any) -> Any:
+        raise AssertionError(docids)
+
+    monkeypatch.setattr(rows, "read_words", refuse)
+    assert ids(world, "zeppelin") == {entry.id for entry in entries}
+
+
 def test_words_of_another_format_are_computed(world: World) -> None:
     row = world.entry("zeppelin")
     EntryWords.objects.filter(pk=row.docid).update(words=b"\x63abc")
@@ -208,6 +223,13 @@ def test_nothing_of_an_erased_entry_is_left_in_memory(world: World) -> None:
     view = indexes.view(world.acme.id)
     assert view.columns.ids[at] == b""
     assert view.columns.thread[at] == view.columns.ts[at] == 0
+
+
+def test_no_readable_word_is_kept_after_forgetting(world: World) -> None:
+    world.entry("zeppelin")
+    assert terms._of_short_word.cache_info().currsize
+    ranking.forget(world.acme.id)
+    assert not terms._of_short_word.cache_info().currsize
 
 
 # ── Memory ───────────────────────────────────────────────────────────────────
@@ -258,6 +280,16 @@ def test_skipping_common_words_changes_no_answer(
             best = sorted((pair[place] for pair in scores.values()), reverse=True)
             assert [hit.score for hit in hits] == pytest.approx(best[:limit], rel=1e-4)
     assert any(is_pruned)
+
+
+def test_pruning_lets_in_no_row_that_holds_no_word() -> None:
+    from memory.word_index import scoring
+
+    # As near above what the rest may add as rounding goes.
+    sums = np.array([1.00015, 0, 0], dtype=np.float32)
+    assert scoring._only_candidates(sums, 1.0, 1) is None
+    sums[0] = 1.01
+    assert scoring._only_candidates(sums, 1.0, 1).tolist() == [0]  # type: ignore[union-attr]
 
 
 STEPS = (

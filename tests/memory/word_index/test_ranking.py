@@ -15,9 +15,9 @@ from memory import fulltext
 from memory.fulltext import WordScope
 from memory.journal import erasure, visibility
 from memory.journal.erasure import Remains
-from memory.models import JournalEntry
+from memory.models import Agent, EntryWords, JournalEntry
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import ranking, storage
+from memory.word_index import ranking, storage, terms
 from memory.word_index.answers import WordAnswer
 from memory.word_index.frequencies import frequencies
 from tests import factories
@@ -127,3 +127,30 @@ def test_an_answer_is_what_the_rows_say(world: World, seed: int) -> None:
         check(text, dice.choice(scopes(world)))
     for scope in scopes(world):
         check("the harbour refund and violins", scope)
+
+
+def test_a_name_that_an_agent_had_is_not_among_its_entries_words(world: World) -> None:
+    row = world.entry("the harbour is closed")
+
+    def held() -> list[str]:
+        entries = {row.id: row.docid}
+        return ranking.matching_words(world.acme.id, ["ada", "grace"], entries)[row.id]
+
+    scope = WordScope(world.acme.id)
+    ask("ada harbour", scope).details([row.id])
+    assert held() == ["ada"]
+    # As a bulk update does it, without a signal.
+    Agent.objects.filter(pk=world.agents["ada"].pk).update(name="Grace")
+    assert not EntryWords.objects.filter(pk=row.docid).exists()
+    assert held() == ["grace"]
+    check("harbour", scope)
+    if connection.vendor == "sqlite":
+        assert ask("ada", scope).hits == []
+        check("grace harbour", scope)
+
+
+def test_a_question_of_one_long_run_of_letters_has_a_bound(world: World) -> None:
+    world.entry("zeppelin")
+    text = "".join(chr(0x4E00 + place) for place in range(4_000))
+    assert len(terms.of_words(fulltext.word_query(text).terms)) == terms.MAX_ASKED
+    assert ask(text, WordScope(world.acme.id)).hits == []

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.rules import tokenizer
 from memory.word_index import terms
 from tests.project.source import ROOT
 
@@ -116,3 +117,9 @@ def test_counts_are_capped_and_long_texts_keep_their_order() -> None:
 def test_bytes_of_another_format_are_not_read(blob: bytes | None) -> None:
     assert not terms.is_readable(blob)
     assert terms.is_readable(terms.words_of("", ""))
+
+
+def test_a_long_run_of_marks_is_cut() -> None:
+    text = "a" + "\u0301\u0323" * 1_000 + "b \u200b c\u0327"
+    assert len(tokenizer.composed(text)) < 60
+    assert tokenizer.split(text) == [*tokenizer.split("a\u0301\u0323"), "b", "ç"]
