@@ -41,6 +41,9 @@ class IndexThread(StoppableThread):
         while self._appended.wait() and not self.ended.wait(tasks.pacing.wait()):
             # Before the sweep reads: what is appended from now on wakes it again.
             self._appended.clear()
+            if self.ended.is_set():
+                # It may have been woken for that alone, between the wait and here.
+                break
             close_old_connections()
             try:
                 tasks.embed_soon()

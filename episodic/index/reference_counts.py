@@ -23,6 +23,7 @@ from episodic.index import sweep as index
 
 EVERY_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.1
+QUIET_ROUNDS: Final = 30
 log = structlog.get_logger(__name__)
 
 
@@ -79,9 +80,15 @@ class ReferenceCounts:
         """Flush each second; end after half a minute without references."""
         quiet = 0
         pause = threading.Event()
-        while quiet < 30:
+        while True:
             pause.wait(EVERY_SECONDS)
-            quiet = 0 if self.flush() else quiet + 1
+            with self._lock:
+                quiet = 0 if self._counts else quiet + 1
+                if quiet >= QUIET_ROUNDS:
+                    # From here on a reference starts another thread.
+                    self._thread = None
+                    break
+            self.flush()
         connections.close_all()
 
 

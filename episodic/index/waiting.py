@@ -24,7 +24,6 @@ from celery import current_app
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from episodic.embedders.base import EmbedderError
 from episodic.embedders.base import State as EmbedderState
 from episodic.index import engine, policy, relations, sweep
 from episodic.models import Embedding, State
@@ -219,7 +218,12 @@ def _embed_claimed(rows: Sequence[JournalEntry]) -> int:
     with _waiting_at_most(KEEP_SECONDS):
         try:
             pairs = sweep.embed_rows(rows)
-        except EmbedderError:
+        except DatabaseError:
+            # Giving the lease back would wait as long again; it is short.
+            raise
+        except Exception as error:  # noqa: BLE001  (nothing here fails a question)
+            _note_pace(model, time.monotonic() - start)
+            log.debug("waiting_entries_left", error=type(error).__name__)
             # As if nobody had tried: the sweep counts its own attempts.
             leased = Embedding.objects.filter(pk__in=[row.id for row in rows])
             leased.filter(state=State.PENDING).update(lease_until=None)

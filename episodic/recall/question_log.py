@@ -223,10 +223,14 @@ class QuestionLog:
     def _run(self) -> None:
         """Flush each second; end after half a minute without questions."""
         quiet, pause = 0.0, threading.Event()
-        while quiet < QUIET_SECONDS:
+        while True:
             pause.wait(EVERY_SECONDS)
             with self._lock:
                 quiet = 0.0 if self._waiting else quiet + EVERY_SECONDS
+                if quiet >= QUIET_SECONDS:
+                    # From here on a question starts another thread.
+                    self._thread = None
+                    break
             self.flush()
         connections.close_all()
 

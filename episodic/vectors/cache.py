@@ -3,7 +3,8 @@
 A matrix is never stale. Database triggers log every change to an embedding; before a
 query the log is read from where this process stopped (an index look-up when nothing
 happened), and only what changed is fetched. Loading everything happens once, and again
-when the matrix had to make room for others.
+when the matrix had to make room for others. Inside a transaction of its own a process
+sees changes that may never be committed: what was read there is read again afterwards.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ def _name(scope: VectorScope) -> Name:
     return str(connection.settings_dict["NAME"]), scope.workspace_id, scope.model
 
 
+def _in_transaction() -> bool:
+    """Whether what this process reads may never be committed."""
+    return bool(connection.in_atomic_block)
+
+
 class CachedMatrix:
     """One workspace's matrix and how far it has read the log of changes."""
 
@@ -41,7 +47,11 @@ class CachedMatrix:
         self.workspace_id, self.model = workspace_id, model
         self.lock = threading.Lock()
         self.matrix: Matrix | None = None
+        # The last change that was read outside a transaction.
         self.seen = -1
+        # What was read inside one; loaded inside one, all of it is in doubt.
+        self.uncommitted: set[str] = set()
+        self.is_provisional = False
         # As of the last change, so that nobody has to add it up at each question.
         self.bytes_used = 0
 
@@ -64,6 +74,7 @@ class CachedMatrix:
     def _load(self, dim: int) -> None:
         # The log is read first: a change that is written in between is applied twice,
         # which does nothing, instead of not at all.
+        self.is_provisional, self.uncommitted = _in_transaction(), set()
         last = EmbeddingChange.objects.filter(workspace_id=self.workspace_id)
         self.seen = last.order_by("-id").values_list("id", flat=True).first() or 0
         # Not beside the old one, which may be as large.
@@ -73,22 +84,33 @@ class CachedMatrix:
         self.matrix, self.bytes_used = matrix, matrix.bytes_used
 
     def _catch_up(self) -> None:
+        assert self.matrix is not None  # noqa: S101
+        if self.is_provisional and not _in_transaction():
+            self._load(self.matrix.dim)
+            return
         with connection.cursor() as cursor:
             cursor.execute(_CHANGES, [self.workspace_id, self.seen])
             changes = cursor.fetchall()
-        if not changes:
+        if not changes and not self.uncommitted:
             return
-        assert self.matrix is not None  # noqa: S101
         if any(kind == "trim" and int(upto) > self.seen for _, upto, kind in changes):
             self._load(self.matrix.dim)
             return
-        changed_ids = {entry_id for _, entry_id, kind in changes if kind != "trim"}
+        logged = {entry_id for _, entry_id, kind in changes if kind != "trim"}
+        changed_ids = logged | self.uncommitted
         if len(changed_ids) > max(IDS_AT_ONCE, len(self.matrix)):
             # One by one would take longer than all at once.
             self._load(self.matrix.dim)
             return
-        self._apply(self.matrix, list(changed_ids))
-        self.seen, self.bytes_used = changes[-1][0], self.matrix.bytes_used
+        if _in_transaction() and not self.is_provisional:
+            # Before they are read: also when that fails, they are in doubt.
+            self.uncommitted = changed_ids
+            self._apply(self.matrix, list(changed_ids))
+        else:
+            self._apply(self.matrix, list(changed_ids))
+            self.seen = changes[-1][0] if changes else self.seen
+            self.uncommitted = set()
+        self.bytes_used = self.matrix.bytes_used
 
     def _apply(self, matrix: Matrix, entry_ids: list[str]) -> None:
         """Reload named entries from the database; deleted ones are dropped."""

@@ -268,6 +268,9 @@ class Matrix:
             return
         wanted = self._alive + count
         fresh = self._new_columns(int(wanted * _GROW), wanted)
+        if self._columns.vectors.exact is None:
+            # What was never kept cannot be taken over: it stays in the database.
+            fresh.vectors.exact = None
         alive_rows = np.flatnonzero(self._columns.alive[: self._size])
         fresh.vectors.copy_rows(self._columns.vectors, alive_rows)
         for name in _PLAIN:

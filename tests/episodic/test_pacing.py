@@ -82,6 +82,27 @@ def test_the_index_thread_embeds_what_is_appended(
     assert tasks.nudge.wake is None
 
 
+def test_the_index_thread_ends_when_it_is_stopped_as_it_begins_to_sweep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    thread = IndexThread()
+    thread._appended.set()
+    forget = thread._appended.clear
+
+    def stopped_and_forgotten() -> None:
+        thread.ended.set()
+        thread._appended.set()
+        forget()
+
+    monkeypatch.setattr(thread._appended, "clear", stopped_and_forgotten)
+    monkeypatch.setattr(thread_priority, "lower", lambda: None)
+    monkeypatch.setattr(tasks.pacing, "wait", lambda: 0.0)
+    monkeypatch.setattr(tasks, "embed_soon", lambda: None)
+    thread.start()
+    thread.join(waiting.LIMIT_SECONDS)
+    assert not thread.is_alive()
+
+
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
 def test_new_rows_are_looked_for_in_the_index_of_those_that_wait(world: World) -> None:
     world.indexed()

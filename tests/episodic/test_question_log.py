@@ -361,3 +361,34 @@ def test_an_old_moment_keeps_what_it_was(logged: World) -> None:
     ask(logged, mode=Mode.DENSE, until=timezone.now() - timedelta(days=1))
     (row,) = rows()
     assert (row.mode, row.hits.count(), row.unanswered) == ("dense", 0, True)
+
+
+def test_a_question_as_the_thread_ends_starts_another(
+    logged: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(question_log, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(question_log, "EVERY_SECONDS", 0)
+    monkeypatch.setattr(installation, "problem", lambda: "Nothing is written here.")
+    ended, let_go = threading.Event(), threading.Event()
+
+    class Closing:
+        """Connections whose closing takes a while: the thread is still alive."""
+
+        def close_all(self) -> None:
+            ended.set()
+            let_go.wait(LIMIT_SECONDS)
+
+    monkeypatch.setattr(question_log, "connections", Closing())
+    ada, log = logged.actor("ada"), QuestionLog()
+    answer = recall.search(Request(query="x"), by=ada)
+    first = threading.Thread(target=log._run)
+    log._thread = first
+    first.start()
+    assert ended.wait(LIMIT_SECONDS)
+    monkeypatch.setattr(question_log, "QUIET_SECONDS", 1_000)
+    started: list[QuestionLog] = []
+    monkeypatch.setattr(log, "_run", lambda: started.append(log))
+    log.note(answer, ada)
+    let_go.set()
+    first.join()
+    assert log._thread is not first

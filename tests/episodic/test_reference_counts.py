@@ -102,13 +102,16 @@ def test_the_thread_writes_by_itself(
     fresh = ReferenceCounts()
     fresh.add([row.id])
     fresh.add([row.id])
-    assert fresh._thread is not None
-    fresh._thread.join(LIMIT_SECONDS)
-    assert not fresh._thread.is_alive()
+    thread = fresh._thread
+    assert thread is not None
+    thread.join(LIMIT_SECONDS)
+    assert not thread.is_alive()
     assert counts(shared_world) == {"refund": 2}
     fresh.add([row.id])
-    assert fresh._thread.is_alive()
-    fresh._thread.join(LIMIT_SECONDS)
+    second = fresh._thread
+    assert second is not None
+    assert second is not thread
+    second.join(LIMIT_SECONDS)
     connections.close_all()
     assert counts(shared_world) == {"refund": 3}
 
@@ -127,3 +130,29 @@ def test_marks_from_many_threads_are_all_there() -> None:
     for worker in workers:
         worker.join()
     assert fresh._counts == {"a": 800, "b": 800}
+
+
+def test_a_reference_as_the_thread_ends_starts_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("episodic.index.reference_counts.EVERY_SECONDS", 0)
+    ended, let_go = threading.Event(), threading.Event()
+
+    class Closing:
+        """Connections whose closing takes a while: the thread is still alive."""
+
+        def close_all(self) -> None:
+            ended.set()
+            let_go.wait(LIMIT_SECONDS)
+
+    monkeypatch.setattr("episodic.index.reference_counts.connections", Closing())
+    counts = ReferenceCounts()
+    first = threading.Thread(target=counts._run)
+    counts._thread = first
+    first.start()
+    assert ended.wait(LIMIT_SECONDS)
+    monkeypatch.setattr(counts, "_run", lambda: None)
+    counts.add(["j_1"])
+    let_go.set()
+    first.join()
+    assert counts._thread is not first

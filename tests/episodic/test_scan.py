@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 
 import numpy as np
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,22 @@ def hits(world: World, limit: int = 50) -> list[str]:
     ), limit)  # fmt: skip
     rows = JournalEntry.objects.in_bulk([hit.entry_id for hit in answer.hits])
     return [rows[h.entry_id].summary for h in answer.hits if h.entry_id in rows]
+
+
+def in_another_thread(act: Callable[[], list[str]]) -> list[str]:
+    """Run something with a connection of its own."""
+    results: list[list[str]] = []
+
+    def work() -> None:
+        try:
+            results.append(act())
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return results[0]
 
 
 # ── Fresh ────────────────────────────────────────────────────────────────────
@@ -308,6 +325,65 @@ def test_a_scope_with_nothing_in_it(world: World) -> None:
         assert vectors.rank(query, scope, "j_0") is None
 
 
+# ── Transactions ─────────────────────────────────────────────────────────────
+class _Undo(Exception):
+    """Rolls a transaction back."""
+
+
+def test_what_is_rolled_back_is_forgotten(shared_world: World) -> None:
+    world = shared_world
+    stays = world.indexed("refund stays")
+    assert hits(world) == ["refund stays"]
+    with pytest.raises(_Undo), transaction.atomic():
+        world.indexed("refund goes")
+        Embedding.objects.filter(pk=stays.pk).delete()
+        assert hits(world) == ["refund goes"]
+        raise _Undo
+    assert hits(world) == ["refund stays"]
+
+
+def test_a_change_with_a_number_that_was_rolled_back_is_noticed(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.indexed("refund")
+    assert hits(world) == ["refund"]
+    with pytest.raises(_Undo), transaction.atomic():
+        world.indexed("undone")
+        hits(world)
+        raise _Undo
+    Embedding.objects.filter(pk=row.pk).delete()
+    assert hits(world) == []
+
+
+def test_what_is_seen_in_a_transaction_is_seen_by_others_after_it(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    before = world.indexed("before")
+    hits(world)
+    with transaction.atomic():
+        world.indexed("refund")
+        Embedding.objects.filter(pk=before.pk).delete()
+        assert hits(world) == ["refund"]
+        assert in_another_thread(lambda: hits(world)) == ["before"]
+        assert hits(world) == ["refund"]
+        in_another_thread(lambda: hits(world))
+    assert hits(world) == ["refund"]
+
+
+def test_a_matrix_that_was_loaded_in_a_transaction_is_loaded_again(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.indexed("refund")
+    with pytest.raises(_Undo), transaction.atomic():
+        Embedding.objects.filter(pk=row.pk).delete()
+        assert hits(world) == []
+        raise _Undo
+    assert hits(world) == ["refund"]
+
+
 # ── The matrix ───────────────────────────────────────────────────────────────
 def numbered(ids: list[str], factor: float) -> Batch:
     """Return entries with vectors that tell which id they belong to."""
@@ -362,3 +438,17 @@ def test_a_matrix_grows_and_makes_room() -> None:
         vectors.drop(ids[:90])
     assert len(vectors) == 200
     assert len(vectors.snapshot().columns.alive) < 1_000
+
+
+def test_vectors_that_were_not_kept_are_not_exact_in_a_smaller_matrix(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(matrix, "EXACT_BYTES", 1_000 * 2 * 4)
+    ids = [str(n) for n in range(1_500)]
+    vectors = Matrix(2, len(ids))
+    vectors.fill([numbered(ids, 1)])
+    vectors.drop(ids[100:])
+    vectors.put(numbered(["2000"], 1))
+    columns = vectors.snapshot().columns
+    assert len(columns.alive) < 1_000
+    assert columns.vectors.exact is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from crewship_memory.celery import app
-from episodic.embedders.base import TooSlow
+from episodic.embedders.base import TooSlow, Vectors
+from episodic.embedders.hashing import HashingEmbedder
 from episodic.embedders.none import NoEmbedder
 from episodic.index import engine, waiting
 from episodic.index import sweep as index
@@ -147,9 +148,18 @@ def test_the_wait_for_the_sweep_has_an_end(
     assert Embedding.objects.get(pk=row.id).state == State.PENDING
 
 
-@pytest.mark.parametrize("inner", [NoEmbedder(), doubles.Down(TooSlow("Slow."))])
+class Broken(HashingEmbedder):
+    """Fails with what no embedder should raise."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:  # noqa: ARG002
+        raise RuntimeError("The model's library gave up.")
+
+
+@pytest.mark.parametrize(
+    "inner", [NoEmbedder(), doubles.Down(TooSlow("Slow.")), Broken()]
+)
 def test_without_an_embedder_nothing_fails_and_nothing_counts_as_failed(
-    world: World, inner: NoEmbedder | doubles.Down
+    world: World, inner: HashingEmbedder | NoEmbedder
 ) -> None:
     row = world.entry()
     index.discover(world.acme.id)
@@ -162,6 +172,25 @@ def test_without_an_embedder_nothing_fails_and_nothing_counts_as_failed(
         "",
         None,
     )
+
+
+def test_an_embedder_that_failed_slowly_is_left_alone_for_a_while(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    world.entry()
+    calls: list[int] = []
+
+    def too_slow(*_: object) -> None:
+        calls.append(1)
+        now[0] += 15
+        raise TooSlow("Slow.")
+
+    monkeypatch.setattr(index, "embed_rows", too_slow)
+    reach = own(world)
+    assert [waiting.embed_for(reach), waiting.embed_for(reach)] == [0, 0]
+    assert len(calls) == 1
 
 
 def test_a_text_that_failed_is_left_to_the_sweep(world: World) -> None:
