@@ -21,6 +21,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from memory.rules.entries import ID_CHARS
+
 DOCS: Final = "docs.jsonl"
 QUESTIONS: Final = "questions.jsonl"
 TRAIN: Final = "train"
@@ -211,6 +213,10 @@ def _document(row: dict[str, Any]) -> Document:
     order = row.get("order") or 0
     if not isinstance(order, int):
         raise TypeError("'order' should be a whole number")
+    thread = _text_or_none(row, "thread")
+    if thread is not None and len(thread) > ID_CHARS:
+        # It becomes the trace of an entry.
+        raise ValueError(f"'thread' has more than {ID_CHARS} characters")
     ts = _text_or_none(row, "ts")
     if ts is not None:
         datetime.fromisoformat(ts)
@@ -218,7 +224,7 @@ def _document(row: dict[str, Any]) -> Document:
         id=_text(row, "id"),
         text=_text(row, "text"),
         tenant=_text(row, "tenant"),
-        thread=_text_or_none(row, "thread"),
+        thread=thread,
         order=order,
         speaker=_text_or_none(row, "speaker"),
         ts=ts,

@@ -54,6 +54,7 @@ def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
         ([{**DOCUMENT, "id": 5}], [], r"line 1: 'id' should be a text"),
         ([{**DOCUMENT, "order": "one"}], [], r"'order' should be a whole number"),
         ([{**DOCUMENT, "ts": "yesterday"}], [], r"line 1: Invalid isoformat"),
+        ([{**DOCUMENT, "thread": "t" * 129}], [], r"line 1: 'thread' has more than"),
         ([{"id": "d1", "text": "x"}], [], r"line 1: 'tenant' is missing"),
         ([DOCUMENT, DOCUMENT], [QUESTION], r"two documents have the id d1"),
         ([DOCUMENT], [QUESTION, QUESTION], r"two questions have the id q1"),
