@@ -27,16 +27,26 @@ CONVERTERS: Final[Mapping[str, Callable[[Path], LabelledSet]]] = {
     "molweni": conversations.molweni,
     "qmsum": conversations.qmsum,
 }
+# What reading something in another form than a converter expects may raise.
+_OTHER_FORM: Final = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def convert(kind: str, source: Path) -> LabelledSet:
     """Return a published set in the common form; raise SetError when it is another."""
     try:
         labelled = CONVERTERS[kind](source)
+        sets.check_rows(labelled)
         sets.check(labelled)
     except OSError as error:
         raise SetError(f"{error.filename}: {error.strerror}") from error
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except _OTHER_FORM as error:
         if isinstance(error, SetError):
             raise
         message = f"{source} is not {kind} as published: {error!r}"

@@ -21,6 +21,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from memory.rules.entries import ID_CHARS
+
 DOCS: Final = "docs.jsonl"
 QUESTIONS: Final = "questions.jsonl"
 TRAIN: Final = "train"
@@ -150,13 +152,26 @@ def check(labelled: LabelledSet) -> None:
                 raise SetError(f"{labelled.name}: {message}")
 
 
+def check_rows(labelled: LabelledSet) -> None:
+    """Raise SetError for a row that ``read`` would refuse, had it been written."""
+    for rows, parse in (
+        (labelled.documents, _document),
+        (labelled.questions, _question),
+    ):
+        for row in rows:
+            try:
+                parse(asdict(row))
+            except (ValueError, TypeError) as error:
+                raise SetError(f"{labelled.name}, {row.id}: {error}") from error
+
+
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield number and object of every line that is not empty.
 
     Raises SetError with file and line for what is no JSON object.
     """
     try:
-        file = path.open(encoding="utf-8")
+        file = path.open("rb")
     except OSError as error:
         raise SetError(f"{path}: {error.strerror}") from error
     with file:
@@ -165,7 +180,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise SetError(f"{path}, line {number}: {error}") from error
             if not isinstance(row, dict):
                 raise SetError(f"{path}, line {number}: this is no JSON object")
@@ -186,6 +201,7 @@ def _text(row: dict[str, Any], name: str) -> str:
     value = row[name]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{name}' should be a text that is not empty")
+    value.encode()  # half a surrogate pair cannot be stored
     return value
 
 
@@ -197,6 +213,10 @@ def _document(row: dict[str, Any]) -> Document:
     order = row.get("order") or 0
     if not isinstance(order, int):
         raise TypeError("'order' should be a whole number")
+    thread = _text_or_none(row, "thread")
+    if thread is not None and len(thread) > ID_CHARS:
+        # It becomes the trace of an entry.
+        raise ValueError(f"'thread' has more than {ID_CHARS} characters")
     ts = _text_or_none(row, "ts")
     if ts is not None:
         datetime.fromisoformat(ts)
@@ -204,7 +224,7 @@ def _document(row: dict[str, Any]) -> Document:
         id=_text(row, "id"),
         text=_text(row, "text"),
         tenant=_text(row, "tenant"),
-        thread=_text_or_none(row, "thread"),
+        thread=thread,
         order=order,
         speaker=_text_or_none(row, "speaker"),
         ts=ts,
@@ -213,7 +233,7 @@ def _document(row: dict[str, Any]) -> Document:
 
 def _question(row: dict[str, Any]) -> Question:
     relevant = row["relevant"]
-    if not isinstance(relevant, list) or not relevant:
+    if not isinstance(relevant, list | tuple) or not relevant:
         raise ValueError("'relevant' should be a list with at least one id")
     if not all(isinstance(document_id, str) for document_id in relevant):
         raise ValueError("'relevant' should hold ids of documents")

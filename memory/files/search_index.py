@@ -14,7 +14,7 @@ from memory import fulltext
 from memory.models import MemoryChunk, MemoryFile
 from memory.rules import chunks, convex, tokenizer
 from memory.word_index import terms, texts
-from memory.word_index.texts import Links, Mask, Places, Scores, Terms
+from memory.word_index.texts import Links, Mask, Scores
 
 SNIPPET_CHARS: Final = 500
 EARLIER: Final = 2
@@ -68,14 +68,16 @@ def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
     word_query = fulltext.word_query(query)
     if word_query.is_empty or not file_ids:
         return []
-    rows, threads = _pool(file_ids, word_query.terms)
+    phrase = _phrase(query)
+    rows, threads = _pool(file_ids, word_query.terms, phrase)
     known = texts.terms_of([f"{row.heading}\n{row.text}" for row in rows])
     links = Links.of(threads, len(rows))
     scores = texts.score(word_query, known, links)
     hits = scores.own > 0
     score = _convex(scores, links, hits).total
     # It brings whole phrases before all others, whose scores are below 1.
-    score[_holding(known, query)] += 1
+    sequence = [term for word in phrase for term in terms.of_word(word)]
+    score[known.holding(sequence)] += 1
     places = sorted(
         np.flatnonzero(hits).tolist(), key=lambda n: (-score[n], rows[n].id)
     )
@@ -108,12 +110,10 @@ def _convex(scores: Scores, links: Links, hits: Mask) -> convex.PartColumns:
     return convex.parts(columns, hits, lowest=0.0, highest=0.0)
 
 
-def _holding(known: Terms, query: str) -> Places:
-    """Return the chunks that hold the question's words side by side, if it has some."""
+def _phrase(query: str) -> list[str]:
+    """Return the words of a question that is short enough to be a phrase, else none."""
     words = tokenizer.split(query)
-    if not 2 <= len(words) <= fulltext.MAX_PHRASE:
-        return known.holding([])
-    return known.holding([term for word in words for term in terms.of_word(word)])
+    return words if 2 <= len(words) <= fulltext.MAX_PHRASE else []
 
 
 # ── Candidates ───────────────────────────────────────────────────────────────
@@ -127,12 +127,12 @@ class _Row(NamedTuple):
 
 
 def _pool(
-    file_ids: Sequence[str], words: Sequence[str]
+    file_ids: Sequence[str], words: Sequence[str], phrase: Sequence[str]
 ) -> tuple[list[_Row], list[list[int]]]:
     """Return the chunks to rank, and the places of those that follow each other.
 
-    All of the files' chunks; of very many the best by the database's own ranking, with
-    the two before each.
+    All of the files' chunks; of very many the best by the database's own ranking, of
+    those with the phrase and of those with a word, with the two before each.
     """
     chunks_in_reach = MemoryChunk.objects.filter(file_id__in=file_ids)
     columns = chunks_in_reach.order_by("file_id", "line_start", "id")
@@ -142,6 +142,8 @@ def _pool(
         by_file = itertools.groupby(places, key=lambda n: rows[n].file_id)
         return rows, [list(part) for _, part in by_file]
     found = _candidates(file_ids, words, CANDIDATES)
+    if phrase:
+        found += _candidates(file_ids, [" ".join(phrase)], CANDIDATES)
     before = earlier(rows[0].workspace_id, found)
     wanted = {*found, *(part.id for parts in before.values() for part in parts)}
     named = columns.filter(pk__in=wanted).values_list(*_Row._fields)
@@ -151,6 +153,8 @@ def _pool(
         place[after]: place[first]
         for chunk_id, parts in before.items()
         for first, after in itertools.pairwise([*(p.id for p in parts), chunk_id])
+        # A file may be written anew between the queries.
+        if first in place and after in place
     }
     return rows, _chains(previous)
 
@@ -197,7 +201,7 @@ def _sqlite(
 def _postgres(
     file_ids: Sequence[str], words: Sequence[str], limit: int
 ) -> tuple[str, list[Any]]:
-    query = " || ".join(["plainto_tsquery('english', journal_fold(%s))"] * len(words))
+    query = " || ".join(["phraseto_tsquery('english', journal_fold(%s))"] * len(words))
     sql = (
         f"WITH asked AS (SELECT ({query}) AS q)"  # noqa: S608
         " SELECT c.id FROM memory_chunks c, asked"

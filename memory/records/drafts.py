@@ -172,8 +172,10 @@ class Gate:
             if remainder.is_clean:
                 return replace(draft, content=remainder.text)
         held_file = quarantine.hold(incoming, judgement, by=self._by)
-        # A release is a person's act: whose conversation it was is known only here.
-        draft = replace(draft, trace_id=trace_of(draft, by=self._by))
+        if not record_id:
+            # A release is a person's act: whose conversation it was is known only here.
+            # A revision stays in its record's.
+            draft = replace(draft, trace_id=trace_of(draft, by=self._by))
         _keep_draft(held_file, draft, record_id, source)
         raise HeldForReview(held_id=held_file.id, why=judgement.why)
 

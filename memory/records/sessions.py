@@ -21,7 +21,6 @@ from memory.rules.scopes import Scope
 PREFIX: Final = "t_"
 # As many as in any other id.
 DIGITS: Final = 16
-EARLIER: Final = 2
 
 
 # ── Traces ───────────────────────────────────────────────────────────────────
@@ -49,7 +48,7 @@ def call_trace() -> str:
     return ids.trace()
 
 
-# ── The records before a record ──────────────────────────────────────────────
+# ── The order of its records ──────────────────────────────────────────────────
 class SessionRow(NamedTuple):
     """The columns of a record that say which conversation it is of, and where in it."""
 
@@ -96,16 +95,3 @@ def conversations(rows: Iterable[SessionRow]) -> list[list[str]]:
         if (conversation := row.conversation) is not None:
             members.setdefault(conversation, []).append(row)
     return [[row.id for row in _in_order(part)] for part in members.values()]
-
-
-def earlier(rows: Iterable[SessionRow]) -> dict[str, list[str]]:
-    """Return id → the ids of up to two records before it, the nearest last.
-
-    Only the given rows are looked at; a record without a conversation, or at the
-    beginning of one, is left out.
-    """
-    before: dict[str, list[str]] = {}
-    for names in conversations(rows):
-        for place in range(1, len(names)):
-            before[names[place]] = names[max(0, place - EARLIER) : place]
-    return before

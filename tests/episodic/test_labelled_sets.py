@@ -54,6 +54,7 @@ def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
         ([{**DOCUMENT, "id": 5}], [], r"line 1: 'id' should be a text"),
         ([{**DOCUMENT, "order": "one"}], [], r"'order' should be a whole number"),
         ([{**DOCUMENT, "ts": "yesterday"}], [], r"line 1: Invalid isoformat"),
+        ([{**DOCUMENT, "thread": "t" * 129}], [], r"line 1: 'thread' has more than"),
         ([{"id": "d1", "text": "x"}], [], r"line 1: 'tenant' is missing"),
         ([DOCUMENT, DOCUMENT], [QUESTION], r"two documents have the id d1"),
         ([DOCUMENT], [QUESTION, QUESTION], r"two questions have the id q1"),
@@ -235,3 +236,42 @@ def test_the_converter_writes_a_set_or_says_what_is_wrong(
     assert "is not qmsum as published" in capsys.readouterr().err
     assert convert.main(["cisi", str(tmp_path), str(folder)]) == 1
     assert "CISI.QRY: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        b"\xff",
+        {"payload": ["a"]},
+        {"ts": "never"},
+        {"ts": 5},
+        {"agent": 5},
+        {"summary": 5},
+        {"trace_id": ["a"]},
+        {"payload": {"text": "\ud800" + "tea " * 99}},
+    ],
+    ids=str,
+)
+def test_a_journal_in_another_form_is_an_error_in_one_line(
+    tmp_path: Path, line: str | bytes | dict[str, Any]
+) -> None:
+    entry = {"summary": "Tea", "ts": None, "payload": {"text": "tea " * 99}}
+    path = tmp_path / "journal.jsonl"
+    path.write_text(json.dumps(entry))
+    assert len(convert.convert("journal", path).documents) == 1
+    if isinstance(line, dict):
+        line = json.dumps(entry | line)
+    path.write_bytes(line if isinstance(line, bytes) else line.encode())
+    with pytest.raises(SetError):
+        convert.convert("journal", path)
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, b"\xff"], ids=["deep", "bytes"])
+def test_a_set_that_is_no_text_is_an_error_with_its_line(
+    tmp_path: Path, line: bytes
+) -> None:
+    (tmp_path / sets.DOCS).write_bytes(line)
+    (tmp_path / sets.QUESTIONS).write_bytes(b"")
+    with pytest.raises(SetError, match="line 1"):
+        sets.read(tmp_path)

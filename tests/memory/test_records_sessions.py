@@ -6,8 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory import records
 from memory.files.paths import Owner
@@ -144,7 +142,23 @@ def test_a_released_text_is_of_the_conversation_it_was_said_in(
     assert (trace(released) == said) is not is_old_case
 
 
-# ── The records before a record ──────────────────────────────────────────────
+def test_a_released_revision_stays_in_its_conversation(world: World) -> None:
+    lena, operator = world.actor("lena"), world.actor("operator")
+    row = save(lena, owner=Owner(world.crews["support"]), session_id="s1")
+    said = trace(row)
+    change = Amendment(content=ATTACK)
+    with pytest.raises(HeldForReview):
+        records.amend(row, change, provenance=PROVENANCE, by=operator)
+    case = HeldFile.objects.get()
+    reason = "A quotation"
+    review.decide(
+        case, Decision.RELEASE, version=case.version, reason=reason, by=operator
+    )
+    released = Record.objects.get(content=ATTACK)
+    assert (released.id, trace(released)) == (row.id, said)
+
+
+# ── The order of its records ─────────────────────────────────────────────────
 def row(name: str, minute: int = 0, **fields: Any) -> SessionRow:
     columns: dict[str, Any] = {
         "crew_id": "crew", "agent_id": "ada", "scope_key": "k", "scope_user": "",
@@ -154,10 +168,9 @@ def row(name: str, minute: int = 0, **fields: Any) -> SessionRow:
     return SessionRow(id=name, **columns)
 
 
-def test_the_two_before_are_those_created_before() -> None:
+def test_records_are_in_the_order_they_were_created_in() -> None:
     rows = [row("d", 4), row("b", 2), row("a", 1), row("c", 3)]
-    before = sessions.earlier(rows)
-    assert before == {"b": ["a"], "c": ["a", "b"], "d": ["b", "c"]}
+    assert sessions.conversations(rows) == [["a", "b", "c", "d"]]
 
 
 def test_turns_say_the_order_where_every_record_has_one() -> None:
@@ -166,12 +179,8 @@ def test_turns_say_the_order_where_every_record_has_one() -> None:
         row("b", 2, turn_range=[3, 4]),
         row("c", 3, turn_range=[4]),
     ]
-    assert sessions.earlier(rows) == {"c": ["b"], "a": ["b", "c"]}
-    assert sessions.earlier([*rows, row("d", 0)]) == {
-        "a": ["d"],
-        "b": ["d", "a"],
-        "c": ["a", "b"],
-    }
+    assert sessions.conversations(rows) == [["b", "c", "a"]]
+    assert sessions.conversations([*rows, row("d", 0)]) == [["d", "a", "b", "c"]]
 
 
 @pytest.mark.parametrize(
@@ -184,40 +193,19 @@ def test_turns_say_the_order_where_every_record_has_one() -> None:
         {"scope_user": "mia"},
         {"scope_thread": "t"},
         {"session_id": "s2"},
-        {"session_id": ""},
     ],
 )
-def test_another_conversation_comes_before_nothing(other: dict[str, Any]) -> None:
-    assert sessions.earlier([row("a", 1), row("b", 2, **other)]) == {}
+def test_another_conversation_is_apart(other: dict[str, Any]) -> None:
+    rows = [row("a", 1), row("b", 2, **other)]
+    assert sessions.conversations(rows) == [["a"], ["b"]]
 
 
-def test_without_a_session_or_thread_there_is_nothing_before() -> None:
+def test_without_a_session_or_thread_there_is_no_conversation() -> None:
     alone = [row("a", 1, session_id=""), row("b", 2, session_id="")]
-    assert sessions.earlier(alone) == {}
-    assert sessions.earlier([]) == {}
+    assert sessions.conversations(alone) == []
+    assert sessions.conversations([]) == []
     in_thread = [part._replace(scope_thread="t") for part in alone]
-    assert sessions.earlier(in_thread) == {"b": ["a"]}
-
-
-@given(st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 5)), max_size=12))
-def test_what_comes_before_is_near_and_never_a_circle(
-    places: list[tuple[str, int]],
-) -> None:
-    rows = [
-        row(f"r{n}", minute, session_id=session)
-        for n, (session, minute) in enumerate(places)
-    ]
-    by_id = {part.id: part for part in rows}
-    before = sessions.earlier(reversed(rows))
-    assert before == sessions.earlier(rows)
-    for name, names in before.items():
-        assert 1 <= len(names) <= 2
-        for other in names:
-            assert by_id[other].session_id == by_id[name].session_id
-            assert rows.index(by_id[other]) < rows.index(by_id[name]) or (
-                str(by_id[other].created_at) <= str(by_id[name].created_at)
-            )
-            assert name not in before.get(other, [])
+    assert sessions.conversations(in_thread) == [["a", "b"]]
 
 
 def test_a_session_is_searched_by_its_name_as_before(ada: Actor) -> None:

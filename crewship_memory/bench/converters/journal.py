@@ -28,9 +28,11 @@ def known_items(path: Path) -> LabelledSet:
     questions: list[Question] = []
     for number, entry in json_lines(path):
         text = (entry.get("payload") or {}).get("text")
-        if not isinstance(text, str) or len(text) <= TEXT_LEAST or not entry["summary"]:
+        if not isinstance(text, str) or len(text) <= TEXT_LEAST:
             continue
-        entry_id, agent = f"entry-{number}", entry.get("agent")
+        if not entry["summary"].strip():
+            continue
+        entry_id, agent = f"entry-{number}", entry.get("agent") or None
         thread = entry.get("trace_id") or f"{entry.get('crew')}/{agent}"
         documents.append(
             Document(entry_id, text, NAME, thread, number, agent, entry["ts"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -101,6 +103,35 @@ def test_very_long_files_are_ranked_by_their_best_chunks(
     assert search_index.find(ids, "zebra", 5) == []
     monkeypatch.setattr(search_index, "CANDIDATES", 1)
     assert len(search_index.find(ids, "nothing", 5)) <= 3
+
+
+def test_a_phrase_in_a_very_long_file_comes_first(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = [f"# Part {n}\n\nwhale and blue and whale\n\n" for n in range(12)]
+    filler = " ".join(f"word{n}" for n in range(60))
+    parts[7] = f"# Phrase\n\n{filler} blue whale {filler}\n\n"
+    kit.write(world, "".join(parts))
+    monkeypatch.setattr(search_index, "WHOLE", 5)
+    monkeypatch.setattr(search_index, "CANDIDATES", 2)
+    first = search_index.find([kit.row(world).id], "blue whale", 2)[0]
+    assert first.heading == "Phrase"
+
+
+def test_a_file_written_anew_meanwhile_breaks_no_search(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit.write(world, "".join(f"# Part {n}\n\nzeppelin {n}\n\n" for n in range(12)))
+    earlier = search_index.earlier
+
+    def written_anew(workspace_id: str, chunk_ids: Sequence[int]) -> Any:
+        before = earlier(workspace_id, chunk_ids)
+        kit.write(world, "# New\n\nzeppelin\n")
+        return before
+
+    monkeypatch.setattr(search_index, "WHOLE", 5)
+    monkeypatch.setattr(search_index, "earlier", written_anew)
+    search_index.find([kit.row(world).id], "zeppelin", 5)
 
 
 def test_counting_what_holds_a_word(world: World) -> None:
