@@ -55,6 +55,8 @@ def dense(entry: JournalEntry, answer: Answer) -> Check:
 
 def words(entry: JournalEntry, answer: Answer) -> Check:
     """Return which words of the question it says, and which of them side by side."""
+    if answer.rankings.word_answer is None:
+        return Check("words", "none", "the mode does not ask the word ranking")
     word_query = answer.rankings.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
@@ -164,7 +166,7 @@ def _preference(plain: Parts, answer: Answer) -> list[Check]:
     wishes = answer.rankings.preferences
     if not wishes:
         return []
-    value = plain.preference / convex.PREFERENCE
+    value = wishes.share(plain.preference / convex.PREFERENCE)
     fits = "It fits." if value >= reasons.CLOSE else "It fits in part."
     text = f"{' '.join(wishes.sentences())} "
     if value <= reasons.SLIGHT:
