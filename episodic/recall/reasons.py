@@ -75,8 +75,11 @@ def _reasons(
     best = best_of_conversation(hit.entry.id, rankings)
     if best not in (None, hit.entry.id, beside):
         reasons.append(f"in one conversation with {_name(best or '', ranks)}")
-    if rankings.preferences.share(signals.preference) >= RELATED:
+    preferred = rankings.preferences.share(signals.preference)
+    if preferred >= CLOSE:
         reasons.append("as the question prefers")
+    elif preferred >= RELATED:
+        reasons.append("in part as the question prefers")
     unusual = hit.importance - convex.NO_IMPORTANCE
     if abs(unusual) > UNUSUAL:
         reasons.append("important" if unusual > 0 else "of little importance")

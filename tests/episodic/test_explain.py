@@ -249,6 +249,7 @@ def test_it_fits_in_part_what_is_preferred_twice(world: World) -> None:
     row = world.indexed("refund", by="lena", ts=factories.ago(400))
     explanation = ask(world, row, "refund that lena decided yesterday")
     assert text_of(explanation, "preference").endswith("It fits in part.")
+    assert "in part as the question prefers" in explanation.finding
 
 
 def test_far_from_ordinary_importance_is_worth_a_word(world: World) -> None:
