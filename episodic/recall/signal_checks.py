@@ -112,11 +112,13 @@ def _context(entry: JournalEntry, answer: Answer) -> Check:
         return Check("context", "none", "the question left no word to search for")
     windows = surroundings.windows(rankings, [entry.id])
     around = surroundings.words_around(answer, windows)[entry.id]
-    window = windows[entry.id]
-    if not window.before and not window.after:
-        return Check("context", "none", "nothing in scope stands beside it")
+    window, ids = windows[entry.id], rankings.context_ids
     text = _standing(around, len(window.before), len(window.after))
-    ids = rankings.context_ids
+    if not text and not around.own and entry.id in ids:
+        # Behind an entry outside the scope, at which the windows stop.
+        text = "words of the question stand further off in its thread"
+    if not text and not window.before and not window.after:
+        return Check("context", "none", "nothing in scope stands beside it")
     if not text:
         return Check("context", "none", "no word of the question stands around it")
     if entry.id in ids:

@@ -348,3 +348,16 @@ def test_nothing_outside_the_scope_is_said_to_stand_beside_it(world: World) -> N
     explanation = ask(world, own, "zebra", agent_id=ada, scope="own")
     assert text_of(explanation, "context") == "nothing in scope stands beside it"
     assert secret.id not in " ".join(check.text for check in explanation.checks)
+
+
+def test_words_behind_an_entry_outside_the_scope(world: World) -> None:
+    world.entry("The password is zebra", trace_id="t1")
+    hidden = world.entry("Something else", by="lena", trace_id="t1")
+    own = world.entry("It was done by hand", trace_id="t1")
+    index.sweep()
+    ada = world.agents["ada"].id
+    explanation = ask(world, own, "zebra", agent_id=ada, scope="own")
+    assert text_of(explanation, "context") == (
+        "rank 1: words of the question stand further off in its thread"
+    )
+    assert hidden.id not in " ".join(check.text for check in explanation.checks)
