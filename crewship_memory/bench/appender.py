@@ -14,16 +14,14 @@ from typing import Final
 
 import django
 
+from crewship_memory.bench.spread import spread, timed
+
 # Appends that took longer are listed in the report, with the time of day.
 SLOW_MS: Final = 300
 
 
 def main(token: str) -> None:
     """Append until standard input is closed, then print the latencies as JSON."""
-    from crewship_memory.bench.measure import (  # noqa: PLC0415  (after set-up)
-        spread,
-        timed,
-    )
     from memory.accounts import api_keys  # noqa: PLC0415
     from memory.journal import append as journal  # noqa: PLC0415
     from memory.rules.entries import NewEntry  # noqa: PLC0415

@@ -19,13 +19,14 @@ from typing import Final
 import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
+from numpy.typing import NDArray
 
-from episodic.index import engine
+from episodic.index import engine, importance, policy
 from episodic.index import sweep as index
-from episodic.models import Embedding, State
+from episodic.models import Embedding, IndexState, State
 from memory.accounts import api_keys, workspaces
 from memory.journal import append as journal
-from memory.models import Agent, ChainHead
+from memory.models import Agent, ChainHead, JournalEntry
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor, AgentRole, system
 
@@ -130,9 +131,13 @@ def fill(
 
     They are the lead's, or those of ``agents`` in turn.
     """
+    # What others appended before: the index has read up to the new ones.
+    index.discover(workspace.workspace_id)
+    vectors(workspace.workspace_id, seed)
     head = ChainHead.objects.get(pk=workspace.workspace_id).seq
     news = Writer(seed + head).entries(max(0, upto - head))
     by = system(workspace.workspace_id, "bench") if agents else workspace.actor
+    rng = np.random.default_rng(seed + head)
     while batch := list(islice(news, BATCH)):
         if agents:
             owners = (agents[n % len(agents)] for n in range(len(batch)))
@@ -140,29 +145,66 @@ def fill(
                 replace(new, agent_id=owner.id, crew_id=owner.crew_id)
                 for new, owner in zip(batch, owners, strict=True)
             ]
-        journal.write(batch, by=by)
-    index.discover(workspace.workspace_id)
-    vectors(workspace.workspace_id, seed)
+        with transaction.atomic():
+            _embed(journal.write(batch, by=by), rng)
+
+
+def _embed(rows: Sequence[JournalEntry], rng: np.random.Generator) -> None:
+    """Index new entries as the sweep would, in one statement for all of them."""
+    columns = (
+        "entry_id, workspace_id, seq, crew_id, agent_id, importance_score, vector, dim,"
+        " model, indexed_at, embedded_at, state, policy_version, reference_count,"
+        " attempts, last_error"
+    )
+    model, now = engine.embedder().model, _now()
+    matrix = _unit_vectors(rng, len(rows))
+    values = [
+        (
+            *(row.id, row.workspace_id, row.seq, row.crew_id, row.agent_id),
+            importance.base(row.entry_type, row.severity, row.priority),
+            *(vector.tobytes(), len(vector), model, now, now),
+        )
+        for row, vector in zip(rows, matrix, strict=True)
+        if row.embeddable
+    ]
+    constants = f"'{State.INDEXED}', {policy.VERSION}, 0, 0, ''"
+    places = ", ".join(["%s"] * 11)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO journal_embeddings ({columns})"  # noqa: S608  (constants)
+            f" VALUES ({places}, {constants})",
+            values,
+        )
+    states = IndexState.objects.filter(workspace_id=rows[-1].workspace_id)
+    states.update(seq=rows[-1].seq)
+
+
+def _now() -> str | None:
+    return connection.ops.adapt_datetimefield_value(timezone.now())
+
+
+def _unit_vectors(rng: np.random.Generator, count: int) -> NDArray[np.float32]:
+    dim = engine.embedder().dim or 384
+    matrix = rng.standard_normal((count, dim), dtype=np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    return matrix
 
 
 def vectors(workspace_id: str, seed: int) -> None:
     """Give every pending entry a random unit vector."""
-    model, dim = engine.embedder().model, engine.embedder().dim or 384
-    rng = np.random.default_rng(seed)
+    model, rng = engine.embedder().model, np.random.default_rng(seed)
     pending = Embedding.objects.filter(workspace_id=workspace_id, state=State.PENDING)
     sql = (
         "UPDATE journal_embeddings SET state = 'indexed', model = %s, dim = %s,"
         " vector = %s, indexed_at = %s WHERE entry_id = %s"
     )
     while ids := list(pending.values_list("pk", flat=True)[:BATCH]):
-        matrix = rng.standard_normal((len(ids), dim), dtype=np.float32)
-        matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-        now = connection.ops.adapt_datetimefield_value(timezone.now())
+        matrix, now = _unit_vectors(rng, len(ids)), _now()
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(
                 sql,
                 [
-                    (model, dim, vector.tobytes(), now, entry_id)
+                    (model, len(vector), vector.tobytes(), now, entry_id)
                     for entry_id, vector in zip(ids, matrix, strict=True)
                 ],
             )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -13,26 +11,9 @@ import httpx
 from crewship_memory.bench import baseline, process
 from crewship_memory.bench.dataset import AGENTS, BenchWorkspace, Writer
 from crewship_memory.bench.server import Running
+from crewship_memory.bench.spread import spread, timed
 from episodic.index import engine
 from memory.models import JournalEntry
-
-
-def spread(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Return median, p95, p99 and maximum in milliseconds."""
-    ascending = sorted(milliseconds)
-
-    def at(share: float) -> float:
-        return round(ascending[min(len(ascending) - 1, int(share * len(ascending)))], 2)
-
-    return {"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "max": at(1.0)}
-
-
-@contextmanager
-def timed(latencies: list[float]) -> Iterator[None]:
-    """Append to ``latencies`` how many milliseconds the block took."""
-    before = time.perf_counter()
-    yield
-    latencies.append((time.perf_counter() - before) * 1_000)
 
 
 def client(url: str, token: str) -> httpx.Client:

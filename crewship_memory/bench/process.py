@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import statistics
 import tempfile
 import time
@@ -25,6 +26,14 @@ def memory_mb(pid: int) -> dict[str, float | None]:
         name: round(int(kb) / 1024, 1) if kb else None for name, kb in fields.items()
     }
     return {"now": in_mb["VmRSS"], "most": in_mb["VmHWM"]}
+
+
+def processor() -> str:
+    """Return the processor's name, empty where the system does not tell."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if "model name" in line)
+    return next(names, platform.processor())
 
 
 def cpu_seconds(pid: int) -> float | None:

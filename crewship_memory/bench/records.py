@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import BenchWorkspace, Writer
-from crewship_memory.bench.measure import spread, timed
+from crewship_memory.bench.spread import spread, timed
 from episodic.index import sweep as index
 from memory import records
 from memory.records import Criteria, Provenance

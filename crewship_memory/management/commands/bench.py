@@ -21,6 +21,7 @@ from crewship_memory.bench import (
     dataset,
     erasure,
     measure,
+    peers,
     process,
     quality,
     records,
@@ -28,10 +29,11 @@ from crewship_memory.bench import (
     sets,
 )
 from crewship_memory.bench.sets import LabelledSet, SetError
+from crewship_memory.version import VERSION
 from episodic.index import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
-PARTS = {"append", "erasure", "freshness", "quality", "recall", "records"}
+PARTS = {"append", "erasure", "freshness", "peers", "quality", "recall", "records"}
 
 
 class Command(BaseCommand):
@@ -41,7 +43,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "parts", nargs="*", default=["append", "freshness", "recall"]
+            "parts", nargs="*", default=["append", "freshness", "recall", "peers"]
         )
         parser.add_argument("--sizes", default="2000,20000,100000")
         parser.add_argument("--appends", type=int, default=1_000)
@@ -124,28 +126,42 @@ class Command(BaseCommand):
         self, parts: set[str], sizes: list[int], appends: int
     ) -> dict[str, Any]:
         report: dict[str, Any] = {
-            "machine": {"cores": os.cpu_count(), "python": platform.python_version()}
+            "version": VERSION,
+            "machine": {
+                "cores": os.cpu_count(),
+                "processor": process.processor(),
+                "python": platform.python_version(),
+            },
         }
         call_command("migrate", verbosity=0)
         folder = Path(settings.DATA_DIR)
-        if "recall" in parts:
-            report["recall"] = [self._recall(folder, size) for size in sizes]
+        for size in sizes if parts & {"recall", "peers"} else ():
+            self._reading(folder, size, parts, report)
         if parts & {"append", "freshness"}:
             with server.running(folder) as running:
                 report |= self._writing(running, parts, appends)
         report["model"] = engine.embedder().model
         return report
 
-    def _recall(self, folder: Path, size: int) -> dict[str, Any]:
+    def _reading(
+        self, folder: Path, size: int, parts: set[str], report: dict[str, Any]
+    ) -> None:
         """Fill while no server runs, which would embed the random vectors."""
-        self.stderr.write(f"recall at {size} entries …")
+        self.stderr.write(f"filling up to {size} entries …")
         workspace = dataset.open_workspace("bench-recall")
         agents = dataset.open_agents(workspace)
         dataset.fill(workspace, size, agents=agents)
-        token = dataset.own_token(workspace)
-        connections.close_all()
-        with server.running(folder) as running:
-            return measure.compare(running, workspace, token)
+        if "recall" in parts:
+            self.stderr.write("recall …")
+            token = dataset.own_token(workspace)
+            connections.close_all()
+            with server.running(folder) as running:
+                figures = measure.compare(running, workspace, token)
+            report.setdefault("recall", []).append(figures)
+        if "peers" in parts:
+            self.stderr.write("peers …")
+            figures = peers.measure(workspace.workspace_id)
+            report.setdefault("peers", []).append(figures)
 
     def _writing(
         self, running: server.Running, parts: set[str], appends: int
