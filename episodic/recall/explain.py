@@ -85,9 +85,15 @@ def _filters(entry: JournalEntry, answer: Answer) -> Check:
     return Check("filters", signal_checks.verdict(not faults), text)
 
 
-def _limit(rank: int | None, hit: Hit | None, last: Hit | None, k: int) -> Check:
-    if hit is None or rank is None or last is None:
+def _limit(
+    entry: JournalEntry, rank: int | None, hits: list[Hit], answer: Answer
+) -> Check:
+    k = answer.request.k
+    if rank is None:
+        if entry.id in answer.scores:
+            return Check("cut", "fail", "a filter takes it off the list")
         return Check("cut", "fail", "no ranking put it on the list")
+    hit, last = hits[rank - 1], hits[min(k, len(hits)) - 1]
     if rank <= k:
         return Check("cut", "pass", f"rank {rank} of the {k} returned")
     text = f"score {hit.score:.4f}; hit {k} has {last.score:.4f}"
@@ -105,6 +111,18 @@ def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
             return f"It cannot be in the answer: {check.text}."
     failures = (check.text for check in checks if check.verdict == "fail")
     return f"No ranking put it on the list: {next(failures, 'no ranking found it')}."
+
+
+def _as_neighbour(entry: JournalEntry, answer: Answer) -> str:
+    """Return how an entry came into the answer beside a hit, "" if it did not."""
+    for hit in answer.hits:
+        relation, _, hit_id = hit.via.partition(":")
+        if hit_id and hit.entry.id == entry.id:
+            return (
+                f"It is in the answer as a neighbour of {hit_id}, one step along "
+                f"the relation {relation}."
+            )
+    return ""
 
 
 def _why(rank: int, hits: list[Hit], answer: Answer) -> str:
@@ -133,7 +151,6 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
         entry.entry_type, entry.severity, entry.payload, entry.refs
     )
     k = answer.request.k
-    last = hits[min(k, len(hits)) - 1] if hits else None
     checks = [
         Check("policy", signal_checks.verdict(judgement.embeds), judgement.why),
         _state(entry),
@@ -142,14 +159,17 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
         signal_checks.dense(entry, answer),
         signal_checks.words(entry, answer),
         *signal_checks.of_convex(entry, hit, answer),
-        _limit(rank, hit, last, k),
+        _limit(entry, rank, hits, answer),
     ]
     finding = _finding(rank, len(hits), k, checks)
+    finding += _why(rank, hits, answer) if rank else ""
+    beside = _as_neighbour(entry, answer)
+    is_ranked = rank is not None and rank <= k
     return Explanation(
         entry=entry,
-        returned=rank is not None and rank <= k,
+        returned=is_ranked or bool(beside),
         rank=rank,
-        finding=finding + (_why(rank, hits, answer) if rank else ""),
+        finding=f"{beside} By itself: {finding}" if beside else finding,
         checks=checks,
         answer=answer,
         would_need_k=rank if rank and k < rank <= K_MAX else None,

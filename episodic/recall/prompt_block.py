@@ -12,7 +12,7 @@ end the block, open another one or start a line. The block is well-formed XML. I
 boundary is random, so that no text can name the block it will be in.
 
 Order is by score, but among near-equals the newer entry comes first: hits whose score
-lies within NEAR of the best of their group are near-equals. The budget counts
+lies within TIE of the best of their group are near-equals. The budget counts
 characters of the whole text, wrapper included. A hit whose line does not fit is
 skipped, and the next one is tried; when none fits the text is empty.
 """

@@ -40,7 +40,8 @@ class Rankings:
     """What the rankings found in a scope, and the score of every entry they found.
 
     ``context`` ranks by the words around an entry in its thread. ``vectors`` has the
-    cosines that are known so far. ``parts`` is what each score of convex is made of,
+    cosines that are known so far, ``importances`` those of entries without a vector to
+    compare. ``parts`` is what each score of convex is made of,
     and ``signals`` what it was made from, also for the entries directly beside the
     candidates; both are empty for other fusions.
     """
@@ -54,6 +55,7 @@ class Rankings:
     degraded: str | None = None
     vector: NDArray[np.float32] | None = None
     vectors: dict[str, VectorHit] = field(default_factory=dict)
+    importances: dict[str, float] = field(default_factory=dict)
     preferences: Preferences = field(default_factory=Preferences)
     parts: dict[str, Parts] = field(default_factory=dict)
     signals: dict[str, Signals] = field(default_factory=dict)
@@ -72,6 +74,11 @@ class Rankings:
     def context_ids(self) -> list[str]:
         """The ranking by the words around entries, best first."""
         return [hit.entry_id for hit in self.context]
+
+    def importance(self, entry_id: str) -> float:
+        """Return an entry's importance, once ``complete_vectors`` has read it."""
+        vector = self.vectors.get(entry_id)
+        return vector.importance if vector else self.importances.get(entry_id, 0.5)
 
     @property
     def candidates(self) -> list[str]:
@@ -165,7 +172,7 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
     details = answer.details(candidates) if answer else {}
     # An entry may have left the scope since it was ranked.
     candidates = [entry_id for entry_id in candidates if entry_id in details]
-    weights = complete_vectors(rankings, list(details))
+    complete_vectors(rankings, list(details))
     preferred = _preferred(rankings.preferences, candidates)
     signals = rankings.signals
     for entry_id, detail in details.items():
@@ -175,7 +182,7 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
             words=detail.own + detail.pairs,
             context=detail.context,
             length=detail.length,
-            importance=vector.importance if vector else weights.get(entry_id, 0.5),
+            importance=rankings.importance(entry_id),
             before=detail.before,
             after=detail.after,
             thread=detail.thread,
@@ -189,14 +196,16 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
     )
 
 
-def complete_vectors(rankings: Rankings, entry_ids: list[str]) -> dict[str, float]:
-    """Read the vectors that no ranking has; return the importance of those without."""
-    missing = [e for e in entry_ids if e not in rankings.vectors]
+def complete_vectors(rankings: Rankings, entry_ids: list[str]) -> None:
+    """Read the vectors that no ranking has, and the importance of those without one."""
+    known = rankings.vectors.keys() | rankings.importances.keys()
+    missing = [e for e in entry_ids if e not in known]
     if rankings.vector is not None and missing:
         index = engine.vectors()
         rankings.vectors |= index.of(rankings.vector, rankings.scope, missing)
         missing = [e for e in missing if e not in rankings.vectors]
-    return _importances(missing) if missing else {}
+    if missing:
+        rankings.importances |= _importances(missing)
 
 
 def _importances(entry_ids: list[str]) -> dict[str, float]:

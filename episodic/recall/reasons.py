@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from episodic.recall import unanswered
 from episodic.recall.ranking import Rankings
 from episodic.recall.results import Hit
 from memory.rules import convex
 from memory.rules.convex import Parts, Signals
 
 MAX_WORDS: Final = 4
+# Of the range from the farthest entry in scope to the nearest.
 CLOSE: Final = 0.75
 RELATED: Final = 0.5
+# How far from that of an ordinary entry an importance is worth a word.
+UNUSUAL: Final = 0.3
 # Below this share of the most that a signal can add it is not worth a word.
 SLIGHT: Final = 0.15
 SHORT_ID: Final = 10
@@ -63,7 +67,7 @@ def _reasons(
 ) -> list[str]:
     signals = rankings.signals[hit.entry.id]
     reasons = [f"says {listed(words)}" if words else "says no word of the question"]
-    reasons.append(meaning(plain, signals, rankings))
+    reasons.append(meaning(hit, plain, rankings))
     if not words and plain.context > SLIGHT * convex.CONTEXT:
         reasons.append("the words stand around it")
     if beside := _beside(plain, signals, rankings):
@@ -71,24 +75,34 @@ def _reasons(
     best = best_of_conversation(hit.entry.id, rankings)
     if best not in (None, hit.entry.id, beside):
         reasons.append(f"in one conversation with {_name(best or '', ranks)}")
-    if signals.preference > SLIGHT:
+    preferred = rankings.preferences.share(signals.preference)
+    if preferred >= CLOSE:
         reasons.append("as the question prefers")
-    factor = convex.importance_factor(hit.importance)
-    if abs(factor - 1) > SLIGHT:
-        reasons.append("important" if factor > 1 else "of little importance")
+    elif preferred >= RELATED:
+        reasons.append("in part as the question prefers")
+    unusual = hit.importance - convex.NO_IMPORTANCE
+    if abs(unusual) > UNUSUAL:
+        reasons.append("important" if unusual > 0 else "of little importance")
     return [reason for reason in reasons if reason]
 
 
-def meaning(plain: Parts, signals: Signals, rankings: Rankings) -> str:
-    """Return how near an entry is, in words; "" when nothing was compared."""
+def meaning(hit: Hit, plain: Parts, rankings: Rankings) -> str:
+    """Return how near an entry is, in words; "" when nothing was compared.
+
+    "Close" goes by the cosine, for models whose bar is known. The share compares with
+    the rest of the scope, where even the nearest entry may have nothing to do with it.
+    """
     if rankings.vector is None:
         return ""
-    if signals.meaning is None:
+    if hit.cosine is None:
         return "without a vector yet"
+    bar = unanswered.NEAR_COSINE.get(rankings.scope.model)
+    if bar is not None and hit.cosine >= bar:
+        return "close in meaning"
     share = plain.meaning / convex.MEANING
     if share >= CLOSE:
-        return "close in meaning"
-    return "related in meaning" if share >= RELATED else "far in meaning"
+        return "among the nearest in meaning"
+    return "less near in meaning" if share >= RELATED else "far in meaning"
 
 
 def _beside(plain: Parts, signals: Signals, rankings: Rankings) -> str | None:

@@ -53,7 +53,7 @@ def hits(
     which of them is newer shows when loaded. What is too far by the request's least
     cosine leaves its place to others.
     """
-    if request.min_score is not None:
+    if request.min_score is not None and rankings.vector is not None:
         ranking.complete_vectors(rankings, list(scores))
         scores = {
             entry_id: score
@@ -97,19 +97,18 @@ def _hits(
     dense_ranks = {e: rank for rank, e in enumerate(rankings.dense_ids, 1)}
     word_ranks = {e: rank for rank, e in enumerate(rankings.word_ids, 1)}
     context_ranks = {e: rank for rank, e in enumerate(rankings.context_ids, 1)}
-    weights = ranking.complete_vectors(rankings, [row.id for row in rows])
+    ranking.complete_vectors(rankings, [row.id for row in rows])
     vectors = rankings.vectors
     hits = []
     for row in rows:
         vector = vectors.get(row.id)
-        weight = vector.importance if vector else weights[row.id]
         dense, word = dense_ranks.get(row.id), word_ranks.get(row.id)
         context = context_ranks.get(row.id)
         hit = Hit(
             entry=row,
             score=scores[row.id],
             cosine=vector.cosine if vector else None,
-            importance=weight,
+            importance=rankings.importance(row.id),
             parts=rankings.parts.get(row.id),
             dense_rank=dense,
             sparse_rank=word,

@@ -55,6 +55,8 @@ def dense(entry: JournalEntry, answer: Answer) -> Check:
 
 def words(entry: JournalEntry, answer: Answer) -> Check:
     """Return which words of the question it says, and which of them side by side."""
+    if answer.rankings.word_answer is None:
+        return Check("words", "none", "the mode does not ask the word ranking")
     word_query = answer.rankings.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
@@ -110,11 +112,13 @@ def _context(entry: JournalEntry, answer: Answer) -> Check:
         return Check("context", "none", "the question left no word to search for")
     windows = surroundings.windows(rankings, [entry.id])
     around = surroundings.words_around(answer, windows)[entry.id]
-    window = windows[entry.id]
-    if not window.before and not window.after:
-        return Check("context", "none", "nothing in scope stands beside it")
+    window, ids = windows[entry.id], rankings.context_ids
     text = _standing(around, len(window.before), len(window.after))
-    ids = rankings.context_ids
+    if not text and not around.own and entry.id in ids:
+        # Behind an entry outside the scope, at which the windows stop.
+        text = "words of the question stand further off in its thread"
+    if not text and not window.before and not window.after:
+        return Check("context", "none", "nothing in scope stands beside it")
     if not text:
         return Check("context", "none", "no word of the question stands around it")
     if entry.id in ids:
@@ -164,7 +168,7 @@ def _preference(plain: Parts, answer: Answer) -> list[Check]:
     wishes = answer.rankings.preferences
     if not wishes:
         return []
-    value = plain.preference / convex.PREFERENCE
+    value = wishes.share(plain.preference / convex.PREFERENCE)
     fits = "It fits." if value >= reasons.CLOSE else "It fits in part."
     text = f"{' '.join(wishes.sentences())} "
     if value <= reasons.SLIGHT:

@@ -32,8 +32,8 @@ FUSION: Final[Setting[str]] = declare(
         label="Fusion",
         help="How the rankings by meaning and by words become one list, where a "
         "request does not say. RRF (reciprocal rank fusion) adds 1 / (60 + rank) of "
-        "both. Convex adds up scores: of meaning and words and, for the journal, of "
-        "the entries around one and of the times and names in the question; there "
+        "both. Convex adds up scores: of meaning, of words, of what stands around an "
+        "entry and, for the journal, of the times and names in the question; there "
         "importance multiplies the sum.",
         readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
         "and the other systems' clients.",

@@ -10,11 +10,12 @@ from django.utils import timezone
 from episodic.index import engine
 from episodic.index import sweep as index
 from episodic.index.reference_counts import reference_counts
-from episodic.recall import explain
+from episodic.recall import explain, unanswered
 from episodic.recall.explain import Explanation
 from episodic.recall.request import Mode, Request
 from memory.models import JournalEntry
 from memory.rules import errors
+from memory.rules.entries import Severity
 from memory.rules.fusion import Fusion
 from tests import factories
 from tests.episodic import doubles
@@ -51,7 +52,7 @@ def test_it_is_in_the_answer(world: World) -> None:
         None,
     )
     assert explanation.finding == (
-        "It is in the answer, at rank 1. Says refund, close in meaning."
+        "It is in the answer, at rank 1. Says refund, among the nearest in meaning."
     )
     asked = ["policy", "state", "scope", "filters", "dense", "words"]
     signals = ["context", "neighbours", "conversation", "importance"]
@@ -168,6 +169,13 @@ def test_a_question_without_words(world: World) -> None:
     assert text_of(explanation, "words") == "the question left no word to search for"
 
 
+def test_the_word_ranking_is_not_asked(world: World) -> None:
+    row = world.indexed("refund")
+    assert text_of(ask(world, row, mode=Mode.DENSE), "words") == (
+        "the mode does not ask the word ranking"
+    )
+
+
 def test_the_dense_leg_is_out_or_not_asked(world: World) -> None:
     row = world.indexed("refund")
     assert text_of(ask(world, row, mode=Mode.SPARSE), "dense") == (
@@ -237,6 +245,31 @@ def test_a_preference_is_named(world: World) -> None:
     assert text_of(other, "preference").endswith("It does not fit, and loses nothing.")
 
 
+def test_it_fits_in_part_what_is_preferred_twice(world: World) -> None:
+    row = world.indexed("refund", by="lena", ts=factories.ago(400))
+    explanation = ask(world, row, "refund that lena decided yesterday")
+    assert text_of(explanation, "preference").endswith("It fits in part.")
+    assert "in part as the question prefers" in explanation.finding
+
+
+def test_far_from_ordinary_importance_is_worth_a_word(world: World) -> None:
+    row = world.indexed("refund", severity=Severity.ERROR)
+    assert ask(world, row).finding.endswith(", important.")
+
+
+def test_the_nearest_is_not_close_for_that(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = world.indexed("zeppelin")
+    model = engine.embedder().model
+    monkeypatch.setitem(unanswered.NEAR_COSINE, model, 0.4)
+    assert "close in meaning" in ask(world, row, "zeppelin").finding
+    far = ask(world, row, "why is the sky blue")
+    assert far.finding.endswith(
+        "Says no word of the question, among the nearest in meaning."
+    )
+
+
 def test_importance_is_a_factor(world: World) -> None:
     row = world.indexed("refund")
     assert text_of(ask(world, row), "importance") == (
@@ -273,6 +306,20 @@ def test_a_neighbour_of_a_hit_is_not_the_last_hit(world: World) -> None:
     assert all(hit.parts is None for hit in answer.hits[2:])
 
 
+def test_a_neighbour_is_in_the_answer(world: World) -> None:
+    rows = factories.append_many(
+        world.actor("ada"), [f"refund number {n} alpha beta gamma" for n in range(6)]
+    )
+    index.sweep()
+    asked: dict[str, Any] = {"k": 2, "walk_depth": 1}
+    neighbour = ask(world, rows[0], **asked).answer.hits[2]
+    explanation = ask(world, neighbour.entry, **asked)
+    assert explanation.returned
+    assert explanation.finding.startswith(
+        f"It is in the answer as a neighbour of {neighbour.via.split(':')[1]}, one step"
+    )
+
+
 def test_too_far_for_the_least_cosine(world: World) -> None:
     row = world.indexed("refund zeppelin submarine torpedo dirigible")
     explanation = ask(world, row, min_score=0.9)
@@ -280,6 +327,7 @@ def test_too_far_for_the_least_cosine(world: World) -> None:
     assert explanation.finding == (
         "It cannot be in the answer: its cosine is below min_score."
     )
+    assert text_of(explanation, "cut") == "a filter takes it off the list"
 
 
 def test_words_and_context_explain_an_answer_without_an_embedder(world: World) -> None:
@@ -300,3 +348,16 @@ def test_nothing_outside_the_scope_is_said_to_stand_beside_it(world: World) -> N
     explanation = ask(world, own, "zebra", agent_id=ada, scope="own")
     assert text_of(explanation, "context") == "nothing in scope stands beside it"
     assert secret.id not in " ".join(check.text for check in explanation.checks)
+
+
+def test_words_behind_an_entry_outside_the_scope(world: World) -> None:
+    world.entry("The password is zebra", trace_id="t1")
+    hidden = world.entry("Something else", by="lena", trace_id="t1")
+    own = world.entry("It was done by hand", trace_id="t1")
+    index.sweep()
+    ada = world.agents["ada"].id
+    explanation = ask(world, own, "zebra", agent_id=ada, scope="own")
+    assert text_of(explanation, "context") == (
+        "rank 1: words of the question stand further off in its thread"
+    )
+    assert hidden.id not in " ".join(check.text for check in explanation.checks)

@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -435,3 +437,16 @@ def test_who_may_not_read_recalls_nothing(world: World) -> None:
     writer = replace(world.actor("ada"), scopes=frozenset({KeyScope.WRITE}))
     with pytest.raises(errors.Forbidden):
         recall.search(Request(query="refund"), by=writer)
+
+
+def test_an_importance_is_read_once(world: World) -> None:
+    """Without vectors, scoring and showing the hits ask for it together."""
+    factories.append_many(world.actor("ada"), [f"refund {n}" for n in range(8)])
+    index.sweep()
+    engine.use(doubles.Down())
+    with CaptureQueriesContext(connection) as captured:
+        answer = ask(world, "refund", min_score=0.5, mark=False)
+    assert answer.rankings.degraded
+    assert len(answer.hits) == 5
+    read = [q["sql"] for q in captured if "importance_score" in q["sql"]]
+    assert len(read) == 1

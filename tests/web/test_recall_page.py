@@ -155,7 +155,7 @@ def test_each_hit_says_why_it_is_there(world: World) -> None:
     _, text = ask(world, query="deploy failed", k="2")
     assert f"/journal/{first.id}/" in text
     reasons = _hits(text.split("Below K")[0])
-    assert reasons[0].startswith("Says deploy and failed, close in meaning")
+    assert reasons[0].startswith("Says deploy and failed, among the nearest in meaning")
     assert reasons[1].startswith("Says no word of the question, ")
     assert "the words stand around it, beside hit 1" in reasons[1]
     context = text.split("Ranks of the context ranking", 1)[1].split("</table>")[0]
