@@ -20,5 +20,6 @@ class EpisodicConfig(AppConfig):
         """Register this package's ports, tools and signals."""
         import_module("episodic.connect").connect()
         schema = import_module("episodic.migrations.0001_schema")
-        keep = triggers.keeper(schema.SQLITE)
+        names = import_module("episodic.migrations.0003_author_names")
+        keep = triggers.keeper((*schema.SQLITE, *names.SQLITE))
         post_migrate.connect(keep, sender=self, weak=False)

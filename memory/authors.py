@@ -2,24 +2,18 @@
 
 "What did lena say about the lease?" can only find what Lena said when her name is among
 the words and in the vector of her entries. It is put before the text, as in a script,
-where the text does not begin with it anyway.
+where the text does not begin with it anyway. Names are read each time and kept by
+nobody: one that was erased must not come back. Database triggers follow a new name.
 """
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterable
-from typing import Any, Final
-
-from django.db.models.signals import post_delete, post_save
+from typing import Final
 
 from memory.models import Agent
 from memory.rules import tokenizer
 
-# A name that another process changed is followed after so long.
-FRESH_SECONDS: Final = 60.0
-MAX_NAMES: Final = 20_000
 # Where a text says who speaks: its first characters.
 HEAD_CHARS: Final = 200
 
@@ -34,46 +28,8 @@ def attributed(name: str | None, text: str) -> str:
     return f"{name}: {text}"
 
 
-class _Names:
-    """Cache: agent id → name."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, float]] = {}
-        self._lock = threading.Lock()
-
-    def of(self, agent_ids: Iterable[str | None]) -> dict[str, str]:
-        """Return the names of those agents that exist."""
-        asked, now = {agent_id for agent_id in agent_ids if agent_id}, time.monotonic()
-        with self._lock:
-            known = {
-                agent_id: name
-                for agent_id in asked
-                for name, until in [self._known.get(agent_id, ("", 0.0))]
-                if until > now
-            }
-        if missing := asked - known.keys():
-            rows = Agent.objects.filter(pk__in=missing).order_by()
-            read = dict(rows.values_list("id", "name"))
-            known |= read
-            with self._lock:
-                if len(self._known) + len(read) > MAX_NAMES:
-                    self._known.clear()
-                until = now + FRESH_SECONDS
-                self._known |= {key: (name, until) for key, name in read.items()}
-        return known
-
-    def clear(self) -> None:
-        """Forget every name."""
-        with self._lock:
-            self._known.clear()
-
-
-names = _Names()
-
-
-def _changed(**_: Any) -> None:
-    names.clear()
-
-
-post_save.connect(_changed, sender=Agent, dispatch_uid="memory.authors.saved")
-post_delete.connect(_changed, sender=Agent, dispatch_uid="memory.authors.deleted")
+def names(agent_ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the names of those agents that exist, by id."""
+    ids = {agent_id for agent_id in agent_ids if agent_id}
+    rows = Agent.objects.filter(pk__in=ids).order_by() if ids else Agent.objects.none()
+    return dict(rows.values_list("id", "name"))

@@ -219,7 +219,7 @@ def _forget() -> None:
     from episodic.index import engine, reference_counts
     from episodic.recall import name_index
     from episodic.recall.question_log import question_log
-    from memory import authors, outages
+    from memory import outages
     from memory.installation import schema_version
     from memory.jobs import dispatch
     from memory.word_index.cache import indexes
@@ -231,7 +231,6 @@ def _forget() -> None:
     frequencies.clear()
     indexes.clear()
     name_index.clear()
-    authors.names.clear()
     reference_counts.reference_counts._counts.clear()
     # A thread that seems to run keeps the buffer from starting one; tests flush.
     reference_counts.reference_counts._thread = threading.main_thread()

@@ -211,7 +211,7 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
     Raises EmbedderError.
     """
     engine_now = engine.embedder()
-    names = authors.names.of(row.agent_id for row in rows)
+    names = authors.names(row.agent_id for row in rows)
     texts = [
         policy.text(
             authors.attributed(names.get(row.agent_id or ""), row.summary), row.payload

@@ -27,7 +27,6 @@ from episodic.vectors import pg_mean
 from episodic.vectors.scan import ScanIndex
 from gdpr import linking
 from gdpr.models import ForgetOrder, LiveProcess
-from memory import authors
 from memory.word_index import ranking as word_ranking
 
 POLL_SECONDS: Final = 1.0
@@ -51,7 +50,6 @@ def flush(workspace_id: str) -> None:
     word_ranking.forget(workspace_id)
     linking.clear_cache()
     name_index.clear()
-    authors.names.clear()
     engine.embedder().clear()
     index = engine.vectors()
     if isinstance(index, ScanIndex):

@@ -61,7 +61,7 @@ def insert(rows: Sequence[JournalEntry]) -> None:
             row_values[place] = to_db(row_values[place], database)
     with database.cursor() as cursor:
         cursor.executemany(sql, values)
-    names = authors.names.of(row.agent_id for row in rows)
+    names = authors.names(row.agent_id for row in rows)
     storage.store(
         (row.docid, row.summary, row.body, names.get(row.agent_id or ""))
         for row in rows

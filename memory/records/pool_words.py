@@ -101,7 +101,7 @@ def _author_terms(
     """
     asked = terms.of_words(query.terms).keys()
     extra: dict[int, list[int]] = {}
-    names = authors.names.of({row.agent_id for row in candidates})
+    names = authors.names({row.agent_id for row in candidates})
     for agent_id, name in names.items():
         words = [t for w in tokenizer.split(name) for t in terms.of_word(w)]
         named = [term for term in words if term in asked]

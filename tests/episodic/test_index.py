@@ -21,7 +21,8 @@ from episodic.index import sweep as index
 from episodic.models import Embedding, IndexState, State
 from memory.jobs import dispatch
 from memory.journal import append as journal
-from memory.models import JournalEntry
+from memory.journal import visibility
+from memory.models import Agent, JournalEntry
 from memory.ports import ranker
 from memory.rules import errors
 from memory.rules.entries import Priority, Severity
@@ -464,3 +465,18 @@ def test_marking_before_indexing_sets_the_weight(world: World) -> None:
     journal.prioritise(row, Priority.PERMANENT, "", by=world.actor("operator"))
     index.sweep()
     assert Embedding.objects.get(pk=row.id).importance_score == pytest.approx(0.95)
+
+
+def test_a_new_name_of_the_author_begins_again(world: World) -> None:
+    row, other = world.indexed("Refund denied"), world.indexed("Parcel", by="bob")
+    withheld = world.indexed("Order cancelled")
+    visibility.restrict(world.acme.id, [withheld.id])
+    Agent.objects.filter(pk=world.agents["ada"].id).update(name="[erased]")
+    stored = Embedding.objects.in_bulk([row.id, withheld.id, other.id])
+    assert (stored[row.id].state, bytes(stored[row.id].vector)) == (State.PENDING, b"")
+    assert stored[withheld.id].state == State.WITHHELD
+    assert bytes(stored[withheld.id].vector) == b""
+    assert stored[other.id].state == State.INDEXED
+    assert index.sweep().indexed == 1
+    again = Embedding.objects.get(pk=row.id)
+    assert bytes(again.vector) not in {b"", bytes(stored[row.id].vector)}
