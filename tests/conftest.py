@@ -350,7 +350,7 @@ def patient_health(monkeypatch: pytest.MonkeyPatch) -> None:
     check_health = deadline.check_health
 
     def patient(provider: base.Provider, seconds: float) -> base.HealthStatus:
-        is_hung = any(provider is hung for hung in hung_providers)
+        is_hung = any(provider is provider_name for provider_name in hung_providers)
         return check_health(provider, seconds if is_hung else LIMIT_SECONDS)
 
     def remembering(make: Callable[[Any], base.Provider]) -> Any:

@@ -60,8 +60,8 @@ def test_what_the_question_prefers(talk: World) -> None:
     assert preferences["times"][0]["text"] == "last Friday"
     assert preferences["names"][0]["name"] == "ada"
     assert len(preferences["sentences"]) == 2
-    nothing: dict[str, list[str]] = {"times": [], "names": [], "sentences": []}
-    assert ask(talk, "deploy")["explain"]["preferences"] == nothing
+    no_values: dict[str, list[str]] = {"times": [], "names": [], "sentences": []}
+    assert ask(talk, "deploy")["explain"]["preferences"] == no_values
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_every_page_is_for_everybody(
     for name, (path, status) in PAGES.items():
         with subtests.test(name):
             assert visit(page, live_server, path.format(**page_urls)) == status
-            assert judged(page, axe, faults) == []
+            assert judgement(page, axe, faults) == []
             assert page.title()
             assert page.locator("main").count() == 1
 
@@ -150,10 +150,10 @@ def test_every_page_before_the_door_is_for_everybody(
     for name, (path, status) in OPEN.items():
         with subtests.test(name):
             assert visit(page, live_server, path.format(**page_urls)) == status
-            assert judged(page, axe, faults) == []
+            assert judgement(page, axe, faults) == []
 
 
-def judged(
+def judgement(
     page: Page, axe: Callable[[Page], list[str]], faults: list[str]
 ) -> list[str]:
     """Return what is wrong with a page, in light and dark; faults are taken along."""

@@ -15,7 +15,7 @@ from episodic.index import engine
 from episodic.models import HealthSnapshot, LoggedHit, LoggedQuestion
 from tests.world import World
 
-LEAST = efficiency.REAL_LEAST
+MIN_REAL = efficiency.REAL_LEAST
 
 
 def measure(world: World, crew: str = "") -> HealthSnapshot:
@@ -25,7 +25,7 @@ def measure(world: World, crew: str = "") -> HealthSnapshot:
 
 def log(
     world: World,
-    count: int = LEAST,
+    count: int = MIN_REAL,
     cosines: tuple[float | None, ...] = (0.6, 0.2),
     *,
     by: str = "ada",
@@ -61,13 +61,13 @@ def details(world: World, crew: str = "") -> dict[str, Any]:
 
 
 def test_enough_real_questions_replace_the_replays(filled: World) -> None:
-    log(filled, LEAST - 1)
+    log(filled, MIN_REAL - 1)
     assert details(filled)["from"] == "newest entries, each asked in its crew"
-    log(filled, 1, (0.0, 0.2), start=LEAST)
+    log(filled, 1, (0.0, 0.2), start=MIN_REAL)
     snapshot = measure(filled)
     numbers = snapshot.details["efficiency"]
-    assert (numbers["questions"], numbers["from"]) == (LEAST, efficiency.REAL)
-    mean = ((LEAST - 1) * 0.4 + 0.1) / LEAST
+    assert (numbers["questions"], numbers["from"]) == (MIN_REAL, efficiency.REAL)
+    mean = ((MIN_REAL - 1) * 0.4 + 0.1) / MIN_REAL
     assert numbers["mean_cosine"] == pytest.approx(mean, abs=1e-4)
     assert snapshot.efficiency == pytest.approx(100 * mean / 0.8, abs=0.05)
     assert numbers["poor"]["count"] == 1
@@ -90,25 +90,25 @@ def test_enough_real_questions_replace_the_replays(filled: World) -> None:
 def test_questions_that_say_nothing_about_it_do_not_count(
     filled: World, fields: dict[str, Any]
 ) -> None:
-    log(filled, LEAST, **fields)
+    log(filled, MIN_REAL, **fields)
     assert details(filled)["from"] != efficiency.REAL
 
 
 def test_an_empty_answer_counts_as_nothing_near(filled: World) -> None:
-    log(filled, LEAST, ())
+    log(filled, MIN_REAL, ())
     numbers = details(filled)
-    assert (numbers["mean_cosine"], numbers["poor"]["count"]) == (0.0, LEAST)
+    assert (numbers["mean_cosine"], numbers["poor"]["count"]) == (0.0, MIN_REAL)
 
 
 def test_the_first_five_of_the_rankings_count_and_no_neighbour(filled: World) -> None:
-    log(filled, LEAST, (0.5, 0.5, 0.5, 0.5, 0.5, 0.9))
+    log(filled, MIN_REAL, (0.5, 0.5, 0.5, 0.5, 0.5, 0.9))
     LoggedHit.objects.filter(rank=1).update(via="similar", cosine=0.0)
     # The neighbour left out, the sixth moves up.
     assert details(filled)["mean_cosine"] == pytest.approx(0.58)
 
 
 def test_what_only_the_context_found_was_ranked(filled: World) -> None:
-    log(filled, LEAST, (0.2, 0.6))
+    log(filled, MIN_REAL, (0.2, 0.6))
     LoggedHit.objects.filter(rank=1).update(via="context")
     assert details(filled)["mean_cosine"] == pytest.approx(0.4)
 
@@ -116,27 +116,27 @@ def test_what_only_the_context_found_was_ranked(filled: World) -> None:
 def test_a_crew_has_the_questions_of_its_own(filled: World) -> None:
     for number in range(2):
         filled.indexed(f"Invoice {number}", by="bob")
-    log(filled, LEAST, by="bob")
+    log(filled, MIN_REAL, by="bob")
     assert details(filled, "billing")["from"] == efficiency.REAL
     assert details(filled, "support")["from"] != efficiency.REAL
 
 
 def test_no_vectors_are_no_data_whatever_was_asked(world: World) -> None:
-    log(world, LEAST)
+    log(world, MIN_REAL)
     assert measure(world).efficiency is None
 
 
 def test_page_and_api_say_which_was_used(filled: World) -> None:
-    log(filled, LEAST, (0.1,))
+    log(filled, MIN_REAL, (0.1,))
     measure(filled)
     page = filled.page("viewer").get("/health/").content.decode()
-    assert f"of {LEAST} real questions of the last 7 days" in page
+    assert f"of {MIN_REAL} real questions of the last 7 days" in page
     answer = filled.api("viewer").get("/memory/health").data
     assert answer["details"]["efficiency"]["from"] == efficiency.REAL
     titles = [
         cause.title for cause in causes.of(HealthSnapshot.objects.get(crew_id=""))
     ]
-    assert f"{LEAST} of {LEAST} real questions find nothing near" in titles
+    assert f"{MIN_REAL} of {MIN_REAL} real questions find nothing near" in titles
     HealthSnapshot.objects.all().delete()
     LoggedQuestion.objects.all().delete()
     measure(filled)

@@ -54,15 +54,15 @@ def test_it_is_in_the_answer(world: World) -> None:
     assert explanation.finding == (
         "It is in the answer, at rank 1. Says refund, among the nearest in meaning."
     )
-    asked = ["policy", "state", "scope", "filters", "dense", "words"]
+    request = ["policy", "state", "scope", "filters", "dense", "words"]
     signals = ["context", "neighbours", "conversation", "importance"]
-    assert list(verdicts(explanation)) == [*asked, *signals, "cut"]
-    alone = dict.fromkeys(("context", "neighbours", "conversation"), "none")
+    assert list(verdicts(explanation)) == [*request, *signals, "cut"]
+    solo = dict.fromkeys(("context", "neighbours", "conversation"), "none")
     passed = dict.fromkeys(verdicts(explanation), "pass")
-    assert verdicts(explanation) == passed | alone
+    assert verdicts(explanation) == passed | solo
     by_rank = ask(world, explanation.entry, fusion=Fusion.RRF)
     assert by_rank.finding == "It is in the answer, at rank 1."
-    assert list(verdicts(by_rank)) == [*asked, "cut"]
+    assert list(verdicts(by_rank)) == [*request, "cut"]
 
 
 def test_below_the_cut(world: World) -> None:
@@ -218,8 +218,8 @@ def test_the_words_around_it_and_its_conversation(world: World) -> None:
         "rank 2: deploy and failed stand in the entry before it, "
         "rollback stands in the entry after it"
     )
-    beside = text_of(explanation, "neighbours")
-    assert beside.startswith(f"{first.id} and {last.id} directly beside it: ")
+    neighbours = text_of(explanation, "neighbours")
+    assert neighbours.startswith(f"{first.id} and {last.id} directly beside it: ")
     assert text_of(explanation, "conversation") == (
         f"{first.id} is the best of its conversation"
     )
@@ -278,7 +278,7 @@ def test_importance_is_a_factor(world: World) -> None:
 
 
 def test_below_the_cut_the_last_hit_is_what_it_is_compared_with(world: World) -> None:
-    near = world.entry("refund without a receipt")
+    close = world.entry("refund without a receipt")
     far = world.entry("refund zeppelin submarine torpedo dirigible")
     index.sweep()
     question = "refund without a receipt"
@@ -287,7 +287,7 @@ def test_below_the_cut_the_last_hit_is_what_it_is_compared_with(world: World) ->
     assert finding.startswith("It is rank 2 of 2: one place below the cut. Against hit")
     assert "behind by its meaning (cosine 0." in finding
     assert finding.endswith(") and its words.")
-    assert near.id != far.id
+    assert close.id != far.id
     [hit] = explanation.answer.hits
     assert f"hit 1 has {hit.score:.4f}" in text_of(explanation, "cut")
 
@@ -311,9 +311,9 @@ def test_a_neighbour_is_in_the_answer(world: World) -> None:
         world.actor("ada"), [f"refund number {n} alpha beta gamma" for n in range(6)]
     )
     index.sweep()
-    asked: dict[str, Any] = {"k": 2, "walk_depth": 1}
-    neighbour = ask(world, rows[0], **asked).answer.hits[2]
-    explanation = ask(world, neighbour.entry, **asked)
+    request: dict[str, Any] = {"k": 2, "walk_depth": 1}
+    neighbour = ask(world, rows[0], **request).answer.hits[2]
+    explanation = ask(world, neighbour.entry, **request)
     assert explanation.returned
     assert explanation.finding.startswith(
         f"It is in the answer as a neighbour of {neighbour.via.split(':')[1]}, one step"

@@ -469,14 +469,14 @@ def test_marking_before_indexing_sets_the_weight(world: World) -> None:
 
 def test_a_new_name_of_the_author_begins_again(world: World) -> None:
     row, other = world.indexed("Refund denied"), world.indexed("Parcel", by="bob")
-    withheld = world.indexed("Order cancelled")
-    visibility.restrict(world.acme.id, [withheld.id])
+    withheld_entry = world.indexed("Order cancelled")
+    visibility.restrict(world.acme.id, [withheld_entry.id])
     Agent.objects.filter(pk=world.agents["ada"].id).update(name="[erased]")
-    stored = Embedding.objects.in_bulk([row.id, withheld.id, other.id])
+    stored = Embedding.objects.in_bulk([row.id, withheld_entry.id, other.id])
     assert (stored[row.id].state, bytes(stored[row.id].vector)) == (State.PENDING, b"")
-    assert stored[withheld.id].state == State.WITHHELD
-    assert bytes(stored[withheld.id].vector) == b""
+    assert stored[withheld_entry.id].state == State.WITHHELD
+    assert bytes(stored[withheld_entry.id].vector) == b""
     assert stored[other.id].state == State.INDEXED
     assert index.sweep().indexed == 1
-    again = Embedding.objects.get(pk=row.id)
-    assert bytes(again.vector) not in {b"", bytes(stored[row.id].vector)}
+    repeat = Embedding.objects.get(pk=row.id)
+    assert bytes(repeat.vector) not in {b"", bytes(stored[row.id].vector)}

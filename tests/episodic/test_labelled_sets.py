@@ -38,11 +38,11 @@ def texts(labelled: LabelledSet, document_ids: tuple[str, ...]) -> list[str]:
 # ── The common form ──────────────────────────────────────────────────────────
 def test_a_set_is_read_as_it_was_written(tmp_path: Path) -> None:
     documents = (Document("d1", "Ahoi ⚓", "north", "t", 3, "ada"),)
-    asked = sets.question("boats", "q1", "Who?", ["d1", "d1"], "north")
-    labelled = LabelledSet("boats", documents, (asked,))
+    request = sets.question("boats", "q1", "Who?", ["d1", "d1"], "north")
+    labelled = LabelledSet("boats", documents, (request,))
     sets.write(labelled, tmp_path / "boats")
     assert sets.read(tmp_path / "boats") == labelled
-    assert asked.relevant == ("d1",)
+    assert request.relevant == ("d1",)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,14 @@ def test_a_tokenised_text_is_written_as_people_write() -> None:
 
 def test_scenes_of_a_season_are_a_tenant(tmp_path: Path) -> None:
     def scene(title: str) -> dict[str, Any]:
-        said = [(["#NOTE#"], "[ A harbour . ]"), (["Ada", "Lena"], "It is up .")]
+        turns = [
+            (["#NOTE#"], "[ A harbour . ]"),
+            (["Ada", "Lena"], "It is up ."),
+        ]
         answers = [{"utterance_id": 1}, {"utterance_id": 1}]
         return {"title": title, "paragraphs": [{
             "utterances:": [{"uid": n, "speakers": speakers, "utterance": text}
-                            for n, (speakers, text) in enumerate(said)],
+                            for n, (speakers, text) in enumerate(turns)],
             "qas": [{"id": f"{title}_q", "question": "Is it ?", "answers": answers}],
         }]}  # fmt: skip
 
@@ -127,11 +130,11 @@ def test_scenes_of_a_season_are_a_tenant(tmp_path: Path) -> None:
 
 
 def meeting(spans: list[list[str]], turns: int = 12) -> dict[str, Any]:
-    said = [{"speaker": "Chair", "content": f"Turn {n} says quite enough ."}
-            for n in range(turns)]  # fmt: skip
-    said[1]["content"] = "Thank you ."
+    lines = [{"speaker": "Chair", "content": f"Turn {n} says quite enough ."}
+             for n in range(turns)]  # fmt: skip
+    lines[1]["content"] = "Thank you ."
     queries = [{"query": "What ?", "relevant_text_span": spans}]
-    return {"meeting_transcripts": said, "specific_query_list": queries}
+    return {"meeting_transcripts": lines, "specific_query_list": queries}
 
 
 def test_meetings_in_a_row_are_a_tenant_and_general_questions_are_left_out(
@@ -214,8 +217,8 @@ def test_beir_judges_by_its_test_file(tmp_path: Path) -> None:
     for name, rows in (("corpus", corpus), ("queries", queries)):
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         (tmp_path / f"{name}.jsonl").write_text(lines)
-    judged = "query-id\tcorpus-id\tscore\n1\t5\t1\n1\t6\t0\n"
-    (tmp_path / "qrels" / "test.tsv").write_text(judged)
+    judgement = "query-id\tcorpus-id\tscore\n1\t5\t1\n1\t6\t0\n"
+    (tmp_path / "qrels" / "test.tsv").write_text(judgement)
     labelled = convert.convert("beir", tmp_path)
     (only,) = labelled.questions
     assert texts(labelled, only.relevant) == ["Anchors\nThey hold."]

@@ -23,7 +23,7 @@ from episodic.vectors.scan import ScanIndex
 from tests.episodic import matrices
 
 DIM = 24
-EVERYTHING = VectorScope(workspace_id="ws_1", model="m")
+WHOLE_SCOPE = VectorScope(workspace_id="ws_1", model="m")
 KINDS = [(True, False), (False, False), (True, True), (False, True)]
 CREWS = ["crew_1", "crew_2", None]
 SCOPES = [
@@ -82,29 +82,29 @@ class Memory(ScanIndex):
         names = [name.decode() for name in ids.tolist()]
         zero = np.zeros(DIM, dtype=np.float32)
         vectors = [self.entries[e].vector if e in self.entries else zero for e in names]
-        found = np.array([e in self.entries for e in names], dtype=np.bool_)
-        return np.array(vectors, dtype=np.float32).reshape(-1, DIM), found
+        results = np.array([e in self.entries for e in names], dtype=np.bool_)
+        return np.array(vectors, dtype=np.float32).reshape(-1, DIM), results
 
     def brute_force(
         self, query: NDArray[np.float32], scope: VectorScope, *, centred: bool
     ) -> list[tuple[str, float]]:
         """Return everything in scope with its value in float64, best first."""
         mean = self.matrix.snapshot().centre.mean.astype(np.float64)
-        moved = query.astype(np.float64) - mean
-        found = []
+        offset = query.astype(np.float64) - mean
+        results = []
         for entry_id, entry in self.entries.items():
             vector = entry.vector.astype(np.float64)
             value = float(vector @ query.astype(np.float64))
             importance = float(np.float32(entry.importance))
             if centred and mean.any():
                 other = vector - mean
-                lengths = float(np.linalg.norm(other) * np.linalg.norm(moved))
-                value = float(other @ moved) / lengths
+                lengths = float(np.linalg.norm(other) * np.linalg.norm(offset))
+                value = float(other @ offset) / lengths
             value *= 1.0 if centred else importance
             if _is_in(entry, scope):
-                found.append((entry_id, value))
-        found.sort(key=lambda e: (-round(e[1], 7), -self.entries[e[0]].ts, e[0]))
-        return found
+                results.append((entry_id, value))
+        results.sort(key=lambda e: (-round(e[1], 7), -self.entries[e[0]].ts, e[0]))
+        return results
 
 
 def _is_in(entry: Entry, scope: VectorScope) -> bool:
@@ -114,8 +114,8 @@ def _is_in(entry: Entry, scope: VectorScope) -> bool:
         entry.crew == scope.crew_id if scope.crew_id else None,
         entry.agent == scope.agent_id if scope.agent_id else None,
     ]
-    wanted = [owner for owner in owners if owner is not None]
-    return any(wanted) if wanted else True
+    owner_ids = [owner for owner in owners if owner is not None]
+    return any(owner_ids) if owner_ids else True
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: f"exact-{kind[0]}-many-{kind[1]}")
@@ -133,7 +133,7 @@ def memory(
 
 
 def vectors(
-    count: int, seed: int, *, clusters: int = 0, shared: float = 0.5
+    count: int, seed: int, *, clusters: int = 0, common: float = 0.5
 ) -> NDArray[np.float32]:
     """Return unit vectors that share a direction, around so many topics or none."""
     rng = np.random.default_rng(seed)
@@ -141,7 +141,7 @@ def vectors(
     if clusters:
         topics = rng.normal(size=(clusters, DIM))
         noise = topics[rng.integers(0, clusters, count)] + 0.3 * noise
-    noise[:, 0] += shared * np.sqrt(DIM)
+    noise[:, 0] += common * np.sqrt(DIM)
     noise /= np.linalg.norm(noise, axis=1, keepdims=True)
     unit: NDArray[np.float32] = noise.astype(np.float32)
     return unit
@@ -152,10 +152,10 @@ def entries(
 ) -> dict[str, Entry]:
     """Return made-up entries; the same seed gives the same vectors."""
     rng = np.random.default_rng(seed)
-    made = vectors(200, seed, clusters=clusters)
+    built_rows = vectors(200, seed, clusters=clusters)
     return {
         f"j_{n:016x}": Entry(
-            made[n],
+            built_rows[n],
             importance or round(float(rng.random()), 3),
             f"agent_{n % 3}",
             CREWS[n % len(CREWS)],
@@ -180,7 +180,7 @@ CHANGES = st.lists(
 def check(
     memory: Memory,
     changes: list[tuple[str, int, list[int]]],
-    asked: int,
+    request: int,
     clusters: int,
     fields: dict[str, object],
 ) -> None:
@@ -193,26 +193,26 @@ def check(
         elif change == "put":
             memory.put(fresh)
         else:
-            known = {e: memory.entries[e] for e in fresh if e in memory.entries}
-            for entry in known.values():
+            term_lists = {e: memory.entries[e] for e in fresh if e in memory.entries}
+            for entry in term_lists.values():
                 entry.importance = 0.25
-            if known:
-                memory.put(known)
+            if term_lists:
+                memory.put(term_lists)
     scope = VectorScope(workspace_id="ws_1", model="m", **fields)  # type: ignore[arg-type]
-    query = vectors(6, 99, clusters=clusters)[asked]
+    query = vectors(6, 99, clusters=clusters)[request]
     for centred in (False, True):
         expected = memory.brute_force(query, scope, centred=centred)
-        found = memory.search(query, scope, 10, centred=centred)
-        assert found.considered == len(expected)
-        values = [hit.centred if centred else hit.score for hit in found.hits]
+        results = memory.search(query, scope, 10, centred=centred)
+        assert results.considered == len(expected)
+        values = [hit.centred if centred else hit.score for hit in results.hits]
         # The centre of brute force is the float32 one: the same to six places.
         assert values == pytest.approx([v for _, v in expected[:10]], abs=2e-6)
-        best = {hit.entry_id for hit in found.hits}
+        best = {hit.entry_id for hit in results.hits}
         edge = expected[len(best) - 1][1] if expected else 0.0
         assert best >= {entry_id for entry_id, v in expected if v > edge + 4e-6}
         if expected:
-            assert found.highest == pytest.approx(expected[0][1], abs=2e-6)
-            assert found.lowest == pytest.approx(expected[-1][1], abs=0.1)
+            assert results.highest == pytest.approx(expected[0][1], abs=2e-6)
+            assert results.lowest == pytest.approx(expected[-1][1], abs=0.1)
 
 
 def test_the_best_are_those_of_brute_force(memory: Memory) -> None:
@@ -237,20 +237,20 @@ def test_of_rank_and_nearest_agree_with_search(memory: Memory) -> None:
     memory.put(entries(list(range(120)), 1, 5))
     query = vectors(3, 2, clusters=5)[1]
     for centred in (False, True):
-        hits = memory.search(query, EVERYTHING, 200, centred=centred).hits
+        hits = memory.search(query, WHOLE_SCOPE, 200, centred=centred).hits
         ids = [hit.entry_id for hit in hits]
-        assert memory.of(query, EVERYTHING, [*ids, "j_x"]) == dict(
+        assert memory.of(query, WHOLE_SCOPE, [*ids, "j_x"]) == dict(
             zip(ids, hits, strict=True)
         )
         for place in (1, 2, 60, 120):
-            rank = memory.rank(query, EVERYTHING, ids[place - 1], centred=centred)
+            rank = memory.rank(query, WHOLE_SCOPE, ids[place - 1], centred=centred)
             assert rank == place
-    cosines = memory.cosines(query, EVERYTHING, ids)
-    near = memory.nearest(query, EVERYTHING, 200, 0.6)
-    assert [hit.entry_id for hit in near] == sorted(
+    cosines = memory.cosines(query, WHOLE_SCOPE, ids)
+    close = memory.nearest(query, WHOLE_SCOPE, 200, 0.6)
+    assert [hit.entry_id for hit in close] == sorted(
         (e for e in ids if cosines[e] >= 0.6), key=lambda e: -cosines[e]
     )
-    assert memory.rank(query, EVERYTHING, "j_x") is None
+    assert memory.rank(query, WHOLE_SCOPE, "j_x") is None
 
 
 def test_equal_scores_go_to_the_newer_then_by_id(
@@ -261,21 +261,21 @@ def test_equal_scores_go_to_the_newer_then_by_id(
     memory.put(
         {f"j_{n:016x}": Entry(vector, 0.5, "agent_1", None, n // 2) for n in range(90)}
     )
-    hits = memory.search(vector, EVERYTHING, 4).hits
+    hits = memory.search(vector, WHOLE_SCOPE, 4).hits
     assert [int(hit.entry_id[2:], 16) for hit in hits] == [88, 89, 86, 87]
-    assert memory.rank(vector, EVERYTHING, f"j_{88:016x}") == 1
+    assert memory.rank(vector, WHOLE_SCOPE, f"j_{88:016x}") == 1
 
 
 def test_few_vectors_have_no_middle(memory: Memory) -> None:
-    made = entries(list(range(centre.FEWEST)), 1, 3)
-    last = list(made)[-1]
-    few = {name: entry for name, entry in made.items() if name != last}
-    memory.put(few)
+    built_rows = entries(list(range(centre.FEWEST)), 1, 3)
+    last = list(built_rows)[-1]
+    small = {name: entry for name, entry in built_rows.items() if name != last}
+    memory.put(small)
     query = vectors(1, 2)[0]
-    hits = memory.search(query, EVERYTHING, 60, centred=True).hits
+    hits = memory.search(query, WHOLE_SCOPE, 60, centred=True).hits
     assert all(hit.centred == hit.cosine for hit in hits)
-    memory.put({last: made[last]})
-    hits = memory.search(query, EVERYTHING, 60, centred=True).hits
+    memory.put({last: built_rows[last]})
+    hits = memory.search(query, WHOLE_SCOPE, 60, centred=True).hits
     assert any(abs(hit.centred - hit.cosine) > 0.1 for hit in hits)
     memory.drop([last])
     assert memory.matrix.snapshot().centre.is_zero
@@ -288,8 +288,8 @@ def test_the_middle_follows_the_vectors(memory: Memory) -> None:
     memory.drop([f"j_{n:016x}" for n in range(80)])
     view = memory.matrix.snapshot()
     stacked = np.stack([entry.vector for entry in memory.entries.values()])
-    moved = np.linalg.norm(view.centre.mean - stacked.mean(axis=0))
-    assert moved <= centre.DRIFT + 1e-3
+    offset = np.linalg.norm(view.centre.mean - stacked.mean(axis=0))
+    assert offset <= centre.DRIFT + 1e-3
     assert np.linalg.norm(old.centre.mean - view.centre.mean) > centre.DRIFT
 
 
@@ -300,21 +300,21 @@ def test_what_was_erased_since_the_scan_is_no_hit(
     if memory.matrix.snapshot().columns.vectors.exact is not None:
         pytest.skip("exact vectors are read from the database only above a size")
     query = vectors(1, 2)[0]
-    best = memory.search(query, EVERYTHING, 3).hits
+    best = memory.search(query, WHOLE_SCOPE, 3).hits
     del memory.entries[best[0].entry_id]
-    assert memory.search(query, EVERYTHING, 2).hits[0] == best[1]
-    assert memory.of(query, EVERYTHING, [best[0].entry_id]) == {}
+    assert memory.search(query, WHOLE_SCOPE, 2).hits[0] == best[1]
+    assert memory.of(query, WHOLE_SCOPE, [best[0].entry_id]) == {}
 
 
 def test_an_importance_changes_in_place(memory: Memory) -> None:
-    made = entries([1, 2], 1, 0)
-    memory.put(made)
+    built_rows = entries([1, 2], 1, 0)
+    memory.put(built_rows)
     before = memory.matrix.snapshot()
-    made[f"j_{1:016x}"].importance = 0.125
-    memory.put(made)
+    built_rows[f"j_{1:016x}"].importance = 0.125
+    memory.put(built_rows)
     after = memory.matrix.snapshot()
     assert (after.size, after.columns) == (before.size, before.columns)
-    assert memory.of(vectors(1, 2)[0], EVERYTHING, [f"j_{1:016x}"])[
+    assert memory.of(vectors(1, 2)[0], WHOLE_SCOPE, [f"j_{1:016x}"])[
         f"j_{1:016x}"
     ].importance == pytest.approx(0.125)
 
@@ -329,16 +329,16 @@ def test_a_matrix_that_grows_large_keeps_codes_only(
     small = index.matrix.bytes_used
     assert index.matrix.snapshot().columns.vectors.exact is not None
     for seed in range(2, 6):
-        made = entries(list(range(200)), seed, 3)
-        index.put({f"{name}{seed}": entry for name, entry in made.items()})
+        built_rows = entries(list(range(200)), seed, 3)
+        index.put({f"{name}{seed}": entry for name, entry in built_rows.items()})
     assert index.matrix.snapshot().columns.vectors.exact is None
     large = index.matrix.bytes_used
     fixed = Matrix(DIM).bytes_used
     per_row = (large - fixed) / len(index.matrix)
     assert per_row == (small - fixed) / 150 - 4 * DIM
     query = vectors(1, 2)[0]
-    expected = index.brute_force(query, EVERYTHING, centred=False)[:10]
-    hits = index.search(query, EVERYTHING, 10).hits
+    expected = index.brute_force(query, WHOLE_SCOPE, centred=False)[:10]
+    hits = index.search(query, WHOLE_SCOPE, 10).hits
     assert [hit.entry_id for hit in hits] == [entry_id for entry_id, _ in expected]
 
 
@@ -346,8 +346,8 @@ def test_wiped_rows_are_zero_in_every_array(memory: Memory) -> None:
     memory.put(entries(list(range(100)), 1, 3))
     view = memory.matrix.snapshot()
     memory.drop([f"j_{n:016x}" for n in range(0, 100, 3)])
-    wiped = [matrices.is_wiped(view, n) for n in range(100)]
-    assert wiped == [n % 3 == 0 for n in range(100)]
+    wipes = [matrices.is_wiped(view, n) for n in range(100)]
+    assert wipes == [n % 3 == 0 for n in range(100)]
 
 
 def test_ids_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -364,7 +364,7 @@ def test_readers_see_whole_rows_while_one_writes(memory: Memory) -> None:
     fixed = entries(list(range(60)), 1, 3)
     memory.put(fixed)
     query, lock, stop = vectors(1, 2)[0], threading.Lock(), threading.Event()
-    expected = memory.cosines(query, EVERYTHING, list(fixed))
+    expected = memory.cosines(query, WHOLE_SCOPE, list(fixed))
     faults: list[object] = []
 
     def read() -> None:
@@ -372,23 +372,23 @@ def test_readers_see_whole_rows_while_one_writes(memory: Memory) -> None:
             with lock:
                 view = memory.matrix.snapshot()
             question = Question.of(query)
-            found = passes.scan(view, None, question, passes.COSINE)
+            results = passes.scan(view, None, question, passes.COSINE)
             for name, row in zip(
                 fixed, view.find(entry_rows.encode(list(fixed))), strict=True
             ):
-                off = abs(float(found.value[row]) - expected[name])
-                if row < 0 or off > found.slack[row]:
+                off = abs(float(results.value[row]) - expected[name])
+                if row < 0 or off > results.slack[row]:
                     faults.append((name, row, off))
 
     readers = [threading.Thread(target=read) for _ in range(2)]
     for reader in readers:
         reader.start()
     for turn in range(60):
-        made = entries(list(range(60, 200)), turn, 3)
+        built_rows = entries(list(range(60, 200)), turn, 3)
         with lock:
-            memory.put(made)
+            memory.put(built_rows)
         with lock:
-            memory.drop(list(made)[turn:])
+            memory.drop(list(built_rows)[turn:])
     stop.set()
     for reader in readers:
         reader.join()
@@ -413,7 +413,7 @@ def test_a_forked_process_can_scan() -> None:
         "    os._exit(0)\n"
         "print(os.waitpid(child, 0)[1])\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "0"
+    assert process.stdout.strip() == "0"

@@ -56,8 +56,8 @@ def workspace(db: None) -> BenchWorkspace:
 
 def _in_this_process(load: Callable[[Given], Ask]) -> Run:
     def run(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
-        given = peer_input.read(Path(command[-2]), Path(command[-1]))
-        printed = json.dumps(peer_process.measure(load, given)).encode()
+        batch = peer_input.read(Path(command[-2]), Path(command[-1]))
+        printed = json.dumps(peer_process.measure(load, batch)).encode()
         return subprocess.CompletedProcess(command, 0, b"Hello!\n" + printed, b"")
 
     return run
@@ -98,9 +98,9 @@ def _report(
     return dict(report)
 
 
-def _half(given: Given) -> Ask:
+def _half(batch: Given) -> Ask:
     """Find the right rows of every question with an even number."""
-    ask = peer_libraries.numpy(given)
+    ask = peer_libraries.numpy(batch)
     return lambda number: [] if number % 2 else ask(number)
 
 
@@ -165,8 +165,8 @@ def test_a_service_gets_the_given_vector_of_each_text(tmp_path: Path) -> None:
     rows = np.arange(12, dtype="<f4").reshape(6, 2)
     rows[:4].tofile(tmp_path / "vectors.f32")
     rows[4:].tofile(tmp_path / "questions.f32")
-    given = Given(tmp_path, tmp_path, "w", 4, 2, 10, ["q0 x", "q1 x"])
-    url = peer_services.embedding_server(peer_services.Vectors(given).of)
+    batch = Given(tmp_path, tmp_path, "w", 4, 2, 10, ["q0 x", "q1 x"])
+    url = peer_services.embedding_server(peer_services.Vectors(batch).of)
 
     def ask(texts: str | list[str]) -> list[list[float]]:
         answer = httpx.post(f"{url}/embeddings", json={"input": texts, "model": "m"})
@@ -182,13 +182,13 @@ def test_a_service_gets_the_given_vector_of_each_text(tmp_path: Path) -> None:
 def test_filling_leaves_what_the_index_would_have_made(
     workspace: BenchWorkspace,
 ) -> None:
-    mine = Embedding.objects.filter(workspace_id=workspace.workspace_id)
+    own_rows = Embedding.objects.filter(workspace_id=workspace.workspace_id)
     embeddable = _journal(workspace).filter(embeddable=True)
     assert _journal(workspace).count() == ENTRIES
-    assert mine.count() == embeddable.count() > ENTRIES / 2
-    assert set(mine.values_list("state", flat=True)) == {State.INDEXED}
+    assert own_rows.count() == embeddable.count() > ENTRIES / 2
+    assert set(own_rows.values_list("state", flat=True)) == {State.INDEXED}
     assert index.discover(workspace.workspace_id) == 0
-    last = mine.select_related("entry").latest("seq")
+    last = own_rows.select_related("entry").latest("seq")
     new = NewEntry(
         entry_type=last.entry.entry_type,
         severity=Severity(last.entry.severity),
@@ -196,13 +196,13 @@ def test_filling_leaves_what_the_index_would_have_made(
     )
     journal.append(new, by=workspace.actor)
     assert index.discover(workspace.workspace_id) == 1
-    waiting = mine.latest("seq")
-    assert waiting.state == State.PENDING
+    waiting_row = own_rows.latest("seq")
+    assert waiting_row.state == State.PENDING
     names = [column.attname for column in Embedding._meta.concrete_fields]
-    same = set(names) - OWN
-    assert {"workspace_id", "importance_score", "policy_version"} <= same
-    assert {name: getattr(last, name) for name in same} == {
-        name: getattr(waiting, name) for name in same
+    common_names = set(names) - OWN
+    assert {"workspace_id", "importance_score", "policy_version"} <= common_names
+    assert {name: getattr(last, name) for name in common_names} == {
+        name: getattr(waiting_row, name) for name in common_names
     }
 
 
@@ -213,9 +213,9 @@ def test_filling_gives_vectors_to_what_others_appended(
     new = NewEntry(entry_type="memory.recorded", summary=summary)
     entry = journal.append(new, by=workspace.actor)
     dataset.fill(workspace, ENTRIES + 5)
-    mine = Embedding.objects.filter(workspace_id=workspace.workspace_id)
-    assert mine.get(entry_id=entry.id).state == State.INDEXED
-    assert set(mine.values_list("state", flat=True)) == {State.INDEXED}
+    own_rows = Embedding.objects.filter(workspace_id=workspace.workspace_id)
+    assert own_rows.get(entry_id=entry.id).state == State.INDEXED
+    assert set(own_rows.values_list("state", flat=True)) == {State.INDEXED}
     assert _journal(workspace).count() == ENTRIES + 5
 
 

@@ -112,8 +112,8 @@ def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
     index.sweep()
     vectors, query = engine.vectors(), HashingEmbedder().embed_query("refund receipt")
     scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
-    few = vectors.search(query, scope, 9, centred=True).hits
-    assert [hit.centred for hit in few] == [hit.cosine for hit in few]
+    small = vectors.search(query, scope, 9, centred=True).hits
+    assert [hit.centred for hit in small] == [hit.cosine for hit in small]
     factories.append_many(world.actor("ada"), [f"parcel {n}" for n in range(20)])
     index.sweep()
     rows = Embedding.objects.filter(workspace=world.acme)
@@ -131,17 +131,17 @@ def test_centred_cosines_are_seen_from_the_mean(world: World) -> None:
         )
         for entry_id, vector in stored.items()
     }
-    found = vectors.search(query, scope, 100, centred=True)
-    assert {hit.entry_id: hit.centred for hit in found.hits} == pytest.approx(
+    results = vectors.search(query, scope, 100, centred=True)
+    assert {hit.entry_id: hit.centred for hit in results.hits} == pytest.approx(
         expected, abs=1e-5
     )
-    values = [hit.centred for hit in found.hits]
+    values = [hit.centred for hit in results.hits]
     assert values == sorted(values, reverse=True)
-    assert (found.highest, found.lowest) == (values[0], values[-1])
+    assert (results.highest, results.lowest) == (values[0], values[-1])
     plain = {hit.entry_id: hit for hit in vectors.search(query, scope, 100).hits}
-    assert plain == {hit.entry_id: hit for hit in found.hits}
+    assert plain == {hit.entry_id: hit for hit in results.hits}
     assert vectors.of(query, scope, list(stored)) == plain
-    last = found.hits[-1].entry_id
+    last = results.hits[-1].entry_id
     assert vectors.rank(query, scope, last, centred=True) == len(stored)
 
 

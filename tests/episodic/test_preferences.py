@@ -78,12 +78,12 @@ def test_recently_counts_half() -> None:
 
 
 def test_a_question_without_a_preference_adds_nothing() -> None:
-    nothing = of("how are retries limited")
-    assert not nothing
-    assert nothing.values([Entry()]) == [Values(0.0, 0.0)]
-    assert nothing.values([Entry()])[0].total == 0
-    assert nothing.sentences() == []
-    assert nothing.as_dict() == {"times": [], "names": [], "sentences": []}
+    no_values = of("how are retries limited")
+    assert not no_values
+    assert no_values.values([Entry()]) == [Values(0.0, 0.0)]
+    assert no_values.values([Entry()])[0].total == 0
+    assert no_values.sentences() == []
+    assert no_values.as_dict() == {"times": [], "names": [], "sentences": []}
 
 
 @given(

@@ -83,10 +83,10 @@ def test_every_way_in_of_agents_and_programs_is_kept(logged: World) -> None:
     ada.post("/memory/search/hybrid", {"query": "five"})
     by, agent_id = logged.actor("operator"), logged.agents["ada"].id
     ranker.ranker().recall(Question(query="six", agent_id=agent_id), by=by)
-    kept = rows()
-    texts = [row.question for row in kept]
+    stored_rows = rows()
+    texts = [row.question for row in stored_rows]
     assert texts == ["one", "two", "three", "four", "five", "six"]
-    assert (kept[-1].agent_id, kept[-1].asked_by) == (agent_id, by.label)
+    assert (stored_rows[-1].agent_id, stored_rows[-1].asked_by) == (agent_id, by.label)
 
 
 def test_people_checks_and_explanations_are_not_kept(logged: World) -> None:
@@ -178,8 +178,8 @@ def test_an_entry_that_was_erased_meanwhile_is_not_kept(logged: World) -> None:
     other = logged.indexed("Refund of a gift card")
     ask(logged, "refund gift")
     erasure.erase(logged.acme.id, [entry.id])
-    kept = rows()
-    assert [row.question for row in kept] == ["refund gift"]
+    stored_rows = rows()
+    assert [row.question for row in stored_rows] == ["refund gift"]
     assert [hit.entry_id for hit in LoggedHit.objects.all()] == [other.id]
 
 
@@ -293,12 +293,12 @@ def test_the_last_write_waits_for_the_one_under_way(
     logged: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, let_go = threading.Event(), threading.Event()
-    written: list[Any] = []
+    writes: list[Any] = []
 
     def slow(_home: str, questions: Sequence[Any]) -> int:
         started.set()
         let_go.wait(LIMIT_SECONDS)
-        written.extend(questions)
+        writes.extend(questions)
         return len(questions)
 
     monkeypatch.setattr(question_rows, "write", slow)
@@ -313,24 +313,24 @@ def test_the_last_write_waits_for_the_one_under_way(
     assert started.wait(LIMIT_SECONDS)
     threading.Timer(0.1, let_go.set).start()
     assert log.drain()
-    assert len(written) == 1
+    assert len(writes) == 1
     first.join()
 
 
 def test_the_server_writes_what_waits_before_it_ends(
     logged: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Ended(Exception):
+    class ServerEnd(Exception):
         """Stands for the end of the process."""
 
     def end(_code: int) -> None:
-        raise Ended
+        raise ServerEnd
 
     monkeypatch.setattr(os, "_exit", end)
     monkeypatch.setattr(connections, "close_all", lambda: None)
     monkeypatch.setattr(logging, "shutdown", lambda: None)
     ask(logged, "last words")
-    with pytest.raises(Ended):
+    with pytest.raises(ServerEnd):
         up.flush_and_exit()
     assert [row.question for row in LoggedQuestion.objects.all()] == ["last words"]
 
@@ -369,13 +369,13 @@ def test_a_question_as_the_thread_ends_starts_another(
     monkeypatch.setattr(question_log, "QUIET_SECONDS", 0)
     monkeypatch.setattr(question_log, "EVERY_SECONDS", 0)
     monkeypatch.setattr(installation, "problem", lambda: "Nothing is written here.")
-    ended, let_go = threading.Event(), threading.Event()
+    end_event, let_go = threading.Event(), threading.Event()
 
     class Closing:
         """Connections whose closing takes a while: the thread is still alive."""
 
         def close_all(self) -> None:
-            ended.set()
+            end_event.set()
             let_go.wait(LIMIT_SECONDS)
 
     monkeypatch.setattr(question_log, "connections", Closing())
@@ -384,7 +384,7 @@ def test_a_question_as_the_thread_ends_starts_another(
     first = threading.Thread(target=log._run)
     log._thread = first
     first.start()
-    assert ended.wait(LIMIT_SECONDS)
+    assert end_event.wait(LIMIT_SECONDS)
     monkeypatch.setattr(question_log, "QUIET_SECONDS", 1_000)
     started: list[QuestionLog] = []
     monkeypatch.setattr(log, "_run", lambda: started.append(log))

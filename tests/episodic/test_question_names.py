@@ -24,7 +24,7 @@ def names(question: str, reach: Reach) -> list[str]:
     return [m.name.label for m in question_names.mentions(question, reach)]
 
 
-def everything(world: World) -> Reach:
+def whole_reach(world: World) -> Reach:
     return Reach(world.acme.id, "workspace")
 
 
@@ -35,7 +35,7 @@ def add_agent(world: World, slug: str, name: str, crew: str = "support") -> Agen
 
 
 def test_a_name_is_matched_as_a_whole_word(world: World) -> None:
-    reach = everything(world)
+    reach = whole_reach(world)
     for question in (
         "what did lena decide", "LENA on retries", "lena's notes", "notes of Lena’s",
         "ask @lena", "was war Lenas Entscheidung", "(lena) retries", "lena: retries",
@@ -51,7 +51,7 @@ def test_a_name_is_matched_as_a_whole_word(world: World) -> None:
 
 def test_a_mention_says_where_it_stands_and_whom_it_means(world: World) -> None:
     question = "What did lena tell bob?"
-    first, second = question_names.mentions(question, everything(world))
+    first, second = question_names.mentions(question, whole_reach(world))
     assert question[first.start : first.end] == first.text == "lena"
     assert first.name.agent_ids == first.name.actor_ids == {world.agents["lena"].id}
     assert second.name.agent_ids == {world.agents["bob"].id}
@@ -60,7 +60,7 @@ def test_a_mention_says_where_it_stands_and_whom_it_means(world: World) -> None:
 def test_a_display_name_a_dashed_slug_and_the_longest_name_win(world: World) -> None:
     short = add_agent(world, "zora", "Zora")
     long = add_agent(world, "zora-night-writer", "Zóra Nightly")
-    reach = everything(world)
+    reach = whole_reach(world)
     for question, agent in {
         "what did zora do": short,
         "what did zora-night-writer do": long,
@@ -71,18 +71,18 @@ def test_a_display_name_a_dashed_slug_and_the_longest_name_win(world: World) -> 
 
 
 def test_agents_of_one_name_are_all_meant(world: World) -> None:
-    both = {
+    pair = {
         add_agent(world, "zora", "Zora").id,
         add_agent(world, "zora", "Zora", "billing").id,
     }
-    (mention,) = question_names.mentions("what did zora do", everything(world))
-    assert mention.name.agent_ids == both
+    (mention,) = question_names.mentions("what did zora do", whole_reach(world))
+    assert mention.name.agent_ids == pair
 
 
 @pytest.mark.parametrize("slug", ["scout", "writer", "main", "rose", "qa"])
 def test_an_ordinary_word_is_a_name_only_without_doubt(world: World, slug: str) -> None:
     add_agent(world, slug, slug)
-    reach = everything(world)
+    reach = whole_reach(world)
     for text in (
         "what did {} decide", "what was written by {}", "why {} said no", "ask @{}",
         "the {} agent on retries", "agent {} on retries", "why is {}'s note gone",
@@ -97,7 +97,7 @@ def test_an_ordinary_word_is_a_name_only_without_doubt(world: World, slug: str) 
 
 def test_a_capital_tells_a_name_only_inside_an_english_sentence(world: World) -> None:
     add_agent(world, "scout", "Scout")
-    reach = everything(world)
+    reach = whole_reach(world)
     assert names("why is Scout unhappy with retries", reach) == ["scout"]
     for question in (
         "Scout the retries", "It broke. Scout the retries", "why is SCOUT in env",
@@ -107,7 +107,7 @@ def test_a_capital_tells_a_name_only_inside_an_english_sentence(world: World) ->
 
 
 def test_a_crew_is_named_like_an_agent(world: World) -> None:
-    reach = everything(world)
+    reach = whole_reach(world)
     for question in (
         "what did support decide", "the support crew on refunds", "team support",
         "refunds by @support",
@@ -121,7 +121,7 @@ def test_people_are_names_for_people_only(world: World) -> None:
     user = User.objects.get(pk=world.actor("viewer").id)
     User.objects.filter(pk=user.pk).update(name="Márta Kovač")
     question = "what did marta kovac approve"
-    (mention,) = question_names.mentions(question, everything(world))
+    (mention,) = question_names.mentions(question, whole_reach(world))
     assert mention.name == Name("Márta Kovač", actor_ids=frozenset({user.pk}))
     for person in ("ada", "lena"):
         reach = scopes.reach(None, None, None, by=world.actor(person))
@@ -138,7 +138,7 @@ def test_an_id_is_taken_as_written(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("person", "known"),
+    ("person", "visible"),
     [
         ("owner", ["ada", "lena", "bob", "support", "billing"]),
         ("lena", ["ada", "lena", "support"]),
@@ -147,33 +147,33 @@ def test_an_id_is_taken_as_written(world: World) -> None:
     ],
 )
 def test_only_names_in_reach_are_known(
-    world: World, person: str, known: list[str]
+    world: World, person: str, visible: list[str]
 ) -> None:
     reach = scopes.reach(None, None, None, by=world.actor(person))
     question = "@ada @lena @bob @olga @support @billing"
-    expected = [name for name in question.replace("@", "").split() if name in known]
+    expected = [name for name in question.replace("@", "").split() if name in visible]
     assert names(question, reach) == expected
 
 
 def test_an_agent_asks_the_same_of_a_hidden_name_and_of_none(world: World) -> None:
     reach = scopes.reach(None, None, None, by=world.actor("ada"))
 
-    def asked(question: str) -> tuple[list[str], list[str]]:
+    def request(question: str) -> tuple[list[str], list[str]]:
         name_index.clear()
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            found = names(question, reach)
-        return found, [query["sql"] for query in queries]
+            results = names(question, reach)
+        return results, [query["sql"] for query in queries]
 
-    assert asked("what did bob decide") == asked("what did zyx decide")
-    before = asked("what did bob decide")
+    assert request("what did bob decide") == request("what did zyx decide")
+    before = request("what did bob decide")
     Agent.objects.filter(pk=world.agents["bob"].id).delete()
-    assert asked("what did bob decide") == before
+    assert request("what did bob decide") == before
 
 
 def test_a_question_reads_the_names_once(world: World) -> None:
-    reach = everything(world)
+    reach = whole_reach(world)
     names("what did lena decide", reach)
     with CaptureQueriesContext(connection) as queries:
         assert names("what did ada decide", reach) == ["ada"]
@@ -183,7 +183,7 @@ def test_a_question_reads_the_names_once(world: World) -> None:
 def test_a_new_a_renamed_and_a_deleted_agent_are_followed_at_once(
     world: World,
 ) -> None:
-    reach = everything(world)
+    reach = whole_reach(world)
     assert names("what did zora decide", reach) == []
     agent = add_agent(world, "zora", "Zora")
     assert names("what did zora decide", reach) == ["zora"]
@@ -197,7 +197,7 @@ def test_a_new_a_renamed_and_a_deleted_agent_are_followed_at_once(
 def test_a_change_elsewhere_is_followed_after_some_seconds(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reach, clock = everything(world), [100.0]
+    reach, clock = whole_reach(world), [100.0]
     stopped = SimpleNamespace(monotonic=lambda: clock[0])
     monkeypatch.setattr("episodic.recall.name_index.time", stopped)
     assert names("what did zora decide", reach) == []
@@ -216,7 +216,7 @@ def test_what_is_kept_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) 
     assert name_index.clear() == 3
     monkeypatch.setattr(name_index, "MAX_NAMES", 2)
     name_index.of(Reach(world.acme.id, "own", agent_id=world.agents["ada"].id))
-    name_index.of(everything(world))
+    name_index.of(whole_reach(world))
     assert name_index.clear() == 1
 
 
@@ -225,13 +225,13 @@ def test_names_read_while_they_are_dropped_are_not_kept(
 ) -> None:
     read = name_index._names
 
-    def meanwhile(reach: Reach) -> object:
+    def drop_names(reach: Reach) -> object:
         forms = list(read(reach))
         name_index.clear()
         return forms
 
-    monkeypatch.setattr(name_index, "_names", meanwhile)
-    name_index.of(everything(world))
+    monkeypatch.setattr(name_index, "_names", drop_names)
+    name_index.of(whole_reach(world))
     assert name_index.clear() == 0
 
 
@@ -255,4 +255,4 @@ def test_any_text_is_read(text: str) -> None:
 
 def test_crews_of_another_workspace_are_nobodys(world: World) -> None:
     Crew.objects.create(workspace=world.other, slug="zeta", name="Zeta")
-    assert names("what did zeta decide", everything(world)) == []
+    assert names("what did zeta decide", whole_reach(world)) == []

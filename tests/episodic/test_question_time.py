@@ -34,8 +34,8 @@ def spans(question: str, now: datetime = NOW) -> list[tuple[str | None, str | No
 def check(rows: list[Row], subtests: pytest.Subtests) -> None:
     for text, since, until in rows:
         with subtests.test(text):
-            found = spans(f"what did we decide {text}?")
-            assert found == [(since, until)]
+            results = spans(f"what did we decide {text}?")
+            assert results == [(since, until)]
 
 
 DATES: list[Row] = [
@@ -231,21 +231,21 @@ MOMENTS = st.datetimes(timezones=st.just(UTC))
 
 
 def is_sound(mention: TimeMention, question: str) -> bool:
-    ordered = (
+    order = (
         mention.since is None or mention.until is None or mention.since <= mention.until
     )
     inside = 0 <= mention.start < mention.end <= len(question)
     text = question[mention.start : mention.end]
-    return ordered and inside and text == mention.text and bool(mention.meaning)
+    return order and inside and text == mention.text and bool(mention.meaning)
 
 
 @given(TEXTS, MOMENTS)
 @example("before the last 9999 years", datetime(1, 1, 1, tzinfo=UTC))
 @example("this year", datetime(9999, 12, 31, 23, tzinfo=UTC))
 def test_any_text_is_read_at_any_moment(question: str, now: datetime) -> None:
-    found = question_time.mentions(question, now)
-    assert len(found) <= MAX_MENTIONS
-    assert all(is_sound(mention, question) for mention in found)
+    results = question_time.mentions(question, now)
+    assert len(results) <= MAX_MENTIONS
+    assert all(is_sound(mention, question) for mention in results)
 
 
 @pytest.mark.parametrize(

@@ -84,16 +84,16 @@ def test_filters_choose_and_the_newest_comes_first(world: World) -> None:
 def test_pages_follow_each_other_without_gap_or_repetition(world: World) -> None:
     moment = ago(minutes=1)
     expected = [logged(world, f"q{n}", asked_at=moment).pk for n in range(7)][::-1]
-    by, seen, cursor = world.actor("viewer"), [], None
+    by, collected, cursor = world.actor("viewer"), [], None
     while True:
         page = questions.page(QuestionFilter(), limit=3, cursor=cursor, by=by)
-        seen += [row.pk for row in page.items]
+        collected += [row.pk for row in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
         # What is asked meanwhile shifts nothing.
         logged(world, "newer")
-    assert seen == expected
+    assert collected == expected
 
 
 @pytest.mark.parametrize("limit", [0, 201])
@@ -180,15 +180,15 @@ def test_groups_have_pages(world: World) -> None:
     for number in range(9):
         for _ in range(1 + number % 3):
             logged(world, f"question {number}", unanswered=True)
-    by, seen, cursor = world.actor("viewer"), [], None
+    by, collected, cursor = world.actor("viewer"), [], None
     while True:
         page = questions.unanswered_groups(limit=2, cursor=cursor, by=by)
-        seen += [(group.count, group.latest.pk) for group in page.items]
+        collected += [(group.count, group.latest.pk) for group in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
-    assert len(seen) == 9
-    assert seen == sorted(seen, reverse=True)
+    assert len(collected) == 9
+    assert collected == sorted(collected, reverse=True)
 
 
 @pytest.mark.parametrize("pair", [("a b", "b a"), ("?", "!"), ("tent", "tents")])

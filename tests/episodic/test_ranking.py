@@ -110,30 +110,30 @@ def test_what_the_asker_may_not_see_changes_no_score(world: World, person: str) 
         assert twin.parts is not None
         # Document frequencies and the mean of vectors are the workspace's; what is
         # beside it is not.
-        plain, was = hit.parts.plain(0.5), twin.parts.plain(0.5)
-        assert plain.context == pytest.approx(was.context)
-        assert plain.substance == pytest.approx(was.substance)
+        plain, twin_parts = hit.parts.plain(0.5), twin.parts.plain(0.5)
+        assert plain.context == pytest.approx(twin_parts.context)
+        assert plain.substance == pytest.approx(twin_parts.substance)
 
 
 def test_anothers_words_in_the_same_trace_find_nothing_of_mine(world: World) -> None:
     world.entry("The password is zebra", by="lena", trace_id="t1")
-    mine = world.entry("Unrelated weather report", by="ada", trace_id="t1")
+    own_rows = world.entry("Unrelated weather report", by="ada", trace_id="t1")
     index.sweep()
     answer = ask(world, "zebra password", scope="own")
     assert answer.rankings.context == []
-    signals = answer.rankings.signals[mine.id]
+    signals = answer.rankings.signals[own_rows.id]
     assert (signals.words, signals.context, signals.before) == (0, 0, None)
     # Her lead sees both, and there it counts.
-    shared = ask(world, "zebra password", person="lena", scope="crew_shared")
-    assert shared.rankings.signals[mine.id].context > 0
+    common = ask(world, "zebra password", person="lena", scope="crew_shared")
+    assert common.rankings.signals[own_rows.id].context > 0
 
 
 def test_a_conversation_of_two_agents_counts_for_each_apart(world: World) -> None:
     world.entry("Deploy failed", by="lena", trace_id="t1")
-    mine = world.entry("Weather report of the deploy", by="ada", trace_id="t1")
+    own_rows = world.entry("Weather report of the deploy", by="ada", trace_id="t1")
     index.sweep()
     [hit] = ask(world, scope="own").hits
-    assert hit.entry == mine
+    assert hit.entry == own_rows
     assert hit.parts is not None
     plain = hit.parts.plain(hit.importance)
     own = plain.total - plain.conversation - plain.preference
@@ -156,11 +156,11 @@ def test_k_cuts_and_a_larger_k_begins_with_the_same(world: World) -> None:
     names = [f"refund number {n}" for n in range(30)]
     factories.append_many(world.actor("ada"), names)
     index.sweep()
-    few, many = (scores(ask(world, "refund number 7", k=k)) for k in (3, 20))
-    assert (len(few), len(many)) == (3, 20)
-    assert many[:3] == few
-    assert [s for _, s in many] == sorted((s for _, s in many), reverse=True)
-    assert all(0 <= score <= 1 for _, score in many)
+    small, large = (scores(ask(world, "refund number 7", k=k)) for k in (3, 20))
+    assert (len(small), len(large)) == (3, 20)
+    assert large[:3] == small
+    assert [s for _, s in large] == sorted((s for _, s in large), reverse=True)
+    assert all(0 <= score <= 1 for _, score in large)
 
 
 def test_equals_come_newest_first(world: World) -> None:

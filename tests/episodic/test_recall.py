@@ -125,9 +125,9 @@ def test_a_least_cosine_cuts_what_has_a_vector_and_is_far(world: World) -> None:
     hits = ids(world, "refund receipt", min_score=0.5)
     assert hits == ["refund receipt", "refund not indexed yet"]
     # "ada" is a part of what is embedded.
-    near = ids(world, "refund receipt", mode=Mode.DENSE, min_score=0.8)
-    assert near == ["refund receipt"]
-    assert ids(world, "ada: refund receipt", mode=Mode.DENSE, min_score=0.99) == near
+    close = ids(world, "refund receipt", mode=Mode.DENSE, min_score=0.8)
+    assert close == ["refund receipt"]
+    assert ids(world, "ada: refund receipt", mode=Mode.DENSE, min_score=0.99) == close
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_who_is_too_far_leaves_its_place_to_others(
     factories.append_many(world.actor("ada"), far, severity=Severity.ERROR)
     world.entry("refund receipt", entry_type="memory.recorded")
     index.sweep()
-    asked: dict[str, Any] = {"mode": mode, "fusion": fusion, "explain": explain}
-    answer = ask(world, "refund receipt", k=2, min_score=0.75, **asked)
+    request: dict[str, Any] = {"mode": mode, "fusion": fusion, "explain": explain}
+    answer = ask(world, "refund receipt", k=2, min_score=0.75, **request)
     assert [hit.entry.summary for hit in answer.hits] == ["refund receipt"]
-    first = ask(world, "refund receipt", k=2, **asked).hits[0]
+    first = ask(world, "refund receipt", k=2, **request).hits[0]
     assert first.entry.summary in far
 
 
@@ -369,9 +369,9 @@ def test_the_model_that_comes_along_knows_meaning(world: World, minilm: Any) -> 
 
 # ── Neighbours ───────────────────────────────────────────────────────────────
 def test_the_walk_brings_neighbours_and_never_leaves_the_reach(world: World) -> None:
-    shared = "alpha beta gamma delta epsilon eta theta iota kappa lambda my ny xi"
-    world.indexed(shared, by="lena")
-    own = world.indexed(f"{shared} zeta", by="ada")
+    common = "alpha beta gamma delta epsilon eta theta iota kappa lambda my ny xi"
+    world.indexed(common, by="lena")
+    own = world.indexed(f"{common} zeta", by="ada")
     depth: dict[str, Any] = {"walk_depth": 1, "mode": Mode.SPARSE, "k": 1}
     crew_answer = ask(world, "zeta", person="lena", **depth)
     assert [hit.entry.agent_id for hit in crew_answer.hits] == [
@@ -426,10 +426,10 @@ def test_a_neighbour_in_the_answer_is_not_below_it(world: World) -> None:
     fields: dict[str, Any] = {"mode": Mode.DENSE, "k": 1, "explain": True}
     still = ask(world, "epsilon zeta", walk_depth=0, **fields)
     assert (len(still.hits), len(still.below)) == (1, 2)
-    walked = ask(world, "epsilon zeta", walk_depth=1, **fields)
-    assert (len(walked.hits), len(walked.below)) == (2, 1)
-    assert {hit.entry.id for hit in walked.hits} & {
-        hit.entry.id for hit in walked.below
+    walk_answer = ask(world, "epsilon zeta", walk_depth=1, **fields)
+    assert (len(walk_answer.hits), len(walk_answer.below)) == (2, 1)
+    assert {hit.entry.id for hit in walk_answer.hits} & {
+        hit.entry.id for hit in walk_answer.below
     } == set()
 
 

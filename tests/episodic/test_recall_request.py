@@ -84,8 +84,8 @@ def test_without_a_fusion_the_workspaces_holds(world: World) -> None:
     world.set(fusion="rrf")
     assert request.settled(asked, world.acme.id).fused_by is Fusion.RRF
     assert request.settled(asked, world.other.id).fused_by is Fusion.CONVEX
-    named = replace(asked, fusion=Fusion.CONVEX)
-    assert request.settled(named, world.acme.id).fused_by is Fusion.CONVEX
+    named_rows = replace(asked, fusion=Fusion.CONVEX)
+    assert request.settled(named_rows, world.acme.id).fused_by is Fusion.CONVEX
 
 
 # ── Timings ──────────────────────────────────────────────────────────────────
@@ -107,10 +107,13 @@ def test_a_stage_counts_milliseconds_also_of_what_failed(
 # ── Scores ───────────────────────────────────────────────────────────────────
 def _rankings() -> Rankings:
     """Return rankings that found a and b by meaning, b and c by words."""
-    near = [VectorHit("a", 0.9, 0.9, 0.9, 0.8), VectorHit("b", 0.8, 0.8, 0.5, 0.4)]
+    close = [
+        VectorHit("a", 0.9, 0.9, 0.9, 0.8),
+        VectorHit("b", 0.8, 0.8, 0.5, 0.4),
+    ]
     return Rankings(
         VectorScope(workspace_id="ws_1", model="m"),
-        dense=SearchResult(near, 9, lowest=0.0, highest=0.8),
+        dense=SearchResult(close, 9, lowest=0.0, highest=0.8),
         words=[WordHit("b", 6.0), WordHit("c", 3.0)],
     )
 
@@ -129,8 +132,8 @@ BY_RANK: Final = {"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 62}
 def test_each_mode_and_fusion_scores_its_own_way(
     mode: Mode, fusion: Fusion, scores: dict[str, float]
 ) -> None:
-    asked = settled(mode=mode, fusion=fusion)
-    assert ranking.fuse(asked, _rankings()) == pytest.approx(scores)
+    request = settled(mode=mode, fusion=fusion)
+    assert ranking.fuse(request, _rankings()) == pytest.approx(scores)
 
 
 @pytest.mark.parametrize("fusion", list(Fusion))

@@ -136,13 +136,13 @@ def test_a_reference_as_the_thread_ends_starts_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("episodic.index.reference_counts.EVERY_SECONDS", 0)
-    ended, let_go = threading.Event(), threading.Event()
+    end_event, let_go = threading.Event(), threading.Event()
 
     class Closing:
         """Connections whose closing takes a while: the thread is still alive."""
 
         def close_all(self) -> None:
-            ended.set()
+            end_event.set()
             let_go.wait(LIMIT_SECONDS)
 
     monkeypatch.setattr("episodic.index.reference_counts.connections", Closing())
@@ -150,7 +150,7 @@ def test_a_reference_as_the_thread_ends_starts_another(
     first = threading.Thread(target=counts._run)
     counts._thread = first
     first.start()
-    assert ended.wait(LIMIT_SECONDS)
+    assert end_event.wait(LIMIT_SECONDS)
     monkeypatch.setattr(counts, "_run", lambda: None)
     counts.add(["j_1"])
     let_go.set()

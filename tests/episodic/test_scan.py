@@ -188,11 +188,11 @@ def test_what_was_recorded_later_is_left_out(world: World) -> None:
 
 @pytest.mark.django_db
 def test_a_few_entries_are_found_without_reading_the_workspace() -> None:
-    named: dict[str, list[str | int]] = {
+    named_rows: dict[str, list[str | int]] = {
         rows._NAMED + rows._marks(["j_1"] * 9): ["ws_1", MODEL, 4, *["j_1"] * 9],
         rows._VECTORS: ['["j_1"]', "ws_1", MODEL, 4],
     }
-    for sql, params in named.items():
+    for sql, params in named_rows.items():
         with connections["default"].cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params)
             plan = [step[-1] for step in cursor.fetchall()]
@@ -215,13 +215,13 @@ def test_exact_vectors_are_read_where_memory_keeps_none(
     index.sweep()
     query = engine.embedder().embed_query("refund receipt")
     scope = VectorScope(workspace_id=world.acme.id, model=MODEL)
-    kept = scan.ScanIndex().search(query, scope, 9)
+    stored_rows = scan.ScanIndex().search(query, scope, 9)
     monkeypatch.setattr(matrix, "EXACT_BYTES", 0)
     read = scan.ScanIndex()
-    assert read.search(query, scope, 9) == kept
+    assert read.search(query, scope, 9) == stored_rows
     assert read.view(scope, 512)[1].columns.vectors.exact is None
-    ids = [hit.entry_id for hit in kept.hits]
-    assert read.of(query, scope, ids) == {hit.entry_id: hit for hit in kept.hits}
+    ids = [hit.entry_id for hit in stored_rows.hits]
+    assert read.of(query, scope, ids) == {hit.entry_id: hit for hit in stored_rows.hits}
 
 
 def test_every_workspace_has_a_matrix_of_its_own(world: World) -> None:
@@ -238,21 +238,21 @@ def test_memory_is_bounded_in_bytes(world: World) -> None:
         VectorScope(workspace_id=workspace.id, model=MODEL)
         for workspace in (world.acme, world.other)
     )
-    one = scan.ScanIndex()
-    one.search(query, acme, 9)
-    both = scan.ScanIndex(most_bytes=one.bytes_used * 2)
-    either = scan.ScanIndex(most_bytes=one.bytes_used * 2 - 1)
+    single = scan.ScanIndex()
+    single.search(query, acme, 9)
+    pair = scan.ScanIndex(most_bytes=single.bytes_used * 2)
+    smaller = scan.ScanIndex(most_bytes=single.bytes_used * 2 - 1)
     for scope in (acme, other, acme):
-        assert len(both.search(query, scope, 9).hits) == 1
-        assert len(either.search(query, scope, 9).hits) == 1
-    assert both.bytes_used == 2 * one.bytes_used
-    assert both.holds(acme)
-    assert both.holds(other)
-    assert either.bytes_used == one.bytes_used
-    assert either.holds(acme)
-    assert not either.holds(other)
-    both.clear()
-    assert both.bytes_used == 0
+        assert len(pair.search(query, scope, 9).hits) == 1
+        assert len(smaller.search(query, scope, 9).hits) == 1
+    assert pair.bytes_used == 2 * single.bytes_used
+    assert pair.holds(acme)
+    assert pair.holds(other)
+    assert smaller.bytes_used == single.bytes_used
+    assert smaller.holds(acme)
+    assert not smaller.holds(other)
+    pair.clear()
+    assert pair.bytes_used == 0
 
 
 def test_the_only_matrix_stays_whatever_its_size(world: World) -> None:

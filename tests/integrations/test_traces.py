@@ -107,7 +107,7 @@ def _traces() -> list[str | None]:
 def test_a_trace_is_one_conversation_of_one_agent_with_one_user(
     world: World, say: Say
 ) -> None:
-    said = [
+    turns = [
         ("ada", "harriet", SESSION, "I prefer green tea."),
         ("ada", "harriet", SESSION, "I live in Graz."),
         ("ada", "harriet", "another", "I prefer black coffee."),
@@ -115,14 +115,14 @@ def test_a_trace_is_one_conversation_of_one_agent_with_one_user(
         ("bob", "harriet", SESSION, "I prefer oat milk."),
         ("olga", "harriet", SESSION, "I prefer hot cocoa."),
     ]
-    for agent, user, session, text in said:
+    for agent, user, session, text in turns:
         say(world, agent, user, session, text)
     entries = list(_entries().order_by("recorded_at", "workspace_id", "seq"))
-    assert [text for *_, text in said] == [entry.summary for entry in entries]
-    first, second, *others = [entry.trace_id or "" for entry in entries]
+    assert [text for *_, text in turns] == [entry.summary for entry in entries]
+    first, second, *rest = [entry.trace_id or "" for entry in entries]
     assert first == second
-    assert len({first, *others}) == len(said) - 1
-    assert all(TRACE.fullmatch(trace) for trace in (first, *others))
+    assert len({first, *rest}) == len(turns) - 1
+    assert all(TRACE.fullmatch(trace) for trace in (first, *rest))
 
 
 def _add_many(world: World, **fields: Any) -> None:
@@ -187,17 +187,21 @@ def test_the_messages_of_one_call_keep_their_order(world: World) -> None:
 
 def test_a_batch_of_said_and_given_texts_keeps_its_order(world: World) -> None:
     scope = {"user": "harriet", "thread": "t1"}
-    given = {"mode": "verbatim", "scope": scope, "metadata": {"externalId": "tea"}}
+    batch = {
+        "mode": "verbatim",
+        "scope": scope,
+        "metadata": {"externalId": "tea"},
+    }
     inputs = [
         {"mode": "verbatim", "content": "One.", "scope": scope},
         {"mode": "text", "content": "I prefer tea number two.", "scope": scope},
-        {**given, "content": "Three."},
+        {**batch, "content": "Three."},
     ]
     body = {"workspace_id": world.acme.id, "inputs": inputs}
     _post("/api/v1/provider/batch", f"Bearer {world.tokens['ada']}", body)
     # A new version of the third comes before the fourth, as it was said.
     new = {"mode": "verbatim", "content": "Five.", "scope": scope}
-    body = {**body, "inputs": [{**given, "content": "Four."}, new]}
+    body = {**body, "inputs": [{**batch, "content": "Four."}, new]}
     _post("/api/v1/provider/batch", f"Bearer {world.tokens['ada']}", body)
     summaries = [entry.summary for entry in _entries()]
     assert summaries == ["One.", "I prefer tea number two.", "Three.", "Four.", "Five."]

@@ -47,20 +47,22 @@ def test_only_candidates_speak_for_a_conversation_and_all_for_those_beside() -> 
     }
     parts = convex.fuse(signals, ["c", "a"], lowest=0, highest=0)
     # No meaning: words and context share its weight.
-    one = 0.3 / 4 * (1.0 / 0.6)
-    beside = 0.16 * 4 * one
+    single = 0.3 / 4 * (1.0 / 0.6)
+    neighbours = 0.16 * 4 * single
     assert list(parts) == ["c", "a"]
-    assert parts["a"].neighbours == pytest.approx(beside / PERFECT)
+    assert parts["a"].neighbours == pytest.approx(neighbours / PERFECT)
     assert parts["c"].neighbours == 0
     for entry in parts.values():
-        assert entry.conversation == pytest.approx(0.4 * (one + beside) / PERFECT)
+        assert entry.conversation == pytest.approx(
+            0.4 * (single + neighbours) / PERFECT
+        )
 
 
 def test_nothing_gives_nothing() -> None:
     none: dict[int, Signals] = {}
     assert convex.fuse(none, [], lowest=0, highest=0) == {}
-    one: dict[int, Signals] = {1: Signals()}
-    [parts] = convex.fuse(one, [1], lowest=0, highest=0).values()
+    single: dict[int, Signals] = {1: Signals()}
+    [parts] = convex.fuse(single, [1], lowest=0, highest=0).values()
     assert parts.total == 0
 
 

@@ -17,7 +17,7 @@ from memory.rules.convex import Parts, Signals
 PERFECT = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
 
 
-def fused(
+def fused_parts(
     signals: dict[str, Signals],
     candidates: str = "",
     low: float = 0,
@@ -33,7 +33,7 @@ def test_one_entry_by_hand() -> None:
         "b": Signals(meaning=0.0, words=12.0, context=4.0, length=0),
     }
     own = 0.4 * 0.5 + 0.3 * 6 / 12 + 0.3 * 1 / 4 + 0.1
-    parts = fused(signals)["a"]
+    parts = fused_parts(signals)["a"]
     assert parts.meaning == pytest.approx(0.2 / PERFECT)
     assert parts.words == pytest.approx(0.15 / PERFECT)
     assert parts.context == pytest.approx(0.075 / PERFECT)
@@ -52,7 +52,7 @@ def test_a_perfect_entry_has_one_and_none_has_more() -> None:
         "b": replace(best, before="a", after="c"),
         "c": replace(best, before="b"),
     }
-    scores = {e: parts.total for e, parts in fused(signals, high=0.9).items()}
+    scores = {e: parts.total for e, parts in fused_parts(signals, high=0.9).items()}
     assert scores["b"] == pytest.approx(1)
     assert scores["a"] == scores["c"] < scores["b"]
 
@@ -63,7 +63,7 @@ def test_what_no_ranking_has_is_not_zero() -> None:
         "a": Signals(meaning=0.9, words=1.0, length=40),
         "b": Signals(meaning=0.1, words=1.1, length=40),
     }
-    parts = fused(signals)
+    parts = fused_parts(signals)
     assert parts["a"].words == pytest.approx(0.3 / 1.1 / PERFECT)
     assert parts["a"].total > parts["b"].total > 0
 
@@ -73,11 +73,11 @@ def test_meaning_is_scaled_over_the_scope_and_stays_inside() -> None:
         name: Signals(meaning=value)
         for name, value in {"a": 0.3, "b": -0.2, "c": 0.05, "d": 9.0, "e": -9.0}.items()
     }
-    parts = fused(signals, low=-0.2, high=0.3)
+    parts = fused_parts(signals, low=-0.2, high=0.3)
     plain = [parts[name].plain(0.5).meaning for name in "abcde"]
     assert plain == pytest.approx([0.4, 0, 0.2, 0.4, 0])
     # Nothing to tell apart: the only entry in scope is the nearest one.
-    assert fused({"a": Signals(meaning=0.3)}, low=0.3, high=0.3)["a"].plain(
+    assert fused_parts({"a": Signals(meaning=0.3)}, low=0.3, high=0.3)["a"].plain(
         0.5
     ).meaning == pytest.approx(0.4)
 
@@ -87,7 +87,7 @@ def test_without_a_vector_the_other_values_decide() -> None:
         "a": Signals(words=4, context=2, length=40),
         "b": Signals(meaning=1.0, words=4, context=2, length=40),
     }
-    parts = {e: p.plain(0.5) for e, p in fused(signals).items()}
+    parts = {e: p.plain(0.5) for e, p in fused_parts(signals).items()}
     assert (parts["a"].meaning, parts["b"].meaning) == pytest.approx((0, 0.4))
     assert (parts["a"].words, parts["a"].context) == pytest.approx((0.5, 0.5))
     assert parts["a"].total == pytest.approx(parts["b"].total)
@@ -99,18 +99,18 @@ def test_neighbours_count_also_when_no_ranking_found_them() -> None:
         "x": Signals(words=4, length=40, before="z", after="a"),
         "y": Signals(words=0),
     }
-    parts = fused(signals, "a")
+    parts = fused_parts(signals, "a")
     assert set(parts) == {"a"}
     scale = 1 / 0.6
     assert parts["a"].plain(0.5).neighbours == pytest.approx(0.16 * (0.3 * scale + 0.1))
     # Out of scope: named by nobody, and worth nothing.
-    alone = fused({"a": signals["a"], "y": signals["y"]}, "a")
-    assert alone["a"].neighbours == 0
+    solo = fused_parts({"a": signals["a"], "y": signals["y"]}, "a")
+    assert solo["a"].neighbours == 0
 
 
 def test_a_conversation_is_a_trace_and_nothing_else() -> None:
     strong, weak = Signals(words=10, length=40), Signals(words=1)
-    parts = fused(
+    parts = fused_parts(
         {
             "a": replace(strong, thread=5),
             "b": replace(weak, thread=5),
@@ -123,17 +123,17 @@ def test_a_conversation_is_a_trace_and_nothing_else() -> None:
     best = plain["a"].words + plain["a"].substance
     assert plain["b"].conversation == pytest.approx(0.4 * best)
     # Its own, also where the trace of another has the number 0.
-    for alone in "cd":
-        assert plain[alone].conversation == pytest.approx(0.4 * plain[alone].words)
-    zero = fused({"a": replace(strong, thread=0), "b": weak})["b"].plain(0.5)
+    for solo in "cd":
+        assert plain[solo].conversation == pytest.approx(0.4 * plain[solo].words)
+    zero = fused_parts({"a": replace(strong, thread=0), "b": weak})["b"].plain(0.5)
     assert zero.conversation == pytest.approx(0.4 * zero.words)
 
 
 @pytest.mark.parametrize(("importance", "factor"), [(0.0, 0.9), (0.5, 1.0), (1.0, 1.1)])
 def test_importance_multiplies_everything(importance: float, factor: float) -> None:
     of = Signals(meaning=0.5, words=1, context=1, length=9, preference=1)
-    ordinary = fused({"a": of})["a"]
-    parts = fused({"a": replace(of, importance=importance)})["a"]
+    ordinary = fused_parts({"a": of})["a"]
+    parts = fused_parts({"a": replace(of, importance=importance)})["a"]
     assert parts.total == pytest.approx(factor * ordinary.total)
     for name in convex.weights():
         plain = getattr(parts.plain(importance), name)
@@ -143,13 +143,13 @@ def test_importance_multiplies_everything(importance: float, factor: float) -> N
 def test_a_preference_adds_a_tenth_each() -> None:
     of = Signals(meaning=0.5)
     for value in (0.0, 0.37, 1.0, 2.0):
-        parts = fused({"a": replace(of, preference=value)})["a"]
+        parts = fused_parts({"a": replace(of, preference=value)})["a"]
         assert parts.plain(0.5).preference == pytest.approx(0.1 * value)
 
 
 def test_nothing_to_rank() -> None:
-    assert fused({}) == {}
-    assert fused({"a": Signals()}, low=0, high=0)["a"].total == 0
+    assert fused_parts({}) == {}
+    assert fused_parts({"a": Signals()}, low=0, high=0)["a"].total == 0
 
 
 SIGNALS = st.builds(
@@ -175,10 +175,10 @@ SIGNALS = st.builds(
 def test_scores_lie_in_the_unit_and_know_no_order(
     signals: dict[str, Signals], low: float, high: float, rng: Random
 ) -> None:
-    scores = fused(signals, low=low, high=high)
+    scores = fused_parts(signals, low=low, high=high)
     assert set(scores) == set(signals)
     assert all(0 <= parts.total <= 1 + 1e-9 for parts in scores.values())
     shuffled = list(signals)
     rng.shuffle(shuffled)
-    again = {name: signals[name] for name in shuffled}
-    assert fused(again, low=low, high=high) == scores
+    repeat = {name: signals[name] for name in shuffled}
+    assert fused_parts(repeat, low=low, high=high) == scores

@@ -21,13 +21,13 @@ def words(weights: list[float], threads: Any = (), holds: Any = ()) -> Words:
     """Return words of which each weighs so much; without weight it is in no text."""
     size = len(weights)
     own = np.array(weights, dtype=np.float32)
-    nothing = np.zeros(size, dtype=np.float32)
+    empty = np.zeros(size, dtype=np.float32)
     thread = np.full(size, -1)
     for number, members in enumerate(threads):
         thread[list(members)] = number
     is_held = np.zeros(size, dtype=np.bool_)
     is_held[list(holds)] = True
-    scores = Scores(own, nothing, nothing, np.zeros(size, np.int64), own.clip(0, 1) / 2)
+    scores = Scores(own, empty, empty, np.zeros(size, np.int64), own.clip(0, 1) / 2)
     return Words(scores, Links.of(threads, size), thread, is_held)
 
 
@@ -42,8 +42,8 @@ def test_the_best_comes_first_and_equals_in_the_order_of_places() -> None:
 
 
 def test_reciprocal_ranks_are_shared_by_the_rankings() -> None:
-    near = vectors([None, 0.9, 0.8])
-    scores = fusion.fuse(words([5.0, 4.0, 0.0]), near, Fusion.RRF)
+    close = vectors([None, 0.9, 0.8])
+    scores = fusion.fuse(words([5.0, 4.0, 0.0]), close, Fusion.RRF)
     assert scores == pytest.approx({0: 1 / 2, 1: 61 / 62 / 2 + 1 / 2, 2: 61 / 62 / 2})
 
 
@@ -61,15 +61,15 @@ def test_without_vectors_the_words_alone_decide(method: Fusion) -> None:
 
 @pytest.mark.parametrize("method", list(Fusion))
 def test_a_small_cosine_alone_is_no_hit(method: Fusion) -> None:
-    near = vectors([0.9, 0.1, 0.0999, None])
-    assert set(fusion.fuse(words([0, 0, 0, 0]), near, method)) == {0, 1}
-    assert set(fusion.fuse(words([0, 0, 1.0, 0]), near, method)) == {0, 1, 2}
+    close = vectors([0.9, 0.1, 0.0999, None])
+    assert set(fusion.fuse(words([0, 0, 0, 0]), close, method)) == {0, 1}
+    assert set(fusion.fuse(words([0, 0, 1.0, 0]), close, method)) == {0, 1, 2}
     assert fusion.fuse(words([]), vectors([]), method) == {}
 
 
 def test_convex_adds_the_shares_of_what_is_scaled() -> None:
-    near = vectors([0.2, 0.6, 0.4])
-    scores = fusion.fuse(words([8.0, 2.0, 0.0]), near, Fusion.CONVEX)
+    close = vectors([0.2, 0.6, 0.4])
+    scores = fusion.fuse(words([8.0, 2.0, 0.0]), close, Fusion.CONVEX)
     # Of 0.4 for meaning and 0.3 for words; its own share counts as its conversation's.
     own = {0: 0.3, 1: 0.4 + 0.3 / 4, 2: 0.4 / 2}
     perfect = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
@@ -77,18 +77,18 @@ def test_convex_adds_the_shares_of_what_is_scaled() -> None:
 
 
 def test_a_conversation_and_those_beside_speak_for_a_record() -> None:
-    near = vectors([0.5, 0.5, 0.5, 0.9, 0.5])
-    alone = fusion.fuse(words([0.1, 0.1, 0.1, 9.0, 0.1]), near, Fusion.CONVEX)
-    assert alone[0] == alone[1] == alone[2] == alone[4]
-    said = words([0.1, 0.1, 0.1, 9.0, 0.1], threads=[[3, 1, 0]])
-    scores = fusion.fuse(said, near, Fusion.CONVEX)
+    close = vectors([0.5, 0.5, 0.5, 0.9, 0.5])
+    solo = fusion.fuse(words([0.1, 0.1, 0.1, 9.0, 0.1]), close, Fusion.CONVEX)
+    assert solo[0] == solo[1] == solo[2] == solo[4]
+    turns = words([0.1, 0.1, 0.1, 9.0, 0.1], threads=[[3, 1, 0]])
+    scores = fusion.fuse(turns, close, Fusion.CONVEX)
     assert fusion.order(scores) == [3, 1, 0, 2, 4]
 
 
 def test_a_piece_of_a_text_counts_as_its_best_words() -> None:
-    said = words([0.0, 3.0, 0.0], holds=[0])
-    assert said.share.tolist() == [1.0, 0.5, 0.0]
-    assert said.weight.tolist() == [3.0, 3.0, 0.0]
+    turns = words([0.0, 3.0, 0.0], holds=[0])
+    assert turns.share.tolist() == [1.0, 0.5, 0.0]
+    assert turns.weight.tolist() == [3.0, 3.0, 0.0]
     assert words([0.0], holds=[0]).weight.tolist() == [1.0]
 
 
@@ -104,17 +104,17 @@ def test_convex_is_what_the_arithmetic_by_key_gives(
     rows: list[tuple[float, float | None, bool]],
 ) -> None:
     thread = [place for place, row in enumerate(rows) if row[2]]
-    said = words([float(np.float32(row[0])) for row in rows], threads=[thread])
-    near = vectors([row[1] for row in rows])
-    scores = fusion.fuse(said, near, Fusion.CONVEX)
-    beside = dict(itertools.pairwise(thread))
-    before = {b: a for a, b in beside.items()}
+    turns = words([float(np.float32(row[0])) for row in rows], threads=[thread])
+    close = vectors([row[1] for row in rows])
+    scores = fusion.fuse(turns, close, Fusion.CONVEX)
+    neighbours = dict(itertools.pairwise(thread))
+    before = {b: a for a, b in neighbours.items()}
     signals = {
         place: convex.Signals(
             meaning=row[1],
-            words=float(said.weight[place]),
+            words=float(turns.weight[place]),
             before=before.get(place),
-            after=beside.get(place),
+            after=neighbours.get(place),
             thread=1 if row[2] else None,
         )
         for place, row in enumerate(rows)

@@ -317,15 +317,15 @@ def test_a_page_in_another_tongue_is_found_by_a_piece_of_it(ada: Actor) -> None:
 @pytest.mark.parametrize("session", ["", "s1"])
 def test_those_of_its_session_speak_for_a_record(ada: Actor, session: str) -> None:
     """Of two records that say the same, the one of the session comes first."""
-    said = save(ada, "It costs ten euros.", session_id=session, turn_range=[1, 1])
+    turns = save(ada, "It costs ten euros.", session_id=session, turn_range=[1, 1])
     trip = "The zeppelin goes to Constance."
     save(ada, trip, session_id=session, turn_range=[2, 2])
     save(ada, "It costs ten euros.", session_id="s2")
     hits = records.search("zeppelin euros", Criteria(), by=ada).hits
     scores = {hit.record.id: hit.score for hit in hits}
-    other = next(key for key in scores if key != said.id and key != hits[0].record.id)
+    other = next(key for key in scores if key != turns.id and key != hits[0].record.id)
     assert hits[0].record.content == trip
-    assert (scores[said.id] > scores[other]) is bool(session)
+    assert (scores[turns.id] > scores[other]) is bool(session)
 
 
 def test_what_the_caller_may_not_read_is_no_context(world: World, ada: Actor) -> None:
@@ -340,10 +340,10 @@ def test_what_the_caller_may_not_read_is_no_context(world: World, ada: Actor) ->
 
 def test_a_record_is_found_by_what_it_says_not_by_who_wrote_it(ada: Actor) -> None:
     save(ada, "The kitchen closes at ten.")
-    named = save(ada, "Ada: the garden closes at nine.")
+    named_rows = save(ada, "Ada: the garden closes at nine.")
     index.sweep()
     hits = records.search("ada", Criteria(), min_score=0.5, by=ada).hits
-    assert [hit.record.id for hit in hits] == [named.id]
+    assert [hit.record.id for hit in hits] == [named_rows.id]
 
 
 def test_words_are_the_stored_ones_or_split_anew(ada: Actor) -> None:

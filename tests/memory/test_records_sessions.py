@@ -44,8 +44,8 @@ def trace(record: Record) -> str | None:
 def test_what_an_agent_shares_is_of_its_conversation(world: World) -> None:
     lena = world.actor("lena")
     own = save(lena, session_id="default")
-    shared = save(lena, owner=Owner(world.crews["support"]), session_id="default")
-    assert trace(own) == trace(shared) is not None
+    common = save(lena, owner=Owner(world.crews["support"]), session_id="default")
+    assert trace(own) == trace(common) is not None
     admin, crew = world.actor("owner"), Owner(world.crews["support"])
     curated = save(admin, owner=crew, session_id="default")
     assert trace(curated) not in (None, trace(own))
@@ -62,9 +62,9 @@ def test_every_part_of_the_scope_and_the_session_make_a_conversation(
         Scope(thread="s"),
         Scope(extra={"region": "s"}),
     ]
-    named = [save(ada, scope=scope, session_id="s") for scope in scopes]
+    named_rows = [save(ada, scope=scope, session_id="s") for scope in scopes]
     by_thread = save(ada, scope=Scope(thread="s"))
-    traces = [trace(record) for record in (*named, by_thread)]
+    traces = [trace(record) for record in (*named_rows, by_thread)]
     assert None not in traces
     assert len(set(traces)) == len(traces)
 
@@ -105,16 +105,16 @@ def test_a_revision_said_in_another_conversation_is_of_that_one(ada: Actor) -> N
 
 
 def test_an_end_is_no_part_of_a_conversation(ada: Actor) -> None:
-    old, gone = save(ada, session_id="s1"), save(ada, "Milk.", session_id="s1")
+    old, ended_record = save(ada, session_id="s1"), save(ada, "Milk.", session_id="s1")
     new = Draft(content="Oat milk.", owner=records.owner_for(ada), session_id="s1")
     records.supersede([old], new, provenance=PROVENANCE, by=ada)
-    kept = JournalEntry.objects.get(pk=gone.current_entry_id)
-    records.forget(gone, by=ada)
+    stored_rows = JournalEntry.objects.get(pk=ended_record.current_entry_id)
+    records.forget(ended_record, by=ada)
     kinds = ("memory.superseded", "memory.forgotten")
     ends = JournalEntry.objects.filter(entry_type__in=kinds)
     assert [entry.trace_id for entry in ends] == [None, None]
-    kept.refresh_from_db()
-    assert kept.trace_id is None
+    stored_rows.refresh_from_db()
+    assert stored_rows.trace_id is None
 
 
 @pytest.mark.parametrize("is_old_case", [False, True])
@@ -123,13 +123,13 @@ def test_a_released_text_is_of_the_conversation_it_was_said_in(
 ) -> None:
     lena = world.actor("lena")
     owner = Owner(world.crews["support"])
-    said = trace(save(lena, owner=owner, session_id="s1"))
+    turns = trace(save(lena, owner=owner, session_id="s1"))
     with pytest.raises(HeldForReview):
         save(lena, ATTACK, owner=owner, session_id="s1")
     if is_old_case:
-        held = HeldRecord.objects.get()
-        del held.draft["trace_id"]
-        held.save()
+        held_rows = HeldRecord.objects.get()
+        del held_rows.draft["trace_id"]
+        held_rows.save()
     case = HeldFile.objects.get()
     review.decide(
         case,
@@ -139,13 +139,13 @@ def test_a_released_text_is_of_the_conversation_it_was_said_in(
         by=world.actor("operator"),
     )
     released = Record.objects.get(content=ATTACK)
-    assert (trace(released) == said) is not is_old_case
+    assert (trace(released) == turns) is not is_old_case
 
 
 def test_a_released_revision_stays_in_its_conversation(world: World) -> None:
     lena, operator = world.actor("lena"), world.actor("operator")
     row = save(lena, owner=Owner(world.crews["support"]), session_id="s1")
-    said = trace(row)
+    turns = trace(row)
     change = Amendment(content=ATTACK)
     with pytest.raises(HeldForReview):
         records.amend(row, change, provenance=PROVENANCE, by=operator)
@@ -155,7 +155,7 @@ def test_a_released_revision_stays_in_its_conversation(world: World) -> None:
         case, Decision.RELEASE, version=case.version, reason=reason, by=operator
     )
     released = Record.objects.get(content=ATTACK)
-    assert (released.id, trace(released)) == (row.id, said)
+    assert (released.id, trace(released)) == (row.id, turns)
 
 
 # ── The order of its records ─────────────────────────────────────────────────
@@ -201,10 +201,10 @@ def test_another_conversation_is_apart(other: dict[str, Any]) -> None:
 
 
 def test_without_a_session_or_thread_there_is_no_conversation() -> None:
-    alone = [row("a", 1, session_id=""), row("b", 2, session_id="")]
-    assert sessions.conversations(alone) == []
+    solo = [row("a", 1, session_id=""), row("b", 2, session_id="")]
+    assert sessions.conversations(solo) == []
     assert sessions.conversations([]) == []
-    in_thread = [part._replace(scope_thread="t") for part in alone]
+    in_thread = [part._replace(scope_thread="t") for part in solo]
     assert sessions.conversations(in_thread) == [["a", "b"]]
 
 
@@ -212,4 +212,4 @@ def test_a_session_is_searched_by_its_name_as_before(ada: Actor) -> None:
     row_of_session = save(ada, session_id="s1")
     save(ada, "Milk.", session_id="s2")
     page = records.page(Criteria(session_id="s1"), limit=9, by=ada)
-    assert [found.id for found in page.rows] == [row_of_session.id]
+    assert [results.id for results in page.rows] == [row_of_session.id]

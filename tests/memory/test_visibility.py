@@ -92,8 +92,8 @@ def test_only_its_own_workspace_marks_an_entry(world: World) -> None:
         erasure.entries_left.disconnect(listen)
     row.refresh_from_db()
     assert row.restricted_at is None and row.retired_at is not None
-    withheld = [ids for kind, ids in heard if kind == "withheld"]
-    assert withheld == [[], [row.id], [], [row.id], [other.id]]
+    withheld_entry = [ids for kind, ids in heard if kind == "withheld"]
+    assert withheld_entry == [[], [row.id], [], [row.id], [other.id]]
     # The first is retired too, and does not come back.
     assert [ids for kind, ids in heard if kind == "freed"] == [[], [], [], [other.id]]
 

@@ -271,13 +271,13 @@ def test_an_impossible_id_is_not_found(world: World, name: str) -> None:
 
 
 def test_the_trace_of_an_entry_leads_to_its_conversation(world: World) -> None:
-    said = [world.entry(text, trace_id="t_1").id for text in ("Hello", "Hi", "Bye")]
+    turns = [world.entry(text, trace_id="t_1").id for text in ("Hello", "Hi", "Bye")]
     world.entry("Elsewhere", trace_id="t_2")
     page = world.page("viewer")
-    _, text = get(page, f"/journal/{said[1]}/")
+    _, text = get(page, f"/journal/{turns[1]}/")
     [link] = re.findall(r'<a class="hash" href="([^"]*trace_id=[^"]*)"', text)
     _, listing = get(page, unescape(link))
-    assert row_ids(listing) == said[::-1]
+    assert row_ids(listing) == turns[::-1]
 
 
 def test_what_an_agent_wrote_is_shown_as_text(world: World) -> None:

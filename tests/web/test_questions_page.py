@@ -118,16 +118,16 @@ def test_hundreds_of_questions_have_pages(world: World) -> None:
     for number in range(100):
         logged(world, f"nothing {number:03}", unanswered=True)
     for show in ("unanswered", "all"):
-        seen: list[str] = []
+        collected: list[str] = []
         path = f"{PATH}?show={show}"
         for _ in range(3):
             text = world.page("viewer").get(path).content.decode()
-            seen += re.findall(r"<bdi>nothing (\d{3})</bdi>", text)
+            collected += re.findall(r"<bdi>nothing (\d{3})</bdi>", text)
             older = re.search(r'href="([^"]+)" rel="next"', text)
             if older is None:
                 break
             path = PATH + unescape(older[1])
-        assert sorted(seen) == [f"{number:03}" for number in range(100)]
+        assert sorted(collected) == [f"{number:03}" for number in range(100)]
 
 
 def test_hostile_text_is_text(world: World) -> None:

@@ -72,12 +72,12 @@ def test_a_chunk_with_the_phrase_beats_a_denser_one_without(world: World) -> Non
 def test_no_other_files_words_count(world: World) -> None:
     """What is rare in the files asked for decides, not what is rare elsewhere."""
     kit.write(world, "# A\ntea\n# B\ncoffee and cake\n# C\ncoffee and milk\n")
-    asked = [kit.row(world).id]
-    before = search_index.find(asked, "tea coffee", 5)
+    request = [kit.row(world).id]
+    before = search_index.find(request, "tea coffee", 5)
     assert before[0].heading == "A"
-    many = "".join(f"# Tea {n}\n\ntea tea tea\n\n" for n in range(30))
-    kit.write(world, many, by="bob")
-    assert search_index.find(asked, "tea coffee", 5) == before
+    large = "".join(f"# Tea {n}\n\ntea tea tea\n\n" for n in range(30))
+    kit.write(world, large, by="bob")
+    assert search_index.find(request, "tea coffee", 5) == before
 
 
 def test_what_stands_before_a_chunk_speaks_for_it(world: World) -> None:
@@ -96,10 +96,10 @@ def test_very_long_files_are_ranked_by_their_best_chunks(
     parts[6] = "# Price\n\nten euros\n\n"
     kit.write(world, "".join(parts))
     ids = [kit.row(world).id]
-    whole = [hit.heading for hit in search_index.find(ids, "zeppelin euros", 5)]
+    headings = [hit.heading for hit in search_index.find(ids, "zeppelin euros", 5)]
     monkeypatch.setattr(search_index, "WHOLE", 5)
     hits = search_index.find(ids, "zeppelin euros", 5)
-    assert [hit.heading for hit in hits] == whole == ["Fares", "Price"]
+    assert [hit.heading for hit in hits] == headings == ["Fares", "Price"]
     assert search_index.find(ids, "zebra", 5) == []
     monkeypatch.setattr(search_index, "CANDIDATES", 1)
     assert len(search_index.find(ids, "nothing", 5)) <= 3
@@ -195,9 +195,9 @@ def test_the_two_chunks_before_are_of_the_same_file_with_one_query(
     kit.write(world, "# Bob\n\nOf bob.\n\n# Again\n\nOf bob.\n", by="bob")
     adas, bobs = _chunks(world), _chunks(world, "bob")
     assert (len(adas), len(bobs)) == (5, 2)
-    asked = [chunk.id for chunk in (adas[4], adas[1], adas[0], bobs[1])]
+    request = [chunk.id for chunk in (adas[4], adas[1], adas[0], bobs[1])]
     with CaptureQueriesContext(connection) as captured:
-        before = search_index.earlier(world.acme.id, [*asked, 10**9])
+        before = search_index.earlier(world.acme.id, [*request, 10**9])
     assert len(captured) == 1
     assert {n: [part.id for part in parts] for n, parts in before.items()} == {
         adas[4].id: [adas[2].id, adas[3].id],

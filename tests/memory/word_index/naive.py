@@ -23,7 +23,7 @@ def _stems(text: str) -> list[str]:
     return [stem for word in tokenizer.split(text) for stem in terms.stems(word)]
 
 
-def _said(row: JournalEntry) -> str:
+def _attributed_text(row: JournalEntry) -> str:
     agent = Agent.objects.filter(pk=row.agent_id).first()
     return authors.attributed(agent.name if agent else None, row.summary)
 
@@ -68,7 +68,7 @@ class Naive:
             for row in JournalEntry.objects.filter(workspace_id=scope.workspace_id)
         }
         self.words = {
-            d: Counter(_stems(f"{_said(row)}\n{row.body}"))
+            d: Counter(_stems(f"{_attributed_text(row)}\n{row.body}"))
             for d, row in self.rows.items()
         }
         self.scope = _in_scope(scope)
@@ -100,8 +100,8 @@ class Naive:
 
     def _idf(self, stem: str) -> float:
         count = len(self.speaking)
-        held = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
-        return math.log(1 + (count - held + 0.5) / (held + 0.5))
+        held_rows = sum(self.words[row.docid][stem] > 0 for row in self.speaking)
+        return math.log(1 + (count - held_rows + 0.5) / (held_rows + 0.5))
 
     def _score(self, docids: list[int], *, is_window: bool = False) -> float:
         count = len(self.speaking)
@@ -143,18 +143,18 @@ class Naive:
     def pairs(self, text: str) -> dict[str, float]:
         """Return entry id → the weight of the question's pairs of words in it."""
         words = tokenizer.split(text)
-        asked = {
-            (_stems(left)[-1], _stems(right)[0])
-            for left, right in pairwise(words)
-            if not {left, right} <= tokenizer.STOP_WORDS
+        request = {
+            (_stems(first_word)[-1], _stems(right)[0])
+            for first_word, right in pairwise(words)
+            if not {first_word, right} <= tokenizer.STOP_WORDS
         }
         sums = {}
         for docid in self.scope:
             row = self.rows[docid]
-            beside = set(pairwise(_stems(f"{_said(row)}\n{row.body}")))
+            neighbours = set(pairwise(_stems(f"{_attributed_text(row)}\n{row.body}")))
             sums[row.id] = sum(
                 max(self._idf(stem) for stem in pair if stem in self.asked)
-                for pair in asked & beside
+                for pair in request & neighbours
             )
         return sums
 

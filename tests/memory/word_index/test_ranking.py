@@ -132,17 +132,17 @@ def test_an_answer_is_what_the_rows_say(world: World, seed: int) -> None:
 def test_a_name_that_an_agent_had_is_not_among_its_entries_words(world: World) -> None:
     row = world.entry("the harbour is closed")
 
-    def held() -> list[str]:
+    def held_rows() -> list[str]:
         entries = {row.id: row.docid}
         return ranking.matching_words(world.acme.id, ["ada", "grace"], entries)[row.id]
 
     scope = WordScope(world.acme.id)
     ask("ada harbour", scope).details([row.id])
-    assert held() == ["ada"]
+    assert held_rows() == ["ada"]
     # As a bulk update does it, without a signal.
     Agent.objects.filter(pk=world.agents["ada"].pk).update(name="Grace")
     assert not EntryWords.objects.filter(pk=row.docid).exists()
-    assert held() == ["grace"]
+    assert held_rows() == ["grace"]
     check("harbour", scope)
     if connection.vendor == "sqlite":
         assert ask("ada", scope).hits == []

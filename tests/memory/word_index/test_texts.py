@@ -20,17 +20,17 @@ TEXTS = st.lists(st.lists(PIECES, max_size=8).map(" ".join), max_size=7)
 
 @given(TEXTS)
 def test_split_together_is_split_one_by_one(parts: list[str]) -> None:
-    known = texts.terms_of(parts)
+    term_lists = texts.terms_of(parts)
     for number, part in enumerate(parts):
-        mine = known.terms[known.text == number].tolist()
-        assert mine == terms.of_text("", part.replace("\x00", " "))
-    assert known.lengths.sum() == len(known.terms)
+        own_rows = term_lists.terms[term_lists.text == number].tolist()
+        assert own_rows == terms.of_text("", part.replace("\x00", " "))
+    assert term_lists.lengths.sum() == len(term_lists.terms)
 
 
 def _naive(query: str, parts: list[str], threads: list[list[int]]) -> list[list[float]]:
     """Return own, pairs, context and share of each text, word by word."""
-    asked = fulltext.word_query(query)
-    numbers = list(terms.of_words(asked.terms))
+    request = fulltext.word_query(query)
+    numbers = list(terms.of_words(request.terms))
     bags = [terms.of_text("", part.replace("\x00", " ")) for part in parts]
     average = max(1.0, sum(map(len, bags)) / max(1, len(bags)))
     weight = {t: bm25.idf(len(bags), sum(t in bag for bag in bags)) for t in numbers}
@@ -44,12 +44,12 @@ def _naive(query: str, parts: list[str], threads: list[list[int]]) -> list[list[
         for thread in threads:
             if place in thread:
                 at = thread.index(place)
-                others = [*thread[max(0, at - 3) : at], *thread[at + 1 : at + 3]]
-                window += [term for other in others for term in bags[other]]
+                rest = [*thread[max(0, at - 3) : at], *thread[at + 1 : at + 3]]
+                window += [term for other in rest for term in bags[other]]
         long = bm25.K1 * (1 - bm25.B + bm25.B * len(bag) / average)
         pairs = {
             (terms.of_word(a)[-1], terms.of_word(b)[0]): None
-            for a, b in asked.pairs
+            for a, b in request.pairs
             if terms.of_word(a) and terms.of_word(b)
         }
         rows.append(
@@ -79,11 +79,11 @@ def test_scores_are_what_the_naive_way_gives(
     order = list(range(len(parts)))
     threads = [thread for thread in (order[:cut], order[:cut:-1]) if thread]
     links = Links.of(threads, len(parts))
-    asked = fulltext.word_query(query)
+    request = fulltext.word_query(query)
     naive = _naive(query, parts, threads)
-    at_hand = texts.score(asked, texts.terms_of(parts), links)
+    at_hand = texts.score(request, texts.terms_of(parts), links)
     blobs = [terms.words_of("", part.replace("\x00", " ")) for part in parts]
-    stored = texts.score_stored(asked, blobs, links, {})
+    stored = texts.score_stored(request, blobs, links, {})
     for scores in (at_hand, stored):
         assert len(naive) == len(scores.own)
         for row, expected in zip(_rows(scores), naive, strict=True):
@@ -115,9 +115,9 @@ def test_what_is_stored_once_too_often_is_taken_away() -> None:
 
 
 def test_terms_side_by_side_are_of_one_text() -> None:
-    known = texts.terms_of(["red tent", "red", "tent red tent", ""])
+    term_lists = texts.terms_of(["red tent", "red", "tent red tent", ""])
     [red], [tent] = terms.of_word("red"), terms.of_word("tent")
-    assert known.holding([red, tent]).tolist() == [0, 2]
-    assert known.holding([tent, red]).tolist() == [2]
-    assert known.holding([]).tolist() == []
+    assert term_lists.holding([red, tent]).tolist() == [0, 2]
+    assert term_lists.holding([tent, red]).tolist() == [2]
+    assert term_lists.holding([]).tolist() == []
     assert texts.terms_of([]).holding([red]).tolist() == []
