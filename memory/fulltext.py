@@ -116,10 +116,10 @@ def word_query(text: str) -> WordQuery:
     """Return a question's significant words, and the words left out."""
     all_words = tokenizer.split(text)
     distinctive = tokenizer.without_stop_words(all_words)
-    asked = set(distinctive)
-    stop = [w for w in dict.fromkeys(all_words) if w not in asked]
+    significant = set(distinctive)
+    stop = [w for w in dict.fromkeys(all_words) if w not in significant]
     side_by_side = pairwise(all_words)
-    pairs = [pair for pair in side_by_side if not asked.isdisjoint(pair)]
+    pairs = [pair for pair in side_by_side if not significant.isdisjoint(pair)]
     return WordQuery(
         tuple(distinctive[:MAX_TERMS]),
         (*stop, *distinctive[MAX_TERMS:]),

@@ -17,7 +17,7 @@ Ask = Callable[[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class PeerInput:
     """What ``crewship_memory.bench.peers`` wrote, and a folder for the peer's own."""
 
     folder: Path
@@ -28,7 +28,7 @@ class Given:
     top: int
     questions: list[str]
 
-    def asked(self) -> NDArray[np.float32]:
+    def question_vectors(self) -> NDArray[np.float32]:
         """Return the vectors of the questions."""
         return np.fromfile(self.folder / "questions.f32", "<f4").reshape(-1, self.dim)
 
@@ -47,7 +47,7 @@ class Given:
                 yield entry_id, text
 
 
-def read(folder: Path, own: Path) -> Given:
+def read(folder: Path, own: Path) -> PeerInput:
     """Return what was written to ``folder``."""
-    about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-    return Given(folder, own, **about)
+    description = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+    return PeerInput(folder, own, **description)

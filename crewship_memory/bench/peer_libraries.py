@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
-from crewship_memory.bench.peer_input import Ask, Given
+from crewship_memory.bench.peer_input import Ask, PeerInput
 
 
 def loadable_sqlite() -> ModuleType:
@@ -29,93 +29,96 @@ def loadable_sqlite() -> ModuleType:
     return other
 
 
-def crewship(given: Given) -> Ask:
+def crewship(peer_data: PeerInput) -> Ask:
     """Ask the index of this project, in the database of the benchmark."""
     from episodic.index import engine  # noqa: PLC0415  (after set-up)
     from episodic.vectors.base import VectorScope  # noqa: PLC0415
 
     model = engine.embedder().model
-    scope = VectorScope(workspace_id=given.workspace_id, model=model)
-    rows = {entry_id: row for row, (entry_id, _) in enumerate(given.texts())}
-    index, asked = engine.vectors(), given.asked()
+    scope = VectorScope(workspace_id=peer_data.workspace_id, model=model)
+    rows = {entry_id: row for row, (entry_id, _) in enumerate(peer_data.texts())}
+    index, vectors = engine.vectors(), peer_data.question_vectors()
 
     def ask(number: int) -> Sequence[int]:
-        hits = index.nearest(asked[number], scope, given.top, -1)
+        hits = index.nearest(vectors[number], scope, peer_data.top, -1)
         return [rows[hit.entry_id] for hit in hits]
 
     ask(0)
     return ask
 
 
-def numpy(given: Given) -> Ask:
+def numpy(peer_data: PeerInput) -> Ask:
     """Ask one matrix."""
-    matrix = np.empty((given.entries, given.dim), np.float32)
-    for first, block in given.blocks():
+    matrix = np.empty((peer_data.entries, peer_data.dim), np.float32)
+    for first, block in peer_data.blocks():
         matrix[first : first + len(block)] = block
-    asked = given.asked()
+    vectors = peer_data.question_vectors()
 
     def ask(number: int) -> Sequence[int]:
-        cosines = matrix @ asked[number]
-        best = np.argpartition(-cosines, given.top)[: given.top]
+        cosines = matrix @ vectors[number]
+        best = np.argpartition(-cosines, peer_data.top)[: peer_data.top]
         return list(best[np.argsort(-cosines[best])])
 
     return ask
 
 
-def sqlite_vec(given: Given) -> Ask:
+def sqlite_vec(peer_data: PeerInput) -> Ask:
     """Ask a virtual table of sqlite-vec."""
-    db = loadable_sqlite().connect(given.own / "vectors.db")
+    db = loadable_sqlite().connect(peer_data.own / "vectors.db")
     db.enable_load_extension(True)  # noqa: FBT003  (the DB's own argument)
     import_module("sqlite_vec").load(db)
     db.execute(
         "CREATE VIRTUAL TABLE vectors USING"
-        f" vec0(vector float[{given.dim}] distance_metric=cosine)"
+        f" vec0(vector float[{peer_data.dim}] distance_metric=cosine)"
     )
     insert = "INSERT INTO vectors (rowid, vector) VALUES (?, ?)"
-    for first, block in given.blocks():
+    for first, block in peer_data.blocks():
         db.executemany(insert, ((first + n, row) for n, row in enumerate(block)))
         db.commit()
-    asked = given.asked()
+    vectors = peer_data.question_vectors()
     select = "SELECT rowid FROM vectors WHERE vector MATCH ? AND k = ?"
 
     def ask(number: int) -> Sequence[int]:
-        return [row for (row,) in db.execute(select, (asked[number], given.top))]
+        return [row for (row,) in db.execute(select, (vectors[number], peer_data.top))]
 
     return ask
 
 
-def faiss_flat(given: Given) -> Ask:
+def faiss_flat(peer_data: PeerInput) -> Ask:
     """Ask an exact index of FAISS."""
-    index, asked = import_module("faiss").IndexFlatIP(given.dim), given.asked()
-    for _, block in given.blocks():
+    index, vectors = (
+        import_module("faiss").IndexFlatIP(peer_data.dim),
+        peer_data.question_vectors(),
+    )
+    for _, block in peer_data.blocks():
         index.add(block)
 
     def ask(number: int) -> Sequence[int]:
-        _, rows = index.search(asked[number : number + 1], given.top)
+        _, rows = index.search(vectors[number : number + 1], peer_data.top)
         return list(rows[0])
 
     return ask
 
 
-def _usearch(given: Given, *, exact: bool) -> Ask:
+def _usearch(peer_data: PeerInput, *, exact: bool) -> Ask:
     index = import_module("usearch.index").Index(
-        ndim=given.dim, metric="cos", dtype="f32"
+        ndim=peer_data.dim, metric="cos", dtype="f32"
     )
-    asked = given.asked()
-    for first, block in given.blocks():
+    vectors = peer_data.question_vectors()
+    for first, block in peer_data.blocks():
         index.add(np.arange(first, first + len(block)), block)
 
     def ask(number: int) -> Sequence[int]:
-        return list(index.search(asked[number], given.top, exact=exact).keys)
+        return list(index.search(vectors[number], peer_data.top, exact=exact).keys)
 
     return ask
 
 
-def usearch_exact(given: Given) -> Ask:
+def usearch_exact(peer_data: PeerInput) -> Ask:
     """Ask an index of usearch for the exact answer."""
-    return _usearch(given, exact=True)
+    return _usearch(peer_data, exact=True)
 
 
-def usearch_hnsw(given: Given) -> Ask:
+def usearch_hnsw(peer_data: PeerInput) -> Ask:
     """Ask an index of usearch as it is meant to be asked."""
-    return _usearch(given, exact=False)
+    return _usearch(peer_data, exact=False)

@@ -17,10 +17,10 @@ from typing import Any, Final
 import django
 
 from crewship_memory.bench import peer_input, peer_libraries, peer_services, process
-from crewship_memory.bench.peer_input import Ask, Given
+from crewship_memory.bench.peer_input import Ask, PeerInput
 from crewship_memory.bench.spread import spread, timed
 
-LOADERS: Final[dict[str, Callable[[Given], Ask]]] = {
+LOADERS: Final[dict[str, Callable[[PeerInput], Ask]]] = {
     "crewship": peer_libraries.crewship,
     "numpy": peer_libraries.numpy,
     "sqlite-vec": peer_libraries.sqlite_vec,
@@ -32,13 +32,13 @@ LOADERS: Final[dict[str, Callable[[Given], Ask]]] = {
 }
 
 
-def measure(load: Callable[[Given], Ask], given: Given) -> dict[str, Any]:
+def measure(load: Callable[[PeerInput], Ask], peer_data: PeerInput) -> dict[str, Any]:
     """Load, ask, and return the figures."""
     pid, latencies = os.getpid(), list[float]()
     before, start = process.memory_mb(pid)["now"], time.perf_counter()
-    ask = load(given)
+    ask = load(peer_data)
     seconds = time.perf_counter() - start
-    numbers = range(len(given.questions))
+    numbers = range(len(peer_data.questions))
     nearest = [[int(row) for row in ask(number)] for number in numbers]
     for number in numbers:
         with timed(latencies):
@@ -56,11 +56,11 @@ def measure(load: Callable[[Given], Ask], given: Given) -> dict[str, Any]:
 
 if __name__ == "__main__":
     name, folder, own = sys.argv[1:]
-    given = peer_input.read(Path(folder), Path(own))
+    peer_data = peer_input.read(Path(folder), Path(own))
     if name == "crewship":
         # Of no interest is what the framework takes.
         django.setup()
-    sys.stdout.write("\n" + json.dumps(measure(LOADERS[name], given)) + "\n")
+    sys.stdout.write("\n" + json.dumps(measure(LOADERS[name], peer_data)) + "\n")
     sys.stdout.flush()
     # Threads of a peer must not keep the process.
     os._exit(0)

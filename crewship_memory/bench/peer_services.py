@@ -21,7 +21,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from crewship_memory.bench.peer_input import Ask, Given
+from crewship_memory.bench.peer_input import Ask, PeerInput
 from crewship_memory.bench.peer_libraries import loadable_sqlite
 
 BATCH: Final = 500
@@ -33,15 +33,15 @@ QUESTION: Final = "q"
 class Vectors:
     """The vectors of texts, read from the files without holding them."""
 
-    def __init__(self, given: Given) -> None:
-        self._file = (given.folder / "vectors.f32").open("rb")
-        self._asked, self._dim = given.asked(), given.dim
+    def __init__(self, peer_data: PeerInput) -> None:
+        self._file = (peer_data.folder / "vectors.f32").open("rb")
+        self._vectors, self._dim = peer_data.question_vectors(), peer_data.dim
 
     def of(self, text: str) -> NDArray[np.float32]:
         """Return the vector of a text; that of one nobody gave is the first's."""
         name = text.split(maxsplit=1)[0]
         if name.startswith(QUESTION) and name[1:].isdigit():
-            vector: NDArray[np.float32] = self._asked[int(name[1:])]
+            vector: NDArray[np.float32] = self._vectors[int(name[1:])]
             return vector
         row, size = int(name) if name.isdigit() else 0, self._dim * 4
         return np.frombuffer(os.pread(self._file.fileno(), size, row * size), "<f4")
@@ -84,24 +84,24 @@ def _row(text: str) -> int:
     return int(text.split(maxsplit=1)[0])
 
 
-def mcp_memory(given: Given) -> Ask:
+def mcp_memory(peer_data: PeerInput) -> Ask:
     """Ask ``mcp-memory-service`` over its SQLite storage."""
-    url = embedding_server(Vectors(given).of)
+    url = embedding_server(Vectors(peer_data).of)
     os.environ |= {
         "MCP_EXTERNAL_EMBEDDING_URL": f"{url}/embeddings",
         "MCP_EXTERNAL_EMBEDDING_MODEL": "given",
         "MCP_MEMORY_STORAGE_BACKEND": "sqlite_vec",
-        "MCP_MEMORY_BASE_DIR": str(given.own),
+        "MCP_MEMORY_BASE_DIR": str(peer_data.own),
         "MCP_SEMANTIC_DEDUP_ENABLED": "false",
     }
     loadable_sqlite()
     memory = import_module("mcp_memory_service.models.memory").Memory
     content_hash = import_module("mcp_memory_service.utils.hashing")
     module = import_module("mcp_memory_service.storage.sqlite_vec")
-    storage = module.SqliteVecMemoryStorage(str(given.own / "memories.db"))
+    storage = module.SqliteVecMemoryStorage(str(peer_data.own / "memories.db"))
     loop = asyncio.new_event_loop()
     loop.run_until_complete(storage.initialize())
-    texts = (text for _, text in given.texts())
+    texts = (text for _, text in peer_data.texts())
     while batch := list(islice(texts, BATCH)):
         hashes = map(content_hash.generate_content_hash, batch)
         memories = [
@@ -113,42 +113,44 @@ def mcp_memory(given: Given) -> Ask:
             raise SystemExit("mcp-memory-service did not store every text")
 
     def ask(number: int) -> Sequence[int]:
-        question = given.questions[number]
-        found = loop.run_until_complete(storage.retrieve(question, n_results=given.top))
-        return [_row(result.memory.content) for result in found]
+        question = peer_data.questions[number]
+        results = loop.run_until_complete(
+            storage.retrieve(question, n_results=peer_data.top)
+        )
+        return [_row(result.memory.content) for result in results]
 
     return ask
 
 
-def mem0(given: Given) -> Ask:
+def mem0(peer_data: PeerInput) -> Ask:
     """Ask mem0 over its default store; ``infer=False`` keeps texts as they are."""
-    url = embedding_server(Vectors(given).of)
-    os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(given.own / "mem0")}
+    url = embedding_server(Vectors(peer_data).of)
+    os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(peer_data.own / "mem0")}
     model = {"openai_base_url": url, "api_key": "none", "model": "given"}
     store = {
-        "path": str(given.own / "qdrant"),
+        "path": str(peer_data.own / "qdrant"),
         "on_disk": True,
         "collection_name": "bench",
-        "embedding_model_dims": given.dim,
+        "embedding_model_dims": peer_data.dim,
     }
     memory = import_module("mem0").Memory.from_config(
         {
             "vector_store": {"provider": "qdrant", "config": store},
             "embedder": {"provider": "openai", "config": model},
             "llm": {"provider": "openai", "config": model},
-            "history_db_path": str(given.own / "history.db"),
+            "history_db_path": str(peer_data.own / "history.db"),
         }
     )
-    for _, text in given.texts():
+    for _, text in peer_data.texts():
         memory.add(text, user_id=USER, infer=False)
 
     def ask(number: int) -> Sequence[int]:
-        found = memory.search(
-            given.questions[number],
+        results = memory.search(
+            peer_data.questions[number],
             filters={"user_id": USER},
-            top_k=given.top,
+            top_k=peer_data.top,
             threshold=0.0,
         )
-        return [_row(result["memory"]) for result in found["results"]]
+        return [_row(result["memory"]) for result in results["results"]]
 
     return ask

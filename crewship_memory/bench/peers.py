@@ -76,18 +76,18 @@ PEERS: Final = (
 def measure(workspace_id: str, peers: Sequence[Peer] = PEERS) -> dict[str, Any]:
     """Ask every installed peer for the nearest ten of the workspace's vectors."""
     with tempfile.TemporaryDirectory(prefix="crewship-peers-") as folder:
-        given = Path(folder)
-        right = _write(workspace_id, given)
+        input_folder = Path(folder)
+        right = _write(workspace_id, input_folder)
         return {
             "vectors": right.count,
             "top": TOP,
             "questions": QUESTIONS,
             "data": "generated: random unit vectors, which have no neighbourhoods",
-            "peers": [_report(peer, given, right.rows) for peer in peers],
+            "peers": [_report(peer, input_folder, right.rows) for peer in peers],
         }
 
 
-def _write(workspace_id: str, given: Path) -> _Best:
+def _write(workspace_id: str, input_folder: Path) -> _Best:
     """Write what the peers read; return the right rows of each question, by float64.
 
     Vectors are float32 rows in a file of their own, which a peer reads in parts, and
@@ -95,17 +95,17 @@ def _write(workspace_id: str, given: Path) -> _Best:
     """
     rows = Embedding.objects.filter(workspace_id=workspace_id, state=State.INDEXED)
     columns = ("entry_id", "vector", "entry__summary", "entry__body")
-    found = rows.order_by("seq").values_list(*columns).iterator(chunk_size=1_000)
-    first, asked, best = 0, np.empty((0, 0), "<f4"), _Best()
+    blobs = rows.order_by("seq").values_list(*columns).iterator(chunk_size=1_000)
+    first, queries, best = 0, np.empty((0, 0), "<f4"), _Best()
     with (
-        (given / "vectors.f32").open("wb") as vectors,
-        (given / "texts.jsonl").open("w", encoding="utf-8") as texts,
+        (input_folder / "vectors.f32").open("wb") as vectors,
+        (input_folder / "texts.jsonl").open("w", encoding="utf-8") as texts,
     ):
-        while part := list(islice(found, PART)):
+        while part := list(islice(blobs, PART)):
             block = np.stack([np.frombuffer(vector, "<f4") for _, vector, *_ in part])
             if not first:
-                asked = _questions(block.shape[1])
-            best.add(asked, block, first)
+                queries = _questions(block.shape[1])
+            best.add(queries, block, first)
             vectors.write(block.tobytes())
             for n, (entry_id, _, summary, body) in enumerate(part, first):
                 # The number makes each text one of its own.
@@ -114,25 +114,25 @@ def _write(workspace_id: str, given: Path) -> _Best:
     if not first:
         message = "The workspace has no vectors."
         raise RuntimeError(message)
-    asked.tofile(given / "questions.f32")
+    queries.tofile(input_folder / "questions.f32")
     words = Writer(97)
-    about = {
+    description = {
         "workspace_id": workspace_id,
         "entries": first,
-        "dim": asked.shape[1],
+        "dim": queries.shape[1],
         "top": TOP,
         "questions": [f"q{n} {words.sentence(6)}" for n in range(QUESTIONS)],
     }
-    (given / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    (input_folder / "about.json").write_text(json.dumps(description), encoding="utf-8")
     return best
 
 
 def _questions(dim: int) -> NDArray[np.float32]:
     """Return unit vectors in random directions."""
     rng = np.random.default_rng(97)
-    asked = rng.standard_normal((QUESTIONS, dim), dtype=np.float32)
-    asked /= np.linalg.norm(asked, axis=1, keepdims=True)
-    return asked
+    queries = rng.standard_normal((QUESTIONS, dim), dtype=np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    return queries
 
 
 class _Best:
@@ -143,9 +143,11 @@ class _Best:
         self.rows = np.empty((QUESTIONS, 0), np.int64)
         self._cosines = np.empty((QUESTIONS, 0))
 
-    def add(self, asked: NDArray[np.float32], block: NDArray[Any], first: int) -> None:
+    def add(
+        self, queries: NDArray[np.float32], block: NDArray[Any], first: int
+    ) -> None:
         """Compare the questions with a block whose first row has that number."""
-        cosines = asked.astype(np.float64) @ block.astype(np.float64).T
+        cosines = queries.astype(np.float64) @ block.astype(np.float64).T
         numbers = np.broadcast_to(np.arange(first, first + len(block)), cosines.shape)
         self.count += len(block)
         cosines = np.hstack([self._cosines, cosines])
@@ -155,16 +157,16 @@ class _Best:
         self._cosines = np.take_along_axis(cosines, order, 1)
 
 
-def _report(peer: Peer, given: Path, right: NDArray[np.int64]) -> dict[str, Any]:
+def _report(peer: Peer, input_folder: Path, right: NDArray[np.int64]) -> dict[str, Any]:
     """Return the figures of one peer, or why there are none."""
     report: dict[str, Any] = {"peer": peer.name, "how": peer.how}
     if peer.missing():
         return report | {"not_installed": f"pip install {peer.packages}"}
     command = [sys.executable, "-m", "crewship_memory.bench.peer_process", peer.name]
-    with tempfile.TemporaryDirectory(prefix="peer-", dir=given) as own:
+    with tempfile.TemporaryDirectory(prefix="peer-", dir=input_folder) as own:
         try:
             process = subprocess.run(  # noqa: S603  (our own command and arguments)
-                [*command, str(given), own],
+                [*command, str(input_folder), own],
                 capture_output=True,
                 check=False,
                 timeout=SECONDS,
@@ -182,8 +184,8 @@ def _report(peer: Peer, given: Path, right: NDArray[np.int64]) -> dict[str, Any]
 
 def _recall(nearest: Sequence[Sequence[int]], right: NDArray[np.int64]) -> float:
     """Return which share of the right rows was found."""
-    found = sum(
+    blobs = sum(
         len(set(rows) & set(of_question))
         for rows, of_question in zip(nearest, right.tolist(), strict=True)
     )
-    return round(found / right.size, 4)
+    return round(blobs / right.size, 4)

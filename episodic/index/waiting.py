@@ -59,7 +59,7 @@ _READ: Final = (
     " WHERE h.workspace_id = %s"
 )
 # The condition is written as in the partial index ``embedding_waiting``.
-_WAITING: Final = (
+_PENDING: Final = (
     "SELECT seq, entry_id, crew_id, agent_id, state, attempts FROM journal_embeddings"
     " WHERE workspace_id = %s AND NOT (state = 'indexed') ORDER BY seq DESC LIMIT %s"
 )
@@ -136,7 +136,7 @@ def _newest(scope: VectorScope) -> list[str]:
     if not heads:
         return []
     head_seq, read_seq, version = heads[0]
-    rows = _rows(_WAITING, scope.workspace_id, LOOK)
+    rows = _rows(_PENDING, scope.workspace_id, LOOK)
     read_seq = read_seq if version == policy.VERSION else 0
     if head_seq > read_seq:
         # No further back, however much the sweep has not read yet.
@@ -235,8 +235,8 @@ def _embed_claimed(rows: Sequence[JournalEntry]) -> int:
 
 def _wait_for(entry_ids: Sequence[str], deadline: float) -> None:
     """Wait until another worker has embedded entries, at most until the deadline."""
-    waiting = Embedding.objects.filter(pk__in=entry_ids, state=State.PENDING)
-    while entry_ids and waiting.exists() and time.monotonic() < deadline:
+    pending = Embedding.objects.filter(pk__in=entry_ids, state=State.PENDING)
+    while entry_ids and pending.exists() and time.monotonic() < deadline:
         time.sleep(LOOK_SECONDS)
 
 

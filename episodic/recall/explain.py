@@ -125,7 +125,7 @@ def _as_neighbour(entry: JournalEntry, answer: Answer) -> str:
     return ""
 
 
-def _why(rank: int, hits: list[Hit], answer: Answer) -> str:
+def _reason(rank: int, hits: list[Hit], answer: Answer) -> str:
     """Return a sentence on what decided an entry's place, with a space before it."""
     hit, k = hits[rank - 1], answer.request.k
     if hit.parts is None:
@@ -133,9 +133,9 @@ def _why(rank: int, hits: list[Hit], answer: Answer) -> str:
     if rank > k:
         text = signal_checks.against(hit, hits[k - 1], answer)
     else:
-        said = surroundings.words_of(answer, [hit.entry.id])[hit.entry.id]
+        words = surroundings.words_of(answer, [hit.entry.id])[hit.entry.id]
         ranks = {h.entry.id: n for n, h in enumerate(hits[:k], 1)}
-        text = reasons.sentence(hit, said, answer.rankings, ranks)
+        text = reasons.sentence(hit, words, answer.rankings, ranks)
     return f" {text}" if text else ""
 
 
@@ -162,14 +162,14 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
         _limit(entry, rank, hits, answer),
     ]
     finding = _finding(rank, len(hits), k, checks)
-    finding += _why(rank, hits, answer) if rank else ""
-    beside = _as_neighbour(entry, answer)
+    finding += _reason(rank, hits, answer) if rank else ""
+    neighbour_text = _as_neighbour(entry, answer)
     is_ranked = rank is not None and rank <= k
     return Explanation(
         entry=entry,
-        returned=is_ranked or bool(beside),
+        returned=is_ranked or bool(neighbour_text),
         rank=rank,
-        finding=f"{beside} By itself: {finding}" if beside else finding,
+        finding=f"{neighbour_text} By itself: {finding}" if neighbour_text else finding,
         checks=checks,
         answer=answer,
         would_need_k=rank if rank and k < rank <= K_MAX else None,

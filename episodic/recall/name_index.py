@@ -82,10 +82,10 @@ def of(reach: Reach) -> NameIndex:
             return index
         _cache[key] = (now, index)
         _cache.move_to_end(key)
-        total = sum(len(kept.names) for _, kept in _cache.values())
+        total = sum(len(index.names) for _, index in _cache.values())
         while len(_cache) > MAX_REACHES or (total > MAX_NAMES and len(_cache) > 1):
-            _, (_, dropped) = _cache.popitem(last=False)
-            total -= len(dropped.names)
+            _, (_, oldest) = _cache.popitem(last=False)
+            total -= len(oldest.names)
     return index
 
 

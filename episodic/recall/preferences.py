@@ -89,11 +89,11 @@ class Preferences:
 
     def share(self, total: float) -> float:
         """Return how much of what is preferred a total of values is, 0..1."""
-        most = 1.0 if self.names else 0.0
+        best = 1.0 if self.names else 0.0
         if self.times:
             is_vague = all(mention.kind is Kind.RECENT for mention in self.times)
-            most += RECENT_SHARE if is_vague else 1.0
-        return total / most if most else 0.0
+            best += RECENT_SHARE if is_vague else 1.0
+        return total / best if best else 0.0
 
     def sentences(self) -> list[str]:
         """Return a sentence for each preference, for people."""

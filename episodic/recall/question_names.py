@@ -166,12 +166,12 @@ def mentions(question: str, reach: Reach) -> list[NameMention]:
 
 
 def _of_id(match: re.Match[str]) -> NameMention:
-    written = frozenset({match[0]})
+    ids = frozenset({match[0]})
     name = Name(
         label=match[0],
-        agent_ids=written if match[1] == "agent" else frozenset(),
-        crew_ids=written if match[1] == "crew" else frozenset(),
-        actor_ids=written,
+        agent_ids=ids if match[1] == "agent" else frozenset(),
+        crew_ids=ids if match[1] == "crew" else frozenset(),
+        actor_ids=ids,
     )
     return NameMention(match[0], match.start(), match.end(), name)
 

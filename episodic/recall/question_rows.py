@@ -85,7 +85,7 @@ def is_unanswered(question: Question) -> bool:
     return not unanswered.holds_words(terms, matches.values())
 
 
-def _wanted(workspace_id: str, questions: Sequence[Question]) -> list[Question]:
+def _storable(workspace_id: str, questions: Sequence[Question]) -> list[Question]:
     """Return the questions that may be stored: asked since the log was switched on.
 
     A text that names an erased person is left out.
@@ -171,9 +171,9 @@ def judge(questions: Sequence[Question]) -> None:
 
 def write(workspace_id: str, questions: Sequence[Question]) -> int:
     """Store the questions of a workspace that keeps a log; return how many."""
-    if not _wanted(workspace_id, questions):
+    if not _storable(workspace_id, questions):
         return 0
     # Before the transaction: it asks the word index, and other writers need not wait.
     judge(questions)
     with transaction.atomic():
-        return store(workspace_id, _wanted(workspace_id, questions))
+        return store(workspace_id, _storable(workspace_id, questions))

@@ -51,7 +51,7 @@ class TimeMention:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Reading:
     """The index behind an expression, and its span with ends that may be open."""
 
     behind: int
@@ -84,18 +84,18 @@ def read_all(question: str, reader: Reader) -> list[TimeMention]:
             i += 2
             continue
         readings = _expressions(reader, i)
-        for found in readings:
-            start, end = reader.tokens[i].start, reader.tokens[found.behind - 1].end
+        for candidate in readings:
+            start, end = reader.tokens[i].start, reader.tokens[candidate.behind - 1].end
             mention = TimeMention(
                 text=question[start:end],
                 start=start,
                 end=end,
-                since=found.since,
-                until=found.until,
-                kind=found.kind,
-                width=found.width,
+                since=candidate.since,
+                until=candidate.until,
+                kind=candidate.kind,
+                width=candidate.width,
             )
-            results.setdefault((found.since, found.until), mention)
+            results.setdefault((candidate.since, candidate.until), mention)
         i = readings[0].behind if readings else i + _length_unread(reader, i)
     return list(results.values())[:MAX_MENTIONS]
 
@@ -113,11 +113,13 @@ def _may_begin(word: str) -> bool:
     return word in words.TRIGGERS or word[0].isdigit() or word[0] == "q"
 
 
-def _expressions(reader: Reader, i: int) -> list[_Found]:
+def _expressions(reader: Reader, i: int) -> list[_Reading]:
     """Return what begins at a token: one expression, or both readings of 8/5/2023."""
     if reader.word(i) in words.RECENTLY:
         since = _minus(reader.now, RECENT)
-        return [_Found(i + 1, since, reader.now, Kind.RECENT, RECENT)] if since else []
+        return (
+            [_Reading(i + 1, since, reader.now, Kind.RECENT, RECENT)] if since else []
+        )
     if reading := _range(reader, i):
         return [_closed(reading)]
     if reader.word(i) in words.OPENERS:
@@ -130,9 +132,9 @@ def _expressions(reader: Reader, i: int) -> list[_Found]:
     return [_closed(reading), *_other_order(reader, i, reading)]
 
 
-def _closed(reading: Reading) -> _Found:
+def _closed(reading: Reading) -> _Reading:
     behind, span = reading
-    return _Found(behind, span.since, span.until, span.kind, span.until - span.since)
+    return _Reading(behind, span.since, span.until, span.kind, span.until - span.since)
 
 
 def _minus(moment: datetime, length: timedelta) -> datetime | None:
@@ -142,7 +144,7 @@ def _minus(moment: datetime, length: timedelta) -> datetime | None:
         return None
 
 
-def _open(reader: Reader, i: int) -> list[_Found]:
+def _open(reader: Reader, i: int) -> list[_Reading]:
     """Return "since March", "before June": a span with one open end."""
     opener = reader.word(i)
     reading = periods.period(reader, reader.behind_article(i + 1), reader.now, led=True)
@@ -161,7 +163,7 @@ def _open(reader: Reader, i: int) -> list[_Found]:
         until = span.until
     if since is not None and since > reader.now:
         return []
-    return [_Found(behind, since, until, span.kind, span.until - span.since)]
+    return [_Reading(behind, since, until, span.kind, span.until - span.since)]
 
 
 def _range(reader: Reader, i: int) -> Reading | None:
@@ -230,7 +232,7 @@ def _same_month(reader: Reader, k: int, first: Span) -> Reading | None:
         return None
 
 
-def _other_order(reader: Reader, i: int, reading: Reading) -> list[_Found]:
+def _other_order(reader: Reader, i: int, reading: Reading) -> list[_Reading]:
     """Return 8 May 2023 for 8/5/2023, which was read as 5 August."""
     match = words.SLASHED.match(reader.word(i))
     if match is None or reading[0] != i + 1:

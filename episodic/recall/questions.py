@@ -51,8 +51,8 @@ class QuestionFilter:
         if self.found_nothing is not None:
             rows = rows.filter(unanswered=self.found_nothing)
         if self.degraded is not None:
-            whole = Q(degraded="")
-            rows = rows.filter(~whole if self.degraded else whole)
+            answered_fully = Q(degraded="")
+            rows = rows.filter(~answered_fully if self.degraded else answered_fully)
         if self.slow is not None:
             late = Q(latency_ms__gte=SLOW_MS)
             rows = rows.filter(late if self.slow else ~late)
@@ -118,7 +118,7 @@ def _check_limit(limit: int) -> None:
         raise errors.Invalid(detail, code="bad_limit")
 
 
-def _shown(rows: Sequence[LoggedQuestion], by: Actor) -> list[LoggedQuestion]:
+def _masked_rows(rows: Sequence[LoggedQuestion], by: Actor) -> list[LoggedQuestion]:
     """Return rows as the actor may see them, never to be saved."""
     if not by.can("gdpr.read"):
         for row in rows:
@@ -140,7 +140,7 @@ def page(
         moment = pagination.moment(at)
         rows = rows.filter(Q(asked_at__lt=moment) | Q(asked_at=moment, id__lt=last))
     batch = list(rows.order_by("-asked_at", "-id")[: limit + 1])
-    items, next_cursor = _shown(batch[:limit], by), None
+    items, next_cursor = _masked_rows(batch[:limit], by), None
     _attach_hits(items, by.workspace_id)
     if len(batch) > limit:
         position: list[str | int] = [items[-1].asked_at.isoformat(), items[-1].pk]
@@ -182,26 +182,28 @@ def unanswered_groups(
         fewer = Q(count__lt=count) | Q(count=count, last__lt=last)
         grouped = grouped.filter(fewer)
     batch = list(grouped.order_by("-count", "-last")[: limit + 1])
-    shown, next_cursor = batch[:limit], None
+    groups, next_cursor = batch[:limit], None
     if len(batch) > limit:
-        position: list[str | int] = [shown[-1]["count"], shown[-1]["last"]]
+        position: list[str | int] = [groups[-1]["count"], groups[-1]["last"]]
         next_cursor = pagination.make(by.workspace_id, digest, position)
-    return GroupPage(_groups(shown, filters, by), next_cursor)
+    return GroupPage(_groups(groups, filters, by), next_cursor)
 
 
 def _groups(
-    shown: Sequence[Mapping[str, Any]], filters: QuestionFilter, by: Actor
+    groups: Sequence[Mapping[str, Any]], filters: QuestionFilter, by: Actor
 ) -> list[QuestionGroup]:
     rows = filters.rows(by.workspace_id)
-    latest = _shown(list(rows.filter(pk__in=[group["last"] for group in shown])), by)
+    latest = _masked_rows(
+        list(rows.filter(pk__in=[group["last"] for group in groups])), by
+    )
     _attach_hits(latest, by.workspace_id)
     by_key = {row.question_key: row for row in latest}
-    askers = _askers_of([group["question_key"] for group in shown], filters, by)
+    askers = _askers_of([group["question_key"] for group in groups], filters, by)
     return [
         QuestionGroup(
             by_key[group["question_key"]], group["count"], askers[group["question_key"]]
         )
-        for group in shown
+        for group in groups
         # The nightly job may delete one between the two queries.
         if group["question_key"] in by_key
     ]
@@ -217,7 +219,9 @@ def _askers_of(
     pairs = rows.values_list("question_key", "agent_id", "asked_by").distinct()
     for question_key, agent_id, asked_by in pairs:
         askers[question_key].add(asker(agent_id, asked_by, slugs))
-    return defaultdict(list, {name: sorted(who) for name, who in askers.items()})
+    return defaultdict(
+        list, {name: sorted(askers_of_key) for name, askers_of_key in askers.items()}
+    )
 
 
 def asker(agent_id: str | None, asked_by: str, slugs: dict[str, str]) -> str:

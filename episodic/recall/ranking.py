@@ -83,8 +83,8 @@ class Rankings:
     @property
     def candidates(self) -> list[str]:
         """The entries that any ranking found."""
-        found = (*self.dense_ids, *self.word_ids, *self.context_ids)
-        return list(dict.fromkeys(found))
+        ids = (*self.dense_ids, *self.word_ids, *self.context_ids)
+        return list(dict.fromkeys(ids))
 
 
 def is_convex(request: Request) -> bool:
@@ -198,14 +198,14 @@ def _parts(rankings: Rankings) -> dict[str, Parts]:
 
 def complete_vectors(rankings: Rankings, entry_ids: list[str]) -> None:
     """Read the vectors that no ranking has, and the importance of those without one."""
-    known = rankings.vectors.keys() | rankings.importances.keys()
-    missing = [e for e in entry_ids if e not in known]
-    if rankings.vector is not None and missing:
+    complete_ids = rankings.vectors.keys() | rankings.importances.keys()
+    unread_ids = [e for e in entry_ids if e not in complete_ids]
+    if rankings.vector is not None and unread_ids:
         index = engine.vectors()
-        rankings.vectors |= index.of(rankings.vector, rankings.scope, missing)
-        missing = [e for e in missing if e not in rankings.vectors]
-    if missing:
-        rankings.importances |= _importances(missing)
+        rankings.vectors |= index.of(rankings.vector, rankings.scope, unread_ids)
+        unread_ids = [e for e in unread_ids if e not in rankings.vectors]
+    if unread_ids:
+        rankings.importances |= _importances(unread_ids)
 
 
 def _importances(entry_ids: list[str]) -> dict[str, float]:

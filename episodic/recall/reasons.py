@@ -22,14 +22,14 @@ SLIGHT: Final = 0.15
 SHORT_ID: Final = 10
 
 
-def listed(words: Sequence[str], most: int = MAX_WORDS) -> str:
+def word_list(words: Sequence[str], limit: int = MAX_WORDS) -> str:
     """Return words as a list for people: "a, b and c"."""
-    shown = list(words[:most])
-    if len(words) > most:
-        shown.append(f"{len(words) - most} more")
-    if len(shown) < 2:
-        return "".join(shown)
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+    first_words = list(words[:limit])
+    if len(words) > limit:
+        first_words.append(f"{len(words) - limit} more")
+    if len(first_words) < 2:
+        return "".join(first_words)
+    return f"{', '.join(first_words[:-1])} and {first_words[-1]}"
 
 
 def sentence(
@@ -50,8 +50,8 @@ def sentence(
 def _by_ranks(hit: Hit, words: Sequence[str]) -> str:
     reasons = []
     if hit.sparse_rank:
-        said = f" ({listed(words)})" if words else ""
-        reasons.append(f"rank {hit.sparse_rank} by words{said}")
+        word_text = f" ({word_list(words)})" if words else ""
+        reasons.append(f"rank {hit.sparse_rank} by words{word_text}")
     if hit.dense_rank:
         reasons.append(f"rank {hit.dense_rank} by meaning and importance")
     text = ", ".join(reasons) or "found by no ranking of this question"
@@ -66,14 +66,14 @@ def _reasons(
     ranks: Mapping[str, int],
 ) -> list[str]:
     signals = rankings.signals[hit.entry.id]
-    reasons = [f"says {listed(words)}" if words else "says no word of the question"]
+    reasons = [f"says {word_list(words)}" if words else "says no word of the question"]
     reasons.append(meaning(hit, plain, rankings))
     if not words and plain.context > SLIGHT * convex.CONTEXT:
         reasons.append("the words stand around it")
-    if beside := _beside(plain, signals, rankings):
-        reasons.append(f"beside {_name(beside, ranks)}")
+    if neighbour_text := _neighbour_reason(plain, signals, rankings):
+        reasons.append(f"beside {_name(neighbour_text, ranks)}")
     best = best_of_conversation(hit.entry.id, rankings)
-    if best not in (None, hit.entry.id, beside):
+    if best not in (None, hit.entry.id, neighbour_text):
         reasons.append(f"in one conversation with {_name(best or '', ranks)}")
     preferred = rankings.preferences.share(signals.preference)
     if preferred >= CLOSE:
@@ -105,7 +105,7 @@ def meaning(hit: Hit, plain: Parts, rankings: Rankings) -> str:
     return "less near in meaning" if share >= RELATED else "far in meaning"
 
 
-def _beside(plain: Parts, signals: Signals, rankings: Rankings) -> str | None:
+def _neighbour_reason(plain: Parts, signals: Signals, rankings: Rankings) -> str | None:
     """Return the neighbour that adds to a score, the one that says more of the two."""
     if plain.neighbours <= SLIGHT * convex.NEIGHBOURS:
         return None
@@ -136,8 +136,8 @@ def best_of_conversation(entry_id: str, rankings: Rankings) -> str | None:
         total = plain.total - plain.conversation - plain.preference
         return total, candidate == entry_id
 
-    same = [c for c in rankings.parts if rankings.signals[c].thread == thread]
-    return max(same, key=own)
+    thread_ids = [c for c in rankings.parts if rankings.signals[c].thread == thread]
+    return max(thread_ids, key=own)
 
 
 def _name(entry_id: str, ranks: Mapping[str, int]) -> str:

@@ -71,8 +71,8 @@ def hits(
 
 def is_too_far(request: Request, vector: VectorHit | None) -> bool:
     """Whether a cosine is below the request's least; never without a vector."""
-    least = request.min_score
-    return least is not None and vector is not None and vector.cosine < least
+    min_score = request.min_score
+    return min_score is not None and vector is not None and vector.cosine < min_score
 
 
 def neighbours(

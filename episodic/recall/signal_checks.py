@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from episodic.index import engine
 from episodic.recall import ranking, reasons, surroundings
-from episodic.recall.reasons import listed
+from episodic.recall.reasons import word_list
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from episodic.recall.surroundings import Words
@@ -60,15 +60,15 @@ def words(entry: JournalEntry, answer: Answer) -> Check:
     word_query = answer.rankings.word_query
     if word_query.is_empty:
         return Check("words", "none", "the question left no word to search for")
-    said = word_ranking.matching_words(
+    matching = word_ranking.matching_words(
         entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
-    if not said:
+    if not matching:
         return Check("words", "none", "no word of the question is in it")
     ids = answer.rankings.word_ids
-    text = ", ".join(said)
+    text = ", ".join(matching)
     if pairs := _pairs(entry, answer):
-        text += f"; side by side as in the question: {listed(pairs)}"
+        text += f"; side by side as in the question: {word_list(pairs)}"
     if entry.id in ids:
         return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
     return Check(
@@ -83,10 +83,10 @@ def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
     detail = answer.rankings.word_answer.details([entry.id]).get(entry.id)
     if detail is None or detail.pairs <= 0:
         return []
-    here = tokenizer.split(entry.summary)
-    beside = set(pairwise(here))
+    entry_words = tokenizer.split(entry.summary)
+    entry_pairs = set(pairwise(entry_words))
     pairs = answer.rankings.word_query.pairs
-    return [f"“{a} {b}”" for a, b in pairs if (a, b) in beside] or ["some of them"]
+    return [f"“{a} {b}”" for a, b in pairs if (a, b) in entry_pairs] or ["some of them"]
 
 
 def of_convex(entry: JournalEntry, hit: Hit | None, answer: Answer) -> list[Check]:
@@ -113,7 +113,7 @@ def _context(entry: JournalEntry, answer: Answer) -> Check:
     windows = surroundings.windows(rankings, [entry.id])
     around = surroundings.words_around(answer, windows)[entry.id]
     window, ids = windows[entry.id], rankings.context_ids
-    text = _standing(around, len(window.before), len(window.after))
+    text = _places(around, len(window.before), len(window.after))
     if not text and not around.own and entry.id in ids:
         # Behind an entry outside the scope, at which the windows stop.
         text = "words of the question stand further off in its thread"
@@ -126,17 +126,17 @@ def _context(entry: JournalEntry, answer: Answer) -> Check:
     return Check("context", "none", text)
 
 
-def _standing(around: Words, before: int, after: int) -> str:
+def _places(around: Words, before: int, after: int) -> str:
     """Return which words stand where, "" for none."""
     places = []
-    for said, count, side in (
+    for matching, count, side in (
         (around.before, before, "before"),
         (around.after, after, "after"),
     ):
-        if said:
+        if matching:
             entries = "the entry" if count == 1 else f"the {count} entries"
-            verb = "stands" if len(said) == 1 else "stand"
-            places.append(f"{listed(said)} {verb} in {entries} {side} it")
+            verb = "stands" if len(matching) == 1 else "stand"
+            places.append(f"{word_list(matching)} {verb} in {entries} {side} it")
     return ", ".join(places)
 
 
@@ -184,7 +184,7 @@ def _importance(hit: Hit) -> Check:
     return Check("importance", "pass" if factor >= 1 else "none", text)
 
 
-_SAID = {
+_SIGNAL_NAMES = {
     "words": "its words",
     "meaning": "its meaning",
     "context": "the words around it",
@@ -216,17 +216,17 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
     ahead = sorted((n for n in worth if worth[n] < 0), key=lambda n: worth[n])
     sides = []
     if ahead:
-        sides.append(f"ahead by {_said(ahead, hit)}")
+        sides.append(f"ahead by {_signal_text(ahead, hit)}")
     if behind:
-        sides.append(f"behind by {_said(behind, hit)}")
+        sides.append(f"behind by {_signal_text(behind, hit)}")
     name = f"hit {answer.request.k}"
     return f"Against {name} it is {' and '.join(sides)}." if sides else ""
 
 
-def _said(names: Sequence[str], hit: Hit) -> str:
+def _signal_text(names: Sequence[str], hit: Hit) -> str:
     texts = []
     for name in names[:2]:
-        text = _SAID[name]
+        text = _SIGNAL_NAMES[name]
         if name == "meaning" and hit.cosine is not None:
             text += f" (cosine {hit.cosine:.2f})"
         texts.append(text)

@@ -97,7 +97,7 @@ def words_in(answer: Answer, entries: Iterable[JournalEntry]) -> dict[str, list[
 
 def words_around(answer: Answer, around: dict[str, Window]) -> dict[str, Words]:
     """Return which of the question's words stand in and around entries."""
-    said = words_of(
+    words_by_id = words_of(
         answer,
         (
             e
@@ -108,8 +108,10 @@ def words_around(answer: Answer, around: dict[str, Window]) -> dict[str, Words]:
     terms = answer.rankings.word_query.terms
 
     def of(entry_ids: Iterable[str]) -> list[str]:
-        here = {word for entry_id in entry_ids for word in said.get(entry_id, ())}
-        return [word for word in terms if word in here]
+        side_words = {
+            word for entry_id in entry_ids for word in words_by_id.get(entry_id, ())
+        }
+        return [word for word in terms if word in side_words]
 
     return {
         entry_id: Words(of([entry_id]), of(window.before), of(window.after))

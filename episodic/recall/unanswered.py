@@ -43,5 +43,5 @@ def is_near(model: str, cosines: Sequence[float | None]) -> bool:
 
 def holds_words(terms: Sequence[str], matches: Collection[Sequence[str]]) -> bool:
     """Whether one of the texts, given by the terms it holds, has more than half."""
-    most = max(map(len, matches), default=0)
-    return most > WORDS_SHARE * len(terms)
+    best_count = max(map(len, matches), default=0)
+    return best_count > WORDS_SHARE * len(terms)

@@ -118,9 +118,9 @@ class CachedMatrix:
             part = entry_ids[start : start + IDS_AT_ONCE]
             batch = rows.read_ids(self.workspace_id, self.model, matrix.dim, part)
             present = {name.decode() for name in batch.ids.tolist()}
-            gone = [entry_id for entry_id in part if entry_id not in present]
-            if gone:
-                matrix.drop(gone)
+            deleted_ids = [entry_id for entry_id in part if entry_id not in present]
+            if deleted_ids:
+                matrix.drop(deleted_ids)
             if len(batch):
                 matrix.put(batch)
 
@@ -151,14 +151,14 @@ class Matrices:
             self._make_room(name)
         return answer
 
-    def _make_room(self, asked: Name) -> None:
+    def _make_room(self, kept_name: Name) -> None:
         with self._lock:
             sizes = {name: c.bytes_used for name, c in self._cached.items()}
             total = sum(sizes.values())
             for name, size in sizes.items():
                 if total <= self.most_bytes:
                     return
-                if size and name != asked:
+                if size and name != kept_name:
                     del self._cached[name]
                     total -= size
 

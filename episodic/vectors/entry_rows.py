@@ -67,30 +67,30 @@ class EntryRows:
         # After the above: who finds nothing here looks there.
         self._recent = {}
 
-    def find(self, wanted: Ids, ids: Ids, alive: NDArray[np.bool_]) -> Rows:
+    def find(self, sought_ids: Ids, ids: Ids, alive: NDArray[np.bool_]) -> Rows:
         """Return the rows of ids, −1 for what has none."""
         recent = self._recent
         hashes, rows = self._sorted
-        wanted_hashes = _hashes(wanted)
-        found = np.full(len(wanted), -1, dtype=np.int64)
+        wanted_hashes = _hashes(sought_ids)
+        row_numbers = np.full(len(sought_ids), -1, dtype=np.int64)
         place = np.searchsorted(hashes, wanted_hashes)
         # Two ids with one hash stand beside each other.
         while len(rows):
             inside = np.minimum(place, len(rows) - 1)
             candidate = (place < len(rows)) & (hashes[inside] == wanted_hashes)
-            candidate &= found < 0
+            candidate &= row_numbers < 0
             if not candidate.any():
                 break
             at = rows[inside]
             ok = candidate & (at < len(ids))
             at = np.where(ok, at, 0)
-            ok &= (ids[at] == wanted) & alive[at]
-            found[ok] = at[ok]
+            ok &= (ids[at] == sought_ids) & alive[at]
+            row_numbers[ok] = at[ok]
             place += 1
         if recent:
-            for number, name in enumerate(wanted.tolist()):
-                found[number] = recent.get(name, found[number])
-        return found
+            for number, name in enumerate(sought_ids.tolist()):
+                row_numbers[number] = recent.get(name, row_numbers[number])
+        return row_numbers
 
     @property
     def row_bytes(self) -> int:

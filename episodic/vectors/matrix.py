@@ -266,8 +266,8 @@ class Matrix:
         is_scattered = dead > max(_MIN_DEAD, self._size // _DEAD_SHARE)
         if self._size + count <= capacity and not is_scattered:
             return
-        wanted = self._alive + count
-        fresh = self._new_columns(int(wanted * _GROW), wanted)
+        capacity_needed = self._alive + count
+        fresh = self._new_columns(int(capacity_needed * _GROW), capacity_needed)
         if self._columns.vectors.exact is None:
             # What was never kept cannot be taken over: it stays in the database.
             fresh.vectors.exact = None
@@ -294,9 +294,9 @@ class Matrix:
         mean = np.zeros(self.dim, dtype=np.float32)
         if self._alive >= centre.FEWEST:
             mean = (self._total / self._alive).astype(np.float32)
-        moved = float(np.linalg.norm(mean - self._centre.mean))
+        distance = float(np.linalg.norm(mean - self._centre.mean))
         is_switch = self._centre.is_zero == bool(mean.any())
-        if moved <= centre.DRIFT and not is_switch:
+        if distance <= centre.DRIFT and not is_switch:
             return
         along = np.zeros(len(self._columns.alive), dtype=np.float32)
         if mean.any():

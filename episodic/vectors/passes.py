@@ -83,12 +83,12 @@ def scan(view: Snapshot, rows: Rows | None, question: Question, order: str) -> S
     columns = view.columns
     cosine, most = columns.vectors.cosines(question, rows, view.size)
     slack = np.float32(most)
-    chosen = slice(view.size) if rows is None else rows
+    selection = slice(view.size) if rows is None else rows
     if order == SCORE:
-        importance = columns.importance[chosen]
+        importance = columns.importance[selection]
         return Scan(rows, cosine * importance, slack * importance)
     if order == CENTRED:
-        along, query = view.centre.along[chosen], question.vector
+        along, query = view.centre.along[selection], question.vector
         value = view.centre.centred(query, cosine, along)
         return Scan(rows, value, view.centre.slack(query, float(slack), along))
     return Scan(rows, cosine, np.full(len(cosine), slack, dtype=np.float32))
@@ -102,14 +102,16 @@ def candidates(view: Snapshot, scanned: Scan, limit: int) -> Rows:
     surely = value - slack
     edge = np.partition(surely, count - limit)[count - limit]
     places = np.flatnonzero(value + slack >= edge)
-    most = max(MOST_EXACT, 2 * limit)
-    if len(places) <= most:
+    limit_exact = max(MOST_EXACT, 2 * limit)
+    if len(places) <= limit_exact:
         return places
-    kept = value[places]
-    edge = np.partition(kept, len(kept) - most)[len(kept) - most]
-    places = places[kept >= edge]
+    values_left = value[places]
+    edge = np.partition(values_left, len(values_left) - limit_exact)[
+        len(values_left) - limit_exact
+    ]
+    places = places[values_left >= edge]
     order = _order(view.columns, scanned.at(places), value[places])
-    kept_places: Rows = places[order[:most]]
+    kept_places: Rows = places[order[:limit_exact]]
     return kept_places
 
 
@@ -121,9 +123,9 @@ def _order(columns: Columns, rows: Rows, values: NDArray[np.floating]) -> Rows:
 
 def exact(view: Snapshot, rows: Rows, question: Question, read: Read) -> Exact:
     """Return the exact values of rows, of those that still have a vector."""
-    columns, kept = view.columns, view.columns.vectors.exact
-    if kept is not None:
-        vectors, has_vector = kept[rows], columns.alive[rows]
+    columns, values_left = view.columns, view.columns.vectors.exact
+    if values_left is not None:
+        vectors, has_vector = values_left[rows], columns.alive[rows]
     else:
         vectors, has_vector = read(columns.ids[rows])
     if not has_vector.all():
@@ -137,17 +139,19 @@ def exact(view: Snapshot, rows: Rows, question: Question, read: Read) -> Exact:
     return Exact(rows, cosine, centred, importance)
 
 
-def best(view: Snapshot, found: Exact, order: str, limit: int) -> Exact:
+def best(view: Snapshot, exact_hits: Exact, order: str, limit: int) -> Exact:
     """Return the best rows in order."""
-    return found.take(_order(view.columns, found.rows, found.by(order))[:limit])
+    return exact_hits.take(
+        _order(view.columns, exact_hits.rows, exact_hits.by(order))[:limit]
+    )
 
 
-def extremes(scanned: Scan, places: Rows, found: Exact, order: str) -> list[float]:
+def extremes(scanned: Scan, places: Rows, exact_hits: Exact, order: str) -> list[float]:
     """Return the lowest and the highest value in scope, the exact one where known."""
     rest = np.delete(scanned.value, places) if len(places) else scanned.value
-    known = found.by(order)
-    ends = [float(part.min()) for part in (rest, known) if len(part)]
-    tops = [float(part.max()) for part in (rest, known) if len(part)]
+    exact_values = exact_hits.by(order)
+    ends = [float(part.min()) for part in (rest, exact_values) if len(part)]
+    tops = [float(part.max()) for part in (rest, exact_values) if len(part)]
     return [min(ends), max(tops)] if ends else [0.0, 0.0]
 
 
@@ -165,12 +169,12 @@ def rank(
         return None
     value = float(own.by(order)[0])
     distance = np.abs(scanned.value - value)
-    near = np.flatnonzero(distance <= scanned.slack)
-    if len(near) > MOST_EXACT:
-        near = near[np.argsort(distance[near], kind="stable")[:MOST_EXACT]]
-    near = np.union1d(near, np.flatnonzero(rows == row))
+    rivals = np.flatnonzero(distance <= scanned.slack)
+    if len(rivals) > MOST_EXACT:
+        rivals = rivals[np.argsort(distance[rivals], kind="stable")[:MOST_EXACT]]
+    rivals = np.union1d(rivals, np.flatnonzero(rows == row))
     is_above = scanned.value > value
-    is_above[near] = False
-    found = exact(view, rows[near], question, read)
-    ordered: list[int] = best(view, found, order, len(near)).rows.tolist()
-    return int(is_above.sum()) + ordered.index(row) + 1
+    is_above[rivals] = False
+    exact_hits = exact(view, rows[rivals], question, read)
+    order_rows: list[int] = best(view, exact_hits, order, len(rivals)).rows.tolist()
+    return int(is_above.sum()) + order_rows.index(row) + 1

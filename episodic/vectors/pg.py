@@ -87,7 +87,7 @@ def _centred(query: Vectors, mean: Vectors | None) -> Sql:
     return text, [pg_mean.literal(mean), pg_mean.literal(query - mean)]
 
 
-def _near(query: Vectors, where: Sql, value: Sql | None = None) -> Sql:
+def _nearest_sql(query: Vectors, where: Sql, value: Sql | None = None) -> Sql:
     """Return a query of entries with their cosine, and the value they are ordered by.
 
     The value is cosine × importance unless another one is given.
@@ -127,13 +127,13 @@ class PgIndex:
         mean = pg_mean.of(scope, len(query), is_checked=centred)
         middle, middle_args = _centred(query, mean)
         value = (middle, middle_args) if centred else None
-        near, args = _near(query, (where, params), value)
+        nearest_rows, args = _nearest_sql(query, (where, params), value)
         if considered > EXACT and len(query) in INDEXED_DIMS:
             dim = len(query)
-            near += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
+            nearest_rows += f" ORDER BY m.vec::vector({dim}) <=> %s::vector LIMIT %s"
             args += [pg_mean.literal(query), limit * OVERFETCH]
         rows = _rows(
-            f"WITH near AS ({near}), ends AS"  # noqa: S608
+            f"WITH near AS ({nearest_rows}), ends AS"  # noqa: S608
             " (SELECT min(value) AS low, max(value) AS high FROM near), best AS"
             " (SELECT * FROM near ORDER BY value DESC, ts DESC, entry_id LIMIT %s)"
             f" SELECT best.entry_id, cosine, {middle}, best.importance_score, low, high"
@@ -147,9 +147,12 @@ class PgIndex:
     def nearest(
         self, query: Vectors, scope: VectorScope, limit: int, min_cosine: float
     ) -> list[VectorHit]:
-        near, args = self._named(query, scope, _conditions(scope, len(query)))
+        nearest_rows, args = self._named_sql(
+            query, scope, _conditions(scope, len(query))
+        )
         sql = (
-            f"WITH near AS ({near}) SELECT entry_id, cosine, value, importance_score"  # noqa: S608
+            f"WITH near AS ({nearest_rows})"  # noqa: S608
+            " SELECT entry_id, cosine, value, importance_score"
             " FROM near WHERE cosine >= %s ORDER BY cosine DESC, entry_id LIMIT %s"
         )
         return [_hit(row) for row in _rows(sql, [*args, min_cosine, limit])]
@@ -164,17 +167,17 @@ class PgIndex:
             " AND m.entry_id = ANY(%s)"
         )
         params: list[Any] = [scope.workspace_id, scope.model, entry_ids]
-        near, args = self._named(query, scope, (where, params))
+        nearest_rows, args = self._named_sql(query, scope, (where, params))
         sql = (
-            f"WITH near AS ({near})"  # noqa: S608
+            f"WITH near AS ({nearest_rows})"  # noqa: S608
             " SELECT entry_id, cosine, value, importance_score FROM near"
         )
         return {row[0]: _hit(row) for row in _rows(sql, args)}
 
-    def _named(self, query: Vectors, scope: VectorScope, where: Sql) -> Sql:
+    def _named_sql(self, query: Vectors, scope: VectorScope, where: Sql) -> Sql:
         """Return a query of entries whose value is the centred cosine."""
         mean = pg_mean.of(scope, len(query))
-        return _near(query, where, _centred(query, mean))
+        return _nearest_sql(query, where, _centred(query, mean))
 
     def cosines(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
@@ -201,9 +204,9 @@ class PgIndex:
     ) -> int | None:
         mean = pg_mean.of(scope, len(query)) if centred else None
         value = _centred(query, mean) if centred else None
-        near, args = _near(query, _conditions(scope, len(query)), value)
+        nearest_rows, args = _nearest_sql(query, _conditions(scope, len(query)), value)
         rows = _rows(
-            f"WITH near AS ({near}), ranked AS"  # noqa: S608
+            f"WITH near AS ({nearest_rows}), ranked AS"  # noqa: S608
             " (SELECT entry_id, row_number() OVER"
             " (ORDER BY value DESC, ts DESC, entry_id) AS place FROM near)"
             " SELECT place FROM ranked WHERE entry_id = %s",

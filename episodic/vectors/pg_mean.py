@@ -19,7 +19,7 @@ from episodic.vectors import centre
 from episodic.vectors.base import VectorScope
 
 SAMPLED: Final = 20_000
-KEPT: Final = 1_000
+MAX_MEANS: Final = 1_000
 GROWTH: Final = 0.1
 _WHERE: Final = (
     " FROM journal_embeddings m WHERE m.workspace_id = %s AND m.model = %s"
@@ -49,15 +49,15 @@ def of(scope: VectorScope, dim: int, *, is_checked: bool = False) -> Vectors | N
     database = str(connection.settings_dict["NAME"])
     key = (database, scope.workspace_id, scope.model, dim)
     with _lock:
-        known = _means.get(key)
-    if known is not None and not is_checked:
-        return known[1]
+        cached = _means.get(key)
+    if cached is not None and not is_checked:
+        return cached[1]
     params: list[Any] = [scope.workspace_id, scope.model, dim]
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, params)
         count = int(cursor.fetchone()[0])
-        if known is not None and abs(count - known[0]) <= GROWTH * known[0]:
-            return known[1]
+        if cached is not None and abs(count - cached[0]) <= GROWTH * cached[0]:
+            return cached[1]
         mean = None
         if count >= centre.FEWEST:
             cursor.execute(_MEAN, [*params, SAMPLED])
@@ -66,7 +66,7 @@ def of(scope: VectorScope, dim: int, *, is_checked: bool = False) -> Vectors | N
     with _lock:
         _means[key] = count, mean
         _means.move_to_end(key)
-        if len(_means) > KEPT:
+        if len(_means) > MAX_MEANS:
             _means.popitem(last=False)
     return mean
 

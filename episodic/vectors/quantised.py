@@ -54,13 +54,13 @@ class Question:
     @classmethod
     def of(cls, vector: Floats) -> Question:
         """Return a question ready for scanning."""
-        first, lost = quantise(vector[None])
-        second, rest = quantise(lost)
+        first, remainder = quantise(vector[None])
+        second, rest = quantise(remainder)
         return cls(
             vector,
             np.concatenate([first.codes, second.codes]).astype(np.int8),
             np.concatenate([first.scale, second.scale]),
-            (float(np.linalg.norm(lost)), float(np.linalg.norm(rest))),
+            (float(np.linalg.norm(remainder)), float(np.linalg.norm(rest))),
         )
 
 
@@ -76,11 +76,11 @@ def quantise(vectors: Floats) -> tuple[Quantised, Floats]:
     largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
     scale = largest / np.float32(LARGEST)
     steps: Floats = np.where(scale > 0, scale, np.float32(1))[:, None]
-    lost: Floats = vectors / steps
-    codes = np.rint(lost)
-    lost -= codes
-    lost *= steps
-    return Quantised(codes, scale), lost
+    remainder: Floats = vectors / steps
+    codes = np.rint(remainder)
+    remainder -= codes
+    remainder *= steps
+    return Quantised(codes, scale), remainder
 
 
 def dequantise(codes: NDArray[np.int8], scale: Floats) -> Floats:
@@ -116,11 +116,11 @@ class QuantisedVectors:
         for first in range(0, len(vectors), ROWS_AT_ONCE):
             part = vectors[first : first + ROWS_AT_ONCE]
             rows = slice(start + first, start + first + len(part))
-            quantised, lost = quantise(part)
+            quantised, remainder = quantise(part)
             self.codes[rows], self.scale[rows] = quantised
             if self.exact is not None:
                 self.exact[rows] = part
-            largest = float(np.einsum("ij,ij->i", lost, lost).max())
+            largest = float(np.einsum("ij,ij->i", remainder, remainder).max())
             # A thousandth more than float32 loses while adding up.
             self.error = max(self.error, 1.001 * math.sqrt(largest))
 

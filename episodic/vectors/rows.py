@@ -33,11 +33,11 @@ _ALL: Final = (
     f" AND e.seq = m.seq AND +e.id = m.entry_id{_OF_MODEL}"
 )
 # The plus signs keep SQLite from reading a whole workspace to find a few entries.
-_SOME: Final = (
+_AMONG_IDS: Final = (
     " WHERE +m.workspace_id = %s AND +m.model = %s AND +m.state = 'indexed'"
     " AND +m.dim = %s AND m.entry_id IN "
 )
-_NAMED: Final = f"{_COLUMNS} JOIN journal_entries e ON e.id = m.entry_id{_SOME}"
+_OF_IDS: Final = f"{_COLUMNS} JOIN journal_entries e ON e.id = m.entry_id{_AMONG_IDS}"
 _VECTORS: Final = (
     "SELECT wanted.key, m.vector FROM json_each(%s) AS wanted"
     " CROSS JOIN journal_embeddings m WHERE m.entry_id = wanted.value"
@@ -112,7 +112,7 @@ def read_ids(
     """Return the vectors of named entries, those that have one."""
     with connection.cursor() as cursor:
         cursor.execute(
-            _NAMED + _marks(entry_ids), [workspace_id, model, dim, *entry_ids]
+            _OF_IDS + _marks(entry_ids), [workspace_id, model, dim, *entry_ids]
         )
         return _decode(cursor.fetchall(), dim)
 
@@ -121,9 +121,9 @@ def read_vectors(
     workspace_id: str, model: str, dim: int, ids: Ids
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the vectors of entries in order, and which of them have one."""
-    wanted = json.dumps([name.decode() for name in ids.tolist()])
+    ids_json = json.dumps([name.decode() for name in ids.tolist()])
     with connection.cursor() as cursor:
-        cursor.execute(_VECTORS, [wanted, workspace_id, model, dim])
+        cursor.execute(_VECTORS, [ids_json, workspace_id, model, dim])
         stored = cursor.fetchall()
     vectors = np.zeros((len(ids), dim), dtype=np.float32)
     has_vector = np.zeros(len(ids), dtype=np.bool_)

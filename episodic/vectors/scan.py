@@ -64,9 +64,9 @@ class ScanIndex:
         scanned = passes.scan(view, in_scope(matrix, view, scope), question, order)
         places = passes.candidates(view, scanned, limit)
         read = _reader(scope, len(query))
-        found = passes.exact(view, scanned.at(places), question, read)
-        hits = passes.best(view, found, order, limit).hits(view)
-        lowest, highest = passes.extremes(scanned, places, found, order)
+        exact_hits = passes.exact(view, scanned.at(places), question, read)
+        hits = passes.best(view, exact_hits, order, limit).hits(view)
+        lowest, highest = passes.extremes(scanned, places, exact_hits, order)
         return SearchResult(hits, len(scanned.value), lowest, highest)
 
     def nearest(
@@ -78,33 +78,35 @@ class ScanIndex:
         places = passes.candidates(view, scanned, limit)
         is_close = scanned.value[places] + scanned.slack[places] >= min_cosine
         close = scanned.at(places[is_close])
-        found = passes.exact(view, close, question, _reader(scope, len(query)))
-        found = found.take(np.flatnonzero(found.cosine >= min_cosine))
-        return passes.best(view, found, COSINE, limit).hits(view)
+        exact_hits = passes.exact(view, close, question, _reader(scope, len(query)))
+        exact_hits = exact_hits.take(np.flatnonzero(exact_hits.cosine >= min_cosine))
+        return passes.best(view, exact_hits, COSINE, limit).hits(view)
 
     def of(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, VectorHit]:
-        found, view = self._named(query, scope, entry_ids)
-        return {hit.entry_id: hit for hit in found.hits(view)}
+        exact_hits, view = self._exact_of(query, scope, entry_ids)
+        return {hit.entry_id: hit for hit in exact_hits.hits(view)}
 
     def cosines(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> dict[str, float]:
-        found, view = self._named(query, scope, entry_ids)
-        return dict(zip(view.names(found.rows), found.cosine.tolist(), strict=True))
+        exact_hits, view = self._exact_of(query, scope, entry_ids)
+        return dict(
+            zip(view.names(exact_hits.rows), exact_hits.cosine.tolist(), strict=True)
+        )
 
     def meanings(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> tuple[dict[str, float], dict[str, float]]:
-        found, view = self._named(query, scope, entry_ids)
-        names = view.names(found.rows)
+        exact_hits, view = self._exact_of(query, scope, entry_ids)
+        names = view.names(exact_hits.rows)
         return (
-            dict(zip(names, found.cosine.tolist(), strict=True)),
-            dict(zip(names, found.centred.tolist(), strict=True)),
+            dict(zip(names, exact_hits.cosine.tolist(), strict=True)),
+            dict(zip(names, exact_hits.centred.tolist(), strict=True)),
         )
 
-    def _named(
+    def _exact_of(
         self, query: Vectors, scope: VectorScope, entry_ids: list[str]
     ) -> tuple[Exact, Snapshot]:
         _, view = self.view(scope, len(query))

@@ -19,7 +19,7 @@ from memory.word_index.texts import Links, Mask, Scores
 SNIPPET_CHARS: Final = 500
 EARLIER: Final = 2
 # Files with more chunks are not ranked whole; then so many are.
-WHOLE: Final = 300
+MAX_RANKED: Final = 300
 CANDIDATES: Final = 100
 
 
@@ -70,14 +70,14 @@ def find(file_ids: Sequence[str], query: str, limit: int) -> list[ChunkHit]:
         return []
     phrase = _phrase(query)
     rows, threads = _pool(file_ids, word_query.terms, phrase)
-    known = texts.terms_of([f"{row.heading}\n{row.text}" for row in rows])
+    chunk_terms = texts.terms_of([f"{row.heading}\n{row.text}" for row in rows])
     links = Links.of(threads, len(rows))
-    scores = texts.score(word_query, known, links)
+    scores = texts.score(word_query, chunk_terms, links)
     hits = scores.own > 0
     score = _convex(scores, links, hits).total
     # It brings whole phrases before all others, whose scores are below 1.
     sequence = [term for word in phrase for term in terms.of_word(word)]
-    score[known.holding(sequence)] += 1
+    score[chunk_terms.holding(sequence)] += 1
     places = sorted(
         np.flatnonzero(hits).tolist(), key=lambda n: (-score[n], rows[n].id)
     )
@@ -136,18 +136,23 @@ def _pool(
     """
     chunks_in_reach = MemoryChunk.objects.filter(file_id__in=file_ids)
     columns = chunks_in_reach.order_by("file_id", "line_start", "id")
-    rows = [_Row._make(row) for row in columns.values_list(*_Row._fields)[: WHOLE + 1]]
-    if len(rows) <= WHOLE:
+    rows = [
+        _Row._make(row) for row in columns.values_list(*_Row._fields)[: MAX_RANKED + 1]
+    ]
+    if len(rows) <= MAX_RANKED:
         places = range(len(rows))
         by_file = itertools.groupby(places, key=lambda n: rows[n].file_id)
         return rows, [list(part) for _, part in by_file]
-    found = _candidates(file_ids, words, CANDIDATES)
+    candidate_ids = _candidates(file_ids, words, CANDIDATES)
     if phrase:
-        found += _candidates(file_ids, [" ".join(phrase)], CANDIDATES)
-    before = earlier(rows[0].workspace_id, found)
-    wanted = {*found, *(part.id for parts in before.values() for part in parts)}
-    named = columns.filter(pk__in=wanted).values_list(*_Row._fields)
-    rows = [_Row._make(row) for row in named]
+        candidate_ids += _candidates(file_ids, [" ".join(phrase)], CANDIDATES)
+    before = earlier(rows[0].workspace_id, candidate_ids)
+    needed_ids = {
+        *candidate_ids,
+        *(part.id for parts in before.values() for part in parts),
+    }
+    values = columns.filter(pk__in=needed_ids).values_list(*_Row._fields)
+    rows = [_Row._make(row) for row in values]
     place = {row.id: n for n, row in enumerate(rows)}
     previous = {
         place[after]: place[first]

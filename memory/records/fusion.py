@@ -103,7 +103,7 @@ def _ranking(values: Values, hits: Mask) -> list[int]:
 def _convex(words: Words, vectors: Vectors | None, hits: Mask) -> convex.PartColumns:
     size = len(hits)
     meaning = np.full(size, np.nan) if vectors is None else vectors.centred
-    known = meaning[~np.isnan(meaning)]
+    meanings = meaning[~np.isnan(meaning)]
     columns = convex.Columns(
         meaning=meaning,
         words=words.weight,
@@ -118,6 +118,6 @@ def _convex(words: Words, vectors: Vectors | None, hits: Mask) -> convex.PartCol
     return convex.parts(
         columns,
         hits,
-        lowest=float(known.min(initial=1.0)),
-        highest=float(known.max(initial=-1.0)),
+        lowest=float(meanings.min(initial=1.0)),
+        highest=float(meanings.max(initial=-1.0)),
     )

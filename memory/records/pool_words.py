@@ -99,16 +99,16 @@ def _author_terms(
     The stored words of an entry have its author's name before the text; a record is
     found by what it says itself.
     """
-    asked = terms.of_words(query.terms).keys()
+    question_terms = terms.of_words(query.terms).keys()
     extra: dict[int, list[int]] = {}
     names = authors.names({row.agent_id for row in candidates})
     for agent_id, name in names.items():
         words = [t for w in tokenizer.split(name) for t in terms.of_word(w)]
-        named = [term for term in words if term in asked]
-        for place, row in enumerate(candidates if named else ()):
+        name_terms = [term for term in words if term in question_terms]
+        for place, row in enumerate(candidates if name_terms else ()):
             is_author = row.agent_id == agent_id
             if is_author and authors.attributed(name, row.content) != row.content:
-                extra[place] = named
+                extra[place] = name_terms
     return extra
 
 

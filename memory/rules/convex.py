@@ -180,8 +180,8 @@ def _own(columns: Columns, lowest: float, highest: float) -> list[Floats]:
     """Return what an entry's own values add, before importance."""
     words = WORDS * _of_best(columns.words)
     context = CONTEXT * _of_best(columns.context)
-    said = np.log1p(columns.length) / np.log1p(FULL_LENGTH)
-    substance = SUBSTANCE * np.minimum(said, 1.0)
+    length_share = np.log1p(columns.length) / np.log1p(FULL_LENGTH)
+    substance = SUBSTANCE * np.minimum(length_share, 1.0)
     span = highest - lowest
     share = (columns.meaning - lowest) / span if span > 0 else columns.meaning * 0 + 1
     is_blind = np.isnan(columns.meaning)
@@ -200,20 +200,20 @@ def parts(
     """
     own = _own(columns, lowest, highest)
     total = np.append(sum(own), 0.0)  # the place −1 is the last one
-    beside = NEIGHBOURS * (total[columns.before] + total[columns.after])
-    together = total[:-1] + beside
+    neighbour_sum = NEIGHBOURS * (total[columns.before] + total[columns.after])
+    together = total[:-1] + neighbour_sum
     is_said = candidates & (columns.thread >= 0)
     names, numbers = np.unique(columns.thread, return_inverse=True)
     best = np.zeros(len(names))
     np.maximum.at(best, numbers[is_said], together[is_said])
     best_of_thread = np.where(is_said, best[numbers], together)
     factor = (ORDINARY + IMPORTANCE * columns.importance) / _PERFECT
-    others = (
-        beside,
+    added = (
+        neighbour_sum,
         CONVERSATION * best_of_thread,
         PREFERENCE * columns.preference,
     )
-    return PartColumns(*(part * factor for part in (*own, *others)))
+    return PartColumns(*(part * factor for part in (*own, *added)))
 
 
 # ── Many, by key ─────────────────────────────────────────────────────────────
@@ -227,9 +227,9 @@ def _columns(signals: Mapping[Key, Signals]) -> Columns:
     def numbers(values: Sequence[Any]) -> Floats:
         return np.array(values, dtype=np.float64)
 
-    def beside(keys: Sequence[Any]) -> Places:
-        known = [-1 if key is None else places.get(key, -1) for key in keys]
-        return np.array(known, dtype=np.int64)
+    def places_of(keys: Sequence[Any]) -> Places:
+        row_places = [-1 if key is None else places.get(key, -1) for key in keys]
+        return np.array(row_places, dtype=np.int64)
 
     return Columns(
         # None becomes NaN.
@@ -238,8 +238,8 @@ def _columns(signals: Mapping[Key, Signals]) -> Columns:
         context=numbers([row.context for row in rows]),
         length=numbers([row.length for row in rows]),
         importance=numbers([row.importance for row in rows]),
-        before=beside([row.before for row in rows]),
-        after=beside([row.after for row in rows]),
+        before=places_of([row.before for row in rows]),
+        after=places_of([row.after for row in rows]),
         thread=np.array([threads[row.thread] for row in rows], dtype=np.int64),
         preference=numbers([row.preference for row in rows]),
     )
@@ -256,8 +256,10 @@ def fuse(
 
     ``signals`` has the candidates and the entries directly beside them.
     """
-    chosen = set(candidates)
-    mask = np.fromiter((key in chosen for key in signals), np.bool_, len(signals))
+    candidate_keys = set(candidates)
+    mask = np.fromiter(
+        (key in candidate_keys for key in signals), np.bool_, len(signals)
+    )
     scored = parts(_columns(signals), mask, lowest=lowest, highest=highest)
     columns = [getattr(scored, field.name).tolist() for field in fields(scored)]
     by_key = dict(zip(signals, zip(*columns, strict=True), strict=True))

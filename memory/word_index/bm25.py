@@ -35,15 +35,15 @@ def saturation(counts: NDArray[np.integer], norm: Floats, weight: float) -> Floa
     return numbers * np.float32(weight * (K1 + 1)) / (numbers + norm)
 
 
-def upper_limit(most: int, average: float, weight: float) -> float:
+def upper_limit(max_count: int, average: float, weight: float) -> float:
     """Return the most that a term can add, that nowhere occurs more often.
 
     A text is at least as long as a term occurs often in it.
     """
-    norm = K1 * (1 - B) + K1 * B * most / max(average, 1.0)
-    return weight * (K1 + 1) * most / (most + norm) if most else 0.0
+    norm = K1 * (1 - B) + K1 * B * max_count / max(average, 1.0)
+    return weight * (K1 + 1) * max_count / (max_count + norm) if max_count else 0.0
 
 
-def window_upper_limit(most: int, weight: float) -> float:
+def window_upper_limit(max_count: int, weight: float) -> float:
     """Return the most that a term adds to a window, where it occurs no more often."""
-    return weight * (K1 + 1) * most / (most + K1) if most else 0.0
+    return weight * (K1 + 1) * max_count / (max_count + K1) if max_count else 0.0

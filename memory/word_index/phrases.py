@@ -29,8 +29,8 @@ def pairs_of(
     A pair of which no word weighs anything is left out.
     """
     pairs = {}
-    for left, right in words:
-        before, after = terms.of_word(left), terms.of_word(right)
+    for first_word, right in words:
+        before, after = terms.of_word(first_word), terms.of_word(right)
         if before and after:
             first, second = before[-1], after[0]
             weight = max(weight_of(first), weight_of(second))
@@ -45,10 +45,10 @@ def scores(pairs: Sequence[Pair], blobs: Sequence[bytes]) -> Floats:
     if not pairs or not blobs:
         return sums
     texts = [terms.in_order(blob) for blob in blobs]
-    every: NDArray[np.uint32] = np.concatenate(texts)
+    sequence: NDArray[np.uint32] = np.concatenate(texts)
     text = np.repeat(np.arange(len(texts)), [len(part) for part in texts])
     is_same_text = text[1:] == text[:-1]
     for pair in pairs:
-        is_pair = (every[:-1] == pair.first) & (every[1:] == pair.second)
+        is_pair = (sequence[:-1] == pair.first) & (sequence[1:] == pair.second)
         sums[np.unique(text[:-1][is_pair & is_same_text])] += np.float32(pair.weight)
     return sums

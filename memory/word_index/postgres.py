@@ -141,10 +141,12 @@ class CandidateAnswer:
 
     # ── Named entries ────────────────────────────────────────────────────────
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
-        named = [entry.docid for entry in self._visible("e.id", list(entry_ids))]
-        links = thread_sql.neighbours(named)
-        beside = {d for link in links.values() for d in link.nearest if d is not None}
-        scored = self._scored(beside.union(named))
+        docids = [entry.docid for entry in self._visible("e.id", list(entry_ids))]
+        links = thread_sql.neighbours(docids)
+        neighbour_docids = {
+            d for link in links.values() for d in link.nearest if d is not None
+        }
+        scored = self._scored(neighbour_docids.union(docids))
         ids = {row.entry.docid: row.entry.entry_id for row in scored}
         sides = thread_sql.neighbours(sorted(ids))
         pairs = self._pair_scores(list(ids))
@@ -168,8 +170,8 @@ class CandidateAnswer:
         by_term = dict(zip(self._terms.tolist(), weights.tolist(), strict=True))
         pairs = phrases.pairs_of(self._query.pairs, lambda t: by_term.get(t, 0.0))
         words = stored_words(docids) if pairs else {}
-        nothing = terms.words_of("", "")
-        scores = phrases.scores(pairs, [words.get(d, nothing) for d in docids])
+        no_words = terms.words_of("", "")
+        scores = phrases.scores(pairs, [words.get(d, no_words) for d in docids])
         return dict(zip(docids, scores.tolist(), strict=True))
 
     def _visible(self, column: str, values: list[Any]) -> list[_Entry]:
@@ -193,8 +195,8 @@ class CandidateAnswer:
         window_counts = counts.copy()
         scored = [docid for docid in entries if docid in docids]
         for docid in scored:
-            others = [places[d] for d in windows[docid] if d in places]
-            window_counts[places[docid]] += counts[others].sum(axis=0)
+            window_places = [places[d] for d in windows[docid] if d in places]
+            window_counts[places[docid]] += counts[window_places].sum(axis=0)
         own = self._sum(counts, bm25.norms(lengths, self._weights[1])).tolist()
         context = self._sum(window_counts, bm25.WINDOW_NORM).tolist()
         return [
@@ -215,16 +217,8 @@ def _counts(
     docids: Sequence[int], numbers: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how often each entry holds each term, and how long its text is."""
-    words = stored_words(docids)
-    lists = terms.unpack([words.get(d, terms.words_of("", "")) for d in docids])
-    counts = np.zeros((len(docids), len(numbers)), dtype=np.int64)
-    if len(numbers):
-        at = np.searchsorted(numbers, lists.terms)
-        at[at == len(numbers)] = 0
-        matches = np.flatnonzero(numbers[at] == lists.terms)
-        rows = np.repeat(np.arange(len(docids)), lists.sizes)
-        counts[rows[matches], at[matches]] = lists.counts[matches]
-    return counts, lists.lengths.astype(np.int64)
+    words, no_words = stored_words(docids), terms.words_of("", "")
+    return terms.counts_of([words.get(docid, no_words) for docid in docids], numbers)
 
 
 def _fetch(sql: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:

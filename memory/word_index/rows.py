@@ -52,8 +52,8 @@ def read_words(docids: Sequence[int]) -> dict[int, bytes]:
             part = docids[start : start + IDS_AT_ONCE]
             cursor.execute(f"{_TEXTS} ({marks(part)})", part)
             for docid, summary, body, name in cursor.fetchall():
-                said = authors.attributed(name, summary)
-                words[docid] = terms.words_of(said, body)
+                text = authors.attributed(name, summary)
+                words[docid] = terms.words_of(text, body)
     return words
 
 

@@ -253,9 +253,9 @@ def _only_candidates(sums: Floats, rest: float, limit: int) -> Rows | None:
     if len(above) < limit:
         return None
     edge = float(np.partition(above, len(above) - limit)[len(above) - limit])
-    least = edge * (1 - _MARGIN) - rest
+    min_sum = edge * (1 - _MARGIN) - rest
     # Below 0 it would let in every row, also those that are not in scope.
-    return np.flatnonzero(sums >= least) if least > 0 else None
+    return np.flatnonzero(sums >= min_sum) if min_sum > 0 else None
 
 
 def dense_counts(term: Term, size: int) -> NDArray[np.uint8]:

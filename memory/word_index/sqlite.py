@@ -104,10 +104,10 @@ class ScanAnswer:
 
     def details(self, entry_ids: Sequence[str]) -> dict[str, WordDetail]:
         columns = self._view.columns
-        named = self._in_scope(entry_ids)
+        named_rows = self._in_scope(entry_ids)
         links = (columns.previous, columns.next)
-        sides = [self._inside(self._scorer.follow(named, link)) for link in links]
-        rows = np.unique(np.concatenate([named, *sides]))
+        sides = [self._inside(self._scorer.follow(named_rows, link)) for link in links]
+        rows = np.unique(np.concatenate([named_rows, *sides]))
         rows = rows[rows >= 0]
         before, after = (
             self._inside(self._scorer.follow(rows, link)) for link in links
@@ -142,8 +142,8 @@ class ScanAnswer:
             return np.zeros(len(rows), dtype=np.float32)
         docids = self._view.columns.docid[rows].tolist()
         words = stored_words(docids)
-        nothing = terms.words_of("", "")
-        return phrases.scores(pairs, [words.get(docid, nothing) for docid in docids])
+        no_words = terms.words_of("", "")
+        return phrases.scores(pairs, [words.get(docid, no_words) for docid in docids])
 
     def _inside(self, rows: Rows) -> Rows:
         """Return rows with −1 for those that are not in scope."""
@@ -161,12 +161,14 @@ class ScanAnswer:
     def _in_scope(self, entry_ids: Sequence[str]) -> Rows:
         """Return the rows of those named entries that are in scope."""
         rows = {e: self._row_of[e] for e in entry_ids if e in self._row_of}
-        others = list(dict.fromkeys(e for e in entry_ids if e not in rows))
-        docids = np.array(list(_docids(self._scope, others).values()), dtype=np.int64)
-        every = np.concatenate(
+        unknown_ids = list(dict.fromkeys(e for e in entry_ids if e not in rows))
+        docids = np.array(
+            list(_docids(self._scope, unknown_ids).values()), dtype=np.int64
+        )
+        all_rows = np.concatenate(
             [np.array(list(rows.values()), dtype=np.int64), self._view.rows(docids)]
         )
-        return every[(every >= 0) & _masked(self._mask, every)]
+        return all_rows[(all_rows >= 0) & _masked(self._mask, all_rows)]
 
     def _hits(self, rows: Rows, scores: Floats) -> list[WordHit]:
         ids = [entry_id.decode() for entry_id in self._view.columns.ids[rows].tolist()]

@@ -49,7 +49,7 @@ def fill() -> int:
     while True:
         with connection.cursor() as cursor:
             cursor.execute(_NEXT, [docid, CHUNK])
-            docids = [found for (found,) in cursor.fetchall()]
+            docids = [docid for (docid,) in cursor.fetchall()]
         if not docids:
             return count
         count += _fill(docids)

@@ -172,6 +172,23 @@ def unpack(blobs: Sequence[bytes]) -> WordLists:
     )
 
 
+def counts_of(
+    blobs: Sequence[bytes], numbers: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how often each text holds each of sorted terms, and how long it is."""
+    counts = np.zeros((len(blobs), len(numbers)), dtype=np.int64)
+    if not blobs:
+        return counts, np.zeros(0, dtype=np.int64)
+    lists = unpack(blobs)
+    if len(numbers):
+        at = np.searchsorted(numbers, lists.terms)
+        at[at == len(numbers)] = 0
+        matches = np.flatnonzero(numbers[at] == lists.terms)
+        rows = np.repeat(np.arange(len(blobs)), lists.sizes)
+        counts[rows[matches], at[matches]] = lists.counts[matches]
+    return counts, lists.lengths.astype(np.int64)
+
+
 def in_order(blob: bytes) -> NDArray[np.uint32]:
     """Return the terms of a ``is_readable`` blob in the order of the text."""
     _, length, size = _HEADER.unpack_from(blob)

@@ -69,11 +69,11 @@ def terms_of(texts: Sequence[str]) -> Terms:
     )
     words = _WORD_OR_GAP.findall(combined)
     numbers = {word: n for n, word in enumerate(dict.fromkeys([GAP, *words]))}
-    known = [() if word == GAP else terms.of_word(word) for word in numbers]
+    word_terms = [() if word == GAP else terms.of_word(word) for word in numbers]
     word = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
     text = np.cumsum(word == 0)
-    sizes = np.fromiter(map(len, known), np.int64, len(known))
-    flat = np.array([term for part in known for term in part], dtype=np.uint32)
+    sizes = np.fromiter(map(len, word_terms), np.int64, len(word_terms))
+    flat = np.array([term for part in word_terms for term in part], dtype=np.uint32)
     first = np.cumsum(sizes) - sizes
     # A word may be several terms (of a run of Chinese letters), or none.
     size = sizes[word]
@@ -128,8 +128,8 @@ def window_counts(counts: Places, links: Links) -> Places:
     # Behind the last one stands a text without words, beside itself.
     padded = np.vstack([counts, np.zeros((1, counts.shape[1]), dtype=np.int64)])
     total = counts.copy()
-    for beside, steps in ((links.before, BEFORE), (links.after, AFTER)):
-        linked = np.append(beside, -1)
+    for links_of_side, steps in ((links.before, BEFORE), (links.after, AFTER)):
+        linked = np.append(links_of_side, -1)
         places = np.arange(len(counts))
         for _ in range(steps):
             places = linked[places]
@@ -196,40 +196,25 @@ def score_stored(
     ``extra`` has, by text, terms that are stored once more than the text holds them.
     """
     numbers = _numbers(query)
-    counts, lengths = _stored_counts(blobs, numbers)
+    counts, lengths = terms.counts_of(blobs, numbers)
     place = {term: n for n, term in enumerate(numbers.tolist())}
-    for text, others in extra.items():
-        for term in others:
+    for text, more_texts in extra.items():
+        for term in more_texts:
             if term in place:
                 counts[text, place[term]] = max(0, counts[text, place[term]] - 1)
 
     def holding(sequence: Sequence[int], may_hold: Mask) -> Places:
-        chosen = np.flatnonzero(may_hold)
-        parts = [terms.in_order(blobs[n]) for n in chosen.tolist()]
+        holders = np.flatnonzero(may_hold)
+        parts = [terms.in_order(blobs[n]) for n in holders.tolist()]
         if not parts:
-            return chosen
+            return holders
         text = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-        found = Terms(np.concatenate(parts), text, len(parts)).holding(sequence)
-        return chosen[found]
+        holds_sequence = Terms(np.concatenate(parts), text, len(parts)).holding(
+            sequence
+        )
+        return holders[holds_sequence]
 
     return _scores(query, counts, lengths, holding, links)
-
-
-def _stored_counts(
-    blobs: Sequence[bytes], numbers: NDArray[np.uint32]
-) -> tuple[Places, Places]:
-    """Return how often each text holds each of sorted terms, and how long it is."""
-    counts = np.zeros((len(blobs), len(numbers)), dtype=np.int64)
-    if not blobs:
-        return counts, np.zeros(0, dtype=np.int64)
-    lists = terms.unpack(blobs)
-    if len(numbers):
-        at = np.searchsorted(numbers, lists.terms)
-        at[at == len(numbers)] = 0
-        known = np.flatnonzero(numbers[at] == lists.terms)
-        rows = np.repeat(np.arange(len(blobs)), lists.sizes)
-        counts[rows[known], at[known]] = lists.counts[known]
-    return counts, lists.lengths.astype(np.int64)
 
 
 def _sum(counts: Places, norm: Floats, weights: Sequence[float]) -> Floats:

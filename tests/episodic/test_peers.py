@@ -24,7 +24,7 @@ from crewship_memory.bench import (
     server,
 )
 from crewship_memory.bench.dataset import BenchWorkspace
-from crewship_memory.bench.peer_input import Ask, Given
+from crewship_memory.bench.peer_input import Ask, PeerInput
 from crewship_memory.bench.peers import Peer
 from episodic.index import sweep as index
 from episodic.models import Embedding, State
@@ -54,7 +54,7 @@ def workspace(db: None) -> BenchWorkspace:
     return workspace
 
 
-def _in_this_process(load: Callable[[Given], Ask]) -> Run:
+def _in_this_process(load: Callable[[PeerInput], Ask]) -> Run:
     def run(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
         batch = peer_input.read(Path(command[-2]), Path(command[-1]))
         printed = json.dumps(peer_process.measure(load, batch)).encode()
@@ -98,7 +98,7 @@ def _report(
     return dict(report)
 
 
-def _half(batch: Given) -> Ask:
+def _half(batch: PeerInput) -> Ask:
     """Find the right rows of every question with an even number."""
     ask = peer_libraries.numpy(batch)
     return lambda number: [] if number % 2 else ask(number)
@@ -111,7 +111,7 @@ def _half(batch: Given) -> Ask:
 def test_a_peer_is_measured_against_the_right_rows(
     workspace: BenchWorkspace,
     monkeypatch: pytest.MonkeyPatch,
-    load: Callable[[Given], Ask],
+    load: Callable[[PeerInput], Ask],
     recall: float,
 ) -> None:
     # Several parts on both sides, the last one short.
@@ -165,7 +165,7 @@ def test_a_service_gets_the_given_vector_of_each_text(tmp_path: Path) -> None:
     rows = np.arange(12, dtype="<f4").reshape(6, 2)
     rows[:4].tofile(tmp_path / "vectors.f32")
     rows[4:].tofile(tmp_path / "questions.f32")
-    batch = Given(tmp_path, tmp_path, "w", 4, 2, 10, ["q0 x", "q1 x"])
+    batch = PeerInput(tmp_path, tmp_path, "w", 4, 2, 10, ["q0 x", "q1 x"])
     url = peer_services.embedding_server(peer_services.Vectors(batch).of)
 
     def ask(texts: str | list[str]) -> list[list[float]]:

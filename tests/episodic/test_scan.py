@@ -189,7 +189,7 @@ def test_what_was_recorded_later_is_left_out(world: World) -> None:
 @pytest.mark.django_db
 def test_a_few_entries_are_found_without_reading_the_workspace() -> None:
     named_rows: dict[str, list[str | int]] = {
-        rows._NAMED + rows._marks(["j_1"] * 9): ["ws_1", MODEL, 4, *["j_1"] * 9],
+        rows._OF_IDS + rows._marks(["j_1"] * 9): ["ws_1", MODEL, 4, *["j_1"] * 9],
         rows._VECTORS: ['["j_1"]', "ws_1", MODEL, 4],
     }
     for sql, params in named_rows.items():

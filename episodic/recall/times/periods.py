@@ -39,10 +39,10 @@ def _third(reader: Reader, i: int, at: datetime) -> Reading | None:
     reading = first(reader, PERIODS, j, at)
     if reading is None or reading[1].kind in (Kind.DAY, Kind.RECENT, Kind.RANGE):
         return None
-    behind, whole = reading
-    part = (whole.until - whole.since) / 3
-    start = spans.midnight((whole.since + third * part).date())
-    end = spans.midnight((whole.since + (third + 1) * part).date())
+    behind, period = reading
+    part = (period.until - period.since) / 3
+    start = spans.midnight((period.since + third * part).date())
+    end = spans.midnight((period.since + (third + 1) * part).date())
     if start > reader.now:
         return None
-    return behind, Span(start, end, Kind.RANGE, whole.dated)
+    return behind, Span(start, end, Kind.RANGE, period.dated)

@@ -97,7 +97,7 @@ def test_very_long_files_are_ranked_by_their_best_chunks(
     kit.write(world, "".join(parts))
     ids = [kit.row(world).id]
     headings = [hit.heading for hit in search_index.find(ids, "zeppelin euros", 5)]
-    monkeypatch.setattr(search_index, "WHOLE", 5)
+    monkeypatch.setattr(search_index, "MAX_RANKED", 5)
     hits = search_index.find(ids, "zeppelin euros", 5)
     assert [hit.heading for hit in hits] == headings == ["Fares", "Price"]
     assert search_index.find(ids, "zebra", 5) == []
@@ -112,7 +112,7 @@ def test_a_phrase_in_a_very_long_file_comes_first(
     filler = " ".join(f"word{n}" for n in range(60))
     parts[7] = f"# Phrase\n\n{filler} blue whale {filler}\n\n"
     kit.write(world, "".join(parts))
-    monkeypatch.setattr(search_index, "WHOLE", 5)
+    monkeypatch.setattr(search_index, "MAX_RANKED", 5)
     monkeypatch.setattr(search_index, "CANDIDATES", 2)
     first = search_index.find([kit.row(world).id], "blue whale", 2)[0]
     assert first.heading == "Phrase"
@@ -129,7 +129,7 @@ def test_a_file_written_anew_meanwhile_breaks_no_search(
         kit.write(world, "# New\n\nzeppelin\n")
         return before
 
-    monkeypatch.setattr(search_index, "WHOLE", 5)
+    monkeypatch.setattr(search_index, "MAX_RANKED", 5)
     monkeypatch.setattr(search_index, "earlier", written_anew)
     search_index.find([kit.row(world).id], "zeppelin", 5)
 
