@@ -237,6 +237,8 @@ def _forget() -> None:
     question_log._waiting.clear()
     question_log._thread = threading.main_thread()
     tasks.nudge._last = 0.0
+    # An index thread of another test that was not stopped would take the calls.
+    tasks.nudge.wake = None
     app.conf.crewship_delivers = False
     cache.clear()
     throttle.anonymous.clear()
