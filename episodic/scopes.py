@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory import workspace_tree
-from memory.journal.visibility import USABLE
+from memory.journal import visibility
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.entries import RULE_TYPE
@@ -48,8 +48,7 @@ class Reach:
         The rows are fetched by id and judged here: with the reach in the SQL, SQLite
         would scan the workspace's whole index instead of looking up a few ids.
         """
-        usable = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-        rows = usable.filter(pk__in=entry_ids)
+        rows = visibility.usable_entries(entry_ids)
         return {row.id: row for row in rows if self.sees(row)}
 
     def sees(self, entry: JournalEntry) -> bool:

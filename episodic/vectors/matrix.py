@@ -153,9 +153,8 @@ class Matrix:
         self._size = self._alive = 0
         self._rows = EntryRows()
         self._total = np.zeros(dim, dtype=np.float64)
-        self._centre = Centre(
-            np.zeros(dim, dtype=np.float32),
-            np.zeros(len(self._columns.alive), dtype=np.float32),
+        self._centre = Centre.empty(
+            np.zeros(dim, dtype=np.float32), len(self._columns.alive)
         )
 
     def __len__(self) -> int:
@@ -168,7 +167,7 @@ class Matrix:
         plain = sum(int(getattr(columns, name).itemsize) for name in _PLAIN)
         owned = sum(rows.nbytes for rows, _ in list(columns.owned.values()))
         row = plain + columns.vectors.row_bytes + self._rows.row_bytes
-        rows = self._size * (row + self._centre.along.itemsize)
+        rows = self._size * (row + self._centre.row_bytes)
         return rows + owned + _FIXED_BYTES
 
     def snapshot(self) -> Snapshot:
@@ -230,7 +229,7 @@ class Matrix:
         columns.type[start:end] = [self.types.add(name) for name in batch.types]
         columns.ids[start:end] = batch.ids
         columns.alive[start:end] = True
-        self._centre.along[start:end] = batch.vectors @ self._centre.mean
+        self._centre.write(slice(start, end), batch.vectors @ self._centre.mean)
         self._total += columns.vectors.total(start, end)
         self._size, self._alive = end, self._alive + len(batch)
         return start
@@ -251,7 +250,7 @@ class Matrix:
         columns.alive[row] = False
         self._total -= columns.vectors.total(row, row + 1)
         columns.vectors.wipe(row)
-        self._centre.along[row] = 0.0
+        self._centre.wipe(row)
         self._rows.forget(bytes(columns.ids[row]))
         self._alive -= 1
 
@@ -276,9 +275,9 @@ class Matrix:
         for name in _PLAIN:
             old = getattr(self._columns, name)
             getattr(fresh, name)[: len(alive_rows)] = old[alive_rows]
-        along = np.zeros(len(fresh.alive), dtype=np.float32)
-        along[: len(alive_rows)] = self._centre.along[alive_rows]
-        self._centre = Centre(self._centre.mean, along)
+        fresh_centre = Centre.empty(self._centre.mean, len(fresh.alive))
+        fresh_centre.write(slice(len(alive_rows)), self._centre.along[alive_rows])
+        self._centre = fresh_centre
         self._columns, self._size = fresh, len(alive_rows)
         # Views of the old rows keep the old numbers.
         self._rows = EntryRows()
@@ -298,9 +297,9 @@ class Matrix:
         is_switch = self._centre.is_zero == bool(mean.any())
         if distance <= centre.DRIFT and not is_switch:
             return
-        along = np.zeros(len(self._columns.alive), dtype=np.float32)
+        fresh = Centre.empty(mean, len(self._columns.alive))
         if mean.any():
             question = Question.of(mean)
             products, _ = self._columns.vectors.cosines(question, None, self._size)
-            along[: self._size] = products
-        self._centre = Centre(mean, along)
+            fresh.write(slice(self._size), products)
+        self._centre = fresh

@@ -1,7 +1,8 @@
 """A question's two passes over a view: a quick scan of all, then the exact few.
 
 The scan knows each value within a slack. Every row whose value plus slack reaches the
-``limit``-th best value minus slack may be among the best; these are compared exactly.
+``limit``-th best value minus slack may be among the best. Where one layer of the
+question was scanned, these are scanned again with both; then they are compared exactly.
 At most ``MOST_EXACT`` are (or twice the limit): beyond that the best by the scan, which
 is no longer proved, though the slack is the worst case and many times the usual error.
 """
@@ -19,9 +20,14 @@ from episodic.vectors.base import VectorHit
 from episodic.vectors.cosine import Floats, Rows
 from episodic.vectors.entry_rows import Ids
 from episodic.vectors.matrix import Columns, Snapshot
-from episodic.vectors.quantised import Question
+from episodic.vectors.quantised import LAYERS, Question
 
 MOST_EXACT: Final = 400
+# From here on one layer of the question has to do: two take half as long again, which
+# is more than asking again for those rows that one layer cannot tell apart.
+ONE_LAYER_ROWS: Final = 20_000
+# How many times the limit are looked at to find the value that the best surely have.
+_TOP: Final = 4
 Values = NDArray[np.float64]
 # Reads exact vectors by entry id: the vectors, and which entries still have one.
 Read = Callable[[Ids], tuple[Floats, NDArray[np.bool_]]]
@@ -32,15 +38,48 @@ SCORE: Final = "score"
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The value of each row in scope, and how far it may be from the exact one."""
+    """The value of each row in scope by what they are ordered by.
 
+    ``cosine_slack`` is how far a plain cosine may be from the exact one.
+    """
+
+    view: Snapshot
+    question: Question
+    order: str
     rows: Rows | None
     value: Floats
-    slack: Floats
+    cosine_slack: float
+    layers: int
 
     def at(self, places: Rows) -> Rows:
         """Return the rows at some places of the scan."""
         return places if self.rows is None else self.rows[places]
+
+    def slack(self, places: Rows) -> Floats:
+        """Return how far the values at some places may be from the exact ones."""
+        rows = self.at(places)
+        if self.order == SCORE:
+            importance = self.view.columns.importance[rows]
+            return np.float32(self.cosine_slack) * importance
+        if self.order == CENTRED:
+            return self._centred_slack(self.view.centre.along[rows])
+        return np.full(len(rows), self.cosine_slack, dtype=np.float32)
+
+    def largest_slack(self) -> float:
+        """Return a slack that none of the scan exceeds."""
+        selection = slice(self.view.size) if self.rows is None else self.rows
+        if self.order == SCORE:
+            importance = self.view.columns.importance[selection]
+            return self.cosine_slack * float(importance.max())
+        if self.order == CENTRED:
+            # The nearer the mean, the larger.
+            along = self.view.centre.along[selection].max(keepdims=True)
+            return float(self._centred_slack(along)[0])
+        return self.cosine_slack
+
+    def _centred_slack(self, along: Floats) -> Floats:
+        query = self.question.vector
+        return self.view.centre.slack(query, self.cosine_slack, along)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +118,53 @@ class Exact:
 
 
 def scan(view: Snapshot, rows: Rows | None, question: Question, order: str) -> Scan:
-    """Return the values of the rows in scope by what they are ordered by."""
-    columns = view.columns
-    cosine, most = columns.vectors.cosines(question, rows, view.size)
-    slack = np.float32(most)
+    """Return the values of the rows in scope, None for all rows of the view."""
+    columns, count = view.columns, view.size if rows is None else len(rows)
+    layers = 1 if count >= ONE_LAYER_ROWS else LAYERS
+    value, slack = columns.vectors.cosines(question, rows, view.size, layers=layers)
     selection = slice(view.size) if rows is None else rows
     if order == SCORE:
-        importance = columns.importance[selection]
-        return Scan(rows, cosine * importance, slack * importance)
-    if order == CENTRED:
-        along, query = view.centre.along[selection], question.vector
-        value = view.centre.centred(query, cosine, along)
-        return Scan(rows, value, view.centre.slack(query, float(slack), along))
-    return Scan(rows, cosine, np.full(len(cosine), slack, dtype=np.float32))
+        value = value * columns.importance[selection]
+    elif order == CENTRED:
+        value = view.centre.scanned(question.vector, value, selection)
+    return Scan(view, question, order, rows, value, slack, layers)
 
 
-def candidates(view: Snapshot, scanned: Scan, limit: int) -> Rows:
+def candidates(scanned: Scan, limit: int) -> Rows:
     """Return the places of the scan that may be among the best ``limit``."""
-    value, slack, count = scanned.value, scanned.slack, len(scanned.value)
-    if count <= limit:
-        return np.arange(count)
-    surely = value - slack
-    edge = np.partition(surely, count - limit)[count - limit]
-    places = np.flatnonzero(value + slack >= edge)
+    places = _may_be_best(scanned, limit)
+    value = scanned.value[places]
+    if scanned.layers < LAYERS and len(places) > limit:
+        finer = scan(scanned.view, scanned.at(places), scanned.question, scanned.order)
+        nearer = _may_be_best(finer, limit)
+        places, value = places[nearer], finer.value[nearer]
     limit_exact = max(MOST_EXACT, 2 * limit)
     if len(places) <= limit_exact:
         return places
-    values_left = value[places]
-    edge = np.partition(values_left, len(values_left) - limit_exact)[
-        len(values_left) - limit_exact
-    ]
-    places = places[values_left >= edge]
-    order = _order(view.columns, scanned.at(places), value[places])
+    at_least = _best_from(value, limit_exact)
+    places, value = places[value >= at_least], value[value >= at_least]
+    order = _order(scanned.view.columns, scanned.at(places), value)
     kept_places: Rows = places[order[:limit_exact]]
     return kept_places
+
+
+def _best_from(values: Floats, count: int) -> float:
+    """Return the ``count``-th best of more values than that."""
+    place = len(values) - count
+    return float(np.partition(values, place)[place])
+
+
+def _may_be_best(scanned: Scan, limit: int) -> Rows:
+    """Return the places whose value can be among the ``limit`` best, by its slack."""
+    value, count = scanned.value, len(scanned.value)
+    if count <= limit:
+        return np.arange(count)
+    # So many are surely at least ``edge``: the slack of the others need not be known.
+    top = np.flatnonzero(value >= _best_from(value, min(count, _TOP * limit)))
+    edge = _best_from(value[top] - scanned.slack(top), limit)
+    near = np.flatnonzero(value >= edge - scanned.largest_slack())
+    places: Rows = near[value[near] + scanned.slack(near) >= edge]
+    return places
 
 
 def _order(columns: Columns, rows: Rows, values: NDArray[np.floating]) -> Rows:
@@ -169,7 +221,7 @@ def rank(
         return None
     value = float(own.by(order)[0])
     distance = np.abs(scanned.value - value)
-    rivals = np.flatnonzero(distance <= scanned.slack)
+    rivals = np.flatnonzero(distance <= scanned.slack(np.arange(len(rows))))
     if len(rivals) > MOST_EXACT:
         rivals = rivals[np.argsort(distance[rivals], kind="stable")[:MOST_EXACT]]
     rivals = np.union1d(rivals, np.flatnonzero(rows == row))

@@ -23,8 +23,10 @@ from episodic.vectors.cosine import Floats, Rows
 LARGEST: Final = 127
 # 100,000 vectors of 384 numbers.
 EXACT_BYTES: Final = 160_000_000
-# From here on a scan waits for memory: two threads read it, and one layer of the
-# question has to do. Below, a second thread costs more than it brings.
+# A question's codes, and the codes of what those lost.
+LAYERS: Final = 2
+# From here on a scan waits for memory, and two threads read it. Below, a second thread
+# costs more than it brings.
 MANY_ROWS: Final = 200_000
 # What the processor's cache holds while they are quantised.
 ROWS_AT_ONCE: Final = 256
@@ -154,25 +156,28 @@ class QuantisedVectors:
         return total
 
     def cosines(
-        self, question: Question, rows: Rows | None, size: int
+        self, question: Question, rows: Rows | None, size: int, *, layers: int = LAYERS
     ) -> tuple[Floats, float]:
         """Return the cosines of rows (None: the first ``size``), and their slack.
 
-        The slack is how far a cosine may be from the exact one. When many rows are
-        wanted it is cheaper to scan all and pick than to copy.
+        The slack is how far a cosine may be from the exact one, with so many layers of
+        the question. When many rows are wanted it is cheaper to scan all and pick than
+        to copy.
         """
         is_few = rows is not None and len(rows) * 4 < size
         codes = self.codes[rows] if is_few else self.codes[:size]
         scale = self.scale[rows] if is_few else self.scale[:size]
         if not len(codes):
             return np.zeros(0, dtype=np.float32), 0.0
-        layers, threads = 2, 1
-        if len(codes) >= MANY_ROWS:
-            layers, threads = 1, _threads["count"]
+        threads = _threads["count"] if len(codes) >= MANY_ROWS else 1
         products = simsimd.cdist(
             codes, question.layers[:layers], "dot", threads=threads, out_dtype="float32"
         )
-        cosine = np.asarray(products) @ question.scales[:layers]
+        layer_products = np.asarray(products)
+        # A product with a matrix of one column would take ten times as long.
+        cosine: Floats = layer_products[:, 0] * question.scales[0]
+        for layer in range(1, layers):
+            cosine += layer_products[:, layer] * question.scales[layer]
         cosine *= scale
         # Rows are at most as long as a unit and what they lost; the last term is more
         # than float32 loses while adding up.

@@ -62,7 +62,7 @@ class ScanIndex:
         matrix, view = self.view(scope, len(query))
         question, order = Question.of(query), CENTRED if centred else SCORE
         scanned = passes.scan(view, in_scope(matrix, view, scope), question, order)
-        places = passes.candidates(view, scanned, limit)
+        places = passes.candidates(scanned, limit)
         read = _reader(scope, len(query))
         exact_hits = passes.exact(view, scanned.at(places), question, read)
         hits = passes.best(view, exact_hits, order, limit).hits(view)
@@ -75,8 +75,8 @@ class ScanIndex:
         matrix, view = self.view(scope, len(query))
         question, in_reach = Question.of(query), in_scope(matrix, view, scope)
         scanned = passes.scan(view, in_reach, question, COSINE)
-        places = passes.candidates(view, scanned, limit)
-        is_close = scanned.value[places] + scanned.slack[places] >= min_cosine
+        places = passes.candidates(scanned, limit)
+        is_close = scanned.value[places] + scanned.slack(places) >= min_cosine
         close = scanned.at(places[is_close])
         exact_hits = passes.exact(view, close, question, _reader(scope, len(query)))
         exact_hits = exact_hits.take(np.flatnonzero(exact_hits.cosine >= min_cosine))

@@ -7,6 +7,7 @@ used. Either hides an entry; it comes back when both have ended.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from django.db import transaction
 from django.db.models import Q
@@ -17,6 +18,24 @@ from memory.models import JournalEntry
 
 # What recall, search and exports may use.
 USABLE = Q(retired_at=None, restricted_at=None)
+_COLUMNS: Final = ", ".join(
+    field.column for field in JournalEntry._meta.concrete_fields
+)
+_USABLE_SQL: Final = (
+    f"SELECT {_COLUMNS} FROM journal_entries WHERE retired_at IS NULL"  # noqa: S608  (ours)
+    " AND restricted_at IS NULL AND erased_at IS NULL AND id IN"
+)
+
+
+def usable_entries(entry_ids: Sequence[str]) -> list[JournalEntry]:
+    """Return the named entries that may be used and have their text, in any order.
+
+    Plain SQL: at every question, building a query would cost more than running it.
+    """
+    if not entry_ids:
+        return []
+    marks = ", ".join(["%s"] * len(entry_ids))
+    return list(JournalEntry.objects.raw(f"{_USABLE_SQL} ({marks})", list(entry_ids)))
 
 
 def _mark(workspace_id: str, entry_ids: Sequence[str], column: str, *, on: bool) -> int:

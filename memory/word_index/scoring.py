@@ -38,6 +38,18 @@ class Term:
     weight: float
 
 
+@dataclass(frozen=True, slots=True)
+class NamedScores:
+    """The scores of some rows by their own words and by those of their windows.
+
+    ``holds`` has a line per term of the scorer, and says which rows hold it.
+    """
+
+    own: Floats
+    context: Floats
+    holds: Mask
+
+
 def terms_of(view: View, numbers: Sequence[int]) -> list[Term]:
     """Return the terms that occur at all, the rarest first."""
     distinct = np.unique(np.array(numbers, dtype=np.uint32))
@@ -194,36 +206,37 @@ class Scorer:
         return rows[order], score[order]
 
     # ── Named rows ───────────────────────────────────────────────────────────
-    def own_scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows in scope by their own words."""
-        sums = np.zeros(len(rows), dtype=np.float32)
-        self._look_up(sums, rows, self.terms, window=1)
-        return sums
-
-    def window_scores(self, rows: Rows) -> Floats:
-        """Return the scores of rows in scope by the words of their windows."""
-        sums = np.zeros(len(rows), dtype=np.float32)
-        self._look_up(sums, rows, self.terms, window=WINDOW)
-        return sums
+    def named(self, rows: Rows) -> NamedScores:
+        """Return the scores of rows in scope, and which terms each row holds."""
+        norm = bm25.norms(self.view.columns.length[rows], self.view.average)
+        own, context = np.zeros((2, len(rows)), dtype=np.float32)
+        holds = np.zeros((len(self.terms), len(rows)), dtype=np.bool_)
+        counted = self._counts(list(self._windows(rows)), self.terms)
+        for place, (term, counts) in enumerate(counted):
+            total = counts.sum(axis=0, dtype=np.int64)
+            own += bm25.saturation(counts[0], norm, term.weight)
+            context += bm25.saturation(total, bm25.WINDOW_NORM, term.weight)
+            holds[place] = counts[0] > 0
+        return NamedScores(own, context, holds)
 
     def _complete(
         self, sums: Floats, rows: Rows, terms: Sequence[Term], window: int
     ) -> None:
+        """Add some terms to the sums of some rows, which are in scope."""
+        norm, places = bm25.WINDOW_NORM, list(self._windows(rows))
+        if window == 1:
+            norm = bm25.norms(self.view.columns.length[rows], self.view.average)
+            places = places[:1]
         scores = sums[rows]
-        self._look_up(scores, rows, terms, window)
+        for term, counts in self._counts(places, terms):
+            total = counts.sum(axis=0, dtype=np.int64)
+            scores += bm25.saturation(total, norm, term.weight)
         sums[rows] = scores
 
-    def _look_up(
-        self, scores: Floats, rows: Rows, terms: Sequence[Term], window: int
-    ) -> None:
-        """Add some terms to the scores of some rows, which are in scope."""
-        if window == 1:
-            lengths = self.view.columns.length[rows]
-            norm = bm25.norms(lengths, self.view.average)
-            places = [(rows, np.ones(len(rows), dtype=np.bool_))]
-        else:
-            norm = bm25.WINDOW_NORM
-            places = list(self._windows(rows))
+    def _counts(
+        self, places: Sequence[tuple[Rows, Mask]], terms: Sequence[Term]
+    ) -> Iterator[tuple[Term, NDArray[np.uint8]]]:
+        """Yield, per term, how often it is at each place of the windows of rows."""
         # Those that do not count are asked for a row behind the last, which has none.
         row_numbers = np.concatenate(
             [np.where(counts, rows, self.view.size) for rows, counts in places]
@@ -237,8 +250,7 @@ class Scorer:
             else:
                 counts = np.zeros(len(row_numbers), dtype=np.uint8)
                 counts[order] = sorted_counts(term, row_numbers[order])
-            total = counts.reshape(len(places), -1).sum(axis=0, dtype=np.int64)
-            scores += bm25.saturation(total, norm, term.weight)
+            yield term, counts.reshape(len(places), -1)
 
 
 def _only_candidates(sums: Floats, rest: float, limit: int) -> Rows | None:

@@ -87,8 +87,10 @@ class ScanAnswer:
         self._pairs = query.pairs
         # The rows of hits, so that they need not be looked up again.
         self._row_of: dict[str, int] = {}
-        numbers = list(terms.of_words(query.terms))
-        self._scorer = Scorer(view, self._mask, numbers)
+        self._numbers = terms.of_words(query.terms)
+        self._scorer = Scorer(view, self._mask, list(self._numbers))
+        scored_terms = enumerate(self._scorer.terms)
+        self._places = {term.number: place for place, term in scored_terms}
 
     @cached_property
     def hits(self) -> list[WordHit]:
@@ -113,10 +115,11 @@ class ScanAnswer:
             self._inside(self._scorer.follow(rows, link)) for link in links
         )
         is_traced = (columns.flags[rows] & TIMED) == 0
+        scores = self._scorer.named(rows)
         values = zip(
-            self._scorer.own_scores(rows).tolist(),
-            self._pair_scores(rows).tolist(),
-            self._scorer.window_scores(rows).tolist(),
+            scores.own.tolist(),
+            self._pair_scores(rows, scores.holds).tolist(),
+            scores.context.tolist(),
             columns.length[rows].tolist(),
             self._ids(before),
             self._ids(after),
@@ -135,15 +138,29 @@ class ScanAnswer:
             if entry_id is not None
         }
 
-    def _pair_scores(self, rows: Rows) -> Floats:
+    def _pair_scores(self, rows: Rows, holds: Mask) -> Floats:
+        """Return what the pairs of words in rows weigh; ``holds`` says who has them."""
         weights = {term.number: term.weight for term in self._scorer.terms}
         pairs = phrases.pairs_of(self._pairs, lambda term: weights.get(term, 0.0))
-        if not pairs or not len(rows):
-            return np.zeros(len(rows), dtype=np.float32)
-        docids = self._view.columns.docid[rows].tolist()
-        words = stored_words(docids)
-        no_words = terms.words_of("", "")
-        return phrases.scores(pairs, [words.get(docid, no_words) for docid in docids])
+        can_hold = np.zeros(len(rows), dtype=np.bool_)
+        for pair in pairs:
+            can_hold |= self._holding(pair.first, holds, len(rows)) & self._holding(
+                pair.second, holds, len(rows)
+            )
+        places, sums = np.flatnonzero(can_hold), np.zeros(len(rows), dtype=np.float32)
+        if len(places):
+            docids = self._view.columns.docid[rows[places]].tolist()
+            words, no_words = stored_words(docids), terms.words_of("", "")
+            texts = [words.get(docid, no_words) for docid in docids]
+            sums[places] = phrases.scores(pairs, texts)
+        return sums
+
+    def _holding(self, term: int, holds: Mask, count: int) -> Mask:
+        """Return which rows hold a term, or may hold one that was not asked for."""
+        if (place := self._places.get(term)) is not None:
+            held: Mask = holds[place]
+            return held
+        return np.full(count, term not in self._numbers)
 
     def _inside(self, rows: Rows) -> Rows:
         """Return rows with −1 for those that are not in scope."""

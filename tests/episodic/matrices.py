@@ -36,7 +36,12 @@ def batch(
 def is_wiped(view: Snapshot, row: int) -> bool:
     """Whether no array holds a number of a row's vector any more."""
     vectors = view.columns.vectors
-    numbers = [vectors.codes[row], vectors.scale[row], view.centre.along[row]]
+    numbers = [
+        vectors.codes[row],
+        vectors.scale[row],
+        view.centre.along[row],
+        view.centre.nearness[row],
+    ]
     if vectors.exact is not None:
         numbers.append(vectors.exact[row])
     return not any(np.any(number) for number in numbers)
