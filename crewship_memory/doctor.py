@@ -238,8 +238,8 @@ def _model_digest() -> str:
 def backlog() -> list[Finding]:
     """Count pending embeddings and how long the oldest has waited."""
     rows = Embedding.objects.exclude(state=State.INDEXED).aggregate(
-        pending=Count("pk", filter=Q(state=State.PENDING)),
-        failed=Count("pk", filter=Q(state=State.FAILED)),
+        pending=Count("state", filter=Q(state=State.PENDING)),
+        failed=Count("state", filter=Q(state=State.FAILED)),
         oldest=Min("entry__recorded_at", filter=Q(state=State.PENDING)),
     )
     oldest_seconds = (

@@ -56,7 +56,7 @@ def _journal() -> Iterator[Metric]:
 
 def _index() -> Iterator[Metric]:
     rows = Embedding.objects.order_by().values_list("state")
-    number_by_state = dict(rows.annotate(number=Count("pk")))
+    number_by_state = dict(rows.annotate(number=Count("state")))
     for state in State.values:
         text = f"Entries whose embedding is {state}."
         yield _gauge(f"index_{state}", text, number_by_state.get(state, 0))

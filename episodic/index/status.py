@@ -45,9 +45,10 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     rows = Embedding.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(state=State.WITHHELD)
     current = Q(state=State.INDEXED, model=embedder.model)
+    # The state, not the key: an index has it, and the wide rows need not be read.
     counts = rows.aggregate(
-        indexed=Count("pk", filter=current),
-        failed=Count("pk", filter=Q(state=State.FAILED)),
+        indexed=Count("state", filter=current),
+        failed=Count("state", filter=Q(state=State.FAILED)),
     )
     embeddable = entries.count()
     pending = max(0, embeddable - counts["indexed"] - counts["failed"])
