@@ -21,6 +21,8 @@ from memory.word_index.terms import WordLists
 from memory.word_index.threads import Threads
 
 _GROWTH: Final = 1.125
+# Rows whose postings fit in the processor's cache while they are packed.
+PACKED_AT_ONCE: Final = 4_096
 
 
 class OutOfOrder(Exception):
@@ -58,6 +60,20 @@ class View:
         for segment in self.segments:
             has_words[segment.first : segment.first + segment.size][segment.rows] = True
         return [int(docid) for docid in self.columns.docid[rows[has_words[rows]]]]
+
+
+def _keys(words: WordLists, offsets: NDArray[np.int64]) -> segments.Keys:
+    """Return the packed postings of consecutive rows, which begin at ``offsets``."""
+    start = offsets[0]
+    keys = np.empty(offsets[-1] - start, dtype=np.uint64)
+    for first in range(0, len(offsets) - 1, PACKED_AT_ONCE):
+        ends = offsets[first : first + PACKED_AT_ONCE + 1]
+        low, high = ends[0], ends[-1]
+        rows = np.repeat(np.arange(first, first + len(ends) - 1), np.diff(ends))
+        keys[low - start : high - start] = segments.pack(
+            rows, words.terms[low:high], words.counts[low:high]
+        )
+    return keys
 
 
 class WordIndex:
@@ -123,9 +139,7 @@ class WordIndex:
         offsets = np.concatenate([[0], np.cumsum(words.sizes)])
         for first in range(0, len(words.sizes), segments.MAX_ROWS):
             sizes = words.sizes[first : first + segments.MAX_ROWS]
-            low, high = offsets[first], offsets[first + len(sizes)]
-            rows = np.repeat(np.arange(len(sizes)), sizes)
-            keys = segments.pack(rows, words.terms[low:high], words.counts[low:high])
+            keys = _keys(words, offsets[first : first + len(sizes) + 1])
             keys.sort()
             fresh = segments.build(start + first, len(sizes), keys)
             self._segments = tuple(segments.compacted([*self._segments, fresh]))
