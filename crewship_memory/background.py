@@ -89,11 +89,20 @@ class BackgroundThreads:
         self._cases.start()
         self._index.start()
         process_caches.listen()
-        sqlite_integrity.watch()
 
     def warm_up(self) -> None:
-        """Load what first questions need, in one more thread."""
-        threading.Thread(target=warm_up.run, name="warm-up", daemon=True).start()
+        """Load what first questions need, in one more thread.
+
+        The check of the whole database file follows it: both read from the same disk.
+        """
+
+        def act() -> None:
+            try:
+                warm_up.run()
+            finally:
+                sqlite_integrity.watch()
+
+        threading.Thread(target=act, name="warm-up", daemon=True).start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Stop all threads; False when a task was still running after ``seconds``.

@@ -21,6 +21,7 @@ from episodic.vectors.entry_rows import Ids
 from episodic.vectors.matrix import Batch, Labels
 from memory import fulltext
 from memory.word_index.cache import indexes
+from memory.word_index.columns import Codes
 
 # Vectors of so many rows fit in the processor's cache while they are worked on.
 CHUNK: Final = 1_024
@@ -86,10 +87,9 @@ class _Places:
     """What the index of words knows of the entries of a workspace, by their place."""
 
     def __init__(self, workspace_id: str) -> None:
-        self._view = view = indexes.view(workspace_id)
+        self._view = indexes.view(workspace_id)
         self._first, _ = fulltext.docids(workspace_id)
-        names = (codes.names() for codes in (view.crews, view.agents, view.types))
-        self._crews, self._agents, self._types = names
+        self._names: dict[Codes, list[str]] = {}
 
     def batch(
         self, rows: Sequence[tuple[Any, ...]], dim: int
@@ -106,15 +106,23 @@ class _Places:
         at, columns, vectors = at[places], view.columns, floats(blobs, dim)
         batch = Batch(
             ids=ids[places],
-            crews=Labels(self._crews, columns.crew[at]),
-            agents=Labels(self._agents, columns.agent[at]),
-            types=Labels(self._types, columns.type[at]),
+            crews=self._labels(view.crews, columns.crew[at]),
+            agents=self._labels(view.agents, columns.agent[at]),
+            types=self._labels(view.types, columns.type[at]),
             ts=columns.ts[at] // 1_000,
             recorded=columns.recorded[at],
             importance=np.array(importance, dtype=np.float32)[places],
             vectors=vectors if len(places) == len(ids) else vectors[places],
         )
         return _finite(batch), [entry_ids[i] for i in np.flatnonzero(~is_known)]
+
+    def _labels(self, strings: Codes, codes: NDArray[np.int32]) -> Labels:
+        """Return strings that the index has as numbers, read a moment ago."""
+        names = self._names.get(strings, [])
+        if len(codes) and codes.max() >= len(names):
+            # There may be more of them by now, as entries change meanwhile.
+            names = self._names[strings] = strings.names()
+        return Labels(names, codes)
 
 
 def _marks(entry_ids: Sequence[str]) -> str:
