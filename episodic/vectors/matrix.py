@@ -20,6 +20,7 @@ from episodic.vectors.centre import Centre
 from episodic.vectors.cosine import Floats, Rows
 from episodic.vectors.entry_rows import EntryRows, Ids
 from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
+from memory.word_index.owners import NOBODY, OwnerRows
 
 _GROW: Final = 1.5
 _MIN_CAPACITY: Final = 16
@@ -30,7 +31,6 @@ _MIN_DEAD: Final = 256
 _FIXED_BYTES: Final = 16_384
 # What a row takes besides its vector, about.
 ROW_BYTES: Final = 96
-NOBODY: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Batch:
 class Columns:
     """The arrays, all of one capacity; row i is one entry.
 
-    ``owned`` keeps which rows a crew or an agent has, see ``scope_rows``.
+    ``owned`` keeps which rows a crew or an agent has.
     """
 
     vectors: QuantisedVectors
@@ -102,9 +102,7 @@ class Columns:
     type: NDArray[np.int32]
     alive: NDArray[np.bool_]
     ids: Ids
-    owned: dict[tuple[str, int], tuple[NDArray[np.int32], int]] = field(
-        default_factory=dict
-    )
+    owned: OwnerRows = field(default_factory=OwnerRows)
 
 
 _PLAIN: Final = [f.name for f in fields(Columns) if f.name not in ("vectors", "owned")]
@@ -206,10 +204,9 @@ class Matrix:
         """How many bytes the rows take; room to grow was never written to."""
         columns = self._columns
         plain = sum(int(getattr(columns, name).itemsize) for name in _PLAIN)
-        owned = sum(rows.nbytes for rows, _ in list(columns.owned.values()))
         row = plain + columns.vectors.row_bytes + self._rows.row_bytes
         rows = self._size * (row + self._centre.along.itemsize)
-        return rows + owned + _FIXED_BYTES
+        return rows + columns.owned.nbytes + _FIXED_BYTES
 
     def snapshot(self) -> Snapshot:
         """Return the present rows; safe to read while the matrix changes."""

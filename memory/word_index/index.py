@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from memory.word_index import segments
 from memory.word_index.columns import SPEAKS, Batch, Codes, Columns, Rows, empty
+from memory.word_index.owners import OwnerRows
 from memory.word_index.segments import Segment
 from memory.word_index.terms import WordLists
 from memory.word_index.threads import Threads
@@ -44,6 +45,7 @@ class View:
     crews: Codes
     agents: Codes
     types: Codes
+    owned: OwnerRows
 
     def rows(self, docids: NDArray[np.int64]) -> Rows:
         """Return the row of each docid, −1 for one that is not in the view."""
@@ -86,11 +88,13 @@ class WordIndex:
         self._segments: tuple[Segment, ...] = ()
         self._entry_count = self._total_length = 0
         self._threads = Threads()
+        self._owned = OwnerRows()
 
     @property
     def nbytes(self) -> int:
         lists = sum(segment.nbytes for segment in self._segments)
-        return self._columns.nbytes + self._threads.nbytes + lists
+        owned = self._owned.nbytes
+        return self._columns.nbytes + self._threads.nbytes + owned + lists
 
     @property
     def last_docid(self) -> int:
@@ -107,6 +111,7 @@ class WordIndex:
             self.crews,
             self.agents,
             self.types,
+            self._owned,
         )
 
     # ── Adding ───────────────────────────────────────────────────────────────
@@ -119,6 +124,8 @@ class WordIndex:
             raise OutOfOrder
         if end > len(self._columns.docid):
             self._columns = self._columns.copy(start, int(end * _GROWTH))
+            # Who reads an older view reads the old columns, which follow no change.
+            self._owned = OwnerRows()
         self._columns.docid[start:end] = batch.docid
         self._write(np.arange(start, end), batch)
         self._add_postings(start, batch.words)
@@ -184,6 +191,7 @@ class WordIndex:
         threads = self._columns.thread[all_rows]
         self._write(rows, batch)
         self._empty(deleted_rows)
+        self._owned.forget()
         is_rewritten = np.isin(batch.docid, rewritten)
         self._replace_postings(rows, is_rewritten, batch.words, deleted_rows)
         self._columns.previous[all_rows] = self._columns.next[all_rows] = -1
