@@ -17,32 +17,19 @@ from celery.beat import Scheduler, Service
 from celery.signals import task_prerun
 from celery.worker import WorkController
 from django.conf import settings
-from django.db import connections
 
-from crewship_memory import logs, sqlite_integrity
+from crewship_memory import logs, sqlite_integrity, warm_up
 from crewship_memory.case_runner import CaseRunner
 from crewship_memory.celery import app
 from crewship_memory.file_watcher import Watcher
 from crewship_memory.index_thread import IndexThread
 from episodic.embedders import thread_priority
-from episodic.embedders.base import EmbedderError
-from episodic.index import engine
 from gdpr.erasure import process_caches
 
 CONCURRENCY: Final = 2
 TICK_SECONDS: Final = 1
 STOP_SECONDS: Final = 4.0
 log = structlog.get_logger(__name__)
-
-
-def warm_up() -> None:
-    """Load the embedder, so that the first question does not pay for it."""
-    try:
-        engine.embedder().embed_query("warm-up")
-    except EmbedderError as error:
-        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
-    finally:
-        connections.close_all()
 
 
 def lower_priority(**_: Any) -> None:
@@ -92,7 +79,7 @@ class BackgroundThreads:
         ]
 
     def start(self) -> None:
-        """Start the threads and load the embedder in one more."""
+        """Start the threads."""
         threading.excepthook = logs.thread_failed
         app.conf.crewship_delivers = True
         task_prerun.connect(lower_priority)
@@ -102,8 +89,20 @@ class BackgroundThreads:
         self._cases.start()
         self._index.start()
         process_caches.listen()
-        sqlite_integrity.watch()
-        threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+
+    def warm_up(self) -> None:
+        """Load what first questions need, in one more thread.
+
+        The check of the whole database file follows it: both read from the same disk.
+        """
+
+        def act() -> None:
+            try:
+                warm_up.run()
+            finally:
+                sqlite_integrity.watch()
+
+        threading.Thread(target=act, name="warm-up", daemon=True).start()
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Stop all threads; False when a task was still running after ``seconds``.

@@ -21,7 +21,7 @@ from episodic.models import Embedding, MemoryRelation, State
 from episodic.vectors import entry_rows
 from episodic.vectors import rows as stored_vectors
 from episodic.vectors.base import VectorScope
-from episodic.vectors.matrix import Batch, Matrix, Snapshot
+from episodic.vectors.matrix import Batch, Labels, Matrix, Snapshot
 from episodic.vectors.scan import ScanIndex
 
 MAX_IDS: Final = 24
@@ -97,9 +97,9 @@ def _batches(workspace_id: str, dim: int) -> Iterator[Batch]:
         )
         yield Batch(
             ids=entry_rows.encode(ids),
-            crews=crews,
-            agents=agents,
-            types=types,
+            crews=Labels.of(crews),
+            agents=Labels.of(agents),
+            types=Labels.of(types),
             ts=_units(times, 1_000),
             recorded=_units(recorded, 1_000_000),
             importance=np.array(importance, dtype=np.float32),

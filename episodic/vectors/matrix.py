@@ -20,6 +20,7 @@ from episodic.vectors.centre import Centre
 from episodic.vectors.cosine import Floats, Rows
 from episodic.vectors.entry_rows import EntryRows, Ids
 from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
+from memory.word_index.owners import NOBODY, OwnerRows
 
 _GROW: Final = 1.5
 _MIN_CAPACITY: Final = 16
@@ -28,7 +29,28 @@ _DEAD_SHARE: Final = 4
 _MIN_DEAD: Final = 256
 # The objects around the arrays.
 _FIXED_BYTES: Final = 16_384
-NOBODY: Final = -1
+# What a row takes besides its vector, about.
+ROW_BYTES: Final = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Strings as numbers of a list: the i-th is ``names[codes[i]]``, −1 is None."""
+
+    names: Sequence[str]
+    codes: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, values: Sequence[str | None]) -> Labels:
+        """Return some strings as labels."""
+        names = list(dict.fromkeys(value for value in values if value is not None))
+        numbers: dict[str | None, int] = {name: n for n, name in enumerate(names)}
+        codes = [numbers.get(value, NOBODY) for value in values]
+        return cls(names, np.array(codes, dtype=np.int32))
+
+    def take(self, places: Rows) -> Labels:
+        """Return some of the strings."""
+        return Labels(self.names, self.codes[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +61,9 @@ class Batch:
     """
 
     ids: Ids
-    crews: Sequence[str | None]
-    agents: Sequence[str | None]
-    types: Sequence[str]
+    crews: Labels
+    agents: Labels
+    types: Labels
     ts: NDArray[np.int64]
     recorded: NDArray[np.int64]
     importance: NDArray[np.float32]
@@ -54,9 +76,9 @@ class Batch:
         """Return some of the entries."""
         return Batch(
             self.ids[places],
-            [self.crews[i] for i in places],
-            [self.agents[i] for i in places],
-            [self.types[i] for i in places],
+            self.crews.take(places),
+            self.agents.take(places),
+            self.types.take(places),
             self.ts[places],
             self.recorded[places],
             self.importance[places],
@@ -68,7 +90,7 @@ class Batch:
 class Columns:
     """The arrays, all of one capacity; row i is one entry.
 
-    ``owned`` keeps which rows a crew or an agent has, see ``scope_rows``.
+    ``owned`` keeps which rows a crew or an agent has.
     """
 
     vectors: QuantisedVectors
@@ -80,9 +102,7 @@ class Columns:
     type: NDArray[np.int32]
     alive: NDArray[np.bool_]
     ids: Ids
-    owned: dict[tuple[str, int], tuple[NDArray[np.int32], int]] = field(
-        default_factory=dict
-    )
+    owned: OwnerRows = field(default_factory=OwnerRows)
 
 
 _PLAIN: Final = [f.name for f in fields(Columns) if f.name not in ("vectors", "owned")]
@@ -120,6 +140,14 @@ class Codes:
             return NOBODY
         return self._codes.setdefault(value, len(self._codes))
 
+    def add_all(self, labels: Labels) -> NDArray[np.int32]:
+        """Return the number of each string, giving one to those that are new."""
+        numbers = np.full(len(labels.names) + 1, NOBODY, dtype=np.int32)
+        for place in np.unique(labels.codes[labels.codes != NOBODY]).tolist():
+            numbers[place] = self.add(labels.names[place])
+        # The last one stands for None, as −1 does.
+        return numbers[labels.codes]
+
     def get(self, value: str) -> int:
         """Return a string's number, or −2, which matches nothing."""
         return self._codes.get(value, -2)
@@ -127,6 +155,16 @@ class Codes:
     def names(self) -> dict[int, str]:
         """Return number → string, to decode a row's numbers."""
         return {code: value for value, code in list(self._codes.items())}
+
+
+def keeps_exact(count: int, dim: int) -> bool:
+    """Whether so many vectors are kept as they are beside their codes."""
+    return count * dim * 4 <= EXACT_BYTES
+
+
+def bytes_of(count: int, dim: int) -> int:
+    """Return about how many bytes a matrix of so many vectors takes."""
+    return count * (ROW_BYTES + (5 if keeps_exact(count, dim) else 1) * dim)
 
 
 def _empty(capacity: int, dim: int, *, keep_exact: bool) -> Columns:
@@ -165,10 +203,9 @@ class Matrix:
         """How many bytes the rows take; room to grow was never written to."""
         columns = self._columns
         plain = sum(int(getattr(columns, name).itemsize) for name in _PLAIN)
-        owned = sum(rows.nbytes for rows, _ in list(columns.owned.values()))
         row = plain + columns.vectors.row_bytes + self._rows.row_bytes
         rows = self._size * (row + self._centre.row_bytes)
-        return rows + owned + _FIXED_BYTES
+        return rows + columns.owned.nbytes + _FIXED_BYTES
 
     def snapshot(self) -> Snapshot:
         """Return the present rows; safe to read while the matrix changes."""
@@ -224,24 +261,26 @@ class Matrix:
         columns.importance[start:end] = batch.importance
         columns.ts[start:end] = batch.ts
         columns.recorded[start:end] = batch.recorded
-        columns.crew[start:end] = [self.crews.add(name) for name in batch.crews]
-        columns.agent[start:end] = [self.agents.add(name) for name in batch.agents]
-        columns.type[start:end] = [self.types.add(name) for name in batch.types]
+        columns.crew[start:end] = self.crews.add_all(batch.crews)
+        columns.agent[start:end] = self.agents.add_all(batch.agents)
+        columns.type[start:end] = self.types.add_all(batch.types)
         columns.ids[start:end] = batch.ids
         columns.alive[start:end] = True
-        self._centre.write(slice(start, end), batch.vectors @ self._centre.mean)
+        if not self._centre.is_zero:
+            along = batch.vectors @ self._centre.mean
+            self._centre.write(slice(start, end), along)
         self._total += columns.vectors.total(start, end)
         self._size, self._alive = end, self._alive + len(batch)
         return start
 
     def _is_same(self, row: int, batch: Batch, number: int) -> bool:
         """Whether a row differs from an entry in nothing but its importance."""
-        columns = self._columns
-        return (
+        columns, place = self._columns, np.array([number])
+        return bool(
             columns.ts[row] == batch.ts[number]
-            and columns.crew[row] == self.crews.add(batch.crews[number])
-            and columns.agent[row] == self.agents.add(batch.agents[number])
-            and columns.type[row] == self.types.add(batch.types[number])
+            and columns.crew[row] == self.crews.add_all(batch.crews.take(place))[0]
+            and columns.agent[row] == self.agents.add_all(batch.agents.take(place))[0]
+            and columns.type[row] == self.types.add_all(batch.types.take(place))[0]
             and columns.vectors.is_same(row, batch.vectors[number])
         )
 
@@ -256,7 +295,7 @@ class Matrix:
 
     # ── Room ─────────────────────────────────────────────────────────────────
     def _new_columns(self, capacity: int, count: int) -> Columns:
-        keep_exact = count * self.dim * 4 <= EXACT_BYTES
+        keep_exact = keeps_exact(count, self.dim)
         return _empty(max(_MIN_CAPACITY, capacity), self.dim, keep_exact=keep_exact)
 
     def _reserve(self, count: int) -> None:

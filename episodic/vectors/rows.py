@@ -1,7 +1,8 @@
 """Reading stored vectors for the matrix, straight from SQLite.
 
 Plain SQL instead of the ORM, and times as text: building a million date objects would
-take longer than everything else.
+take longer than everything else. When everything is read, what is not the vector comes
+from the index of words, which a hybrid question needs too and which has it as arrays.
 """
 
 from __future__ import annotations
@@ -17,20 +18,22 @@ from numpy.typing import NDArray
 from episodic.vectors import entry_rows
 from episodic.vectors.cosine import Floats
 from episodic.vectors.entry_rows import Ids
-from episodic.vectors.matrix import Batch
+from episodic.vectors.matrix import Batch, Labels
+from memory import fulltext
+from memory.word_index.cache import indexes
+from memory.word_index.columns import Codes
 
-CHUNK: Final = 5_000
+# Vectors of so many rows fit in the processor's cache while they are worked on.
+CHUNK: Final = 1_024
+IDS_AT_ONCE: Final = 500
 _COLUMNS: Final = (
     "SELECT m.entry_id, m.crew_id, m.agent_id, e.entry_type, e.ts || '',"
     " e.recorded_at || '', m.importance_score, m.vector FROM journal_embeddings m"
 )
-_OF_MODEL: Final = (
-    " WHERE m.workspace_id = %s AND m.model = %s AND m.state = 'indexed' AND m.dim = %s"
-)
-# By place in the chain: both tables were written in that order, so both are read in it.
+# In the order in which they were written, which is nearly that of the chain.
 _ALL: Final = (
-    f"{_COLUMNS} LEFT JOIN journal_entries e ON e.workspace_id = m.workspace_id"
-    f" AND e.seq = m.seq AND +e.id = m.entry_id{_OF_MODEL}"
+    "SELECT m.entry_id, m.seq, m.importance_score, m.vector FROM journal_embeddings m"
+    " WHERE m.workspace_id = %s AND m.model = %s AND m.state = 'indexed' AND m.dim = %s"
 )
 # The plus signs keep SQLite from reading a whole workspace to find a few entries.
 _AMONG_IDS: Final = (
@@ -60,18 +63,66 @@ def _decode(rows: Sequence[tuple[Any, ...]], dim: int) -> Batch:
     """Return rows as columns; a vector of the wrong length is left out."""
     good = [row for row in rows if len(row[7]) == 4 * dim]
     columns = list(zip(*good, strict=True)) if good else [()] * 8
-    batch = Batch(
-        ids=entry_rows.encode(columns[0]),
-        crews=columns[1],
-        agents=columns[2],
-        types=columns[3],
-        ts=_microseconds(columns[4]) // 1_000,
-        recorded=_microseconds(columns[5]),
-        importance=np.array(columns[6], dtype=np.float32),
-        vectors=floats(columns[7], dim),
+    return _finite(
+        Batch(
+            ids=entry_rows.encode(columns[0]),
+            crews=Labels.of(columns[1]),
+            agents=Labels.of(columns[2]),
+            types=Labels.of(columns[3]),
+            ts=_microseconds(columns[4]) // 1_000,
+            recorded=_microseconds(columns[5]),
+            importance=np.array(columns[6], dtype=np.float32),
+            vectors=floats(columns[7], dim),
+        )
     )
+
+
+def _finite(batch: Batch) -> Batch:
+    """Return the entries whose vectors are numbers."""
     finite = np.isfinite(batch.vectors.sum(axis=1))
     return batch if finite.all() else batch.take(np.flatnonzero(finite))
+
+
+class _Places:
+    """What the index of words knows of the entries of a workspace, by their place."""
+
+    def __init__(self, workspace_id: str) -> None:
+        self._view = indexes.view(workspace_id)
+        self._first, _ = fulltext.docids(workspace_id)
+        self._names: dict[Codes, list[str]] = {}
+
+    def batch(
+        self, rows: Sequence[tuple[Any, ...]], dim: int
+    ) -> tuple[Batch, Sequence[str]]:
+        """Return rows of ``_ALL`` as columns, and the ids of entries not known here."""
+        rows = [row for row in rows if len(row[3]) == 4 * dim]
+        entry_ids, seqs, importance, blobs = (
+            zip(*rows, strict=True) if rows else [()] * 4
+        )
+        ids, view = entry_rows.encode(entry_ids), self._view
+        at = view.rows(self._first + np.array(seqs, dtype=np.int64))
+        is_known = (at >= 0) & (view.columns.ids[at] == ids)
+        places = np.flatnonzero(is_known)
+        at, columns, vectors = at[places], view.columns, floats(blobs, dim)
+        batch = Batch(
+            ids=ids[places],
+            crews=self._labels(view.crews, columns.crew[at]),
+            agents=self._labels(view.agents, columns.agent[at]),
+            types=self._labels(view.types, columns.type[at]),
+            ts=columns.ts[at] // 1_000,
+            recorded=columns.recorded[at],
+            importance=np.array(importance, dtype=np.float32)[places],
+            vectors=vectors if len(places) == len(ids) else vectors[places],
+        )
+        return _finite(batch), [entry_ids[i] for i in np.flatnonzero(~is_known)]
+
+    def _labels(self, strings: Codes, codes: NDArray[np.int32]) -> Labels:
+        """Return strings that the index has as numbers, read a moment ago."""
+        names = self._names.get(strings, [])
+        if len(codes) and codes.max() >= len(names):
+            # There may be more of them by now, as entries change meanwhile.
+            names = self._names[strings] = strings.names()
+        return Labels(names, codes)
 
 
 def _marks(entry_ids: Sequence[str]) -> str:
@@ -90,19 +141,17 @@ def count(workspace_id: str, model: str) -> int:
 
 
 def read_all(workspace_id: str, model: str, dim: int) -> Iterator[Batch]:
-    """Yield all vectors of a workspace and model, a few thousand at a time."""
-    misplaced: list[str] = []
+    """Yield all vectors of a workspace and model, a few at a time."""
+    places, unknown = _Places(workspace_id), list[str]()
     with connection.cursor() as cursor:
         cursor.execute(_ALL, [workspace_id, model, dim])
         while rows := cursor.fetchmany(CHUNK):
-            # Made before the place was written beside the vector.
-            unmatched = [row[0] for row in rows if row[3] is None]
-            if unmatched:
-                misplaced += unmatched
-                rows = [row for row in rows if row[3] is not None]
-            yield _decode(rows, dim)
-    for start in range(0, len(misplaced), CHUNK):
-        part = misplaced[start : start + CHUNK]
+            batch, unknown_ids = places.batch(rows, dim)
+            unknown += unknown_ids
+            yield batch
+    # Written meanwhile, or before the place was kept beside the vector.
+    for start in range(0, len(unknown), IDS_AT_ONCE):
+        part = unknown[start : start + IDS_AT_ONCE]
         yield read_ids(workspace_id, model, dim, part)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -89,6 +90,25 @@ class Batch:
     words: WordLists
 
 
+def joined(parts: Sequence[Batch]) -> Batch:
+    """Return several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    words = [part.words for part in parts]
+    arrays = ("docid", "ids", "ts", "recorded", "thread", "flags")
+    lists = ("crews", "agents", "types")
+    return Batch(
+        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in arrays},
+        **{name: list(chain(*(getattr(p, name) for p in parts))) for name in lists},
+        words=WordLists(
+            *(
+                np.concatenate([getattr(part, name.name) for part in words])
+                for name in fields(WordLists)
+            )
+        ),
+    )
+
+
 class Codes:
     """Strings as small numbers, so that a filter is one comparison of integers."""
 
@@ -109,3 +129,7 @@ class Codes:
     def get(self, value: str) -> int:
         """Return a string's number, or −2, which matches nothing."""
         return self._codes.get(value, -2)
+
+    def names(self) -> list[str]:
+        """Return the strings in the order of their numbers."""
+        return list(self._codes)

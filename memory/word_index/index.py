@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from memory.word_index import segments
 from memory.word_index.columns import SPEAKS, Batch, Codes, Columns, Rows, empty
+from memory.word_index.owners import OwnerRows
 from memory.word_index.segments import Segment
 from memory.word_index.terms import WordLists
 from memory.word_index.threads import Threads
 
 _GROWTH: Final = 1.125
+# Rows whose postings fit in the processor's cache while they are packed.
+PACKED_AT_ONCE: Final = 4_096
 
 
 class OutOfOrder(Exception):
@@ -42,6 +45,7 @@ class View:
     crews: Codes
     agents: Codes
     types: Codes
+    owned: OwnerRows
 
     def rows(self, docids: NDArray[np.int64]) -> Rows:
         """Return the row of each docid, −1 for one that is not in the view."""
@@ -60,6 +64,20 @@ class View:
         return [int(docid) for docid in self.columns.docid[rows[has_words[rows]]]]
 
 
+def _keys(words: WordLists, offsets: NDArray[np.int64]) -> segments.Keys:
+    """Return the packed postings of consecutive rows, which begin at ``offsets``."""
+    start = offsets[0]
+    keys = np.empty(offsets[-1] - start, dtype=np.uint64)
+    for first in range(0, len(offsets) - 1, PACKED_AT_ONCE):
+        ends = offsets[first : first + PACKED_AT_ONCE + 1]
+        low, high = ends[0], ends[-1]
+        rows = np.repeat(np.arange(first, first + len(ends) - 1), np.diff(ends))
+        keys[low - start : high - start] = segments.pack(
+            rows, words.terms[low:high], words.counts[low:high]
+        )
+    return keys
+
+
 class WordIndex:
     """The index of one workspace. Mutations need the owner's lock."""
 
@@ -70,11 +88,13 @@ class WordIndex:
         self._segments: tuple[Segment, ...] = ()
         self._entry_count = self._total_length = 0
         self._threads = Threads()
+        self._owned = OwnerRows()
 
     @property
     def nbytes(self) -> int:
         lists = sum(segment.nbytes for segment in self._segments)
-        return self._columns.nbytes + self._threads.nbytes + lists
+        owned = self._owned.nbytes
+        return self._columns.nbytes + self._threads.nbytes + owned + lists
 
     @property
     def last_docid(self) -> int:
@@ -91,6 +111,7 @@ class WordIndex:
             self.crews,
             self.agents,
             self.types,
+            self._owned,
         )
 
     # ── Adding ───────────────────────────────────────────────────────────────
@@ -103,6 +124,8 @@ class WordIndex:
             raise OutOfOrder
         if end > len(self._columns.docid):
             self._columns = self._columns.copy(start, int(end * _GROWTH))
+            # Who reads an older view reads the old columns, which follow no change.
+            self._owned = OwnerRows()
         self._columns.docid[start:end] = batch.docid
         self._write(np.arange(start, end), batch)
         self._add_postings(start, batch.words)
@@ -123,9 +146,7 @@ class WordIndex:
         offsets = np.concatenate([[0], np.cumsum(words.sizes)])
         for first in range(0, len(words.sizes), segments.MAX_ROWS):
             sizes = words.sizes[first : first + segments.MAX_ROWS]
-            low, high = offsets[first], offsets[first + len(sizes)]
-            rows = np.repeat(np.arange(len(sizes)), sizes)
-            keys = segments.pack(rows, words.terms[low:high], words.counts[low:high])
+            keys = _keys(words, offsets[first : first + len(sizes) + 1])
             keys.sort()
             fresh = segments.build(start + first, len(sizes), keys)
             self._segments = tuple(segments.compacted([*self._segments, fresh]))
@@ -170,6 +191,7 @@ class WordIndex:
         threads = self._columns.thread[all_rows]
         self._write(rows, batch)
         self._empty(deleted_rows)
+        self._owned.forget()
         is_rewritten = np.isin(batch.docid, rewritten)
         self._replace_postings(rows, is_rewritten, batch.words, deleted_rows)
         self._columns.previous[all_rows] = self._columns.next[all_rows] = -1

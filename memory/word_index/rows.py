@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from memory import authors, fulltext
 from memory.word_index import segments, terms, threads
-from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch
+from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch, joined
 
 # As many as a segment: loading merges none.
 CHUNK: Final = segments.MAX_ROWS
+# Read and decoded at once: what is made of them fits in the processor's cache.
+ROWS_AT_ONCE: Final = 2_048
 IDS_AT_ONCE: Final = 500
 # Concatenated and added to, or the driver would make dates and booleans of them.
 _COLUMNS: Final = (
@@ -77,10 +79,10 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
     docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, blobs = (
         zip(*rows, strict=True) if rows else [()] * 11
     )
-    uncovered = [
-        d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)
-    ]
-    if uncovered:
+    if not terms.all_readable(blobs):
+        uncovered = [
+            d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)
+        ]
         words, uncovered_set = read_words(uncovered), set(uncovered)
         no_words = terms.words_of("", "")
         # An entry may have been deleted since.
@@ -117,13 +119,22 @@ def count(workspace_id: str) -> int:
 
 
 def read_after(workspace_id: str, docid: int) -> Iterator[Batch]:
-    """Yield the entries of a workspace behind a docid, a few thousand at a time."""
+    """Yield the entries of a workspace behind a docid, a segment at a time."""
     low, high = fulltext.docids(workspace_id)
     sql = f"{_SELECT} WHERE e.docid BETWEEN %s AND %s ORDER BY e.docid"
     with connection.cursor() as cursor:
         cursor.execute(sql, [max(low, docid + 1), high])
-        while rows := cursor.fetchmany(CHUNK):
-            yield _batch(rows)
+        while parts := list(_parts(cursor)):
+            yield joined(parts)
+
+
+def _parts(cursor: Any) -> Iterator[Batch]:
+    """Yield the next rows of a query, together as many as a segment."""
+    for _ in range(CHUNK // ROWS_AT_ONCE):
+        rows = cursor.fetchmany(ROWS_AT_ONCE)
+        if not rows:
+            return
+        yield _batch(rows)
 
 
 def read_docids(docids: Sequence[int]) -> Batch:

@@ -12,7 +12,7 @@ from django.db import connection
 from memory import fulltext
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import phrases, terms
+from memory.word_index import owners, phrases, terms
 from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
 from memory.word_index.cache import indexes
@@ -27,40 +27,47 @@ def _microseconds(moment: datetime) -> int:
     return seconds * 1_000_000 + moment.microsecond
 
 
-def _owner_masks(view: View, scope: WordScope) -> list[Mask]:
-    """Return the rows of the crew, of the agent and of the crew's rules, as masks."""
-    columns, size = view.columns, view.size
-    masks: list[Mask] = []
+def _of_owners(view: View, scope: WordScope) -> Rows | Mask | None:
+    """Return the rows of the crew, the agent and the crew's rules; None for all."""
+    columns, size, owned = view.columns, view.size, view.owned
+    parts: list[Rows | Mask] = []
     if scope.crew_id is not None:
-        masks.append(columns.crew[:size] == view.crews.get(scope.crew_id))
+        parts.append(owned.of(columns, size, "crew", view.crews.get(scope.crew_id)))
     if scope.agent_id is not None:
-        masks.append(columns.agent[:size] == view.agents.get(scope.agent_id))
-    if masks and scope.rules_crew_id is not None:
-        masks.append(
-            (columns.type[:size] == view.types.get(RULE_TYPE))
-            & (columns.crew[:size] == view.crews.get(scope.rules_crew_id))
-            & (columns.agent[:size] == -1)
-        )
-    return masks
+        parts.append(owned.of(columns, size, "agent", view.agents.get(scope.agent_id)))
+    if parts and scope.rules_crew_id is not None:
+        crew = view.crews.get(scope.rules_crew_id)
+        parts.append(owned.rules(columns, size, crew, view.types.get(RULE_TYPE)))
+    return owners.united(parts, size) if parts else None
+
+
+def _filters(view: View, scope: WordScope, rows: Rows | slice) -> Mask:
+    """Return which of some rows pass everything but who owns them."""
+    columns = view.columns
+    needed = USABLE | (EMBEDDABLE if scope.embeddable_only else 0)
+    mask: Mask = (columns.flags[rows] & needed) == needed
+    if scope.entry_types:
+        codes = [view.types.get(name) for name in scope.entry_types]
+        mask &= np.isin(columns.type[rows], codes)
+    if scope.since is not None:
+        mask &= columns.ts[rows] >= _microseconds(scope.since)
+    if scope.until is not None:
+        mask &= columns.ts[rows] <= _microseconds(scope.until)
+    if scope.recorded_until is not None:
+        mask &= columns.recorded[rows] <= _microseconds(scope.recorded_until)
+    return mask
 
 
 def in_scope(view: View, scope: WordScope) -> Mask:
     """Return which rows of a view a scope may see."""
-    columns, size = view.columns, view.size
-    needed = USABLE | (EMBEDDABLE if scope.embeddable_only else 0)
-    mask: Mask = (columns.flags[:size] & needed) == needed
-    masks = _owner_masks(view, scope)
-    if masks:
-        mask &= np.logical_or.reduce(masks)
-    if scope.entry_types:
-        codes = [view.types.get(name) for name in scope.entry_types]
-        mask &= np.isin(columns.type[:size], codes)
-    if scope.since is not None:
-        mask &= columns.ts[:size] >= _microseconds(scope.since)
-    if scope.until is not None:
-        mask &= columns.ts[:size] <= _microseconds(scope.until)
-    if scope.recorded_until is not None:
-        mask &= columns.recorded[:size] <= _microseconds(scope.recorded_until)
+    rows = _of_owners(view, scope)
+    if rows is not None and rows.dtype != np.bool_:
+        mask = np.zeros(view.size, dtype=np.bool_)
+        mask[rows[_filters(view, scope, rows)]] = True
+        return mask
+    mask = _filters(view, scope, slice(view.size))
+    if rows is not None:
+        mask &= rows
     return mask
 
 

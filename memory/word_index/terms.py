@@ -148,15 +148,34 @@ def is_readable(blob: bytes | memoryview | None) -> bool:
     return bool(len(blob) == _HEADER.size + _TERM_BYTES * size + wide * length)
 
 
+def all_readable(blobs: Sequence[bytes | None]) -> bool:
+    """Whether ``is_readable`` says yes to each of many."""
+    if None in blobs:
+        return False
+    bytes_each = np.fromiter(map(len, blobs), dtype=np.int64, count=len(blobs))  # type: ignore[arg-type]
+    if len(blobs) and bytes_each.min() < _HEADER.size:
+        return False
+    data = np.frombuffer(b"".join(blobs), dtype=np.uint8)  # type: ignore[arg-type]
+    starts = np.cumsum(bytes_each) - bytes_each
+    lengths, sizes = _numbers(data, starts + 1), _numbers(data, starts + 3)
+    wide = np.where(sizes <= _SHORT, 1, 2)
+    expected = _HEADER.size + _TERM_BYTES * sizes + wide * lengths
+    return bool((data[starts] == VERSION).all() and (bytes_each == expected).all())
+
+
+def _numbers(data: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of two bytes that stand at some places."""
+    numbers: NDArray[np.int64] = data[places].astype(np.int64)
+    return numbers | data[places + 1].astype(np.int64) << 8
+
+
 def unpack(blobs: Sequence[bytes]) -> WordLists:
     """Return the lists that ``is_readable`` blobs hold."""
     data = np.frombuffer(b"".join(blobs), dtype=np.uint8)
     bytes_each = np.fromiter(map(len, blobs), dtype=np.int64, count=len(blobs))
     starts = np.cumsum(bytes_each) - bytes_each
-    sizes = data[starts + 3].astype(np.int64) | data[starts + 4].astype(np.int64) << 8
-    lengths = data[starts + 1].astype(np.uint16) | data[starts + 2].astype(
-        np.uint16
-    ) << np.uint16(8)
+    sizes = _numbers(data, starts + 3)
+    lengths = _numbers(data, starts + 1).astype(np.uint16)
     # What each byte belongs to: the header, a term, a count or the order.
     parts = np.empty((len(blobs), 4), dtype=np.int64)
     parts[:, 0], parts[:, 1], parts[:, 2] = _HEADER.size, 4 * sizes, sizes

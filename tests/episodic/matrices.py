@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from episodic.vectors import entry_rows
-from episodic.vectors.matrix import Batch, Snapshot
+from episodic.vectors.matrix import Batch, Labels, Snapshot
 
 
 def batch(
@@ -23,9 +23,9 @@ def batch(
     count = len(ids)
     return Batch(
         ids=entry_rows.encode(ids),
-        crews=crews or [None] * count,
-        agents=agents or [None] * count,
-        types=["t"] * count,
+        crews=Labels.of(crews or [None] * count),
+        agents=Labels.of(agents or [None] * count),
+        types=Labels.of(["t"] * count),
         ts=np.array(ts or [0] * count, dtype=np.int64),
         recorded=np.array(ts or [0] * count, dtype=np.int64) * 1_000,
         importance=np.array(importance or [1.0] * count, dtype=np.float32),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 import numpy as np
@@ -19,6 +19,7 @@ from episodic.vectors import cache, matrix, rows, scan
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Batch, Matrix
 from memory.models import JournalEntry
+from memory.word_index.cache import indexes
 from tests import factories, processes
 from tests.episodic import matrices
 from tests.world import World
@@ -204,7 +205,45 @@ def test_everything_is_read_in_the_order_it_was_written() -> None:
     with connections["default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {rows._ALL}", ["ws_1", MODEL, 4])
         plan = " ".join(step[-1] for step in cursor.fetchall())
-    assert "(workspace_id=? AND seq=?)" in plan
+    assert plan.startswith("SEARCH m USING INDEX embedding_of")
+    assert "B-TREE" not in plan
+
+
+def _described(batches: Iterable[Batch]) -> dict[bytes, tuple[object, ...]]:
+    """Return what batches say of each entry."""
+    return {
+        entry_id: (
+            *(
+                labels.names[codes[n]] if codes[n] >= 0 else None
+                for labels in (batch.crews, batch.agents, batch.types)
+                for codes in [labels.codes.tolist()]
+            ),
+            *(int(batch.ts[n]), int(batch.recorded[n]), float(batch.importance[n])),
+            batch.vectors[n].tobytes(),
+        )
+        for batch in batches
+        for n, entry_id in enumerate(batch.ids.tolist())
+    }
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_entries_are_the_same_read_by_place_and_by_id(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, is_behind: bool
+) -> None:
+    for number, name in enumerate(("ada", "bob", "ada", "olga")):
+        world.indexed(f"note {number}", by=name)
+    early = indexes.view(world.acme.id)
+    ids = [world.indexed("late", entry_type="peer.escalation").id]
+    Embedding.objects.filter(entry__summary="note 2").update(importance_score=0.123)
+    if is_behind:
+        # The words were read before the last entry was written.
+        monkeypatch.setattr(indexes, "view", lambda _: early)
+    stored = Embedding.objects.filter(workspace=world.acme, state="indexed")
+    ids = list(stored.values_list("entry_id", flat=True))
+    by_id = _described([rows.read_ids(world.acme.id, MODEL, 512, ids)])
+    by_place = _described(rows.read_all(world.acme.id, MODEL, 512))
+    assert by_place == by_id
+    assert len(by_place) == len(ids) == 4
 
 
 def test_exact_vectors_are_read_where_memory_keeps_none(
