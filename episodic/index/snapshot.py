@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from episodic.index import engine
 from episodic.models import Embedding, MemoryRelation, State
-from episodic.vectors import entry_rows
 from episodic.vectors import rows as stored_vectors
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Batch, Labels, Matrix, Snapshot
 from episodic.vectors.scan import ScanIndex
+from memory.word_index import entry_rows
 
 MAX_IDS: Final = 24
 CHUNK: Final = 2_000

@@ -15,11 +15,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from episodic.vectors import centre, entry_rows
+from episodic.vectors import centre
 from episodic.vectors.centre import Centre
 from episodic.vectors.cosine import Floats, Rows
-from episodic.vectors.entry_rows import EntryRows, Ids
 from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
+from memory.word_index import entry_rows
+from memory.word_index.entry_rows import EntryRows, Ids
 from memory.word_index.owners import NOBODY, OwnerRows
 
 _GROW: Final = 1.5

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from episodic.vectors.base import VectorHit
 from episodic.vectors.cosine import Floats, Rows
-from episodic.vectors.entry_rows import Ids
 from episodic.vectors.matrix import Columns, Snapshot
 from episodic.vectors.quantised import LAYERS, Question
+from memory.word_index.entry_rows import Ids
 
 MOST_EXACT: Final = 400
 # From here on one layer of the question has to do: two take half as long again, which

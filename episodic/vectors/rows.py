@@ -15,13 +15,13 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from episodic.vectors import entry_rows
 from episodic.vectors.cosine import Floats
-from episodic.vectors.entry_rows import Ids
 from episodic.vectors.matrix import Batch, Labels
 from memory import fulltext
+from memory.word_index import entry_rows
 from memory.word_index.cache import indexes
 from memory.word_index.columns import Codes
+from memory.word_index.entry_rows import Ids
 
 # Vectors of so many rows fit in the processor's cache while they are worked on.
 CHUNK: Final = 1_024

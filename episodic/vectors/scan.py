@@ -7,13 +7,14 @@ from functools import partial
 import numpy as np
 
 from episodic.embedders.base import Vectors
-from episodic.vectors import entry_rows, passes, rows
+from episodic.vectors import passes, rows
 from episodic.vectors.base import SearchResult, VectorHit, VectorScope
 from episodic.vectors.cache import DEFAULT_BYTES, Matrices
 from episodic.vectors.matrix import Matrix, Snapshot
 from episodic.vectors.passes import CENTRED, COSINE, SCORE, Exact, Read
 from episodic.vectors.quantised import Question
 from episodic.vectors.scope_rows import in_scope
+from memory.word_index import entry_rows
 
 
 def _reader(scope: VectorScope, dim: int) -> Read:

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.word_index.entry_rows import ID_BYTES
 from memory.word_index.terms import WordLists
 
 # An entry that may be used, and one that is embedded; both speak in a thread.
@@ -18,7 +19,6 @@ EMBEDDABLE: Final = 2
 SPEAKS: Final = USABLE | EMBEDDABLE
 # Its thread is its agent's, which a long silence ends.
 TIMED: Final = 4
-ID_BYTES: Final = 32
 MIN_CAPACITY: Final = 256
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]

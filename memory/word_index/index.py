@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from memory.word_index import segments
 from memory.word_index.columns import SPEAKS, Batch, Codes, Columns, Rows, empty
+from memory.word_index.entry_rows import EntryRows, encode
 from memory.word_index.owners import OwnerRows
 from memory.word_index.segments import Segment
 from memory.word_index.terms import WordLists
@@ -46,6 +47,13 @@ class View:
     agents: Codes
     types: Codes
     owned: OwnerRows
+    entry_rows: EntryRows
+
+    def find(self, entry_ids: Sequence[str]) -> Rows:
+        """Return the row of each entry, −1 for one that is not in the view."""
+        rows = self.entry_rows.find(encode(entry_ids), self.columns.ids)
+        rows[rows >= self.size] = -1
+        return rows
 
     def rows(self, docids: NDArray[np.int64]) -> Rows:
         """Return the row of each docid, −1 for one that is not in the view."""
@@ -89,12 +97,14 @@ class WordIndex:
         self._entry_count = self._total_length = 0
         self._threads = Threads()
         self._owned = OwnerRows()
+        self._entry_rows = EntryRows()
 
     @property
     def nbytes(self) -> int:
         lists = sum(segment.nbytes for segment in self._segments)
         owned = self._owned.nbytes
-        return self._columns.nbytes + self._threads.nbytes + owned + lists
+        ids = self._size * self._entry_rows.row_bytes
+        return self._columns.nbytes + self._threads.nbytes + owned + ids + lists
 
     @property
     def last_docid(self) -> int:
@@ -112,6 +122,7 @@ class WordIndex:
             self.agents,
             self.types,
             self._owned,
+            self._entry_rows,
         )
 
     # ── Adding ───────────────────────────────────────────────────────────────
@@ -132,14 +143,22 @@ class WordIndex:
         self._size = end
 
     def link(self) -> None:
-        """Link every thread."""
+        """Link every thread, and put the ids of all entries in order."""
         self._threads.link_all(self._columns, self._size)
+        self._put_in_order()
 
     def append(self, batch: Batch) -> None:
         """Add entries behind the last one; OutOfOrder when they belong before it."""
         start = self._size
         self.load(batch)
         self._threads.append(self._columns, start, self._size)
+        self._entry_rows.add(self._columns.ids[start : self._size], start)
+        if self._entry_rows.is_full:
+            self._put_in_order()
+
+    def _put_in_order(self) -> None:
+        ids = self._columns.ids
+        self._entry_rows.rebuild(ids, np.flatnonzero(ids[: self._size] != b""))
 
     def _add_postings(self, start: int, words: WordLists) -> None:
         """Add the postings of new rows in segments of at most ``MAX_ROWS``."""
@@ -205,6 +224,8 @@ class WordIndex:
             getattr(self._columns, name)[rows] = 0
         for name in ("crew", "agent", "type"):
             getattr(self._columns, name)[rows] = -1
+        for entry_id in self._columns.ids[rows].tolist():
+            self._entry_rows.forget(entry_id)
         self._columns.ids[rows] = b""
 
     def _replace_postings(

@@ -7,9 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 import numpy as np
-from django.db import connection
 
-from memory import fulltext
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
 from memory.word_index import owners, phrases, terms
@@ -18,7 +16,7 @@ from memory.word_index.bm25 import Floats
 from memory.word_index.cache import indexes
 from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Mask, Rows
 from memory.word_index.index import View
-from memory.word_index.rows import IDS_AT_ONCE, marks, stored_words
+from memory.word_index.rows import stored_words
 from memory.word_index.scoring import Scorer
 
 
@@ -71,29 +69,14 @@ def in_scope(view: View, scope: WordScope) -> Mask:
     return mask
 
 
-def _docids(scope: WordScope, entry_ids: Sequence[str]) -> dict[str, int]:
-    """Return the docids of those named entries that are in the workspace."""
-    low, high = fulltext.docids(scope.workspace_id)
-    docids: dict[str, int] = {}
-    with connection.cursor() as cursor:
-        for start in range(0, len(entry_ids), IDS_AT_ONCE):
-            part = entry_ids[start : start + IDS_AT_ONCE]
-            sql = f"SELECT id, docid FROM journal_entries WHERE id IN ({marks(part)})"  # noqa: S608
-            cursor.execute(sql, part)
-            docids.update(cursor.fetchall())
-    return {e: docid for e, docid in docids.items() if low <= docid <= high}
-
-
 class ScanAnswer:
     """The answer from one view; ``WordAnswer`` says what its members are."""
 
     def __init__(self, query: WordQuery, scope: WordScope, limit: int) -> None:
-        self._scope, self._limit = scope, limit
+        self._limit = limit
         self._view = view = indexes.view(scope.workspace_id)
         self._mask = in_scope(view, scope)
         self._pairs = query.pairs
-        # The rows of hits, so that they need not be looked up again.
-        self._row_of: dict[str, int] = {}
         self._numbers = terms.of_words(query.terms)
         self._scorer = Scorer(view, self._mask, list(self._numbers))
         scored_terms = enumerate(self._scorer.terms)
@@ -184,19 +167,11 @@ class ScanAnswer:
 
     def _in_scope(self, entry_ids: Sequence[str]) -> Rows:
         """Return the rows of those named entries that are in scope."""
-        rows = {e: self._row_of[e] for e in entry_ids if e in self._row_of}
-        unknown_ids = list(dict.fromkeys(e for e in entry_ids if e not in rows))
-        docids = np.array(
-            list(_docids(self._scope, unknown_ids).values()), dtype=np.int64
-        )
-        all_rows = np.concatenate(
-            [np.array(list(rows.values()), dtype=np.int64), self._view.rows(docids)]
-        )
-        return all_rows[(all_rows >= 0) & _masked(self._mask, all_rows)]
+        rows = self._view.find(entry_ids)
+        return rows[(rows >= 0) & _masked(self._mask, rows)]
 
     def _hits(self, rows: Rows, scores: Floats) -> list[WordHit]:
         ids = [entry_id.decode() for entry_id in self._view.columns.ids[rows].tolist()]
-        self._row_of.update(zip(ids, rows.tolist(), strict=True))
         return [WordHit(*pair) for pair in zip(ids, scores.tolist(), strict=True)]
 
 

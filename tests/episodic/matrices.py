@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from episodic.vectors import entry_rows
 from episodic.vectors.matrix import Batch, Labels, Snapshot
+from memory.word_index import entry_rows
 
 
 def batch(

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from episodic.vectors import centre, entry_rows, matrix, passes, quantised, rows
+from episodic.vectors import centre, matrix, passes, quantised, rows
 from episodic.vectors.base import VectorScope
-from episodic.vectors.entry_rows import Ids
 from episodic.vectors.matrix import Matrix, Snapshot
 from episodic.vectors.quantised import Question
 from episodic.vectors.scan import ScanIndex
+from memory.word_index import entry_rows
+from memory.word_index.entry_rows import Ids
 from tests.episodic import matrices
 
 DIM = 24

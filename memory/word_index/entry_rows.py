@@ -12,10 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from episodic.vectors.cosine import Rows
-
 ID_BYTES: Final = 32
 Ids = NDArray[np.bytes_]
+Rows = NDArray[np.int64]
 _MIN_RECENT: Final = 1_024
 _WORDS: Final = ID_BYTES // 8
 _FACTORS: Final = np.array(
@@ -25,7 +24,7 @@ _FACTORS: Final = np.array(
 
 
 def encode(entry_ids: Sequence[str]) -> Ids:
-    """Return ids as the matrix keeps them; a longer one becomes one nobody has."""
+    """Return ids as columns keep them; a longer one becomes one nobody has."""
     raw = [entry_id.encode() for entry_id in entry_ids]
     fitting = [name if len(name) <= ID_BYTES else b"" for name in raw]
     return np.array(fitting, dtype=f"S{ID_BYTES}")
@@ -51,7 +50,7 @@ class EntryRows:
         self._recent.update(zip(ids.tolist(), rows, strict=True))
 
     def forget(self, entry_id: bytes) -> None:
-        """Forget a recent id; of the others the matrix knows which are alive."""
+        """Forget a recent id; of the others the owner knows which are alive."""
         self._recent.pop(entry_id, None)
 
     @property
@@ -67,8 +66,13 @@ class EntryRows:
         # After the above: who finds nothing here looks there.
         self._recent = {}
 
-    def find(self, sought_ids: Ids, ids: Ids, alive: NDArray[np.bool_]) -> Rows:
-        """Return the rows of ids, −1 for what has none."""
+    def find(
+        self, sought_ids: Ids, ids: Ids, alive: NDArray[np.bool_] | None = None
+    ) -> Rows:
+        """Return the rows of ids, −1 for what has none, or none that is alive.
+
+        ``ids`` are those of the rows; a row that lost its own is found no more.
+        """
         recent = self._recent
         hashes, rows = self._sorted
         wanted_hashes = _hashes(sought_ids)
@@ -84,7 +88,9 @@ class EntryRows:
             at = rows[inside]
             ok = candidate & (at < len(ids))
             at = np.where(ok, at, 0)
-            ok &= (ids[at] == sought_ids) & alive[at]
+            ok &= ids[at] == sought_ids
+            if alive is not None:
+                ok &= alive[at]
             row_numbers[ok] = at[ok]
             place += 1
         if recent:
