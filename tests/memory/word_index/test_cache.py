@@ -79,6 +79,19 @@ def test_what_others_write_is_found_at_once_and_loaded_once(
     assert loads == [world.acme.id]
 
 
+def test_a_view_finds_its_own_entries_and_no_later_ones(shared_world: World) -> None:
+    world = shared_world
+    first = world.entry("zeppelin one")
+    view = indexes.view(world.acme.id)
+    second = world.entry("zeppelin two")
+    later = indexes.view(world.acme.id)
+    named = [second.id, first.id, "j_unknown", "j_" + "x" * 40, ""]
+    assert view.find(named).tolist() == [-1, view.size - 1, -1, -1, -1]
+    assert later.find(named).tolist() == [later.size - 1, view.size - 1, -1, -1, -1]
+    JournalEntry.objects.filter(pk=first.id).delete()
+    assert indexes.view(world.acme.id).find([first.id]).tolist() == [-1]
+
+
 def test_an_entry_that_is_written_and_retired_before_the_question(
     shared_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
