@@ -216,7 +216,7 @@ def test_what_is_no_time_is_left_alone(subtests: pytest.Subtests) -> None:
         ("the second quarter", False),
     ],
 )
-def test_a_time_seen_from_now_names_no_date(text: str, is_relative: bool) -> None:  # noqa: FBT001
+def test_a_time_seen_from_now_names_no_date(text: str, is_relative: bool) -> None:
     (mention,) = question_time.mentions(f"what was decided {text}", NOW)
     assert mention.is_relative is is_relative
 
