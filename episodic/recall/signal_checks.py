@@ -222,6 +222,9 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
     gaps = {
         name: getattr(other, name) - getattr(own, name) for name in convex.weights()
     }
+    if _is_best(hit, answer) and _is_best(last, answer):
+        # Then it only repeats what the others say.
+        del gaps["conversation"]
     factors = [convex.importance_factor(h.importance) for h in (hit, last)]
     gaps["importance"] = own.total * (factors[1] / factors[0] - 1)
     largest = max(abs(gap) for gap in gaps.values())
@@ -235,6 +238,11 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
         sides.append(f"behind by {_signal_text(behind, hit)}")
     name = f"hit {answer.request.k}"
     return f"Against {name} it is {' and '.join(sides)}." if sides else ""
+
+
+def _is_best(hit: Hit, answer: Answer) -> bool:
+    best = reasons.best_of_conversation(hit.entry.id, answer.rankings)
+    return best in (None, hit.entry.id)
 
 
 def _signal_text(names: Sequence[str], hit: Hit) -> str:
