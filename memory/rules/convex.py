@@ -7,7 +7,8 @@ meaning       0.40 × centred cosine, scaled to 0..1 over everything in scope, t
               power of 1.3: the nearest stand out
 words         0.30 × BM25 of the entry's words and pairs of words, of the best
 context       0.30 × BM25 of the words around it in its thread, of the best
-substance     0.20 × how much it says, full from 40 words on
+substance     0.20 × how much it says, full from 40 words on; a short question of a
+              journal entry or record says nothing
 neighbours    0.16 × meaning, words and context of each entry directly beside it
 conversation  0.60 × the best sum of all of the above of a candidate of the same trace
 preference    0.10 × how well it fits each of time and names in the question

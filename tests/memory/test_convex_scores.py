@@ -13,8 +13,8 @@ from memory.rules import convex
 from memory.rules.convex import Parts, Signals
 
 # What a perfect entry has before it is divided: 1 for how it fits, 0.16 of that of each
-# of two perfect neighbours, 0.2 for its substance, 0.6 of all this for its conversation,
-# 0.1 for each of two preferences, × 1.1.
+# of two perfect neighbours, 0.2 for its substance, 0.6 of all this for its
+# conversation, 0.1 for each of two preferences, × 1.1.
 PERFECT = ((1.0 * 1.32 + 0.2) * 1.6 + 0.2) * 1.1
 
 
