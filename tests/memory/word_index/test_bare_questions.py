@@ -29,7 +29,7 @@ def test_the_condition_and_the_function_are_one_rule(world: World) -> None:
         factories.append(world.actor("ada"), summary=text or "-").id: asks
         for text, asks in TEXTS.items()
     }
-    sql = f"SELECT e.id, {bare_questions.CONDITION} FROM journal_entries e WHERE %s = 1"  # noqa: S608
+    sql = f"SELECT e.id, {bare_questions.CONDITION} FROM journal_entries e WHERE %s = 1"
     with connection.cursor() as cursor:
         cursor.execute(sql, [1])
         found = {key: bool(asks) for key, asks in cursor.fetchall() if key in rows}
