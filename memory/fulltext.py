@@ -7,9 +7,10 @@ split into words, and each word is quoted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final
 
 from django.db import connection
@@ -112,16 +113,30 @@ def matching(workspace_id: str, text: str) -> RawSQL | None:
 
 
 # ── Recall ───────────────────────────────────────────────────────────────────
-def word_query(text: str) -> WordQuery:
-    """Return a question's significant words, and the words left out."""
+def word_query(text: str, left_out: Sequence[tuple[int, int]] = ()) -> WordQuery:
+    """Return a question's significant words, and the words left out.
+
+    ``left_out`` are places in the text, from and to, whose words are not searched
+    where other significant words are left.
+    """
     all_words = tokenizer.split(text)
-    distinctive = tokenizer.without_stop_words(all_words)
+    parts = [tokenizer.split(part) for part in _without(text, left_out)]
+    if tokenizer.STOP_WORDS.issuperset(chain.from_iterable(parts)):
+        parts = [all_words]
+    distinctive = tokenizer.without_stop_words(list(chain.from_iterable(parts)))
     significant = set(distinctive)
     stop = [w for w in dict.fromkeys(all_words) if w not in significant]
-    side_by_side = pairwise(all_words)
+    side_by_side = chain.from_iterable(map(pairwise, parts))
     pairs = [pair for pair in side_by_side if not significant.isdisjoint(pair)]
     return WordQuery(
         tuple(distinctive[:MAX_TERMS]),
         (*stop, *distinctive[MAX_TERMS:]),
         tuple(dict.fromkeys(pairs))[:MAX_TERMS],
     )
+
+
+def _without(text: str, left_out: Sequence[tuple[int, int]]) -> list[str]:
+    """Return what is left of a text between the places that are left out."""
+    ends = [0, *(end for _, end in left_out)]
+    starts = [*(start for start, _ in left_out), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]

@@ -87,6 +87,11 @@ class Preferences:
             for row in rows
         ]
 
+    @property
+    def relative_times(self) -> list[TimeMention]:
+        """The times that are seen from now, whose words are not searched."""
+        return [mention for mention in self.times if mention.is_relative]
+
     def share(self, total: float) -> float:
         """Return how much of what is preferred a total of values is, 0..1."""
         best = 1.0 if self.names else 0.0
@@ -135,7 +140,7 @@ class Preferences:
 
 
 def read(question: str, reach: Reach, now: datetime) -> Preferences:
-    """Return what a question prefers; every word stays in the question.
+    """Return what a question prefers.
 
     ``now`` is the moment it is asked at: ``as_of`` for a recall of the past. A word
     that is part of a time ("in April") is no name.

@@ -16,6 +16,7 @@ each rule reads a bounded number of tokens: the time is linear in the text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -23,6 +24,7 @@ from typing import Final
 from episodic.recall.times import dates, periods, spans, tokens, words
 from episodic.recall.times.reader import Reader, Reading
 from episodic.recall.times.spans import ONE_DAY, Kind, Span
+from episodic.recall.times.tokens import Token
 
 MAX_MENTIONS: Final = 8
 RECENT: Final = timedelta(days=7)
@@ -33,7 +35,9 @@ class TimeMention:
     """One expression: its text, where it stands in the question, and what it means.
 
     The span is ``[since, until)`` in UTC; None is an open end. ``width`` is the length
-    of the period that was named, also where an end is open.
+    of the period that was named, also where an end is open. ``is_relative`` says that
+    it is seen from now ("last week") and names no date: entries of that time seldom
+    have its words.
     """
 
     text: str
@@ -43,6 +47,7 @@ class TimeMention:
     until: datetime | None
     kind: Kind
     width: timedelta
+    is_relative: bool = False
 
     @property
     def meaning(self) -> str:
@@ -94,10 +99,15 @@ def read_all(question: str, reader: Reader) -> list[TimeMention]:
                 until=candidate.until,
                 kind=candidate.kind,
                 width=candidate.width,
+                is_relative=_is_relative(reader.tokens[i : candidate.behind]),
             )
             results.setdefault((candidate.since, candidate.until), mention)
         i = readings[0].behind if readings else i + _length_unread(reader, i)
     return list(results.values())[:MAX_MENTIONS]
+
+
+def _is_relative(parts: Sequence[Token]) -> bool:
+    return not any(words.is_of_calendar(part.word) for part in parts)
 
 
 def _length_unread(reader: Reader, i: int) -> int:

@@ -126,16 +126,18 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
     rankings, size = Rankings(scope), max(MIN_RANKING, 3 * request.k)
     if request.mode is not Mode.SPARSE:
         _rank_dense(rankings, request, size, timings)
+    if is_convex(request):
+        now = request.as_of or timezone.now()
+        rankings.preferences = preferences.read(request.query, reach, now)
     if request.mode is not Mode.DENSE or rankings.degraded:
         with timings.stage("sparse"):
-            rankings.word_query = fulltext.word_query(request.query)
+            times = rankings.preferences.relative_times
+            left_out = [(mention.start, mention.end) for mention in times]
+            rankings.word_query = fulltext.word_query(request.query, left_out)
             answer = word_ranking.search(rankings.word_query, scope, size)
             rankings.word_answer, rankings.words = answer, answer.hits
             if is_convex(request):
                 rankings.context = answer.context_hits
-    if is_convex(request):
-        now = request.as_of or timezone.now()
-        rankings.preferences = preferences.read(request.query, reach, now)
     return rankings
 
 

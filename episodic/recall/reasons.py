@@ -99,7 +99,7 @@ def meaning(hit: Hit, plain: Parts, rankings: Rankings) -> str:
     bar = unanswered.NEAR_COSINE.get(rankings.scope.model)
     if bar is not None and hit.cosine >= bar:
         return "close in meaning"
-    share = plain.meaning / convex.MEANING
+    share = convex.meaning_share(plain.meaning)
     if share >= CLOSE:
         return "among the nearest in meaning"
     return "less near in meaning" if share >= RELATED else "far in meaning"

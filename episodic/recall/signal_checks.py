@@ -64,16 +64,30 @@ def words(entry: JournalEntry, answer: Answer) -> Check:
         entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
     if not matching:
-        return Check("words", "none", "no word of the question is in it")
+        text = f"no word of the question is in it{_unsearched(answer)}"
+        return Check("words", "none", text)
     ids = answer.rankings.word_ids
     text = ", ".join(matching)
     if pairs := _pairs(entry, answer):
         text += f"; side by side as in the question: {word_list(pairs)}"
+    unsearched = _unsearched(answer)
     if entry.id in ids:
-        return Check("words", "pass", f"rank {ids.index(entry.id) + 1} by {text}")
-    return Check(
-        "words", "fail", f"{text} found, but below rank {len(ids)} or filtered"
-    )
+        place = f"rank {ids.index(entry.id) + 1} by {text}"
+        return Check("words", "pass", f"{place}{unsearched}")
+    place = f"{text} found, but below rank {len(ids)} or filtered"
+    return Check("words", "fail", f"{place}{unsearched}")
+
+
+def _unsearched(answer: Answer) -> str:
+    """Return which times of the question are not searched as words, "" for none."""
+    terms = set(answer.rankings.word_query.terms)
+    times = [
+        f"“{' '.join(mention.text.split())}”"
+        for mention in answer.rankings.preferences.relative_times
+        if terms.isdisjoint(tokenizer.split(mention.text))
+    ]
+    verb = "are times" if len(times) > 1 else "is a time"
+    return f"; {word_list(times)} {verb}, and not searched as words" if times else ""
 
 
 def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
@@ -208,6 +222,9 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
     gaps = {
         name: getattr(other, name) - getattr(own, name) for name in convex.weights()
     }
+    if _is_best(hit, answer) and _is_best(last, answer):
+        # Then it only repeats what the others say.
+        del gaps["conversation"]
     factors = [convex.importance_factor(h.importance) for h in (hit, last)]
     gaps["importance"] = own.total * (factors[1] / factors[0] - 1)
     largest = max(abs(gap) for gap in gaps.values())
@@ -221,6 +238,11 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
         sides.append(f"behind by {_signal_text(behind, hit)}")
     name = f"hit {answer.request.k}"
     return f"Against {name} it is {' and '.join(sides)}." if sides else ""
+
+
+def _is_best(hit: Hit, answer: Answer) -> bool:
+    best = reasons.best_of_conversation(hit.entry.id, answer.rankings)
+    return best in (None, hit.entry.id)
 
 
 def _signal_text(names: Sequence[str], hit: Hit) -> str:

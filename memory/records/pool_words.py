@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from memory.records import sessions, similarity
 from memory.records.fusion import Words
 from memory.records.sessions import SessionRow
 from memory.rules import tokenizer
-from memory.word_index import terms, texts
+from memory.word_index import bare_questions, terms, texts
 from memory.word_index.rows import stored_words
 from memory.word_index.texts import Links, Places
 
@@ -131,6 +132,8 @@ def read(query: str, candidates: Sequence[Candidate]) -> Words:
     threads = _threads(candidates)
     links = Links.of(threads, len(candidates))
     scores = texts.score_stored(word_query, blobs, links, extra)
+    asking = np.array([bare_questions.asks(row.content) for row in candidates], bool)
+    scores = replace(scores, length=bare_questions.words_said(scores.length, asking))
     return Words(
         scores,
         links,

@@ -3,12 +3,14 @@
 Each candidate has its real values in all signals; none is zero for not being in the cut
 of a ranking:
 
-meaning       0.40 × centred cosine, scaled to 0..1 over everything in scope
+meaning       0.40 × centred cosine, scaled to 0..1 over everything in scope, to the
+              power of 1.3: the nearest stand out
 words         0.30 × BM25 of the entry's words and pairs of words, of the best
 context       0.30 × BM25 of the words around it in its thread, of the best
-substance     0.10 × how much it says, full from 40 words on
-neighbours    0.16 × the sum of the above of each entry directly beside it
-conversation  0.40 × the best such sum of a candidate of the same trace
+substance     0.20 × how much it says, full from 40 words on; a short question of a
+              journal entry or record says nothing
+neighbours    0.16 × meaning, words and context of each entry directly beside it
+conversation  0.60 × the best sum of all of the above of a candidate of the same trace
 preference    0.10 × how well it fits each of time and names in the question
 
 The sum is multiplied with 0.9 + importance / 5, which is 1 for an ordinary entry, and
@@ -36,22 +38,24 @@ Places = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 # Raised when a formula or weight changes.
-VERSION: Final = 2
+VERSION: Final = 3
 MEANING: Final = 0.40
 WORDS: Final = 0.30
 CONTEXT: Final = 0.30
-SUBSTANCE: Final = 0.10
+SUBSTANCE: Final = 0.20
 NEIGHBOURS: Final = 0.16
-CONVERSATION: Final = 0.40
+CONVERSATION: Final = 0.60
 PREFERENCE: Final = 0.10
 FULL_LENGTH: Final = 40
+MEANING_POWER: Final = 1.3
 ORDINARY: Final = 0.9
 IMPORTANCE: Final = 0.2
 # The importance of what has none of its own: its sum is multiplied with 1.
 NO_IMPORTANCE: Final = (1 - ORDINARY) / IMPORTANCE
-_BASE: Final = MEANING + WORDS + CONTEXT + SUBSTANCE
+# What fits the question; substance does not, and is none of a neighbour's.
+_FIT: Final = MEANING + WORDS + CONTEXT
 _PERFECT: Final = (
-    _BASE * (1 + 2 * NEIGHBOURS) * (1 + CONVERSATION) + 2 * PREFERENCE
+    (_FIT * (1 + 2 * NEIGHBOURS) + SUBSTANCE) * (1 + CONVERSATION) + 2 * PREFERENCE
 ) * (ORDINARY + IMPORTANCE)
 
 
@@ -113,7 +117,15 @@ def importance_factor(importance: float) -> float:
 
 def most_neighbours() -> float:
     """Return what two perfect neighbours add, before importance."""
-    return NEIGHBOURS * 2 * _BASE
+    return NEIGHBOURS * 2 * _FIT
+
+
+def meaning_share(part: float) -> float:
+    """Return how near an entry is by its plain part of meaning, 0..1.
+
+    0 is the farthest in scope, 1 the nearest.
+    """
+    return float((part / MEANING) ** (1 / MEANING_POWER))
 
 
 def weights() -> dict[str, float]:
@@ -185,7 +197,8 @@ def _own(columns: Columns, lowest: float, highest: float) -> list[Floats]:
     span = highest - lowest
     share = (columns.meaning - lowest) / span if span > 0 else columns.meaning * 0 + 1
     is_blind = np.isnan(columns.meaning)
-    meaning = np.where(is_blind, 0.0, MEANING * np.clip(share, 0.0, 1.0))
+    nearness = np.clip(share, 0.0, 1.0) ** MEANING_POWER
+    meaning = np.where(is_blind, 0.0, MEANING * nearness)
     scale = np.where(is_blind, (MEANING + WORDS + CONTEXT) / (WORDS + CONTEXT), 1.0)
     return [meaning, words * scale, context * scale, substance]
 
@@ -199,9 +212,10 @@ def parts(
     scope. Entries that are no candidates count as neighbours only.
     """
     own = _own(columns, lowest, highest)
-    total = np.append(sum(own), 0.0)  # the place −1 is the last one
-    neighbour_sum = NEIGHBOURS * (total[columns.before] + total[columns.after])
-    together = total[:-1] + neighbour_sum
+    *fits, _ = own
+    fit = np.append(sum(fits), 0.0)  # the place −1 is the last one
+    neighbour_sum = NEIGHBOURS * (fit[columns.before] + fit[columns.after])
+    together = sum(own) + neighbour_sum
     is_said = candidates & (columns.thread >= 0)
     names, numbers = np.unique(columns.thread, return_inverse=True)
     best = np.zeros(len(names))

@@ -15,9 +15,10 @@ class WordDetail:
 
     ``own`` and ``context`` are BM25 of its own words and of its window, 0 without a
     common word; ``pairs`` weighs the pairs of words that stand side by side in the
-    question too. ``length`` is how many words it has. ``before`` and ``after`` are the
-    entries directly beside it, None where there is none in scope; ``thread`` is a
-    number that the entries of one trace share, None without a trace.
+    question too. ``length`` is how many words it says, 0 for a short question.
+    ``before`` and ``after`` are the entries directly beside it, None where there is
+    none in scope; ``thread`` is a number that the entries of one trace share, None
+    without a trace.
     """
 
     own: float

@@ -19,6 +19,8 @@ EMBEDDABLE: Final = 2
 SPEAKS: Final = USABLE | EMBEDDABLE
 # Its thread is its agent's, which a long silence ends.
 TIMED: Final = 4
+# Its summary ends with a question.
+ASKS: Final = 8
 MIN_CAPACITY: Final = 256
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import bm25, phrases, terms, thread_sql, threads
+from memory.word_index import (
+    bare_questions,
+    bm25,
+    phrases,
+    terms,
+    thread_sql,
+    threads,
+)
 from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
 from memory.word_index.frequencies import frequencies, head_of
@@ -71,6 +78,7 @@ class _Entry:
     entry_id: str
     ts: float
     trace_id: str | None
+    asks: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +186,15 @@ class CandidateAnswer:
         """Return those named entries that are in scope."""
         where, params = conditions(self._scope)
         sql = (
-            "SELECT e.docid, e.id, EXTRACT(EPOCH FROM e.ts), e.trace_id"  # noqa: S608
-            f" FROM journal_entries e WHERE {column} = ANY(%s) AND {where}"
+            "SELECT e.docid, e.id, EXTRACT(EPOCH FROM e.ts), e.trace_id,"  # noqa: S608
+            f" {bare_questions.CONDITION} FROM journal_entries e"
+            f" WHERE {column} = ANY(%s) AND {where}"
         )
         rows = _fetch(sql, [values, *params]) if values else []
-        return [_Entry(docid, key, float(ts), trace) for docid, key, ts, trace in rows]
+        return [
+            _Entry(docid, key, float(ts), trace, asks)
+            for docid, key, ts, trace, asks in rows
+        ]
 
     def _scored(self, docids: set[int]) -> list[_Scored]:
         """Return the scores of those entries that are in scope."""
@@ -199,10 +211,10 @@ class CandidateAnswer:
             window_counts[places[docid]] += counts[window_places].sum(axis=0)
         own = self._sum(counts, bm25.norms(lengths, self._weights[1])).tolist()
         context = self._sum(window_counts, bm25.WINDOW_NORM).tolist()
+        asking = np.array([entry.asks for entry in entries.values()], dtype=np.bool_)
+        said = bare_questions.words_said(lengths, asking).tolist()
         return [
-            _Scored(
-                entries[d], own[places[d]], context[places[d]], int(lengths[places[d]])
-            )
+            _Scored(entries[d], own[places[d]], context[places[d]], said[places[d]])
             for d in scored
         ]
 

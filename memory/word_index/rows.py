@@ -14,8 +14,15 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from memory import authors, fulltext
-from memory.word_index import segments, terms, threads
-from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Batch, joined
+from memory.word_index import bare_questions, segments, terms, threads
+from memory.word_index.columns import (
+    ASKS,
+    EMBEDDABLE,
+    TIMED,
+    USABLE,
+    Batch,
+    joined,
+)
 
 # As many as a segment: loading merges none.
 CHUNK: Final = segments.MAX_ROWS
@@ -27,6 +34,7 @@ _COLUMNS: Final = (
     "e.docid, e.id, e.crew_id, e.agent_id, e.entry_type, e.trace_id,"
     " e.ts || '', e.recorded_at || '', e.embeddable + 0, e.retired_at IS NULL"
     " AND e.restricted_at IS NULL AND e.erased_at IS NULL"
+    f", {bare_questions.CONDITION}"
 )
 _SELECT: Final = (
     f"SELECT {_COLUMNS}, w.words FROM journal_entries e"  # noqa: S608  (ours)
@@ -76,9 +84,10 @@ def stored_words(docids: Sequence[int]) -> dict[int, bytes]:
 
 def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
     """Return rows as arrays; words that are not stored are computed."""
-    docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, blobs = (
-        zip(*rows, strict=True) if rows else [()] * 11
-    )
+    (
+        docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, asks,
+        blobs,
+    ) = zip(*rows, strict=True) if rows else [()] * 12  # fmt: skip
     if not terms.all_readable(blobs):
         uncovered = [
             d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)
@@ -92,6 +101,7 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
         )
     flags = np.array(usable, dtype=np.uint8) * USABLE
     flags |= np.array(embeds, dtype=np.uint8) * EMBEDDABLE
+    flags |= np.array(asks, dtype=np.uint8) * ASKS
     flags |= np.array([t is None for t in traces], dtype=np.uint8) * TIMED
     keys = map(threads.key, traces, crews, agents)
     return Batch(

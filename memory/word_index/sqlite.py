@@ -10,11 +10,11 @@ import numpy as np
 
 from memory.fulltext import WordHit, WordQuery, WordScope
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import owners, phrases, terms
+from memory.word_index import bare_questions, owners, phrases, terms
 from memory.word_index.answers import WordDetail
 from memory.word_index.bm25 import Floats
 from memory.word_index.cache import indexes
-from memory.word_index.columns import EMBEDDABLE, TIMED, USABLE, Mask, Rows
+from memory.word_index.columns import ASKS, EMBEDDABLE, TIMED, USABLE, Mask, Rows
 from memory.word_index.index import View
 from memory.word_index.rows import stored_words
 from memory.word_index.scoring import Scorer
@@ -105,12 +105,13 @@ class ScanAnswer:
             self._inside(self._scorer.follow(rows, link)) for link in links
         )
         is_traced = (columns.flags[rows] & TIMED) == 0
+        is_asking = (columns.flags[rows] & ASKS) != 0
         scores = self._scorer.named(rows)
         values = zip(
             scores.own.tolist(),
             self._pair_scores(rows, scores.holds).tolist(),
             scores.context.tolist(),
-            columns.length[rows].tolist(),
+            bare_questions.words_said(columns.length[rows], is_asking).tolist(),
             self._ids(before),
             self._ids(after),
             (

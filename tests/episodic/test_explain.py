@@ -245,6 +245,23 @@ def test_a_preference_is_named(world: World) -> None:
     assert text_of(other, "preference").endswith("It does not fit, and loses nothing.")
 
 
+def test_a_time_seen_from_now_is_no_word_to_search_for(world: World) -> None:
+    about_refunds = world.indexed("Refunds over a hundred need a second look")
+    about_weeks = world.indexed("The shop was twice as slow as the last week")
+    explanation = ask(world, about_refunds, "refunds of last week")
+    assert text_of(explanation, "words") == (
+        "rank 1 by refunds; “last week” is a time, and not searched as words"
+    )
+    assert explanation.answer.rankings.word_ids == [about_refunds.id]
+    other = ask(world, about_weeks, "refunds of last week")
+    assert verdicts(other)["words"] == "none"
+    # Without a preference the words are all that speaks for the time.
+    plain = ask(world, about_weeks, "refunds of last week", fusion=Fusion.RRF)
+    assert text_of(plain, "words") == "rank 1 by last, week"
+    named = ask(world, about_refunds, "refunds in May 2023")
+    assert named.answer.rankings.word_query.terms == ("refunds", "may", "2023")
+
+
 def test_it_fits_in_part_what_is_preferred_twice(world: World) -> None:
     row = world.indexed("refund", by="lena", ts=factories.ago(400))
     explanation = ask(world, row, "refund that lena decided yesterday")

@@ -196,6 +196,31 @@ def test_what_is_no_time_is_left_alone(subtests: pytest.Subtests) -> None:
             assert question_time.mentions(f"tell me: {text} it is", NOW) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "is_relative"),
+    [
+        ("last week", True),
+        ("yesterday evening", True),
+        ("two weeks ago", True),
+        ("in the last 24h", True),
+        ("since last Friday", True),
+        ("between Monday and Tuesday", True),
+        ("lately", True),
+        ("vor 3 Tagen", True),
+        ("last May", False),
+        ("early May", False),
+        ("on 8 May 2023", False),
+        ("2024-05-08", False),
+        ("in 2021", False),
+        ("in Q2", False),
+        ("the second quarter", False),
+    ],
+)
+def test_a_time_seen_from_now_names_no_date(text: str, is_relative: bool) -> None:
+    (mention,) = question_time.mentions(f"what was decided {text}", NOW)
+    assert mention.is_relative is is_relative
+
+
 def test_the_text_and_the_meaning_are_for_people() -> None:
     question = "What did lena decide last Friday, and since March?"
     first, second = question_time.mentions(question, NOW)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory.rules import convex
 from memory.rules.convex import Signals
 
-PERFECT = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
+PERFECT = ((1.0 * 1.32 + 0.2) * 1.6 + 0.2) * 1.1
 
 
 def test_the_shares_of_one_entry() -> None:
@@ -20,13 +20,13 @@ def test_the_shares_of_one_entry() -> None:
         "a": Signals(meaning=0.3, words=2.0, context=4.0, length=40)
     }
     [parts] = convex.fuse(signals, ["a"], lowest=-0.1, highest=0.7).values()
-    assert parts.meaning == pytest.approx(0.4 * 0.5 / PERFECT)
+    assert parts.meaning == pytest.approx(0.4 * 0.5**1.3 / PERFECT)
     assert parts.words == parts.context == pytest.approx(0.3 / PERFECT)
-    assert parts.substance == pytest.approx(0.1 / PERFECT)
+    assert parts.substance == pytest.approx(0.2 / PERFECT)
     assert parts.neighbours == parts.preference == 0
-    own = 0.2 + 0.3 + 0.3 + 0.1
-    assert parts.conversation == pytest.approx(0.4 * own / PERFECT)
-    assert parts.total == pytest.approx(1.4 * own / PERFECT)
+    own = 0.4 * 0.5**1.3 + 0.3 + 0.3 + 0.2
+    assert parts.conversation == pytest.approx(0.6 * own / PERFECT)
+    assert parts.total == pytest.approx(1.6 * own / PERFECT)
 
 
 def test_without_a_vector_the_other_values_count_for_it() -> None:
@@ -54,7 +54,7 @@ def test_only_candidates_speak_for_a_conversation_and_all_for_those_beside() -> 
     assert parts["c"].neighbours == 0
     for entry in parts.values():
         assert entry.conversation == pytest.approx(
-            0.4 * (single + neighbours) / PERFECT
+            0.6 * (single + neighbours) / PERFECT
         )
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from memory.rules import convex
 from memory.rules.convex import Parts, Signals
 
-# What a perfect entry has before it is divided: 1.1 for itself, 0.16 of each of two
-# perfect neighbours, 0.4 of its conversation, 0.1 for each of two preferences, × 1.1.
-PERFECT = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
+# What a perfect entry has before it is divided: 1 for how it fits, 0.16 of that of each
+# of two perfect neighbours, 0.2 for its substance, 0.6 of all this for its
+# conversation, 0.1 for each of two preferences, × 1.1.
+PERFECT = ((1.0 * 1.32 + 0.2) * 1.6 + 0.2) * 1.1
 
 
 def fused_parts(
@@ -32,15 +33,15 @@ def test_one_entry_by_hand() -> None:
         "a": Signals(meaning=0.5, words=6.0, context=1.0, length=40),
         "b": Signals(meaning=0.0, words=12.0, context=4.0, length=0),
     }
-    own = 0.4 * 0.5 + 0.3 * 6 / 12 + 0.3 * 1 / 4 + 0.1
+    own = 0.4 * 0.5**1.3 + 0.3 * 6 / 12 + 0.3 * 1 / 4 + 0.2
     parts = fused_parts(signals)["a"]
-    assert parts.meaning == pytest.approx(0.2 / PERFECT)
+    assert parts.meaning == pytest.approx(0.4 * 0.5**1.3 / PERFECT)
     assert parts.words == pytest.approx(0.15 / PERFECT)
     assert parts.context == pytest.approx(0.075 / PERFECT)
-    assert parts.substance == pytest.approx(0.1 / PERFECT)
-    assert parts.conversation == pytest.approx(0.4 * own / PERFECT)
+    assert parts.substance == pytest.approx(0.2 / PERFECT)
+    assert parts.conversation == pytest.approx(0.6 * own / PERFECT)
     assert (parts.neighbours, parts.preference) == (0, 0)
-    assert parts.total == pytest.approx(1.4 * own / PERFECT)
+    assert parts.total == pytest.approx(1.6 * own / PERFECT)
 
 
 def test_a_perfect_entry_has_one_and_none_has_more() -> None:
@@ -75,11 +76,17 @@ def test_meaning_is_scaled_over_the_scope_and_stays_inside() -> None:
     }
     parts = fused_parts(signals, low=-0.2, high=0.3)
     plain = [parts[name].plain(0.5).meaning for name in "abcde"]
-    assert plain == pytest.approx([0.4, 0, 0.2, 0.4, 0])
+    assert plain == pytest.approx([0.4, 0, 0.4 * 0.5**1.3, 0.4, 0])
     # Nothing to tell apart: the only entry in scope is the nearest one.
     assert fused_parts({"a": Signals(meaning=0.3)}, low=0.3, high=0.3)["a"].plain(
         0.5
     ).meaning == pytest.approx(0.4)
+
+
+@given(st.floats(0, 1))
+def test_how_near_an_entry_is_can_be_read_from_its_part(share: float) -> None:
+    parts = fused_parts({"a": Signals(meaning=share)})["a"].plain(0.5)
+    assert convex.meaning_share(parts.meaning) == pytest.approx(share, abs=1e-6)
 
 
 def test_without_a_vector_the_other_values_decide() -> None:
@@ -102,7 +109,8 @@ def test_neighbours_count_also_when_no_ranking_found_them() -> None:
     parts = fused_parts(signals, "a")
     assert set(parts) == {"a"}
     scale = 1 / 0.6
-    assert parts["a"].plain(0.5).neighbours == pytest.approx(0.16 * (0.3 * scale + 0.1))
+    # How much a neighbour says is no reason for what stands beside it.
+    assert parts["a"].plain(0.5).neighbours == pytest.approx(0.16 * 0.3 * scale)
     # Out of scope: named by nobody, and worth nothing.
     solo = fused_parts({"a": signals["a"], "y": signals["y"]}, "a")
     assert solo["a"].neighbours == 0
@@ -121,12 +129,12 @@ def test_a_conversation_is_a_trace_and_nothing_else() -> None:
     )
     plain = {e: p.plain(0.5) for e, p in parts.items()}
     best = plain["a"].words + plain["a"].substance
-    assert plain["b"].conversation == pytest.approx(0.4 * best)
+    assert plain["b"].conversation == pytest.approx(0.6 * best)
     # Its own, also where the trace of another has the number 0.
     for solo in "cd":
-        assert plain[solo].conversation == pytest.approx(0.4 * plain[solo].words)
+        assert plain[solo].conversation == pytest.approx(0.6 * plain[solo].words)
     zero = fused_parts({"a": replace(strong, thread=0), "b": weak})["b"].plain(0.5)
-    assert zero.conversation == pytest.approx(0.4 * zero.words)
+    assert zero.conversation == pytest.approx(0.6 * zero.words)
 
 
 @pytest.mark.parametrize(("importance", "factor"), [(0.0, 0.9), (0.5, 1.0), (1.0, 1.1)])

@@ -142,6 +142,22 @@ def test_stop_words_are_left_out_and_named() -> None:
     assert query.dropped == ("why", "was", "the")
 
 
+def test_places_left_out_of_a_question_are_not_searched() -> None:
+    text = "what did mira decide last week about refunds"
+    start = text.index("last week")
+    query = fulltext.word_query(text, [(start, start + len("last week"))])
+    assert query.terms == ("mira", "decide", "refunds")
+    assert query.dropped == ("what", "did", "last", "week", "about")
+    # Words on both sides of the place do not stand side by side.
+    assert query.pairs == (("did", "mira"), ("mira", "decide"), ("about", "refunds"))
+
+
+def test_places_left_out_are_searched_when_nothing_else_is_left() -> None:
+    text = "what was it last week"
+    assert fulltext.word_query(text, [(12, 21)]) == fulltext.word_query(text)
+    assert fulltext.word_query(text, [(12, 21)]).terms == ("last", "week")
+
+
 def test_at_most_thirty_two_terms_are_asked() -> None:
     query = fulltext.word_query(" ".join(f"w{n}" for n in range(40)))
     assert len(query.terms) == fulltext.MAX_TERMS

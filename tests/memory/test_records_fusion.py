@@ -71,9 +71,9 @@ def test_convex_adds_the_shares_of_what_is_scaled() -> None:
     close = vectors([0.2, 0.6, 0.4])
     scores = fusion.fuse(words([8.0, 2.0, 0.0]), close, Fusion.CONVEX)
     # Of 0.4 for meaning and 0.3 for words; its own share counts as its conversation's.
-    own = {0: 0.3, 1: 0.4 + 0.3 / 4, 2: 0.4 / 2}
-    perfect = (1.1 * 1.32 * 1.4 + 0.2) * 1.1
-    assert scores == pytest.approx({n: 1.4 * v / perfect for n, v in own.items()})
+    own = {0: 0.3, 1: 0.4 + 0.3 / 4, 2: 0.4 * 0.5**1.3}
+    perfect = ((1.0 * 1.32 + 0.2) * 1.6 + 0.2) * 1.1
+    assert scores == pytest.approx({n: 1.6 * v / perfect for n, v in own.items()})
 
 
 def test_a_conversation_and_those_beside_speak_for_a_record() -> None:

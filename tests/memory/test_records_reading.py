@@ -328,6 +328,17 @@ def test_those_of_its_session_speak_for_a_record(ada: Actor, session: str) -> No
     assert (scores[turns.id] > scores[other]) is bool(session)
 
 
+@pytest.mark.parametrize("asks_first", [True, False])
+def test_a_short_question_stands_behind_what_says_the_same(
+    ada: Actor, asks_first: bool
+) -> None:
+    statement, question = "The zeppelin lands at ten.", "The zeppelin lands at ten?"
+    for content in (question, statement) if asks_first else (statement, question):
+        save(ada, content)
+    hits = records.search("when the zeppelin lands", Criteria(), by=ada).hits
+    assert [hit.record.content for hit in hits] == [statement, question]
+
+
 def test_what_the_caller_may_not_read_is_no_context(world: World, ada: Actor) -> None:
     lena = world.actor("lena")
     for by in (ada, lena):

@@ -172,3 +172,14 @@ TRIGGERS: Final = frozenset().union(
     MONTHS, WEEKDAYS, DAYS_BACK, RECENTLY, NUMBERS, ORDINALS, LAST, BEFORE_LAST, THIS,
     NEVER, OPENERS, FROM, THIRDS, ("day", "week", "month", "quarter", "year"),
 )  # fmt: skip
+
+
+def is_of_calendar(word: str) -> bool:
+    """Whether a word of an expression belongs to a date: a month, a year, "q2", "3rd".
+
+    A plain count ("the last 3 days", "24h") does not.
+    """
+    if not any(character.isdigit() for character in word):
+        return word in MONTHS or word in ORDINALS
+    is_count = NUMBER.match(word) or WITH_UNIT.match(word)
+    return not is_count or YEAR_NUMBER.match(word) is not None

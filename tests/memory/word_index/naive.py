@@ -137,8 +137,13 @@ class Naive:
         return result
 
     def lengths(self) -> dict[str, int]:
-        """Return entry id → how many words it has."""
-        return {self.rows[d].id: self.words[d].total() for d in self.scope}
+        """Return entry id → how many words it says: 0 for a question of up to 15."""
+        lengths = {}
+        for docid in self.scope:
+            row, length = self.rows[docid], self.words[docid].total()
+            is_short_question = length <= 15 and "?" in row.summary[-2:]
+            lengths[row.id] = 0 if is_short_question else length
+        return lengths
 
     def pairs(self, text: str) -> dict[str, float]:
         """Return entry id → the weight of the question's pairs of words in it."""

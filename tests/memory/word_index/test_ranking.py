@@ -88,7 +88,8 @@ def _append(world: World, dice: random.Random) -> None:
         "ts": timezone.now() - timedelta(minutes=dice.randrange(300)),
         "trace_id": dice.choice([None, None, "one", "two"]),
     }
-    summary = " ".join(dice.choices(WORDS, k=dice.randrange(1, 6)))
+    summary = " ".join(dice.choices(WORDS, k=dice.choice([1, 2, 3, 4, 5, 14, 15, 16])))
+    summary += dice.choice(["", "", ".", "?", "?)"])
     factories.append(world.actor(dice.choice(AGENTS)), summary=summary, **fields)
 
 
