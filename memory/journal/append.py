@@ -69,7 +69,8 @@ def key() -> bytes:
 
 def stamp(moment: datetime) -> str:
     """Return a moment as RFC 3339 UTC with milliseconds and Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    utc = moment.astimezone(UTC).replace(tzinfo=None)
+    return utc.isoformat(timespec="milliseconds") + "Z"
 
 
 def content(entry: JournalEntry) -> bytes:
