@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from django.db import connection, models, transaction
 
 from memory import authors
-from memory.models import ChainHead, JournalEntry
+from memory.models import ChainHead, JournalEntry, SubjectMention
+from memory.rules import tokenizer
+from memory.rules.entries import NewEntry
 from memory.word_index import storage
 
 if TYPE_CHECKING:
@@ -110,6 +112,26 @@ def insert(rows: Sequence[JournalEntry]) -> None:
     )
     for row in rows:
         row._state.adding, row._state.db = False, database.alias
+
+
+def insert_mentions(
+    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
+) -> None:
+    """Write the people whom the writers of rows name."""
+    mentions: list[SubjectMention] = []
+    for row, new in zip(rows, new_entries, strict=True):
+        by_fold = {tokenizer.fold(alias): alias.strip() for alias in new.subjects}
+        mentions.extend(
+            SubjectMention(
+                workspace_id=row.workspace_id,
+                entry_id=row.id,
+                alias=alias,
+                folded=folded,
+            )
+            for folded, alias in by_fold.items()
+        )
+    if mentions:
+        SubjectMention.objects.bulk_create(mentions)
 
 
 def move(head: ChainHead) -> None:
