@@ -129,7 +129,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "crewship_memory.middleware.request_limits.RequestLimitsMiddleware",
     "crewship_memory.middleware.anonymous_throttle.AnonymousThrottleMiddleware",
-    "csp.middleware.CSPMiddleware",
+    "crewship_memory.middleware.content_policy.ContentPolicyMiddleware",
     "crewship_memory.middleware.write_guard.WriteGuard",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -92,6 +92,8 @@ _inspectors: list[Inspector] = []
 
 def watch() -> None:
     """Start this process's thread once, for a database in a file."""
+    if _inspectors:
+        return
     name = str(connection.settings_dict["NAME"])
     if connection.vendor != "sqlite" or not Path(name).is_file():
         return

@@ -31,6 +31,8 @@ handler404 = "crewship_memory.error_responses.not_found"
 handler500 = "crewship_memory.error_responses.failed"
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    # First: every pattern before it is tried for each call of a program.
+    path("api/v1/", open_to_programs(api.urls)),
     path("", home.home, name="home"),
     path("find/", home.find, name="find"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
@@ -66,7 +68,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
-    path("api/v1/", open_to_programs(api.urls)),
     *integrations.url_patterns(),
     *mcp.url_patterns(),
     path("livez", healthz.livez, name="livez"),

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from memory.models import Agent
+from django.db import connection
+
 from memory.rules import tokenizer
 
 # Where a text says who speaks: its first characters.
@@ -29,7 +30,14 @@ def attributed(name: str | None, text: str) -> str:
 
 
 def names(agent_ids: Iterable[str | None]) -> dict[str, str]:
-    """Return the names of those agents that exist, by id."""
+    """Return the names of those agents that exist, by id.
+
+    Plain SQL: every append calls this, and building a query costs more than running it.
+    """
     ids = {agent_id for agent_id in agent_ids if agent_id}
-    rows = Agent.objects.filter(pk__in=ids).order_by() if ids else Agent.objects.none()
-    return dict(rows.values_list("id", "name"))
+    if not ids:
+        return {}
+    marks = ", ".join(["%s"] * len(ids))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, name FROM agents WHERE id IN ({marks})", [*ids])  # noqa: S608
+        return dict(cursor.fetchall())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-import httpx
-
 from crewship_memory.bench import baseline, process
+from crewship_memory.bench.client import Client
 from crewship_memory.bench.dataset import AGENTS, BenchWorkspace, Writer
 from crewship_memory.bench.server import Running
 from crewship_memory.bench.spread import spread, timed
@@ -19,12 +19,6 @@ from memory.models import JournalEntry
 NAIVE_MOST: Final = 200_000
 
 
-def client(url: str, token: str) -> httpx.Client:
-    """Return a client with one kept-alive connection and a key."""
-    headers = {"Authorization": f"Bearer {token}"}
-    return httpx.Client(base_url=f"{url}/api/v1", headers=headers, timeout=300)
-
-
 def _entry(writer: Writer, n: int) -> dict[str, Any]:
     return {
         "entry_type": "memory.recorded",
@@ -33,7 +27,7 @@ def _entry(writer: Writer, n: int) -> dict[str, Any]:
     }
 
 
-def append_single(http: httpx.Client, count: int, pid: int) -> dict[str, Any]:
+def append_single(http: Client, count: int, pid: int) -> dict[str, Any]:
     """Append one by one over one connection, while the server embeds beside it."""
     writer, latencies = Writer(11), list[float]()
     indexed = http.get("/episodic/index").json()["indexed"]
@@ -55,7 +49,30 @@ def append_single(http: httpx.Client, count: int, pid: int) -> dict[str, Any]:
     }
 
 
-def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any]:
+def append_side_by_side(url: str, token: str, clients: int, count: int) -> Any:
+    """Append one by one over several connections at once, a thread for each."""
+
+    def run(number: int) -> list[float]:
+        writer, latencies = Writer(20 + number), list[float]()
+        with Client(url, token) as http:
+            for n in range(count // clients):
+                with timed(latencies):
+                    http.post("/journal", json=_entry(writer, n)).raise_for_status()
+        return latencies
+
+    start = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        latencies = [ms for part in pool.map(run, range(clients)) for ms in part]
+    seconds = time.perf_counter() - start
+    return {
+        "clients": clients,
+        "entries": len(latencies),
+        "per_second": round(len(latencies) / seconds),
+        "ms": spread(latencies),
+    }
+
+
+def append_batches(http: Client, batches: int, size: int) -> dict[str, Any]:
     """Append in batches over one connection."""
     writer, latencies = Writer(12), list[float]()
     for _ in range(batches):
@@ -74,7 +91,7 @@ def append_batches(http: httpx.Client, batches: int, size: int) -> dict[str, Any
     }
 
 
-def indexed(http: httpx.Client, count: int) -> dict[str, Any]:
+def indexed(http: Client, count: int) -> dict[str, Any]:
     """Append an entry and wait, without asking, until the sweep has embedded it."""
     writer, latencies = Writer(14), list[float]()
     for n in range(count):
@@ -89,7 +106,7 @@ def indexed(http: httpx.Client, count: int) -> dict[str, Any]:
     return {"entries": count, "ms": spread(latencies)}
 
 
-def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
+def recallable(http: Client, count: int) -> dict[str, Any]:
     """Append an entry and ask until the dense ranking has it, ``count`` times.
 
     ``at_once`` is how many the first question found: what its asker wrote a moment ago
@@ -113,7 +130,7 @@ def recallable(http: httpx.Client, count: int) -> dict[str, Any]:
     return {"entries": count, "at_once": at_once, "ms": spread(latencies)}
 
 
-def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
+def wait_for_index(http: Client, seconds: float) -> dict[str, Any]:
     """Wait until nothing is pending; return the seconds and entries per second."""
     start = time.perf_counter()
     first = last = http.get("/episodic/index").json()
@@ -129,7 +146,7 @@ def wait_for_index(http: httpx.Client, seconds: float) -> dict[str, Any]:
     }
 
 
-def recall(http: httpx.Client, questions: int, rounds: int, pid: int) -> dict[str, Any]:
+def recall(http: Client, questions: int, rounds: int, pid: int) -> dict[str, Any]:
     """Ask hybrid questions; the first round warms the cache of question vectors."""
     writer = Writer(99)
     bodies = [{"query": writer.sentence(6), "mark": False} for _ in range(questions)]
@@ -164,7 +181,7 @@ def naive_recall(workspace: BenchWorkspace, runs: int) -> dict[str, Any]:
     return {"runs": runs, "ms": spread(latencies)}
 
 
-def cold_start(http: httpx.Client, started: float) -> dict[str, float]:
+def cold_start(http: Client, started: float) -> dict[str, float]:
     """Ask the first question; return the seconds to it, and since the process began.
 
     The server was ready a moment ago: it has begun to load by itself.
@@ -185,11 +202,11 @@ def compare(
 ) -> dict[str, Any]:
     """Measure recall at one size: the product over HTTP, the peer in this process."""
     pid = running.pid
-    with client(running.url, workspace.token) as http:
+    with Client(running.url, workspace.token) as http:
         cold = cold_start(http, running.started)
         loaded_memory = process.memory_mb(pid)
         own_run = recall(http, questions=60, rounds=5, pid=pid)
-    with client(running.url, own_token) as http:
+    with Client(running.url, own_token) as http:
         own_scope = recall(http, questions=60, rounds=5, pid=pid)
     memory = process.memory_mb(pid)
     rows = JournalEntry.objects.filter(workspace_id=workspace.workspace_id)

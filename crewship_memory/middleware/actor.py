@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django_structlog.middlewares import RequestMiddleware
@@ -34,6 +35,13 @@ def is_api(path: str) -> bool:
 
 class RequestLogMiddleware(RequestMiddleware):
     """Logs the route of a request, never its path or query."""
+
+    @staticmethod
+    def bind_user_id(request: HttpRequest) -> None:
+        """Look for a person where there may be one: a key's request has no session."""
+        has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+        if has_session or not is_api(request.path):
+            RequestMiddleware.bind_user_id(request)
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:

@@ -28,7 +28,7 @@ MCP: Final = "mcp"
 
 def refusal(request: HttpRequest) -> HttpResponse | None:
     """Return the error for a write, None when writes are allowed."""
-    reason = installation.problem()
+    reason: str | None = getattr(request, "installation_problem", None)
     if reason is None:
         return None
     error = installation.NotReady(reason=reason)
@@ -55,7 +55,7 @@ class WriteGuard:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Check keys and folders; the first start makes them."""
         if request.path != "/livez":
-            installation.problem()
+            request.installation_problem = installation.problem()  # type: ignore[attr-defined]
         return self.get_response(request)
 
     def process_view(

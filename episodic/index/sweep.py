@@ -8,7 +8,7 @@ and a crash costs a minute and not the row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,25 +18,31 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from episodic.embedders.base import EmbedderError, Vectors
-from episodic.index import engine, importance, policy, relations
-from episodic.models import Embedding, EmbeddingChange, IndexState, State
+from episodic.index import change_log, engine, importance, policy, relations
+from episodic.models import Embedding, IndexState, State
 from episodic.vectors import pg
 from memory import authors
 from memory.journal.visibility import USABLE
 from memory.models import ChainHead, JournalEntry
 
-# Appends wait while a chunk is read and queued: some 20 ms.
-CHUNK: Final = 250
+# Appends wait while a chunk is queued: some 3 ms.
+CHUNK: Final = 100
 BATCH: Final = 32
 LEASE: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 5
 FIRST_WAIT: Final = timedelta(seconds=5)
 LONGEST_WAIT: Final = timedelta(hours=1)
-KEEP_CHANGES: Final = 200_000
 WITHOUT_VECTOR: Final = Q(state__in=(State.PENDING, State.FAILED))
 # As in the partial index ``embedding_waiting``, which only a literal can match: else
 # each look for new rows would read the index of all.
 _NOT_INDEXED: Final = "NOT (journal_embeddings.state = 'indexed')"
+_QUEUE: Final = (
+    "INSERT INTO journal_embeddings (entry_id, workspace_id, seq, crew_id, agent_id,"
+    " state, policy_version, importance_score, vector, dim, model, reference_count,"
+    " attempts, last_error)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, 0, '', 0, 0, '')"
+    " ON CONFLICT DO NOTHING"
+)
 # Plain SQL: appends wait while it runs, and the ORM would build a statement per vector.
 # Re-embedding keeps the original indexed_at.
 _KEEP: Final = (
@@ -66,51 +72,80 @@ Watch = Callable[[int], None]
 
 # ── Finding ──────────────────────────────────────────────────────────────────
 def discover(workspace_id: str) -> int:
-    """Make pending rows for entries the sweep has not read yet; return how many."""
-    count = 0
+    """Make pending rows for entries the sweep has not read yet; return how many.
+
+    Entries are read and judged before the transaction: appends wait while it writes.
+    """
+    IndexState.objects.get_or_create(workspace_id=workspace_id)
+    states, count = IndexState.objects.filter(pk=workspace_id), 0
     while True:
+        seq = _position(states.get()).seq
+        unread = JournalEntry.objects.filter(
+            workspace_id=workspace_id, seq__gt=seq, erased_at__isnull=True
+        )
+        rows = list(unread.order_by("seq")[:CHUNK])
+        verdicts = {row.id: _embeds(row) for row in rows}
         with transaction.atomic():
-            IndexState.objects.get_or_create(workspace_id=workspace_id)
-            state = IndexState.objects.select_for_update().get(pk=workspace_id)
-            if state.policy_version != policy.VERSION:
-                state.seq, state.policy_version = 0, policy.VERSION
-            unread = JournalEntry.objects.filter(
-                workspace_id=workspace_id, seq__gt=state.seq, erased_at__isnull=True
-            )
-            rows = list(unread.order_by("seq")[:CHUNK])
-            count += make_pending(rows)
-            if rows:
-                state.seq = rows[-1].seq
-            state.save(update_fields=["seq", "policy_version"])
-        if len(rows) < CHUNK:
+            state = _position(states.select_for_update().get())
+            is_own = state.seq == seq
+            if is_own:
+                count += _queue(_present(rows), verdicts)
+                state.seq = rows[-1].seq if rows else seq
+                state.save(update_fields=["seq", "policy_version"])
+        # Where another sweep was quicker, what it left is read again.
+        if is_own and len(rows) < CHUNK:
             return count
+
+
+def _position(state: IndexState) -> IndexState:
+    """Return how far a workspace was read under today's policy."""
+    if state.policy_version != policy.VERSION:
+        state.seq, state.policy_version = 0, policy.VERSION
+    return state
+
+
+def _present(rows: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """Return entries without those erased since they were read, and as visible."""
+    by_id, present = {row.id: row for row in rows}, list[JournalEntry]()
+    stored = JournalEntry.objects.filter(pk__in=by_id, erased_at__isnull=True)
+    columns = ("priority", "retired_at", "restricted_at")
+    for pk, *values in stored.values_list("pk", *columns):
+        for column, value in zip(columns, values, strict=True):
+            setattr(by_id[pk], column, value)
+        present.append(by_id[pk])
+    return present
+
+
+def _embeds(row: JournalEntry) -> bool:
+    verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
+    return verdict.embeds
 
 
 def make_pending(rows: Sequence[JournalEntry]) -> int:
     """Apply today's policy: correct each entry's flag and queue what it embeds."""
+    return _queue(rows, {row.id: _embeds(row) for row in rows})
+
+
+def _queue(rows: Sequence[JournalEntry], verdicts: Mapping[str, bool]) -> int:
+    """Correct the flags of entries and queue those to embed; return how many."""
     for row in rows:
-        verdict = policy.judge(row.entry_type, row.severity, row.payload, row.refs)
-        if verdict.embeds != row.embeddable:
-            JournalEntry.objects.filter(pk=row.pk).update(embeddable=verdict.embeds)
-            row.embeddable = verdict.embeds
+        if verdicts[row.id] != row.embeddable:
+            row.embeddable = verdicts[row.id]
+            JournalEntry.objects.filter(pk=row.pk).update(embeddable=row.embeddable)
     pending = [_pending(row) for row in rows if row.embeddable]
-    Embedding.objects.bulk_create(pending, ignore_conflicts=True)
+    if pending:
+        with connection.cursor() as cursor:
+            cursor.executemany(_QUEUE, pending)
     return len(pending)
 
 
-def _pending(row: JournalEntry) -> Embedding:
-    weight = importance.base(row.entry_type, row.severity, row.priority)
+def _pending(row: JournalEntry) -> tuple[object, ...]:
+    """Return the columns of ``_QUEUE`` for an entry."""
     is_withheld = row.retired_at is not None or row.restricted_at is not None
-    return Embedding(
-        state=State.WITHHELD if is_withheld else State.PENDING,
-        entry_id=row.id,
-        workspace_id=row.workspace_id,
-        seq=row.seq,
-        crew_id=row.crew_id,
-        agent_id=row.agent_id,
-        policy_version=policy.VERSION,
-        importance_score=weight,
-    )
+    state = State.WITHHELD if is_withheld else State.PENDING
+    weight = importance.base(row.entry_type, row.severity, row.priority)
+    place = (row.id, row.workspace_id, row.seq, row.crew_id, row.agent_id)
+    return (*place, state.value, policy.VERSION, weight, b"")
 
 
 def _behind() -> list[str]:
@@ -299,27 +334,8 @@ def sweep(
             break
         for workspace_id in _behind():
             discover(workspace_id)
-    _trim()
+    change_log.trim()
     return report
-
-
-def _trim() -> None:
-    """Delete old rows of the change log, and record that for outdated matrices."""
-    last = EmbeddingChange.objects.order_by("-id").values_list("id", flat=True).first()
-    first = EmbeddingChange.objects.order_by("id").values_list("id", flat=True).first()
-    if last is None or first is None or last - first < 2 * KEEP_CHANGES:
-        return
-    upto = last - KEEP_CHANGES
-    with transaction.atomic():
-        old = EmbeddingChange.objects.filter(id__lte=upto)
-        workspace_ids = list(
-            old.order_by().values_list("workspace_id", flat=True).distinct()
-        )
-        EmbeddingChange.objects.bulk_create(
-            EmbeddingChange(workspace_id=workspace_id, entry_id=str(upto), kind="trim")
-            for workspace_id in workspace_ids
-        )
-        old.delete()
 
 
 def mark_referenced(counts: dict[str, int], when: datetime) -> None:

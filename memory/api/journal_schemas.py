@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from memory.api.shapes import Stamp
 from memory.rules.entries import NewEntry, Priority, Severity
@@ -34,7 +34,7 @@ class EntryIn(Strict):
         return NewEntry(**fields)
 
 
-class AppendedOut(Schema):
+class AppendedOut(BaseModel):
     """A committed entry's position in the chain."""
 
     id: str
@@ -52,7 +52,7 @@ class BatchIn(Strict):
     )
 
 
-class AcceptedOut(Schema):
+class AcceptedOut(BaseModel):
     """One entry of a batch that was written."""
 
     index: int
@@ -60,7 +60,7 @@ class AcceptedOut(Schema):
     seq: int
 
 
-class RejectedOut(Schema):
+class RejectedOut(BaseModel):
     """One entry of a batch that was rejected."""
 
     index: int
@@ -68,7 +68,7 @@ class RejectedOut(Schema):
     detail: str
 
 
-class BatchOut(Schema):
+class BatchOut(BaseModel):
     """The result of a batch."""
 
     accepted: list[AcceptedOut]

@@ -21,16 +21,16 @@ from memory import workspace_numbers
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.journal import head as chain_head
+from memory.journal.commit_groups import CommitGroups
 from memory.models import (
     ChainHead,
     IdempotencyRecord,
     JournalEntry,
     PriorityChange,
-    SubjectMention,
     ids,
 )
 from memory.ports import ranker, subject_linker
-from memory.rules import entries, errors, hashing, tokenizer, validation
+from memory.rules import entries, errors, hashing, validation
 from memory.rules.entries import NewEntry, Priority
 from memory.rules.permissions import Actor
 
@@ -69,7 +69,7 @@ def key() -> bytes:
 
 def stamp(moment: datetime) -> str:
     """Return a moment as RFC 3339 UTC with milliseconds and Z."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def content(entry: JournalEntry) -> bytes:
@@ -149,24 +149,6 @@ def _chain(rows: Sequence[JournalEntry], head: ChainHead, number: int) -> None:
     head.mac = hashing.head_mac(secret, head.workspace_id, head.seq, head.entry_hash)
 
 
-def _mentions(
-    rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]
-) -> list[SubjectMention]:
-    mentions: list[SubjectMention] = []
-    for row, new in zip(rows, new_entries, strict=True):
-        by_fold = {tokenizer.fold(alias): alias.strip() for alias in new.subjects}
-        mentions.extend(
-            SubjectMention(
-                workspace_id=row.workspace_id,
-                entry_id=row.id,
-                alias=alias,
-                folded=folded,
-            )
-            for folded, alias in by_fold.items()
-        )
-    return mentions
-
-
 def _admit(
     new: NewEntry, now: datetime, by: Actor, gate: subject_linker.Gate | None
 ) -> None:
@@ -191,33 +173,64 @@ def _write_checked(
     new_entries: Sequence[NewEntry], now: datetime, by: Actor
 ) -> list[JournalEntry]:
     schema_version.guard()
-    rows, workspace_id = [_row(new, by, now) for new in new_entries], by.workspace_id
+    rows = [_row(new, by, now) for new in new_entries]
     if not rows:
         return rows
     installation.require()
-    embeddable = sum(row.embeddable for row in rows)
     with transaction.atomic():
-        head = chain_head.locked(workspace_id)
-        _chain(rows, head, workspace_numbers.of(workspace_id))
-        chain_head.insert(rows)
-        chain_head.move(head)
-        if mentions := _mentions(rows, new_entries):
-            SubjectMention.objects.bulk_create(mentions)
-        texts = subject_linker.entries_of(rows, new_entries)
-        subject_linker.note(workspace_id, "journal", texts)
-        transaction.on_commit(
-            lambda: entry_appended.send(
-                sender=JournalEntry, workspace_id=workspace_id, embeddable=embeddable
-            )
-        )
+        _insert(rows, new_entries)
     return rows
 
 
+def _insert(rows: Sequence[JournalEntry], new_entries: Sequence[NewEntry]) -> None:
+    """Chain and insert the rows of one workspace, inside a transaction."""
+    workspace_id = rows[0].workspace_id
+    head = chain_head.locked(workspace_id)
+    _chain(rows, head, workspace_numbers.of(workspace_id))
+    chain_head.insert(rows)
+    chain_head.move(head)
+    chain_head.insert_mentions(rows, new_entries)
+    texts = subject_linker.entries_of(rows, new_entries)
+    subject_linker.note(workspace_id, "journal", texts)
+    transaction.on_commit(
+        lambda: entry_appended.send(
+            sender=JournalEntry,
+            workspace_id=workspace_id,
+            embeddable=sum(row.embeddable for row in rows),
+        )
+    )
+
+
+def _insert_group(items: Sequence[tuple[JournalEntry, NewEntry]]) -> None:
+    by_workspace: dict[str, list[tuple[JournalEntry, NewEntry]]] = {}
+    for row, new in items:
+        by_workspace.setdefault(row.workspace_id, []).append((row, new))
+    for pairs in by_workspace.values():
+        _insert([row for row, _ in pairs], [new for _, new in pairs])
+
+
+_groups = CommitGroups(_insert_group)
+
+
 def append(new: NewEntry, *, by: Actor) -> JournalEntry:
-    """Append one entry for an agent; it is committed when this returns."""
+    """Append one entry for an agent; it is committed when this returns.
+
+    On SQLite those that wait for their turn at the same time are committed together.
+    """
     by.require("journal.append")
     validation.check_offered(new)
-    return write([new], by=by)[0]
+    database = transaction.get_connection()
+    if database.vendor != "sqlite" or database.in_atomic_block:
+        return write([new], by=by)[0]
+    now = timezone.now()
+    _admit(new, now, by, subject_linker.gate(by.workspace_id))
+    schema_version.guard()
+    installation.require()
+    row = _row(new, by, now)
+    if not _groups.commit((row, new)):
+        with transaction.atomic():
+            _insert([row], [new])
+    return row
 
 
 def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchResult:
@@ -241,8 +254,8 @@ def append_batch(items: Sequence[NewEntry | Rejected], *, by: Actor) -> BatchRes
         else:
             good.append((index, item))
     rows = _write_checked([new for _, new in good], now, by)
-    indexes = [index for index, _ in good]
-    return BatchResult(list(zip(indexes, rows, strict=True)), rejected)
+    accepted = [(index, row) for (index, _), row in zip(good, rows, strict=True)]
+    return BatchResult(accepted, rejected)
 
 
 def once(

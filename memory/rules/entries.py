@@ -78,19 +78,19 @@ class NewEntry:
     as_agent: bool = False
 
 
+# Made once: ``json.dumps`` would make one for every value.
+_CANONICAL: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def canonical(value: object) -> str:
     """Return the one JSON text of a value: sorted keys, no spaces, no NaN.
 
     The journal stores and hashes this text itself, because a database that normalises
     JSON would change the bytes under the hash.
     """
-    return json.dumps(
-        value,
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-        allow_nan=False,
-    )
+    return _CANONICAL.encode(value)
 
 
 def depth(value: object, limit: int = JSON_DEPTH) -> int:

@@ -32,6 +32,8 @@ def _check_summary(new: NewEntry) -> None:
 
 
 def _check_json(name: str, value: dict[str, Any], limit: int) -> None:
+    if not value:
+        return
     if entries.depth(value) > entries.JSON_DEPTH:
         message = f"{name} may nest {entries.JSON_DEPTH} levels deep."
         raise errors.bad_field(name, message, code="too_deep")

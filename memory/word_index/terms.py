@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import numpy as np
@@ -117,20 +117,25 @@ def forget() -> None:
 def of_text(summary: str, body: str) -> list[int]:
     """Return the terms of the first ``TEXT_CHARS`` of a text, in their order."""
     words = tokenizer.split(f"{summary}\n{body}"[:TEXT_CHARS])
-    return [term for word in words for term in of_word(word)][:MAX_LENGTH]
+    all_short = max(map(len, words), default=0) <= CACHED_CHARS
+    terms_of = _of_short_word if all_short else of_word
+    return list(islice(chain.from_iterable(map(terms_of, words)), MAX_LENGTH))
 
 
 def pack(text: Sequence[int]) -> bytes:
     """Return an entry's terms as they are stored: sorted, their counts, their order."""
     counts = Counter(text)
     order = sorted(counts)
-    places = {term: place for place, term in enumerate(order)}
-    size, code = len(order), "B" if len(order) <= _SHORT else "H"
-    return _HEADER.pack(VERSION, len(text), size) + struct.pack(
-        f"<{size}I{size}B{len(text)}{code}",
-        *order,
-        *(min(counts[term], MAX_COUNT) for term in order),
-        *map(places.__getitem__, text),
+    size = len(order)
+    places = map(dict(zip(order, range(size), strict=True)).__getitem__, text)
+    # The length stands in no format: ``struct`` keeps a hundred of them at most.
+    return b"".join(
+        (
+            _HEADER.pack(VERSION, len(text), size),
+            struct.pack(f"<{size}I", *order),
+            bytes([min(counts[term], MAX_COUNT) for term in order]),
+            bytes(places) if size <= _SHORT else struct.pack(f"<{len(text)}H", *places),
+        )
     )
 
 

@@ -254,6 +254,22 @@ def test_rows_that_fail_do_not_stand_before_fresh_ones(world: World) -> None:
     assert index.sweep(limit=2).indexed == 2
 
 
+def test_what_changes_between_reading_and_queueing_is_queued_as_it_is_then(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, retired = world.entry("gone"), world.entry("retired")
+    judge, now = policy.judge, timezone.now()
+
+    def changing(*args: Any) -> policy.Judgement:
+        JournalEntry.objects.filter(pk=gone.pk).update(erased_at=now)
+        JournalEntry.objects.filter(pk=retired.pk).update(retired_at=now)
+        return judge(*args)
+
+    monkeypatch.setattr(policy, "judge", changing)
+    assert index.discover(world.acme.id) == 1
+    assert states(world) == {"retired": "withheld"}
+
+
 # ── Claiming ─────────────────────────────────────────────────────────────────
 def test_a_claimed_row_is_nobody_elses_until_the_lease_ends(world: World) -> None:
     row = world.entry()

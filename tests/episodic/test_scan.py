@@ -12,7 +12,7 @@ from django.db import connections, transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from episodic.index import engine
+from episodic.index import change_log, engine
 from episodic.index import sweep as index
 from episodic.models import Embedding, EmbeddingChange, State
 from episodic.vectors import cache, matrix, rows, scan
@@ -137,7 +137,7 @@ def test_what_another_process_did_is_seen_by_the_next_query(
 def test_a_trimmed_log_makes_a_sleeping_matrix_load_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "KEEP_CHANGES", 5)
+    monkeypatch.setattr(change_log, "KEEP_CHANGES", 5)
     deleted = world.indexed("gone")
     assert hits(world) == ["gone"]
     Embedding.objects.filter(pk=deleted.pk).delete()

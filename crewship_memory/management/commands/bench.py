@@ -28,11 +28,13 @@ from crewship_memory.bench import (
     server,
     sets,
 )
+from crewship_memory.bench.client import Client
 from crewship_memory.bench.sets import LabelledSet, SetError
 from crewship_memory.version import VERSION
 from episodic.index import engine
 
 INSIDE = "CREWSHIP_BENCH_INSIDE"
+CLIENTS = 8
 PARTS = {"append", "erasure", "freshness", "peers", "quality", "recall", "records"}
 
 
@@ -168,7 +170,7 @@ class Command(BaseCommand):
     ) -> dict[str, Any]:
         workspace, results = dataset.open_workspace("bench-append"), dict[str, Any]()
         results["disk_sync_ms"] = process.sync_ms(Path(settings.DATA_DIR))
-        with measure.client(running.url, workspace.token) as http:
+        with Client(running.url, workspace.token) as http:
             if "freshness" in parts:
                 self.stderr.write("append to recallable …")
                 results["append_to_indexed"] = measure.indexed(http, 30)
@@ -177,6 +179,9 @@ class Command(BaseCommand):
                 self.stderr.write("appending …")
                 pid = running.pid
                 results["append_single"] = measure.append_single(http, appends, pid)
+                results["append_side_by_side"] = measure.append_side_by_side(
+                    running.url, workspace.token, CLIENTS, appends
+                )
                 results["append_batch"] = measure.append_batches(http, 10, 1_000)
                 results["embedding_backlog"] = measure.wait_for_index(http, 120)
         return results
