@@ -19,7 +19,7 @@ from memory.models import JournalEntry
 # What recall, search and exports may use.
 USABLE = Q(retired_at=None, restricted_at=None)
 _COLUMNS: Final = ", ".join(
-    field.column for field in JournalEntry._meta.concrete_fields
+    str(field.column) for field in JournalEntry._meta.concrete_fields
 )
 _USABLE_SQL: Final = (
     f"SELECT {_COLUMNS} FROM journal_entries WHERE retired_at IS NULL"  # noqa: S608  (ours)
