@@ -28,7 +28,7 @@ def asks(text: str) -> bool:
     return text.rstrip(_BEHIND).endswith(_MARKS)
 
 
-def words_said(
+def word_counts(
     lengths: NDArray[np.integer], asking: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """Return how many words texts of these lengths say: 0 for a short question."""

@@ -118,7 +118,7 @@ class ScanAnswer:
             self._scorer.own_scores(rows).tolist(),
             self._pair_scores(rows).tolist(),
             self._scorer.window_scores(rows).tolist(),
-            bare_questions.words_said(columns.length[rows], is_asking).tolist(),
+            bare_questions.word_counts(columns.length[rows], is_asking).tolist(),
             self._ids(before),
             self._ids(after),
             (
