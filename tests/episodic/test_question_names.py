@@ -257,7 +257,7 @@ def test_any_text_is_read(text: str) -> None:
         ("ad",): Name("ad"),
         ("ad", "s"): Name("ad-s"),
     }
-    index = name_index.NameIndex(names_by_words, {"lena": (1,), "ad": (2,)})
+    index = name_index.NameIndex(names_by_words, {"lena": (1,), "ad": (2, 1)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_index, "of", lambda _: index)
         for mention in question_names.mentions(text, Reach("ws_1", "workspace")):
