@@ -186,6 +186,7 @@ def _longest(
         name = index.names.get(key)
         if (
             name is not None
+            and len(key) == count  # not cut off by the end of the question
             and parts.stands_alone(i, count)
             and parts.is_meant(i, count, name)
         ):

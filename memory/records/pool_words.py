@@ -133,7 +133,7 @@ def read(query: str, candidates: Sequence[Candidate]) -> Words:
     links = Links.of(threads, len(candidates))
     scores = texts.score_stored(word_query, blobs, links, extra)
     asking = np.array([bare_questions.asks(row.content) for row in candidates], bool)
-    scores = replace(scores, length=bare_questions.words_said(scores.length, asking))
+    scores = replace(scores, length=bare_questions.word_counts(scores.length, asking))
     return Words(
         scores,
         links,

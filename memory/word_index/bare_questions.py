@@ -28,8 +28,9 @@ def asks(text: str) -> bool:
     return text.rstrip(_BEHIND).endswith(_MARKS)
 
 
-def words_said(
+def word_counts(
     lengths: NDArray[np.integer], asking: NDArray[np.bool_]
-) -> NDArray[np.integer]:
+) -> NDArray[np.int64]:
     """Return how many words texts of these lengths say: 0 for a short question."""
-    return np.where(asking & (lengths <= MAX_WORDS), 0, lengths)
+    words = np.where(asking & (lengths <= MAX_WORDS), 0, lengths)
+    return words.astype(np.int64, copy=False)

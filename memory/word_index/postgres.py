@@ -212,9 +212,11 @@ class CandidateAnswer:
         own = self._sum(counts, bm25.norms(lengths, self._weights[1])).tolist()
         context = self._sum(window_counts, bm25.WINDOW_NORM).tolist()
         asking = np.array([entry.asks for entry in entries.values()], dtype=np.bool_)
-        said = bare_questions.words_said(lengths, asking).tolist()
+        lengths_said = bare_questions.word_counts(lengths, asking).tolist()
         return [
-            _Scored(entries[d], own[places[d]], context[places[d]], said[places[d]])
+            _Scored(
+                entries[d], own[places[d]], context[places[d]], lengths_said[places[d]]
+            )
             for d in scored
         ]
 

@@ -111,7 +111,7 @@ class ScanAnswer:
             scores.own.tolist(),
             self._pair_scores(rows, scores.holds).tolist(),
             scores.context.tolist(),
-            bare_questions.words_said(columns.length[rows], is_asking).tolist(),
+            bare_questions.word_counts(columns.length[rows], is_asking).tolist(),
             self._ids(before),
             self._ids(after),
             (

@@ -70,6 +70,13 @@ def test_a_display_name_a_dashed_slug_and_the_longest_name_win(world: World) -> 
         assert mention.name.agent_ids == {agent.id}, question
 
 
+def test_a_short_name_that_begins_a_longer_one_ends_a_question(world: World) -> None:
+    add_agent(world, "joey", "Joey")
+    add_agent(world, "joey-tribbiani", "Joey Tribbiani")
+    assert names("who called Joey", whole_reach(world)) == ["joey"]
+    assert names("who called Joey Tribbiani", whole_reach(world)) == ["joey-tribbiani"]
+
+
 def test_agents_of_one_name_are_all_meant(world: World) -> None:
     pair = {
         add_agent(world, "zora", "Zora").id,
@@ -245,8 +252,12 @@ def test_what_an_ordinary_word_is() -> None:
 @pytest.mark.django_db
 @given(text=st.text(alphabet=st.sampled_from("lena @.-_'sAd\u0301ß\n🦊"), max_size=60))
 def test_any_text_is_read(text: str) -> None:
-    names_by_words = {("lena",): Name("lena"), ("ad", "s"): Name("ad-s")}
-    index = name_index.NameIndex(names_by_words, {"lena": (1,), "ad": (2,)})
+    names_by_words = {
+        ("lena",): Name("lena"),
+        ("ad",): Name("ad"),
+        ("ad", "s"): Name("ad-s"),
+    }
+    index = name_index.NameIndex(names_by_words, {"lena": (1,), "ad": (2, 1)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_index, "of", lambda _: index)
         for mention in question_names.mentions(text, Reach("ws_1", "workspace")):

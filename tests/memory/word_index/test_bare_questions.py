@@ -41,10 +41,10 @@ def test_the_condition_and_the_function_are_one_rule(world: World) -> None:
     assert {text: bare_questions.asks(text) for text in TEXTS} == TEXTS
 
 
-@pytest.mark.parametrize(("length", "said"), [(0, 0), (3, 0), (15, 0), (16, 16)])
+@pytest.mark.parametrize(("length", "count"), [(0, 0), (3, 0), (15, 0), (16, 16)])
 def test_a_long_text_says_something_besides_its_question(
-    length: int, said: int
+    length: int, count: int
 ) -> None:
     lengths = np.array([length, length])
-    words = bare_questions.words_said(lengths, np.array([True, False]))
-    assert words.tolist() == [said, length]
+    words = bare_questions.word_counts(lengths, np.array([True, False]))
+    assert words.tolist() == [count, length]
