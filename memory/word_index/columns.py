@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,23 +90,26 @@ class Batch:
     words: WordLists
 
 
+_ARRAYS: Final = ("docid", "ids", "ts", "recorded", "thread", "flags")
+_LISTS: Final = ("crews", "agents", "types")
+
+
 def joined(parts: Sequence[Batch]) -> Batch:
     """Return several batches as one."""
     if len(parts) == 1:
         return parts[0]
-    words = [part.words for part in parts]
-    arrays = ("docid", "ids", "ts", "recorded", "thread", "flags")
-    lists = ("crews", "agents", "types")
-    return Batch(
-        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in arrays},
-        **{name: list(chain(*(getattr(p, name) for p in parts))) for name in lists},
-        words=WordLists(
-            *(
-                np.concatenate([getattr(part, name.name) for part in words])
-                for name in fields(WordLists)
-            )
-        ),
+    arrays: Any = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
     )
+    lists: Any = (
+        list(chain.from_iterable(getattr(part, name) for part in parts))
+        for name in _LISTS
+    )
+    words: Any = (
+        np.concatenate([getattr(part.words, name.name) for part in parts])
+        for name in fields(WordLists)
+    )
+    return Batch(*arrays, *lists, WordLists(*words))
 
 
 class Codes:

@@ -7,12 +7,12 @@ import threading
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import connections
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_django import Settings
 
 from crewship_memory import data_folder, warm_up
 from crewship_memory.management.commands import up
@@ -75,8 +75,8 @@ def test_a_small_workspace_is_left_to_its_first_question(
 def test_what_is_loaded_fits_in_memory(sizes: list[int], words: int, room: int) -> None:
     named = [(str(number), size) for number, size in enumerate(sizes)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(warm_up.settings, "WORD_INDEX_MB", words)
-        patched.setattr(warm_up.settings, "VECTOR_MEMORY_MB", room)
+        patched.setattr(settings, "WORD_INDEX_MB", words)
+        patched.setattr(settings, "VECTOR_MEMORY_MB", room)
         chosen = warm_up.fitting(named, 384)
     taken = [size for name, size in named if name in chosen]
     word_room = words * 2**20 - sum(taken) * warm_up.WORD_BYTES
@@ -93,14 +93,14 @@ def test_what_is_loaded_fits_in_memory(sizes: list[int], words: int, room: int) 
 
 @pytest.mark.sqlite
 def test_words_and_vectors_are_there_before_anybody_asks(
-    two_workspaces: World, settings: Settings
+    two_workspaces: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = engine.vectors()
     assert isinstance(index, ScanIndex)
     ids = [two_workspaces.acme.id, two_workspaces.other.id]
-    settings.WORD_INDEX_MB = 0
+    monkeypatch.setattr(settings, "WORD_INDEX_MB", 0)
     assert warm_up.load_workspaces(DIM) == []
-    settings.WORD_INDEX_MB = 1
+    monkeypatch.setattr(settings, "WORD_INDEX_MB", 1)
     assert sorted(warm_up.load_workspaces(DIM)) == sorted(ids)
     assert all(indexes.holds(name) and index.holds(_scope(name)) for name in ids)
 
