@@ -83,7 +83,7 @@ class _CachedIndex:
             self.seen = int(cursor.fetchone()[0] or 0)
         count = rows.count(self.workspace_id)
         index = WordIndex(count + count // 16)
-        for batch in rows.read_after(self.workspace_id, 0):
+        for batch in rows.read_all(self.workspace_id):
             index.load(batch)
         index.link()
         if count >= MANY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,26 +90,26 @@ class Batch:
     words: WordLists
 
 
-_ARRAYS: Final = ("docid", "ids", "ts", "recorded", "thread", "flags")
-_LISTS: Final = ("crews", "agents", "types")
-
-
 def joined(parts: Sequence[Batch]) -> Batch:
     """Return several batches as one."""
-    if len(parts) == 1:
-        return parts[0]
-    arrays: Any = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS
+    words = [part.words for part in parts]
+    return Batch(
+        docid=np.concatenate([part.docid for part in parts]),
+        ids=np.concatenate([part.ids for part in parts]),
+        ts=np.concatenate([part.ts for part in parts]),
+        recorded=np.concatenate([part.recorded for part in parts]),
+        thread=np.concatenate([part.thread for part in parts]),
+        flags=np.concatenate([part.flags for part in parts]),
+        crews=list(chain.from_iterable(part.crews for part in parts)),
+        agents=list(chain.from_iterable(part.agents for part in parts)),
+        types=list(chain.from_iterable(part.types for part in parts)),
+        words=WordLists(
+            terms=np.concatenate([part.terms for part in words]),
+            counts=np.concatenate([part.counts for part in words]),
+            sizes=np.concatenate([part.sizes for part in words]),
+            lengths=np.concatenate([part.lengths for part in words]),
+        ),
     )
-    lists: Any = (
-        list(chain.from_iterable(getattr(part, name) for part in parts))
-        for name in _LISTS
-    )
-    words: Any = (
-        np.concatenate([getattr(part.words, name.name) for part in parts])
-        for name in fields(WordLists)
-    )
-    return Batch(*arrays, *lists, WordLists(*words))
 
 
 class Codes:
