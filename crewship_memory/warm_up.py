@@ -51,25 +51,32 @@ def start(then: Callable[[], None]) -> threading.Thread:
 def run() -> None:
     """Load the embedder and the workspaces."""
     try:
-        vector = engine.embedder().embed_query("warm-up")
-        load_workspaces(len(vector))
-    except EmbedderError as error:
-        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
+        load_workspaces(_dim())
     except Exception as error:  # noqa: BLE001  (a question loads what it needs itself)
         log.warning("workspaces_not_loaded", error=type(error).__name__)
     finally:
         connections.close_all()
 
 
+def _dim() -> int:
+    """Return how long the embedder's vectors are, 0 when it does not answer."""
+    try:
+        return len(engine.embedder().embed_query("warm-up"))
+    except EmbedderError as error:
+        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
+        return 0
+
+
 def load_workspaces(dim: int) -> list[str]:
-    """Load the words and vectors of workspaces that fit; return their ids."""
+    """Load the workspaces that fit; return their ids. With ``dim`` 0 only words."""
     index = engine.vectors()
     if not isinstance(index, ScanIndex):
         return []
     chosen, model = fitting(in_order(), dim), engine.embedder().model
     for workspace_id in chosen:
         indexes.view(workspace_id)
-        index.view(VectorScope(workspace_id, model=model), dim)
+        if dim:
+            index.view(VectorScope(workspace_id, model=model), dim)
     return chosen
 
 

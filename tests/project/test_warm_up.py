@@ -23,6 +23,7 @@ from episodic.vectors.matrix import bytes_of
 from episodic.vectors.scan import ScanIndex
 from memory.models import AgentKey, ChainHead, OperatorKey
 from memory.word_index.cache import indexes
+from tests.episodic import doubles
 from tests.world import World
 
 MODEL, DIM = "hashing-512-v1", 512
@@ -103,6 +104,16 @@ def test_words_and_vectors_are_there_before_anybody_asks(
     monkeypatch.setattr(settings, "WORD_INDEX_MB", 1)
     assert sorted(warm_up.load_workspaces(DIM)) == sorted(ids)
     assert all(indexes.holds(name) and index.holds(_scope(name)) for name in ids)
+
+
+@pytest.mark.sqlite
+def test_without_an_embedder_the_words_are_there(two_workspaces: World) -> None:
+    index, name = engine.vectors(), two_workspaces.acme.id
+    assert isinstance(index, ScanIndex)
+    engine.use(doubles.Down())
+    warm_up.run()
+    assert indexes.holds(name)
+    assert not index.holds(_scope(name))
 
 
 @pytest.mark.sqlite
