@@ -95,14 +95,7 @@ class BackgroundThreads:
 
         The check of the whole database file follows it: both read from the same disk.
         """
-
-        def act() -> None:
-            try:
-                warm_up.run()
-            finally:
-                sqlite_integrity.watch()
-
-        threading.Thread(target=act, name="warm-up", daemon=True).start()
+        warm_up.start(then=sqlite_integrity.watch)
 
     def stop(self, seconds: float = STOP_SECONDS) -> bool:
         """Stop all threads; False when a task was still running after ``seconds``.

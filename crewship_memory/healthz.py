@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,7 +17,6 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from crewship_memory import shared_cache
 from crewship_memory.version import VERSION
 from episodic.index import engine
 from gdpr.erasure import replay
@@ -131,7 +131,8 @@ def check_redis() -> None:
     if not settings.REDIS_URL:
         return
     cache.get("readyz")
-    if shared_cache.link.is_down:
+    # The library takes a twentieth of a start's time, and is needed only with Redis.
+    if import_module("crewship_memory.shared_cache").link.is_down:
         raise Degraded(NO_REDIS)
 
 

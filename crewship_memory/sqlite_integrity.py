@@ -1,8 +1,8 @@
 """Check the SQLite file for damaged pages in the background.
 
-A check reads the whole file, in a thread of its own and for at most one two-hundredth
-of the time; damage that a request meets meanwhile is noted as well. PostgreSQL checks
-its own pages and reports damage as an error.
+A check reads the whole file, in a thread of its own below the priority of requests and
+for at most one two-hundredth of the time; damage that a request meets meanwhile is
+noted as well. PostgreSQL checks its own pages and reports damage as an error.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import structlog
 from django.db import connection
 
 from crewship_memory.stoppable_thread import StoppableThread
+from episodic.embedders import thread_priority
 from memory import outages
 
 SHORTEST_PAUSE: Final = 30.0
@@ -74,6 +75,7 @@ class Inspector(StoppableThread):
         return damaged
 
     def run(self) -> None:
+        thread_priority.lower()
         pause = 0.0
         while not self.ended.wait(pause):
             start = time.monotonic()

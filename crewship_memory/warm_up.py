@@ -8,12 +8,14 @@ long as it fits beside those before it within ``CREWSHIP_WORD_INDEX_MB`` and
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import connections
 from django.db.models import Max
 
 from episodic.embedders.base import EmbedderError
@@ -32,29 +34,49 @@ _MEGABYTE: Final = 2**20
 log = structlog.get_logger(__name__)
 
 
+def start(then: Callable[[], None]) -> threading.Thread:
+    """Load in a thread of its own, call a function when that is over, well or not."""
+
+    def act() -> None:
+        try:
+            run()
+        finally:
+            then()
+
+    thread = threading.Thread(target=act, name="warm-up", daemon=True)
+    thread.start()
+    return thread
+
+
 def run() -> None:
-    """Load the embedder and the workspaces, in a thread of its own."""
+    """Load the embedder and the workspaces."""
     try:
-        vector = engine.embedder().embed_query("warm-up")
-        load_workspaces(len(vector))
-    except EmbedderError as error:
-        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
-    except (DatabaseError, OSError) as error:
-        # A question loads what it needs itself, and tells its asker what is wrong.
+        load_workspaces(_dim())
+    except Exception as error:  # noqa: BLE001  (a question loads what it needs itself)
         log.warning("workspaces_not_loaded", error=type(error).__name__)
     finally:
         connections.close_all()
 
 
+def _dim() -> int:
+    """Return how long the embedder's vectors are, 0 when it does not answer."""
+    try:
+        return len(engine.embedder().embed_query("warm-up"))
+    except EmbedderError as error:
+        log.warning("embedder_not_answering", reason=error.reason, why=str(error))
+        return 0
+
+
 def load_workspaces(dim: int) -> list[str]:
-    """Load the words and vectors of workspaces that fit; return their ids."""
+    """Load the workspaces that fit; return their ids. With ``dim`` 0 only words."""
     index = engine.vectors()
     if not isinstance(index, ScanIndex):
         return []
     chosen, model = fitting(in_order(), dim), engine.embedder().model
     for workspace_id in chosen:
         indexes.view(workspace_id)
-        index.view(VectorScope(workspace_id, model=model), dim)
+        if dim:
+            index.view(VectorScope(workspace_id, model=model), dim)
     return chosen
 
 

@@ -19,8 +19,11 @@ from episodic.models import EmbeddingChange
 from episodic.vectors import rows
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import Matrix, Snapshot
+from memory import freed_memory
 
 IDS_AT_ONCE: Final = 500
+# Rows that leave freed memory worth giving back.
+MANY: Final = 10_000
 DEFAULT_BYTES: Final = 1024 * 2**20
 # Plain SQL: each query runs it twice, and building it costs more than running it.
 _CHANGES: Final = (
@@ -82,6 +85,8 @@ class CachedMatrix:
         matrix = Matrix(dim, rows.count(self.workspace_id, self.model))
         matrix.fill(rows.read_all(self.workspace_id, self.model, dim))
         self.matrix, self.bytes_used = matrix, matrix.bytes_used
+        if len(matrix) >= MANY:
+            freed_memory.give_back()
 
     def _catch_up(self) -> None:
         assert self.matrix is not None  # noqa: S101

@@ -13,7 +13,7 @@ from episodic.vectors.cosine import Rows
 from episodic.vectors.matrix import Matrix, Snapshot
 from memory.rules.entries import RULE_TYPE
 from memory.word_index import owners
-from memory.word_index.owners import NOBODY
+from memory.word_index.owners import NOBODY, Part
 
 _EPOCH_UNITS: Final = {"ts": 1_000, "recorded": 1_000_000}
 
@@ -22,9 +22,7 @@ def _moment(moment: datetime, column: str) -> int:
     return round(moment.timestamp() * _EPOCH_UNITS[column])
 
 
-def _of_owners(
-    matrix: Matrix, view: Snapshot, scope: VectorScope
-) -> Rows | NDArray[np.bool_] | None:
+def _of_owners(matrix: Matrix, view: Snapshot, scope: VectorScope) -> Part | None:
     """Return the rows of the crew, the agent and the crew's rules; None for all."""
     columns, size, owned = view.columns, view.size, view.columns.owned
     parts = []
@@ -63,11 +61,11 @@ def _filters(
 
 def in_scope(matrix: Matrix, view: Snapshot, scope: VectorScope) -> Rows | None:
     """Return the rows a scope may see; None stands for all of them."""
-    rows = _of_owners(matrix, view, scope)
-    if rows is not None and rows.dtype != np.bool_:
-        mask = _filters(matrix, view, scope, rows)
-        return rows if mask.all() else rows[mask]
+    part = _of_owners(matrix, view, scope)
+    if part is not None and part.rows is not None:
+        mask = _filters(matrix, view, scope, part.rows)
+        return part.rows if mask.all() else part.rows[mask]
     mask = _filters(matrix, view, scope, slice(view.size))
-    if rows is not None:
-        mask &= rows
+    if part is not None and part.mask is not None:
+        mask &= part.mask
     return None if mask.all() and view.size else np.flatnonzero(mask)

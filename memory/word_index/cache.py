@@ -16,10 +16,13 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
+from memory import freed_memory
 from memory.word_index import rows
 from memory.word_index.index import OutOfOrder, View, WordIndex
 
 _MEGABYTE: Final = 1024 * 1024
+# Entries that leave freed memory worth giving back.
+MANY: Final = 10_000
 _NEWEST: Final = "SELECT max(id) FROM word_changes WHERE workspace_id = %s"
 _CHANGES: Final = (
     "SELECT id, docid, kind FROM word_changes"
@@ -80,9 +83,11 @@ class _CachedIndex:
             self.seen = int(cursor.fetchone()[0] or 0)
         count = rows.count(self.workspace_id)
         index = WordIndex(count + count // 16)
-        for batch in rows.read_after(self.workspace_id, 0):
+        for batch in rows.read_all(self.workspace_id):
             index.load(batch)
         index.link()
+        if count >= MANY:
+            freed_memory.give_back()
         self.last_docid = index.last_docid
         return index
 

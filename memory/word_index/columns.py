@@ -94,19 +94,22 @@ class Batch:
 
 def joined(parts: Sequence[Batch]) -> Batch:
     """Return several batches as one."""
-    if len(parts) == 1:
-        return parts[0]
     words = [part.words for part in parts]
-    arrays = ("docid", "ids", "ts", "recorded", "thread", "flags")
-    lists = ("crews", "agents", "types")
     return Batch(
-        **{name: np.concatenate([getattr(p, name) for p in parts]) for name in arrays},
-        **{name: list(chain(*(getattr(p, name) for p in parts))) for name in lists},
+        docid=np.concatenate([part.docid for part in parts]),
+        ids=np.concatenate([part.ids for part in parts]),
+        ts=np.concatenate([part.ts for part in parts]),
+        recorded=np.concatenate([part.recorded for part in parts]),
+        thread=np.concatenate([part.thread for part in parts]),
+        flags=np.concatenate([part.flags for part in parts]),
+        crews=list(chain.from_iterable(part.crews for part in parts)),
+        agents=list(chain.from_iterable(part.agents for part in parts)),
+        types=list(chain.from_iterable(part.types for part in parts)),
         words=WordLists(
-            *(
-                np.concatenate([getattr(part, name.name) for part in words])
-                for name in fields(WordLists)
-            )
+            terms=np.concatenate([part.terms for part in words]),
+            counts=np.concatenate([part.counts for part in words]),
+            sizes=np.concatenate([part.sizes for part in words]),
+            lengths=np.concatenate([part.lengths for part in words]),
         ),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,13 @@ REMEMBERED_SHARE: Final = 4
 NOBODY: Final = -1
 _Key = tuple[str, int]
 _NONE: Final = np.zeros(0, dtype=np.int32)
+
+
+class Part(NamedTuple):
+    """Some rows: in order, or as a mask where they are a large part of all."""
+
+    rows: Rows | None
+    mask: Mask | None = None
 
 
 class Owned(Protocol):
@@ -54,11 +61,8 @@ class OwnerRows:
             self._known, self._large = {}, {}
             self._version += 1
 
-    def of(self, columns: Owned, size: int, column: str, code: int) -> Rows | Mask:
-        """Return the rows of a crew or agent among the first ``size``.
-
-        In order, or as a mask where they are a large part of all.
-        """
+    def of(self, columns: Owned, size: int, column: str, code: int) -> Part:
+        """Return the rows of a crew or agent among the first ``size``."""
 
         def is_owned(part: slice) -> Mask:
             mask: Mask = getattr(columns, column)[part] == code
@@ -66,9 +70,7 @@ class OwnerRows:
 
         return self._find((column, code), size, is_owned)
 
-    def rules(
-        self, columns: Owned, size: int, crew: int, rule_type: int
-    ) -> Rows | Mask:
+    def rules(self, columns: Owned, size: int, crew: int, rule_type: int) -> Part:
         """Return the rows of a crew that are of a type and nobody's."""
 
         def is_rule(part: slice) -> Mask:
@@ -79,22 +81,19 @@ class OwnerRows:
 
         return self._find(("rules", crew), size, is_rule)
 
-    def _find(
-        self, key: _Key, size: int, matches: Callable[[slice], Mask]
-    ) -> Rows | Mask:
+    def _find(self, key: _Key, size: int, matches: Callable[[slice], Mask]) -> Part:
         with self._lock:
             version, seen_large = self._version, self._large.get(key, 0)
             rows, upto = self._known.get(key, (_NONE, 0))
         if size <= 2 * seen_large:
-            return matches(slice(size))
+            return Part(None, matches(slice(size)))
         if upto > size:
             rows = rows[: int(np.searchsorted(rows, size))]
         elif upto < size:
             newer = np.flatnonzero(matches(slice(upto, size))) + upto
             rows = np.concatenate([rows, newer.astype(np.int32)])
             self._remember(key, rows, size, version)
-        wide: Rows = rows.astype(np.int64)
-        return wide
+        return Part(rows.astype(np.int64))
 
     def _remember(
         self, key: _Key, rows: NDArray[np.int32], size: int, version: int
@@ -111,17 +110,18 @@ class OwnerRows:
                 self._known.pop(key, None)
 
 
-def united(parts: Sequence[Rows | Mask], size: int) -> Rows | Mask:
-    """Return the rows of any part, in order or as a mask."""
-    masks = [part for part in parts if part.dtype == np.bool_]
-    lists = [part for part in parts if part.dtype != np.bool_ and len(part)]
+def united(parts: Sequence[Part], size: int) -> Part:
+    """Return the rows of any part."""
+    masks = [part.mask for part in parts if part.mask is not None]
+    lists = [p.rows for p in parts if p.rows is not None and len(p.rows)]
     if not masks and len(lists) < 2:
-        return lists[0] if lists else np.zeros(0, dtype=np.int64)
+        return Part(lists[0] if lists else np.zeros(0, dtype=np.int64))
     if not masks and sum(map(len, lists)) * 16 < size:
-        return np.unique(np.concatenate(lists))
+        rows: Rows = np.unique(np.concatenate(lists))
+        return Part(rows)
     mask = masks[0] if masks else np.zeros(size, dtype=np.bool_)
     for other in masks[1:]:
         mask |= other
     for rows in lists:
         mask[rows] = True
-    return mask
+    return Part(None, mask)

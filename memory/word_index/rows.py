@@ -6,8 +6,9 @@ take longer than everything else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from django.db import connection
@@ -31,15 +32,24 @@ ROWS_AT_ONCE: Final = 2_048
 IDS_AT_ONCE: Final = 500
 # Concatenated and added to, or the driver would make dates and booleans of them.
 _COLUMNS: Final = (
-    "e.docid, e.id, e.crew_id, e.agent_id, e.entry_type, e.trace_id,"
-    " e.ts || '', e.recorded_at || '', e.embeddable + 0, e.retired_at IS NULL"
-    " AND e.restricted_at IS NULL AND e.erased_at IS NULL"
-    f", {bare_questions.CONDITION}"
+    *("e.docid", "e.id", "e.crew_id", "e.agent_id", "e.entry_type", "e.trace_id"),
+    *("e.ts || ''", "e.recorded_at || ''", "e.embeddable + 0"),
+    "e.retired_at IS NULL AND e.restricted_at IS NULL AND e.erased_at IS NULL",
+    bare_questions.CONDITION,
 )
 _SELECT: Final = (
-    f"SELECT {_COLUMNS}, w.words FROM journal_entries e"  # noqa: S608  (ours)
+    f"SELECT {', '.join(_COLUMNS)}, w.words FROM journal_entries e"  # noqa: S608  (ours)
     " LEFT JOIN journal_words w ON w.docid = e.docid"
 )
+# Each column of many entries as one text: SQLite makes it without Python's lock, and
+# reading it back takes less time than making a row of every entry.
+_NAMED: Final = ", ".join(f"{column} AS c{n}" for n, column in enumerate(_COLUMNS))
+_LISTS: Final = ", ".join(f"json_group_array(c{n})" for n in range(len(_COLUMNS)))
+_NEXT: Final = (
+    f"SELECT {_LISTS} FROM (SELECT {_NAMED} FROM journal_entries e"  # noqa: S608
+    " WHERE e.docid BETWEEN %s AND %s ORDER BY e.docid LIMIT %s)"
+)
+_WORDS: Final = "SELECT docid, words FROM journal_words WHERE docid BETWEEN %s AND %s"
 _TEXTS: Final = (
     "SELECT e.docid, e.summary, e.body, a.name FROM journal_entries e"
     " LEFT JOIN agents a ON a.id = e.agent_id WHERE e.docid IN"
@@ -82,23 +92,32 @@ def stored_words(docids: Sequence[int]) -> dict[int, bytes]:
     return words | read_words([d for d in docids if d not in words])
 
 
+def _readable(docids: Sequence[int], blobs: Sequence[bytes | None]) -> Sequence[bytes]:
+    """Return the stored words of entries; those that are not stored are computed."""
+    if terms.all_readable(blobs):
+        return cast("Sequence[bytes]", blobs)
+    pairs = list(zip(docids, blobs, strict=True))
+    words = read_words([d for d, blob in pairs if not terms.is_readable(blob)])
+    # An entry may have been deleted since.
+    no_words = terms.words_of("", "")
+    return [
+        blob if blob is not None and terms.is_readable(blob) else words.get(d, no_words)
+        for d, blob in pairs
+    ]
+
+
 def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
-    """Return rows as arrays; words that are not stored are computed."""
+    """Return rows as arrays."""
+    columns = list(zip(*rows, strict=True))
+    return _batch_of(columns or [()] * (len(_COLUMNS) + 1))
+
+
+def _batch_of(columns: Sequence[Sequence[Any]]) -> Batch:
+    """Return columns and, last, stored words as arrays."""
     (
         docid, ids, crews, agents, types, traces, ts, recorded, embeds, usable, asks,
         blobs,
-    ) = zip(*rows, strict=True) if rows else [()] * 12  # fmt: skip
-    if not terms.all_readable(blobs):
-        uncovered = [
-            d for d, b in zip(docid, blobs, strict=True) if not terms.is_readable(b)
-        ]
-        words, uncovered_set = read_words(uncovered), set(uncovered)
-        no_words = terms.words_of("", "")
-        # An entry may have been deleted since.
-        blobs = tuple(
-            words.get(d, no_words) if d in uncovered_set else b
-            for d, b in zip(docid, blobs, strict=True)
-        )
+    ) = columns  # fmt: skip
     flags = np.array(usable, dtype=np.uint8) * USABLE
     flags |= np.array(embeds, dtype=np.uint8) * EMBEDDABLE
     flags |= np.array(asks, dtype=np.uint8) * ASKS
@@ -114,7 +133,7 @@ def _batch(rows: Sequence[tuple[Any, ...]]) -> Batch:
         crews=crews,
         agents=agents,
         types=types,
-        words=terms.unpack(blobs),
+        words=terms.unpack(_readable(docid, blobs)),
     )
 
 
@@ -128,23 +147,37 @@ def count(workspace_id: str) -> int:
         return int(cursor.fetchone()[0])
 
 
+def read_all(workspace_id: str) -> Iterator[Batch]:
+    """Yield all entries of a workspace, a segment at a time."""
+    first, high = fulltext.docids(workspace_id)
+    while parts := list(_segment(first, high)):
+        yield joined(parts)
+        first = int(parts[-1].docid[-1]) + 1
+
+
+def _segment(first: int, high: int) -> Iterator[Batch]:
+    """Yield the entries from a docid on, together as many as a segment."""
+    for _ in range(CHUNK // ROWS_AT_ONCE):
+        with connection.cursor() as cursor:
+            cursor.execute(_NEXT, [first, high, ROWS_AT_ONCE])
+            columns = [json.loads(text) for text in cursor.fetchone()]
+            docids = columns[0]
+            if not docids:
+                return
+            cursor.execute(_WORDS, [docids[0], docids[-1]])
+            words = dict(cursor.fetchall())
+        yield _batch_of([*columns, [words.get(docid) for docid in docids]])
+        first = docids[-1] + 1
+
+
 def read_after(workspace_id: str, docid: int) -> Iterator[Batch]:
-    """Yield the entries of a workspace behind a docid, a segment at a time."""
+    """Yield the entries of a workspace behind a docid, a few thousand at a time."""
     low, high = fulltext.docids(workspace_id)
     sql = f"{_SELECT} WHERE e.docid BETWEEN %s AND %s ORDER BY e.docid"
     with connection.cursor() as cursor:
         cursor.execute(sql, [max(low, docid + 1), high])
-        while parts := list(_parts(cursor)):
-            yield joined(parts)
-
-
-def _parts(cursor: Any) -> Iterator[Batch]:
-    """Yield the next rows of a query, together as many as a segment."""
-    for _ in range(CHUNK // ROWS_AT_ONCE):
-        rows = cursor.fetchmany(ROWS_AT_ONCE)
-        if not rows:
-            return
-        yield _batch(rows)
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield _batch(rows)
 
 
 def read_docids(docids: Sequence[int]) -> Batch:

@@ -16,6 +16,7 @@ from memory.word_index.bm25 import Floats
 from memory.word_index.cache import indexes
 from memory.word_index.columns import ASKS, EMBEDDABLE, TIMED, USABLE, Mask, Rows
 from memory.word_index.index import View
+from memory.word_index.owners import Part
 from memory.word_index.rows import stored_words
 from memory.word_index.scoring import Scorer
 
@@ -25,10 +26,10 @@ def _microseconds(moment: datetime) -> int:
     return seconds * 1_000_000 + moment.microsecond
 
 
-def _of_owners(view: View, scope: WordScope) -> Rows | Mask | None:
+def _of_owners(view: View, scope: WordScope) -> Part | None:
     """Return the rows of the crew, the agent and the crew's rules; None for all."""
     columns, size, owned = view.columns, view.size, view.owned
-    parts: list[Rows | Mask] = []
+    parts: list[Part] = []
     if scope.crew_id is not None:
         parts.append(owned.of(columns, size, "crew", view.crews.get(scope.crew_id)))
     if scope.agent_id is not None:
@@ -58,14 +59,14 @@ def _filters(view: View, scope: WordScope, rows: Rows | slice) -> Mask:
 
 def in_scope(view: View, scope: WordScope) -> Mask:
     """Return which rows of a view a scope may see."""
-    rows = _of_owners(view, scope)
-    if rows is not None and rows.dtype != np.bool_:
+    part = _of_owners(view, scope)
+    if part is not None and part.rows is not None:
         mask = np.zeros(view.size, dtype=np.bool_)
-        mask[rows[_filters(view, scope, rows)]] = True
+        mask[part.rows[_filters(view, scope, part.rows)]] = True
         return mask
     mask = _filters(view, scope, slice(view.size))
-    if rows is not None:
-        mask &= rows
+    if part is not None and part.mask is not None:
+        mask &= part.mask
     return mask
 
 

@@ -28,6 +28,7 @@ from crewship_memory.demo import load
 from crewship_memory.startup_progress import Progress
 from episodic.index.reference_counts import reference_counts
 from episodic.recall.question_log import question_log
+from memory import freed_memory
 from memory.installation import identity as installation
 from memory.installation import schema_version
 from memory.models import User
@@ -127,6 +128,7 @@ class Command(BaseCommand):
     def handle(self, *, demo: bool, **options: Any) -> None:
         """Prepare, print the address, serve, stop."""
         collect_garbage_again()
+        freed_memory.share()
         self._step = startup_progress.lines(self.stdout)
         address = server.Address(options["host"], options["port"], options["threads"])
         reason = data_folder.make_private()

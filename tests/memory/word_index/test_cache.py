@@ -13,7 +13,7 @@ from memory import fulltext
 from memory.fulltext import WordScope
 from memory.journal import erasure, visibility
 from memory.models import EntryWords, JournalEntry, WordChange
-from memory.word_index import ranking, segments, storage, terms
+from memory.word_index import columns, ranking, rows, segments, storage, terms
 from memory.word_index.cache import indexes
 from tests import factories
 from tests.memory.word_index.naive import Naive
@@ -31,8 +31,6 @@ def ids(world: World, text: str) -> set[str]:
 def _loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Record the workspaces whose index is loaded."""
     loads: list[str] = []
-    from memory.word_index import rows
-
     count = rows.count
 
     def counting(workspace_id: str) -> int:
@@ -181,8 +179,6 @@ def test_missing_words_are_computed_and_written_by_the_job(world: World) -> None
 def test_words_that_are_stored_are_not_computed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memory.word_index import rows
-
     entries = [world.entry(" ".join(["zeppelin"] * n)) for n in range(1, 7)]
     indexes.clear()
 
@@ -309,3 +305,33 @@ STEPS = (
     (31, "zeppelin"), (17, "lantern"), (11, "granite"), (5, "harbour"),
     (2, "violin"), (1, "orchard"),
 )  # fmt: skip
+
+
+def test_everything_is_read_as_single_entries_are(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, trace in enumerate((None, 'a "b" \\ ', "é\u2028漢", "{},[]")):
+        world.entry(f"note {number}", by=("ada", "lena")[number % 2], trace_id=trace)
+    docids = list(
+        JournalEntry.objects.filter(workspace=world.acme)
+        .order_by("docid")
+        .values_list("docid", flat=True)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM journal_words WHERE docid = %s", [docids[-1]])
+        cursor.execute(
+            "UPDATE journal_words SET words = %s WHERE docid = %s", [b"", docids[-2]]
+        )
+    monkeypatch.setattr(rows, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(rows, "CHUNK", 4)
+    parts = list(rows.read_all(world.acme.id))
+    assert len(parts) > 1
+    all_at_once, single = columns.joined(parts), rows.read_docids(docids)
+    assert all_at_once.docid.tolist() == docids
+    for name in ("docid", "ids", "ts", "recorded", "thread", "flags"):
+        assert getattr(all_at_once, name).tolist() == getattr(single, name).tolist()
+    for name in ("crews", "agents", "types"):
+        assert list(getattr(all_at_once, name)) == list(getattr(single, name))
+    for name in ("terms", "counts", "sizes", "lengths"):
+        both = (getattr(batch.words, name).tolist() for batch in (all_at_once, single))
+        assert next(both) == next(both)
