@@ -11,6 +11,7 @@ from typing import Final
 from celery import current_app, shared_task
 
 from episodic.consolidation import run as consolidation
+from episodic.embedders.rests import rests
 from episodic.health import snapshots as health
 from episodic.index import decay, waiting
 from episodic.index import sweep as index
@@ -141,6 +142,7 @@ class Nudge:
 
     def __call__(self, **kwargs: object) -> None:
         """Handle the journal's signal."""
+        rests.note_append()
         if not kwargs.get("embeddable"):
             return
         if self.wake is not None:

@@ -20,7 +20,7 @@ def _plain_policy() -> str:
     return str(build_policy())
 
 
-class ContentPolicyMiddleware(CSPMiddleware):  # type: ignore[misc]  # it is untyped
+class ContentPolicyMiddleware(CSPMiddleware):
     """The library's header; JSON, which no view gives a policy of its own, is quick."""
 
     def process_response(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from episodic.embedders import base, perprocess, thread_priority, wordpiece
+from episodic.embedders.rests import rests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -229,8 +230,11 @@ class OnnxEmbedder:
             return np.zeros((0, self.dim or 0), dtype=np.float32)
         model = loaded(self._folder, self._threads)
         passages = [self._document_prefix + text for text in texts]
-        run = map if len(passages) <= FEW else model.workers.map
-        rows = np.stack(list(run(model.embed, passages)))
+        if len(passages) <= FEW:
+            rows = np.stack([model.embed(passage) for passage in passages])
+        else:
+            embed = rests.between(model.embed)
+            rows = np.stack(list(model.workers.map(embed, passages)))
         self.dim = rows.shape[1]
         return rows
 

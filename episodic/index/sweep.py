@@ -139,7 +139,7 @@ def _queue(rows: Sequence[JournalEntry], verdicts: Mapping[str, bool]) -> int:
     return len(pending)
 
 
-def _pending(row: JournalEntry) -> tuple[object, ...]:
+def _pending(row: JournalEntry) -> tuple[str | int | float | bytes | None, ...]:
     """Return the columns of ``_QUEUE`` for an entry."""
     is_withheld = row.retired_at is not None or row.restricted_at is not None
     state = State.WITHHELD if is_withheld else State.PENDING

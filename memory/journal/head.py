@@ -87,8 +87,8 @@ def _values(
             if moment not in times:
                 times[moment] = field.get_db_prep_save(moment, database)
             row_values[place] = times[moment]
-        for place, field in _BYTES:
-            row_values[place] = field.get_db_prep_save(row_values[place], database)
+        for place, binary in _BYTES:
+            row_values[place] = binary.get_db_prep_save(row_values[place], database)
     return values
 
 

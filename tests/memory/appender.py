@@ -1,15 +1,36 @@
 """A process that appends until it is told to stop, or killed.
 
 Usage: python -m tests.memory.appender KEY COUNT [BATCH]. Every acknowledged entry is
-one line ``seq id`` on standard output, written after the append returned.
+one line ``seq id`` on standard output, written after the append returned. With a BATCH
+of 0, THREADS threads append single entries side by side.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from memory.rules.permissions import Actor
+
+
+THREADS = 3
+
+
+def _one(number: int, actor: Actor) -> None:
+    from memory.journal import append as journal
+    from memory.rules.entries import NewEntry
+
+    summary = f"{os.getpid()} {number}"
+    new = NewEntry(entry_type="peer.escalation", summary=summary)
+    row = journal.append(new, by=actor)
+    # One call, which the lines of other threads cannot tear apart.
+    os.write(sys.stdout.fileno(), f"{row.seq} {row.id}\n".encode())
 
 
 def main(token: str, count: int, batch: int) -> None:
@@ -21,6 +42,11 @@ def main(token: str, count: int, batch: int) -> None:
     actor = api_keys.authenticate(token)
     if actor is None:
         raise SystemExit("bad key")
+    if not batch:
+        with ThreadPoolExecutor(THREADS) as pool:
+            for _ in pool.map(partial(_one, actor=actor), range(count * THREADS)):
+                pass
+        return
     for number in range(count):
         news = [
             NewEntry(

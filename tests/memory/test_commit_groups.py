@@ -194,9 +194,10 @@ def test_a_thread_that_is_stopped_lets_the_others_write(shared_world: World) -> 
         threading.Thread(target=lambda: answers.append(groups.commit("second"))),
     ]
     with transaction.atomic():
-        for count, thread in enumerate(threads, 1):
-            thread.start()
-            waiting.until(lambda count=count: len(groups._open) == count)
+        threads[0].start()
+        waiting.until(lambda: len(groups._open) == 1)
+        threads[1].start()
+        waiting.until(lambda: len(groups._open) == 2)
     for thread in threads:
         thread.join()
     assert answers == [False]

@@ -390,11 +390,12 @@ def test_operators_who_mark_at_once_leave_one_ledger(shared_world: World) -> Non
 
 
 @pytest.mark.slow
-def test_two_processes_never_fork_the_chain(shared_world: World) -> None:
+@pytest.mark.parametrize("batch", ["3", "0"])
+def test_two_processes_never_fork_the_chain(shared_world: World, batch: str) -> None:
     head = ChainHead.objects.get(pk=shared_world.acme.id).seq
     token = shared_world.tokens["ada"]
     children = [
-        processes.start("tests.memory.appender", token, "40", "3") for _ in range(2)
+        processes.start("tests.memory.appender", token, "40", batch) for _ in range(2)
     ]
     lines = [
         line
@@ -413,9 +414,12 @@ def test_two_processes_never_fork_the_chain(shared_world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [3, 17, 40])
-def test_what_was_acknowledged_survives_kill_9(shared_world: World, after: int) -> None:
+@pytest.mark.parametrize("batch", ["2", "0"])
+def test_what_was_acknowledged_survives_kill_9(
+    shared_world: World, after: int, batch: str
+) -> None:
     token = shared_world.tokens["ada"]
-    writer = processes.start("tests.memory.appender", token, "100000", "2")
+    writer = processes.start("tests.memory.appender", token, "100000", batch)
     assert writer.stdout is not None
     lines = [writer.stdout.readline() for _ in range(after)]
     writer.kill()

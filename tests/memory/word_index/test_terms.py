@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -102,6 +103,27 @@ def test_what_is_packed_comes_out_again(texts: list[str]) -> None:
     pairs = list(zip(lists.terms.tolist(), lists.counts.tolist(), strict=True))
     assert pairs == [pair for count in counts for pair in sorted(count.items())]
     assert [terms.in_order(blob).tolist() for blob in blobs] == in_order
+
+
+@given(st.lists(st.integers(0, 400), max_size=700))
+def test_the_stored_form_stays_what_it_is(text: list[int]) -> None:
+    counts = Counter(text)
+    order = sorted(counts)
+    width = "B" if len(order) <= 256 else "H"
+    assert terms.pack(text) == struct.pack(
+        f"<BHH{len(order)}I{len(order)}B{len(text)}{width}",
+        *(1, len(text), len(order)),
+        *order,
+        *(min(counts[term], 255) for term in order),
+        *(order.index(term) for term in text),
+    )
+
+
+@pytest.mark.parametrize("long", ["", "x" * 41])
+def test_a_text_has_the_terms_of_its_words(long: str) -> None:
+    words = tokenizer.split(f"Refunds denied\nfor 日本語 {long} refund")
+    expected = [term for word in words for term in terms.of_word(word)]
+    assert terms.of_text("Refunds denied", f"for 日本語 {long} refund") == expected
 
 
 def test_counts_are_capped_and_long_texts_keep_their_order() -> None:
