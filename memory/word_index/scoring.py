@@ -23,6 +23,8 @@ from memory.word_index.threads import AFTER, BEFORE, WINDOW
 
 # Fewer postings are added up faster than it takes to find out whether they matter.
 MIN_SKIPPED: Final = 5_000
+# A scope that is a smaller part of all rows is gone through by its own rows.
+SMALL_SHARE: Final = 8
 # Room for rounding: 32-bit sums in another order.
 _MARGIN: Final = 1e-4
 
@@ -98,6 +100,9 @@ class Scorer:
         self.view, self.mask = view, mask
         self.considered = int(np.count_nonzero(mask))
         self._is_whole = self.considered == view.size
+        # Those of a small scope; a large one is gone through as a whole.
+        is_small = self.considered * SMALL_SHARE < view.size
+        self._rows = np.flatnonzero(mask) if is_small else None
         self.terms = terms_of(view, numbers) if self.considered else []
 
     # ── The best ─────────────────────────────────────────────────────────────
@@ -121,7 +126,7 @@ class Scorer:
         for number, term in enumerate(self.terms):
             rest = self.terms[number:]
             if number and sum(t.posting_count for t in rest) > MIN_SKIPPED:
-                candidates = _only_candidates(sums, sum(bounds[number:]), limit)
+                candidates = self._candidates(sums, sum(bounds[number:]), limit)
                 if candidates is not None:
                     self._complete(sums, candidates, rest, window)
                     break
@@ -129,9 +134,18 @@ class Scorer:
                 self._add(sums, term)
             else:
                 self._add_windows(sums, term)
-        if candidates is None:
+        if candidates is None and self._rows is not None:
+            candidates = self._rows[sums[self._rows] > 0]
+        elif candidates is None:
             candidates = np.flatnonzero(sums)
         return self._top(candidates, sums[candidates], limit)
+
+    def _candidates(self, sums: Floats, rest: float, limit: int) -> Rows | None:
+        """Return the rows in scope that can be among the best; ``_only_candidates``."""
+        if self._rows is None:
+            return _only_candidates(sums, rest, limit)
+        places = _only_candidates(sums[self._rows], rest, limit)
+        return None if places is None else self._rows[places]
 
     def _postings(self, term: Term) -> tuple[Rows, NDArray[np.uint8]]:
         """Return the rows in scope that hold a term, and how often each does."""

@@ -259,19 +259,24 @@ def test_memory_is_bounded_and_the_last_one_asked_stays(
 
 
 # ── Large ones ───────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("agent", [None, "ada"])
 def test_skipping_common_words_changes_no_answer(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, agent: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory.word_index import scoring
 
     monkeypatch.setattr(scoring, "MIN_SKIPPED", 0)
+    # A part of the workspace is gone through by its own rows.
+    monkeypatch.setattr(scoring, "SMALL_SHARE", 1)
     monkeypatch.setattr(segments, "MAX_ROWS", 32)
     texts = [
         " ".join(word for step, word in STEPS if number % step == 0) or "nothing"
         for number in range(1, 120)
     ]
     factories.append_many(world.actor("ada"), texts)
-    scope = WordScope(world.acme.id)
+    factories.append_many(world.actor("bob"), texts[::-1])
+    agent_id = world.agents[agent].id if agent else None
+    scope = WordScope(world.acme.id, agent_id=agent_id)
     question = " ".join(word for _, word in STEPS)
     scores = Naive(question, scope).scores()
     is_pruned: list[int] = []

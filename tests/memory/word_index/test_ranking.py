@@ -17,7 +17,7 @@ from memory.journal import erasure, visibility
 from memory.journal.erasure import Remains
 from memory.models import Agent, EntryWords, JournalEntry
 from memory.rules.entries import RULE_TYPE
-from memory.word_index import ranking, storage, terms
+from memory.word_index import ranking, scoring, storage, terms
 from memory.word_index.answers import WordAnswer
 from memory.word_index.frequencies import frequencies
 from tests import factories
@@ -115,7 +115,11 @@ def _change(world: World, dice: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_answer_is_what_the_rows_say(world: World, seed: int) -> None:
+def test_an_answer_is_what_the_rows_say(
+    world: World, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With 0 every scope that holds a row is small, with 10,000 none is.
+    monkeypatch.setattr(scoring, "SMALL_SHARE", (0, 10_000)[seed % 2])
     dice = random.Random(seed)
     for _ in range(25):
         _append(world, dice)
