@@ -58,13 +58,14 @@ class Appending:
             finally:
                 connections.close_all()
 
-        self.threads.append(threading.Thread(target=run))
+        self.threads.append(threading.Thread(target=run, daemon=True))
         self.threads[-1].start()
         waiting.until(lambda: len(journal._groups._open) == count)
 
     def join(self) -> None:
         for thread in self.threads:
-            thread.join()
+            thread.join(waiting.LIMIT_SECONDS)
+            assert not thread.is_alive()
 
 
 def summaries(world: World) -> list[str]:
@@ -190,8 +191,10 @@ def test_a_thread_that_is_stopped_lets_the_others_write(shared_world: World) -> 
         connections.close_all()
 
     threads = [
-        threading.Thread(target=lead),
-        threading.Thread(target=lambda: answers.append(groups.commit("second"))),
+        threading.Thread(target=lead, daemon=True),
+        threading.Thread(
+            target=lambda: answers.append(groups.commit("second")), daemon=True
+        ),
     ]
     with transaction.atomic():
         threads[0].start()
@@ -199,7 +202,7 @@ def test_a_thread_that_is_stopped_lets_the_others_write(shared_world: World) -> 
         threads[1].start()
         waiting.until(lambda: len(groups._open) == 2)
     for thread in threads:
-        thread.join()
+        thread.join(waiting.LIMIT_SECONDS)
     assert answers == [False]
 
 
