@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from datetime import timedelta
+from unittest.mock import MagicMock
 
 import pytest
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewship_memory import data_folder, warm_up
+from crewship_memory import background, data_folder, sqlite_integrity, warm_up
 from crewship_memory.management.commands import up
 from episodic.index import engine
 from episodic.vectors import rows as vector_rows
@@ -149,6 +150,23 @@ def test_what_follows_follows_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> 
     is_over = threading.Event()
     warm_up.start(then=is_over.set).join()
     assert is_over.is_set()
+
+
+def test_the_file_is_checked_though_nothing_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "LONGEST_LOAD", 0.0)
+    is_checked = threading.Event()
+    monkeypatch.setattr(sqlite_integrity, "watch", is_checked.set)
+    parts = "_worker Service Watcher CaseRunner IndexThread app task_prerun".split()
+    for part in parts:
+        monkeypatch.setattr(background, part, MagicMock())
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    threads = background.BackgroundThreads()
+    # The server never answers, or the embedder never does.
+    threads.start()
+    assert is_checked.wait(20)
+    assert threads.stop()
 
 
 def test_up_collects_garbage_once_everything_is_imported(
