@@ -23,6 +23,7 @@ from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import bytes_of
 from episodic.vectors.scan import ScanIndex
 from memory.models import AgentKey, ChainHead, OperatorKey
+from memory.word_index import cache as word_cache
 from memory.word_index.cache import indexes
 from tests.episodic import doubles
 from tests.world import World
@@ -105,6 +106,23 @@ def test_words_and_vectors_are_there_before_anybody_asks(
     monkeypatch.setattr(settings, "WORD_INDEX_MB", 1)
     assert sorted(warm_up.load_workspaces(DIM)) == sorted(ids)
     assert all(indexes.holds(name) and index.holds(_scope(name)) for name in ids)
+
+
+@pytest.mark.sqlite
+def test_longer_texts_than_expected_drop_no_better_workspace(
+    two_workspaces: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, next_one = two_workspaces.acme.id, two_workspaces.other.id
+    monkeypatch.setattr(warm_up, "in_order", lambda: [(best, 9), (next_one, 9)])
+    monkeypatch.setattr(settings, "WORD_INDEX_MB", 1)
+    # By the estimate there is room for both.
+    room = indexes.view(best) and indexes.nbytes * 3 // 2
+    indexes.clear()
+    for module in (warm_up, word_cache):
+        monkeypatch.setattr(module, "_MEGABYTE", room)
+    assert warm_up.fitting(warm_up.in_order(), 0) == [best, next_one]
+    assert warm_up.load_workspaces(DIM) == [best]
+    assert indexes.holds(best)
 
 
 @pytest.mark.sqlite
