@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
+from types import ModuleType
 from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -22,8 +25,11 @@ from episodic.vectors import rows as vector_rows
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import bytes_of
 from episodic.vectors.scan import ScanIndex
-from memory.models import AgentKey, ChainHead, OperatorKey
+from gdpr.erasure import process_caches
+from memory.journal import erasure
+from memory.models import AgentKey, ChainHead, JournalEntry, OperatorKey
 from memory.word_index import cache as word_cache
+from memory.word_index import rows as word_rows
 from memory.word_index.cache import indexes
 from tests.episodic import doubles
 from tests.world import World
@@ -158,6 +164,46 @@ def test_a_question_meanwhile_waits_for_the_same_load(
     thread.join()
     assert len(answer.hits) == 1
     assert loads == [two_workspaces.acme.id]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("source", [word_rows, vector_rows])
+def test_what_is_erased_while_it_is_loaded_leaves_memory(
+    shared_world: World, source: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, row = shared_world.acme.id, shared_world.indexed("one", by="ada")
+    index = engine.vectors()
+    assert isinstance(index, ScanIndex)
+    indexes.clear()
+    index.clear()
+    is_read, is_erased, read_all = threading.Event(), threading.Event(), source.read_all
+
+    def slow(*args: object) -> Iterator[object]:
+        yield from list(read_all(*args))
+        is_read.set()
+        assert is_erased.wait(20)
+
+    monkeypatch.setattr(source, "read_all", slow)
+    monkeypatch.setattr(warm_up, "in_order", lambda: [(home, 1)])
+    loading = warm_up.start(then=connections.close_all)
+    assert is_read.wait(20)
+    erasure.erase(home, [row.id])
+    JournalEntry.objects.filter(pk=row.id).delete()
+    is_erased.set()
+    process_caches.flush(home)
+    loading.join()
+    monkeypatch.setattr(word_cache.rows, "read_docids", _not_again)
+    monkeypatch.setattr(vector_rows, "read_ids", _not_again)
+    view = indexes.view(home)
+    assert view.docids_with_words([row.docid]) == []
+    assert view.find([row.id]).tolist() == [-1]
+    matrix, rows = index.view(_scope(home), DIM)
+    assert matrix.position(row.id) is None
+    assert not rows.columns.vectors[np.flatnonzero(~rows.columns.alive)].any()
+
+
+def _not_again(*_: object) -> None:
+    raise AssertionError
 
 
 def test_what_follows_follows_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> None:
