@@ -192,7 +192,7 @@ def test_what_is_erased_while_it_is_loaded_leaves_memory(
     is_erased.set()
     process_caches.flush(home)
     loading.join()
-    monkeypatch.setattr(word_cache.rows, "read_docids", _not_again)
+    monkeypatch.setattr(word_rows, "read_docids", _not_again)
     monkeypatch.setattr(vector_rows, "read_ids", _not_again)
     view = indexes.view(home)
     assert view.docids_with_words([row.docid]) == []
