@@ -29,6 +29,8 @@ from gdpr.erasure import process_caches
 CONCURRENCY: Final = 2
 TICK_SECONDS: Final = 1
 STOP_SECONDS: Final = 4.0
+# How long the check of the database file waits for what is loaded before it.
+LONGEST_LOAD: Final = 120.0
 log = structlog.get_logger(__name__)
 
 
@@ -70,6 +72,8 @@ class BackgroundThreads:
         self._watcher = Watcher()
         self._cases = CaseRunner()
         self._index = IndexThread()
+        self._late_check = threading.Timer(LONGEST_LOAD, sqlite_integrity.watch)
+        self._late_check.daemon = True
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
             for name, target in (
@@ -89,11 +93,13 @@ class BackgroundThreads:
         self._cases.start()
         self._index.start()
         process_caches.listen()
+        self._late_check.start()
 
     def warm_up(self) -> None:
         """Load what first questions need, in one more thread.
 
-        The check of the whole database file follows it: both read from the same disk.
+        The check of the whole database file follows it, as both read from the same
+        disk, and begins ``LONGEST_LOAD`` after the start where that is not over yet.
         """
         warm_up.start(then=sqlite_integrity.watch)
 
@@ -107,6 +113,7 @@ class BackgroundThreads:
         self._cases.stop()
         self._index.stop()
         process_caches.stop()
+        self._late_check.cancel()
         sqlite_integrity.stop()
         self._clock.stop()
         stopping = threading.Thread(target=self._worker.stop, daemon=True)

@@ -72,12 +72,24 @@ def load_workspaces(dim: int) -> list[str]:
     index = engine.vectors()
     if not isinstance(index, ScanIndex):
         return []
-    chosen, model = fitting(in_order(), dim), engine.embedder().model
-    for workspace_id in chosen:
+    sizes, model = dict(in_order()), engine.embedder().model
+    loaded, loaded_count = list[str](), 0
+    for workspace_id in fitting(list(sizes.items()), dim):
+        if _drops_others(sizes[workspace_id], loaded_count):
+            continue
         indexes.view(workspace_id)
         if dim:
             index.view(VectorScope(workspace_id, model=model), dim)
-    return chosen
+        loaded.append(workspace_id)
+        loaded_count += sizes[workspace_id]
+    return loaded
+
+
+def _drops_others(count: int, loaded_count: int) -> bool:
+    """Whether so many more entries, if as long as those loaded, take these's room."""
+    room = settings.WORD_INDEX_MB * _MEGABYTE
+    total = loaded_count + count
+    return loaded_count > 0 and indexes.nbytes * total > room * loaded_count
 
 
 def in_order() -> list[tuple[str, int]]:

@@ -92,6 +92,15 @@ class Preferences:
         """The times that are seen from now, whose words are not searched."""
         return [mention for mention in self.times if mention.is_relative]
 
+    @property
+    def unsearched_places(self) -> list[tuple[int, int]]:
+        """Where in the question those times stand, from and to, in order."""
+        return sorted(
+            place
+            for mention in self.relative_times
+            for place in ((mention.start, mention.end), *mention.repeats)
+        )
+
     def share(self, total: float) -> float:
         """Return how much of what is preferred a total of values is, 0..1."""
         best = 1.0 if self.names else 0.0

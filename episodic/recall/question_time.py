@@ -17,7 +17,7 @@ each rule reads a bounded number of tokens: the time is linear in the text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -48,6 +48,8 @@ class TimeMention:
     kind: Kind
     width: timedelta
     is_relative: bool = False
+    # Where else a time seen from now is said that means the same.
+    repeats: tuple[tuple[int, int], ...] = ()
 
     @property
     def meaning(self) -> str:
@@ -101,7 +103,12 @@ def read_all(question: str, reader: Reader) -> list[TimeMention]:
                 width=candidate.width,
                 is_relative=_is_relative(reader.tokens[i : candidate.behind]),
             )
-            results.setdefault((candidate.since, candidate.until), mention)
+            span = candidate.since, candidate.until
+            known = results.setdefault(span, mention)
+            if known is not mention and mention.is_relative:
+                results[span] = replace(
+                    known, repeats=(*known.repeats, (mention.start, mention.end))
+                )
         i = readings[0].behind if readings else i + _length_unread(reader, i)
     return list(results.values())[:MAX_MENTIONS]
 

@@ -131,8 +131,7 @@ def rank(request: Request, reach: Reach, timings: Timings) -> Rankings:
         rankings.preferences = preferences.read(request.query, reach, now)
     if request.mode is not Mode.DENSE or rankings.degraded:
         with timings.stage("sparse"):
-            times = rankings.preferences.relative_times
-            left_out = [(mention.start, mention.end) for mention in times]
+            left_out = rankings.preferences.unsearched_places
             rankings.word_query = fulltext.word_query(request.query, left_out)
             answer = word_ranking.search(rankings.word_query, scope, size)
             rankings.word_answer, rankings.words = answer, answer.hits

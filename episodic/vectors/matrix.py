@@ -241,7 +241,7 @@ class Matrix:
             else:
                 self._wipe(int(row))
         start = self._append(batch if fresh.all() else batch.take(fresh.nonzero()[0]))
-        self._rows.add(self._columns.ids[start : self._size], start)
+        self._rows.add(self._columns.ids[start : self._size], range(start, self._size))
         if self._rows.is_full:
             self._put_in_order()
         self._follow_mean()

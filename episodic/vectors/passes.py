@@ -120,10 +120,20 @@ class Exact:
         return [VectorHit(e, *values) for e, values in zip(names, numbers, strict=True)]
 
 
-def scan(view: Snapshot, rows: Rows | None, question: Question, order: str) -> Scan:
-    """Return the values of the rows in scope, None for all rows of the view."""
+def scan(
+    view: Snapshot,
+    rows: Rows | None,
+    question: Question,
+    order: str,
+    layers: int | None = None,
+) -> Scan:
+    """Return the values of the rows in scope, None for all rows of the view.
+
+    ``layers`` of the question are scanned, by default as many as pay.
+    """
     columns, count = view.columns, view.size if rows is None else len(rows)
-    layers = 1 if count >= ONE_LAYER_ROWS else LAYERS
+    if layers is None:
+        layers = 1 if count >= ONE_LAYER_ROWS else LAYERS
     value, slack = columns.vectors.cosines(question, rows, view.size, layers=layers)
     selection = slice(view.size) if rows is None else rows
     if order == SCORE:
@@ -138,7 +148,8 @@ def candidates(scanned: Scan, limit: int) -> Rows:
     places = _may_be_best(scanned, limit)
     value = scanned.value[places]
     if scanned.layers < LAYERS and len(places) > limit:
-        finer = scan(scanned.view, scanned.at(places), scanned.question, scanned.order)
+        rows = scanned.at(places)
+        finer = scan(scanned.view, rows, scanned.question, scanned.order, LAYERS)
         nearer = _may_be_best(finer, limit)
         places, value = places[nearer], finer.value[nearer]
     is_kept = scanned.view.columns.vectors.exact is not None

@@ -6,7 +6,7 @@ dict, which is put in order with the rest when it has grown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -44,9 +44,8 @@ class EntryRows:
         empty: NDArray[Any] = np.zeros(0, dtype=np.uint64)
         self._sorted = empty, np.zeros(0, dtype=np.int32)
 
-    def add(self, ids: Ids, start: int) -> None:
-        """Number some ids from a row on."""
-        rows = range(start, start + len(ids))
+    def add(self, ids: Ids, rows: Iterable[int]) -> None:
+        """Remember which rows some ids have."""
         self._recent.update(zip(ids.tolist(), rows, strict=True))
 
     def forget(self, entry_id: bytes) -> None:

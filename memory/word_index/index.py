@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from memory.word_index import segments
 from memory.word_index.columns import SPEAKS, Batch, Codes, Columns, Rows, empty
-from memory.word_index.entry_rows import EntryRows, encode
+from memory.word_index.entry_rows import EntryRows, Ids, encode
 from memory.word_index.owners import OwnerRows
 from memory.word_index.segments import Segment
 from memory.word_index.terms import WordLists
@@ -152,7 +152,9 @@ class WordIndex:
         start = self._size
         self.load(batch)
         self._threads.append(self._columns, start, self._size)
-        self._entry_rows.add(self._columns.ids[start : self._size], start)
+        self._entry_rows.add(
+            self._columns.ids[start : self._size], range(start, self._size)
+        )
         if self._entry_rows.is_full:
             self._put_in_order()
 
@@ -208,14 +210,22 @@ class WordIndex:
             raise OutOfOrder
         all_rows = np.concatenate([rows, deleted_rows])
         threads = self._columns.thread[all_rows]
-        self._write(rows, batch)
         self._empty(deleted_rows)
+        self._rename(rows, batch.ids)
+        self._write(rows, batch)
         self._owned.forget()
         is_rewritten = np.isin(batch.docid, rewritten)
         self._replace_postings(rows, is_rewritten, batch.words, deleted_rows)
         self._columns.previous[all_rows] = self._columns.next[all_rows] = -1
         threads = np.concatenate([threads, batch.thread])
         self._threads.relink(self._columns, self._size, threads)
+
+    def _rename(self, rows: Rows, ids: Ids) -> None:
+        """Know rows by other ids, after what a transaction did was rolled back."""
+        is_other = np.flatnonzero(self._columns.ids[rows] != ids)
+        for entry_id in self._columns.ids[rows[is_other]].tolist():
+            self._entry_rows.forget(entry_id)
+        self._entry_rows.add(ids[is_other], rows[is_other].tolist())
 
     def _empty(self, rows: Rows) -> None:
         """Overwrite everything of entries but their docid."""

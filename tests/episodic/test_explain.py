@@ -258,6 +258,8 @@ def test_a_time_seen_from_now_is_no_word_to_search_for(world: World) -> None:
     # Without a preference the words are all that speaks for the time.
     plain = ask(world, about_weeks, "refunds of last week", fusion=Fusion.RRF)
     assert text_of(plain, "words") == "rank 1 by last, week"
+    twice = ask(world, about_weeks, "last week, refunds? Only those of last week")
+    assert twice.answer.rankings.word_query.terms == ("refunds",)
     named = ask(world, about_refunds, "refunds in May 2023")
     assert named.answer.rankings.word_query.terms == ("refunds", "may", "2023")
 

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from episodic.vectors import centre, matrix, passes, quantised, rows
 from episodic.vectors.base import VectorScope
+from episodic.vectors.cosine import Rows
 from episodic.vectors.matrix import Matrix, Snapshot
 from episodic.vectors.quantised import Question
 from episodic.vectors.scan import ScanIndex
@@ -267,6 +269,25 @@ def test_equal_scores_go_to_the_newer_then_by_id(
     hits = memory.search(vector, WHOLE_SCOPE, 4).hits
     assert [int(hit.entry_id[2:], 16) for hit in hits] == [88, 89, 86, 87]
     assert memory.rank(vector, WHOLE_SCOPE, f"j_{88:016x}") == 1
+
+
+def test_rows_that_one_layer_cannot_tell_apart_are_scanned_with_both(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "ONE_LAYER_ROWS", 2)
+    memory.put(entries(list(range(120)), 1, 1))
+    scans, scan = list[tuple[int, int]](), passes.scan
+
+    def watching(view: Snapshot, rows: Rows | None, *args: Any) -> passes.Scan:
+        scanned = scan(view, rows, *args)
+        scans.append((scanned.layers, len(scanned.value)))
+        return scanned
+
+    monkeypatch.setattr(passes, "scan", watching)
+    memory.search(vectors(3, 2, clusters=1)[0], WHOLE_SCOPE, 2)
+    (first, every), (second, some) = scans
+    assert (first, every, second) == (1, 120, quantised.LAYERS)
+    assert passes.ONE_LAYER_ROWS <= some < every
 
 
 def test_few_vectors_have_no_middle(memory: Memory) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
 from datetime import timedelta
+from types import ModuleType
+from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -14,14 +18,18 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crewship_memory import data_folder, warm_up
+from crewship_memory import background, data_folder, sqlite_integrity, warm_up
 from crewship_memory.management.commands import up
 from episodic.index import engine
 from episodic.vectors import rows as vector_rows
 from episodic.vectors.base import VectorScope
 from episodic.vectors.matrix import bytes_of
 from episodic.vectors.scan import ScanIndex
-from memory.models import AgentKey, ChainHead, OperatorKey
+from gdpr.erasure import process_caches
+from memory.journal import erasure
+from memory.models import AgentKey, ChainHead, JournalEntry, OperatorKey
+from memory.word_index import cache as word_cache
+from memory.word_index import rows as word_rows
 from memory.word_index.cache import indexes
 from tests.episodic import doubles
 from tests.world import World
@@ -107,6 +115,23 @@ def test_words_and_vectors_are_there_before_anybody_asks(
 
 
 @pytest.mark.sqlite
+def test_longer_texts_than_expected_drop_no_better_workspace(
+    two_workspaces: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, next_one = two_workspaces.acme.id, two_workspaces.other.id
+    monkeypatch.setattr(warm_up, "in_order", lambda: [(best, 9), (next_one, 9)])
+    monkeypatch.setattr(settings, "WORD_INDEX_MB", 1)
+    # By the estimate there is room for both.
+    room = indexes.view(best) and indexes.nbytes * 3 // 2
+    indexes.clear()
+    for module in (warm_up, word_cache):
+        monkeypatch.setattr(module, "_MEGABYTE", room)
+    assert warm_up.fitting(warm_up.in_order(), 0) == [best, next_one]
+    assert warm_up.load_workspaces(DIM) == [best]
+    assert indexes.holds(best)
+
+
+@pytest.mark.sqlite
 def test_without_an_embedder_the_words_are_there(two_workspaces: World) -> None:
     index, name = engine.vectors(), two_workspaces.acme.id
     assert isinstance(index, ScanIndex)
@@ -141,6 +166,46 @@ def test_a_question_meanwhile_waits_for_the_same_load(
     assert loads == [two_workspaces.acme.id]
 
 
+@pytest.mark.sqlite
+@pytest.mark.parametrize("source", [word_rows, vector_rows])
+def test_what_is_erased_while_it_is_loaded_leaves_memory(
+    shared_world: World, source: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, row = shared_world.acme.id, shared_world.indexed("one", by="ada")
+    index = engine.vectors()
+    assert isinstance(index, ScanIndex)
+    indexes.clear()
+    index.clear()
+    is_read, is_erased, read_all = threading.Event(), threading.Event(), source.read_all
+
+    def slow(*args: object) -> Iterator[object]:
+        yield from list(read_all(*args))
+        is_read.set()
+        assert is_erased.wait(20)
+
+    monkeypatch.setattr(source, "read_all", slow)
+    monkeypatch.setattr(warm_up, "in_order", lambda: [(home, 1)])
+    loading = warm_up.start(then=connections.close_all)
+    assert is_read.wait(20)
+    erasure.erase(home, [row.id])
+    JournalEntry.objects.filter(pk=row.id).delete()
+    is_erased.set()
+    process_caches.flush(home)
+    loading.join()
+    monkeypatch.setattr(word_rows, "read_docids", _not_again)
+    monkeypatch.setattr(vector_rows, "read_ids", _not_again)
+    view = indexes.view(home)
+    assert view.docids_with_words([row.docid]) == []
+    assert view.find([row.id]).tolist() == [-1]
+    matrix, rows = index.view(_scope(home), DIM)
+    assert matrix.position(row.id) is None
+    assert not rows.columns.vectors[np.flatnonzero(~rows.columns.alive)].any()
+
+
+def _not_again(*_: object) -> None:
+    raise AssertionError
+
+
 def test_what_follows_follows_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_dim: int) -> None:
         raise OSError
@@ -149,6 +214,23 @@ def test_what_follows_follows_a_failure_too(monkeypatch: pytest.MonkeyPatch) -> 
     is_over = threading.Event()
     warm_up.start(then=is_over.set).join()
     assert is_over.is_set()
+
+
+def test_the_file_is_checked_though_nothing_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "LONGEST_LOAD", 0.0)
+    is_checked = threading.Event()
+    monkeypatch.setattr(sqlite_integrity, "watch", is_checked.set)
+    parts = "_worker Service Watcher CaseRunner IndexThread app task_prerun".split()
+    for part in parts:
+        monkeypatch.setattr(background, part, MagicMock())
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    threads = background.BackgroundThreads()
+    # The server never answers, or the embedder never does.
+    threads.start()
+    assert is_checked.wait(20)
+    assert threads.stop()
 
 
 def test_up_collects_garbage_once_everything_is_imported(

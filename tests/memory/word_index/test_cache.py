@@ -129,6 +129,27 @@ def test_a_number_that_was_rolled_back_is_another_entrys(shared_world: World) ->
     assert row.docid == undone.docid
     assert ids(world, "zeppelin") == set()
     assert ids(world, "harbour") == {row.id}
+    # Each is found by its own id, and by no other.
+    places = indexes.view(world.acme.id).find([undone.id, row.id]).tolist()
+    assert places[0] == -1
+    assert places[1] >= 0
+
+
+def test_an_entry_whose_deletion_is_rolled_back_is_found_by_its_id(
+    shared_world: World,
+) -> None:
+    world = shared_world
+    row = world.entry("zeppelin")
+    [place] = indexes.view(world.acme.id).find([row.id]).tolist()
+    late = world.entry("zeppelin late")
+    indexes.view(world.acme.id)
+    with pytest.raises(_Undo), transaction.atomic():
+        JournalEntry.objects.filter(pk__in=[row.id, late.id]).delete()
+        view = indexes.view(world.acme.id)
+        assert view.find([row.id, late.id]).tolist() == [-1, -1]
+        raise _Undo
+    view = indexes.view(world.acme.id)
+    assert view.find([row.id, late.id]).tolist() == [place, place + 1]
 
 
 def test_what_is_seen_in_a_transaction_is_there_after_it(shared_world: World) -> None:
