@@ -256,10 +256,9 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
     vectors = engine_now.embed_documents(texts)
     with transaction.atomic():
         # What may still be used, and says the same, after the embedding, locked.
-        usable_entries = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-        locked = usable_entries.filter(pk__in=[row.id for row in rows])
-        locked = locked.select_for_update(no_key=True).order_by("pk")
-        alive = set(locked.values_list("pk", "redacted_at"))
+        usable = JournalEntry.objects.filter(USABLE, pk__in=[row.id for row in rows])
+        locked = usable.select_for_update(no_key=True).filter(erased_at__isnull=True)
+        alive = set(locked.order_by("pk").values_list("pk", "redacted_at"))
         renamed = dict(set(names.items()) - set(authors.names(names).items()))
         kept = [
             (row, vector)
