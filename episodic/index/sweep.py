@@ -236,7 +236,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
     else:
         # After the commit, so that entries of one batch see each other.
         relations.link(pairs, engine.embedder().model)
-        report.indexed += len(rows)
+        report.indexed += len(pairs)
     return report
 
 
