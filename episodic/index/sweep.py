@@ -236,7 +236,7 @@ def embed(entry_ids: Sequence[str]) -> Report:
     else:
         # After the commit, so that entries of one batch see each other.
         relations.link(pairs, engine.embedder().model)
-        report.indexed += len(rows)
+        report.indexed += len(pairs)
     return report
 
 
@@ -255,17 +255,20 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
     ]
     vectors = engine_now.embed_documents(texts)
     with transaction.atomic():
-        # What may still be used after the embedding, locked.
-        usable_entries = JournalEntry.objects.filter(USABLE, erased_at__isnull=True)
-        locked = usable_entries.filter(pk__in=[row.id for row in rows])
-        locked = locked.select_for_update(no_key=True).order_by("pk")
-        alive = set(locked.values_list("pk", flat=True))
-        pairs = zip((row.id for row in rows), vectors, strict=True)
-        usable = [(entry_id, vector) for entry_id, vector in pairs if entry_id in alive]
-        _keep(usable, engine_now.model)
-        pg.store(usable)
-    by_id = {row.id: row for row in rows}
-    return [(by_id[entry_id], vector) for entry_id, vector in usable]
+        # What may still be used, and says the same, after the embedding, locked.
+        usable = JournalEntry.objects.filter(USABLE, pk__in=[row.id for row in rows])
+        locked = usable.select_for_update(no_key=True).filter(erased_at__isnull=True)
+        alive = set(locked.order_by("pk").values_list("pk", "redacted_at"))
+        renamed = dict(set(names.items()) - set(authors.names(names).items()))
+        kept = [
+            (row, vector)
+            for row, vector in zip(rows, vectors, strict=True)
+            if (row.id, row.redacted_at) in alive and row.agent_id not in renamed
+        ]
+        by_id = [(row.id, vector) for row, vector in kept]
+        _keep(by_id, engine_now.model)
+        pg.store(by_id)
+    return kept
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:

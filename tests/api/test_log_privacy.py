@@ -146,6 +146,25 @@ def test_the_route_is_what_a_line_says(world: World, lines: io.StringIO) -> None
     assert "DELETE api/v1/admin/users/<subject>/data" in lines.getvalue()
 
 
+def test_a_line_says_who_is_signed_in_to_pages_and_to_the_api(
+    world: World, lines: io.StringIO
+) -> None:
+    def asked(client: Client, path: str, **headers: str) -> str:
+        """Return what is logged of a request that finds nothing."""
+        start = lines.tell()
+        assert client.get(path, headers=headers).status_code == 404
+        return lines.getvalue()[start:]
+
+    browser, owner = Client(), world.people["owner"]
+    browser.force_login(owner, backend=BACKEND)
+    path = "/api/v1/journal/j_0000000000000000"
+    assert str(owner.pk) in asked(browser, "/journal/j_0000000000000000/")
+    assert str(owner.pk) in asked(browser, path)
+    key = asked(Client(), path, Authorization=f"Bearer {world.tokens['ada']}")
+    assert "GET api/v1/journal" in key
+    assert "user_id" not in key
+
+
 def crash(*_args: Any, **_kwargs: Any) -> Any:
     detail = f"duplicate key\nDETAIL:  Key (email)=({ADDRESS}) already exists."
     try:

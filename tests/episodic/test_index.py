@@ -310,36 +310,6 @@ def test_sweeps_at_once_embed_each_row_once(shared_world: World) -> None:
     assert set(states(shared_world).values()) == {"indexed"}
 
 
-def test_an_entry_erased_while_the_model_was_thinking_keeps_no_vector(
-    world: World,
-) -> None:
-    row = world.entry("Jan Novák")
-
-    def erase() -> None:
-        JournalEntry.objects.filter(pk=row.pk).update(
-            summary="", body="", salt=None, erased_at=timezone.now()
-        )
-
-    engine.use(doubles.Interrupted(erase))
-    index.sweep()
-    stored = Embedding.objects.get(pk=row.id)
-    assert (stored.state, bytes(stored.vector), stored.dim) == ("pending", b"", 0)
-    engine.use(None)
-    due_now()
-    Embedding.objects.update(lease_until=None)
-    assert index.sweep().skipped == 1
-
-
-def test_an_entry_deleted_while_the_model_was_thinking_is_no_fault(
-    world: World,
-) -> None:
-    row = world.entry()
-    deleted = JournalEntry.objects.filter(pk=row.pk)
-    engine.use(doubles.Interrupted(deleted.delete))
-    index.sweep()
-    assert not Embedding.objects.exists()
-
-
 # ── Another model ────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("other", [doubles.Other, doubles.Renamed])
 def test_another_model_embeds_everything_again_and_no_clock_moves(

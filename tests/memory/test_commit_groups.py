@@ -15,6 +15,8 @@ from memory.journal import head as chain_head
 from memory.journal import verify
 from memory.journal.commit_groups import CommitGroups
 from memory.models import JournalEntry
+from memory.ports import subject_linker
+from memory.ports.subject_linker import TextRow
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from tests import waiting
@@ -150,6 +152,26 @@ def test_what_fails_after_the_commit_writes_nothing_twice(
     assert summaries(shared_world) == ["note 0", "note 1"]
     assert isinstance(appending.outcomes["note 0"], RuntimeError)
     assert isinstance(appending.outcomes["note 1"], JournalEntry)
+
+
+def test_a_group_that_is_rolled_back_without_an_error_is_written_alone(
+    shared_world: World, groups: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = subject_linker.note
+
+    def rolling_back(workspace_id: str, place: str, rows: Sequence[TextRow]) -> None:
+        note(workspace_id, place, rows)
+        transaction.set_rollback(len(rows) > 1)
+
+    monkeypatch.setattr(subject_linker, "note", rolling_back)
+    appending = Appending(shared_world)
+    with transaction.atomic():
+        appending.start("note 0")
+        appending.start("note 1")
+    appending.join()
+    assert groups == [["note 0", "note 1"]]
+    assert sorted(summaries(shared_world)) == ["note 0", "note 1"]
+    check(shared_world)
 
 
 def test_a_turn_that_never_comes_leaves_nobody_waiting(
