@@ -186,9 +186,9 @@ class Command(BaseCommand):
         host, port = listener.getsockname()[:2]
 
         def ready() -> None:
-            self._step("Ready: the web server answers")
             # Not before: it takes the processor from what has to be there first.
             threads.warm_up()
+            self._step("Ready: the web server answers")
 
         startup_progress.when_it_answers(ready, host, port, served_name())
         server.serve(address, listener, get_wsgi_application())
