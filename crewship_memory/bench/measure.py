@@ -205,6 +205,7 @@ def compare(
     with Client(running.url, workspace.token) as http:
         cold = cold_start(http, running.started)
         loaded_memory = process.memory_mb(pid)
+        idle_after = process.wait_until_idle(pid)
         own_run = recall(http, questions=60, rounds=5, pid=pid)
     with Client(running.url, own_token) as http:
         own_scope = recall(http, questions=60, rounds=5, pid=pid)
@@ -214,7 +215,7 @@ def compare(
     return {
         "entries": entries,
         "data": "generated: texts by Zipf's law, random unit vectors",
-        "cold_start": cold,
+        "cold_start": {**cold, "idle_after_seconds": idle_after},
         "hybrid": own_run,
         "hybrid_own_scope": {"agents": AGENTS, **own_scope},
         "server_memory_mb": {**memory, "after_first_answer": loaded_memory["now"]},

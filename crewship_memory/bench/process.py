@@ -9,6 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
+# Seconds of processor time in a second, and seconds to wait for so little.
+IDLE_SHARE = 0.1
+LONGEST_WAIT = 300
 SYNCS = 50
 PAGES = 17
 
@@ -43,6 +46,20 @@ def cpu_seconds(pid: int) -> float | None:
         return None
     fields = stat.read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_idle(pid: int) -> float:
+    """Wait until a process does next to nothing; return the seconds, Linux only.
+
+    After a start the server checks the whole database file, beside the first questions.
+    """
+    start, used = time.perf_counter(), cpu_seconds(pid)
+    while used is not None and time.perf_counter() - start < LONGEST_WAIT:
+        time.sleep(1)
+        before, used = used, cpu_seconds(pid)
+        if used is None or used - before < IDLE_SHARE:
+            break
+    return round(time.perf_counter() - start, 1)
 
 
 def sync_ms(folder: Path) -> float:
