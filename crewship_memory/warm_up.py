@@ -101,8 +101,8 @@ def in_order() -> list[tuple[str, int]]:
     for keys in (AgentKey.objects, OperatorKey.objects):
         used = keys.filter(last_used_at__isnull=False).order_by().values("workspace_id")
         for row in used.annotate(at=Max("last_used_at")):
-            known = last_used.setdefault(row["workspace_id"], row["at"])
-            last_used[row["workspace_id"]] = max(known, row["at"])
+            other_use = last_used.setdefault(row["workspace_id"], row["at"])
+            last_used[row["workspace_id"]] = max(other_use, row["at"])
     heads = ChainHead.objects.filter(seq__gte=MIN_ENTRIES)
     sizes = list(heads.values_list("workspace_id", "seq"))
     never = datetime.min.replace(tzinfo=UTC)

@@ -14,18 +14,20 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from django.core.management.commands import flush
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from psycopg import sql
 
 from tests.project.source import ROOT
 
 Restore = Callable[[], None]
+Result = TypeVar("Result")
 # A quarter of a second each, while somebody else is writing.
 ATTEMPTS = 80
 
@@ -223,3 +225,19 @@ def restoring_flush(restore: Restore) -> type[flush.Command]:
             restore()
 
     return Command
+
+
+def in_another_thread(act: Callable[[], Result]) -> Result:
+    """Run something in a thread with a connection of its own; return its result."""
+    results: list[Result] = []
+
+    def work() -> None:
+        try:
+            results.append(act())
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return results[0]

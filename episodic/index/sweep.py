@@ -260,15 +260,15 @@ def embed_rows(rows: Sequence[JournalEntry]) -> list[tuple[JournalEntry, Vectors
         locked = usable.select_for_update(no_key=True).filter(erased_at__isnull=True)
         alive = set(locked.order_by("pk").values_list("pk", "redacted_at"))
         renamed = dict(set(names.items()) - set(authors.names(names).items()))
-        kept = [
+        current = [
             (row, vector)
             for row, vector in zip(rows, vectors, strict=True)
             if (row.id, row.redacted_at) in alive and row.agent_id not in renamed
         ]
-        by_id = [(row.id, vector) for row, vector in kept]
+        by_id = [(row.id, vector) for row, vector in current]
         _keep(by_id, engine_now.model)
         pg.store(by_id)
-    return kept
+    return current
 
 
 def _keep(vectors: Sequence[tuple[str, Vectors]], model: str) -> None:

@@ -104,11 +104,10 @@ def read_all(question: str, reader: Reader) -> list[TimeMention]:
                 is_relative=_is_relative(reader.tokens[i : candidate.behind]),
             )
             span = candidate.since, candidate.until
-            known = results.setdefault(span, mention)
-            if known is not mention and mention.is_relative:
-                results[span] = replace(
-                    known, repeats=(*known.repeats, (mention.start, mention.end))
-                )
+            first = results.setdefault(span, mention)
+            if first is not mention and mention.is_relative:
+                place = mention.start, mention.end
+                results[span] = replace(first, repeats=(*first.repeats, place))
         i = readings[0].behind if readings else i + _length_unread(reader, i)
     return list(results.values())[:MAX_MENTIONS]
 

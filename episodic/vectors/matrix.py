@@ -20,6 +20,7 @@ from episodic.vectors.centre import Centre
 from episodic.vectors.cosine import Floats, Rows
 from episodic.vectors.quantised import EXACT_BYTES, QuantisedVectors, Question
 from memory.word_index import entry_rows
+from memory.word_index.columns import Codes
 from memory.word_index.entry_rows import EntryRows, Ids
 from memory.word_index.owners import NOBODY, OwnerRows
 
@@ -52,6 +53,14 @@ class Labels:
     def take(self, places: Rows) -> Labels:
         """Return some of the strings."""
         return Labels(self.names, self.codes[places])
+
+    def numbers(self, codes: Codes) -> NDArray[np.int32]:
+        """Return the number of each string among codes; new ones are given one."""
+        numbers = np.full(len(self.names) + 1, NOBODY, dtype=np.int32)
+        for place in np.unique(self.codes[self.codes != NOBODY]).tolist():
+            numbers[place] = codes.add(self.names[place])
+        # The last one stands for None, as −1 does.
+        return numbers[self.codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +136,6 @@ class Snapshot:
     def names(self, rows: Rows) -> list[str]:
         """Return the entry ids of rows."""
         return [name.decode() for name in self.columns.ids[rows].tolist()]
-
-
-class Codes:
-    """Strings as small numbers, so that a filter is one comparison of integers."""
-
-    def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-
-    def add(self, value: str | None) -> int:
-        """Return a string's number, giving it one when it is new; None is −1."""
-        if value is None:
-            return NOBODY
-        return self._codes.setdefault(value, len(self._codes))
-
-    def add_all(self, labels: Labels) -> NDArray[np.int32]:
-        """Return the number of each string, giving one to those that are new."""
-        numbers = np.full(len(labels.names) + 1, NOBODY, dtype=np.int32)
-        for place in np.unique(labels.codes[labels.codes != NOBODY]).tolist():
-            numbers[place] = self.add(labels.names[place])
-        # The last one stands for None, as −1 does.
-        return numbers[labels.codes]
-
-    def get(self, value: str) -> int:
-        """Return a string's number, or −2, which matches nothing."""
-        return self._codes.get(value, -2)
-
-    def names(self) -> dict[int, str]:
-        """Return number → string, to decode a row's numbers."""
-        return {code: value for value, code in list(self._codes.items())}
 
 
 def keeps_exact(count: int, dim: int) -> bool:
@@ -262,9 +242,9 @@ class Matrix:
         columns.importance[start:end] = batch.importance
         columns.ts[start:end] = batch.ts
         columns.recorded[start:end] = batch.recorded
-        columns.crew[start:end] = self.crews.add_all(batch.crews)
-        columns.agent[start:end] = self.agents.add_all(batch.agents)
-        columns.type[start:end] = self.types.add_all(batch.types)
+        columns.crew[start:end] = batch.crews.numbers(self.crews)
+        columns.agent[start:end] = batch.agents.numbers(self.agents)
+        columns.type[start:end] = batch.types.numbers(self.types)
         columns.ids[start:end] = batch.ids
         columns.alive[start:end] = True
         if not self._centre.is_zero:
@@ -279,9 +259,9 @@ class Matrix:
         columns, place = self._columns, np.array([number])
         return bool(
             columns.ts[row] == batch.ts[number]
-            and columns.crew[row] == self.crews.add_all(batch.crews.take(place))[0]
-            and columns.agent[row] == self.agents.add_all(batch.agents.take(place))[0]
-            and columns.type[row] == self.types.add_all(batch.types.take(place))[0]
+            and columns.crew[row] == batch.crews.take(place).numbers(self.crews)[0]
+            and columns.agent[row] == batch.agents.take(place).numbers(self.agents)[0]
+            and columns.type[row] == batch.types.take(place).numbers(self.types)[0]
             and columns.vectors.is_same(row, batch.vectors[number])
         )
 

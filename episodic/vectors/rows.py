@@ -121,7 +121,7 @@ class _Places:
         names = self._names.get(strings, [])
         if len(codes) and codes.max() >= len(names):
             # There may be more of them by now, as entries change meanwhile.
-            names = self._names[strings] = strings.names()
+            names = self._names[strings] = list(strings.names().values())
         return Labels(names, codes)
 
 

@@ -135,6 +135,6 @@ class Codes:
         """Return a string's number, or −2, which matches nothing."""
         return self._codes.get(value, -2)
 
-    def names(self) -> list[str]:
-        """Return the strings in the order of their numbers."""
-        return list(self._codes)
+    def names(self) -> dict[int, str]:
+        """Return number → string, in the order of the numbers."""
+        return {code: value for value, code in list(self._codes.items())}

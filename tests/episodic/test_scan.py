@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
 
 import numpy as np
@@ -21,6 +21,7 @@ from episodic.vectors.matrix import Batch, Matrix
 from memory.models import JournalEntry
 from memory.word_index.cache import indexes
 from tests import factories, processes
+from tests.database import in_another_thread
 from tests.episodic import matrices
 from tests.world import World
 
@@ -37,22 +38,6 @@ def hits(world: World, limit: int = 50) -> list[str]:
     ), limit)  # fmt: skip
     rows = JournalEntry.objects.in_bulk([hit.entry_id for hit in answer.hits])
     return [rows[h.entry_id].summary for h in answer.hits if h.entry_id in rows]
-
-
-def in_another_thread(act: Callable[[], list[str]]) -> list[str]:
-    """Run something with a connection of its own."""
-    results: list[list[str]] = []
-
-    def work() -> None:
-        try:
-            results.append(act())
-        finally:
-            connections.close_all()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    return results[0]
 
 
 # ── Fresh ────────────────────────────────────────────────────────────────────

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from memory.models import EntryWords, JournalEntry, WordChange
 from memory.word_index import columns, ranking, rows, segments, storage, terms
 from memory.word_index.cache import indexes
 from tests import factories
+from tests.database import in_another_thread
 from tests.memory.word_index.naive import Naive
 from tests.world import World
 
@@ -39,22 +39,6 @@ def _loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(rows, "count", counting)
     return loads
-
-
-def in_another_thread(act: Any) -> Any:
-    """Run something with a connection of its own."""
-    results: list[Any] = []
-
-    def work() -> None:
-        try:
-            results.append(act())
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    return results[0]
 
 
 # ── What others commit ───────────────────────────────────────────────────────
