@@ -5,18 +5,10 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from episodic.models import Embedding, EmbeddingChange, IndexState, MemoryRelation
 from memory.admin import rows
-
-
-def _link(entry_id: str) -> SafeString:
-    """Lead to an entry without loading it."""
-    address = reverse("admin:memory_journalentry_change", args=[entry_id])
-    return format_html('<a href="{}">{}</a>', address, entry_id)
 
 
 @admin.register(Embedding)
@@ -39,7 +31,7 @@ class EmbeddingRows(rows.ReadOnly):
 
     @admin.display(description="entry", ordering="entry_id")
     def entry_link(self, row: Embedding) -> SafeString:
-        return _link(row.entry_id)
+        return rows.entry_link(row.entry_id)
 
     @admin.display(description="vector")
     def shape(self, row: Embedding) -> str:
@@ -77,8 +69,8 @@ class RelationRows(rows.ReadOnly):
 
     @admin.display(description="from", ordering="src_id")
     def src_link(self, row: MemoryRelation) -> SafeString:
-        return _link(row.src_id)
+        return rows.entry_link(row.src_id)
 
     @admin.display(description="to", ordering="dst_id")
     def dst_link(self, row: MemoryRelation) -> SafeString:
-        return _link(row.dst_id)
+        return rows.entry_link(row.dst_id)

@@ -98,9 +98,7 @@ class PriorityRows(rows.ReadOnly):
 
     @admin.display(description="entry", ordering="entry_id")
     def entry_link(self, row: PriorityChange) -> SafeString:
-        """Return a link to the entry without loading it."""
-        address = reverse("admin:memory_journalentry_change", args=[row.entry_id])
-        return format_html('<a href="{}">{}</a>', address, row.entry_id)
+        return rows.entry_link(row.entry_id)
 
 
 @admin.register(ChainHead)

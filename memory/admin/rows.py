@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import quote
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -24,8 +25,19 @@ def link(row: Model | None, text: str = "") -> str | SafeString:
     """Return a link to a row's page, "none" for None."""
     if row is None:
         return "none"
-    name = f"admin:{row._meta.app_label}_{row._meta.model_name}_change"
-    return format_html('<a href="{}">{}</a>', reverse(name, args=[row.pk]), text or row)
+    name = f"{row._meta.app_label}_{row._meta.model_name}"
+    return _link(name, row.pk, text or row)
+
+
+def entry_link(entry_id: str) -> SafeString:
+    """Return a link to a journal entry without loading it."""
+    return _link("memory_journalentry", entry_id, entry_id)
+
+
+def _link(name: str, key: int | str, text: object) -> SafeString:
+    """Return a link; the key is quoted, as the admin reads "_24" in it as "$"."""
+    address = reverse(f"admin:{name}_change", args=[quote(key)])
+    return format_html('<a href="{}">{}</a>', address, text)
 
 
 def short(value: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.contrib.admin.utils import quote
 from django.test import Client
 
 from memory.accounts import api_keys, login_links, workspaces
@@ -295,7 +296,7 @@ def test_an_address_changed_in_the_admin_is_not_proven_and_ends_sessions(
     login_links.mark_proven(viewer)
     elsewhere = signed_in(viewer)
     data = {"email": "Other.Name@Acme.example", "name": "", "is_active": "on"}
-    path = f"/admin/memory/user/{viewer.pk}/change/"
+    path = f"/admin/memory/user/{quote(viewer.pk)}/change/"
     assert world.page("owner").post(path, data).status_code == 302
     viewer.refresh_from_db()
     assert viewer.email == "other.name@acme.example"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.test import Client
 
+from memory.admin import rows
 from memory.models import AgentKey, JournalEntry, PriorityChange, User
+from tests.gdpr import requests as gdpr_requests
 from tests.world import World
 
 TABLES = sorted(
@@ -55,6 +58,15 @@ def test_every_table_opens_and_its_rows_open(
     assert staff.get(f"/admin/{table}/add/").status_code == 403
 
 
+def test_links_escape_the_underscore_of_an_id(world: World, staff: Client) -> None:
+    """The admin reads "_24" as a dollar sign, and one id in 256 begins so."""
+    assert "/j_5F24b1/change/" in rows.entry_link("j_24b1")
+    case = gdpr_requests.opened(world)
+    link = re.search(r'href="(/admin[^"]+)"', rows.link(case))
+    assert link is not None
+    assert staff.get(link[1]).status_code == 200
+
+
 def test_neither_digest_nor_vector_is_shown(world: World, staff: Client) -> None:
     row = world.indexed(entry_type="peer.escalation")
     key = AgentKey.objects.filter(agent=world.agents["ada"]).first()
@@ -92,7 +104,7 @@ def test_a_priority_is_set_through_the_journal(world: World, staff: Client) -> N
 
 def test_rows_cannot_be_changed_by_hand(world: World, staff: Client) -> None:
     row = world.entry("As it was")
-    path = f"/admin/memory/journalentry/{row.pk}/"
+    path = f"/admin/memory/journalentry/{quote(row.pk)}/"
     assert staff.post(f"{path}change/", {"summary": "Forged"}).status_code == 403
     assert staff.post(f"{path}delete/", {"post": "yes"}).status_code == 403
     row.refresh_from_db()
@@ -101,7 +113,7 @@ def test_rows_cannot_be_changed_by_hand(world: World, staff: Client) -> None:
 
 def test_staff_may_set_a_password(world: World, staff: Client) -> None:
     user = world.people["viewer"]
-    path = f"/admin/memory/user/{user.pk}/password/"
+    path = f"/admin/memory/user/{quote(user.pk)}/password/"
     assert staff.get(path).status_code == 200
     new = "a rather long new phrase"
     form_data = {"password1": new, "password2": new, "usable_password": "true"}

@@ -74,7 +74,7 @@ def test_who_may(world: World, user: str, status: int) -> None:
 
 def test_another_workspace_finds_nothing(world: World) -> None:
     admin = world.actor("owner")
-    key = users.issue(world.agents["ada"], "tom", by=admin).key
+    key = users.issue(world.agents["ada"], "tom.of.the.shop", by=admin).key
     row = gateway_settings.save({"mode": "curated"}, by=admin)
     client = world.page("stranger")
     for path in (f"{PAGE}{key.id}/revoke/", f"{TURNS}{row.id}/remove/"):
@@ -82,7 +82,7 @@ def test_another_workspace_finds_nothing(world: World) -> None:
     assert client.post(PAGE, _key_form_data(world)).status_code == 422
     ada = world.agents["ada"].id
     assert client.post(TURNS, {**SETUP, "agent": ada}).status_code == 422
-    assert "tom" not in _text(client.get(PAGE))
+    assert "tom.of.the.shop" not in _text(client.get(PAGE))
 
 
 def test_a_key_is_shown_once(world: World, owner: Client) -> None:

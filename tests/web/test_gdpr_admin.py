@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.admin.utils import quote
 from django.test import Client
 from django.utils import timezone
 
@@ -36,8 +37,8 @@ def test_a_cases_words_stay_on_its_own_page(world: World, staff: Client) -> None
     )
     plan = case.plans.get()
     for path in (
-        "case/", f"case/{case.pk}/change/", "caseplan/",
-        f"caseplan/{plan.pk}/change/", f"subject/{case.subject_ref}/change/",
+        "case/", f"case/{quote(case.pk)}/change/", "caseplan/",
+        f"caseplan/{plan.pk}/change/", f"subject/{quote(case.subject_ref)}/change/",
     ):  # fmt: skip
         page = staff.get(f"/admin/gdpr/{path}")
         assert page.status_code == 200
@@ -74,7 +75,7 @@ def test_a_hold_is_released_through_the_service(world: World, staff: Client) -> 
 
 def test_rows_are_not_changed_by_hand(world: World, staff: Client) -> None:
     case = make.opened(world)
-    path = f"/admin/gdpr/case/{case.pk}"
+    path = f"/admin/gdpr/case/{quote(case.pk)}"
     assert staff.post(f"{path}/change/", {"state": "complete"}).status_code == 403
     assert staff.post(f"{path}/delete/", {"post": "yes"}).status_code == 403
     assert make.fresh(case).state == "received"
