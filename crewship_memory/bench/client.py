@@ -39,14 +39,16 @@ class Client:
     def __init__(self, url: str, token: str) -> None:
         address = urlsplit(url)
         assert address.hostname is not None  # noqa: S101  (the server's own address)
-        self._link = HTTPConnection(address.hostname, address.port, timeout=SECONDS)
+        self._connection = HTTPConnection(
+            address.hostname, address.port, timeout=SECONDS
+        )
         self._headers = {"Authorization": f"Bearer {token}"}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._link.close()
+        self._connection.close()
 
     def get(self, path: str) -> Answer:
         return self._send("GET", path, None, self._headers)
@@ -58,6 +60,6 @@ class Client:
     def _send(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> Answer:
-        self._link.request(method, f"/api/v1{path}", body, headers)
-        response = self._link.getresponse()
+        self._connection.request(method, f"/api/v1{path}", body, headers)
+        response = self._connection.getresponse()
         return Answer(response.status, response.read())

@@ -74,10 +74,10 @@ class OwnerRows:
         """Return the rows of a crew that are of a type and nobody's."""
 
         def is_rule(part: slice) -> Mask:
-            is_one: Mask = columns.type[part] == rule_type
-            is_one &= columns.crew[part] == crew
-            is_one &= columns.agent[part] == NOBODY
-            return is_one
+            is_rule_row: Mask = columns.type[part] == rule_type
+            is_rule_row &= columns.crew[part] == crew
+            is_rule_row &= columns.agent[part] == NOBODY
+            return is_rule_row
 
         return self._find(("rules", crew), size, is_rule)
 

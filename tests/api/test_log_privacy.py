@@ -149,7 +149,7 @@ def test_the_route_is_what_a_line_says(world: World, lines: io.StringIO) -> None
 def test_a_line_says_who_is_signed_in_to_pages_and_to_the_api(
     world: World, lines: io.StringIO
 ) -> None:
-    def asked(client: Client, path: str, **headers: str) -> str:
+    def logged(client: Client, path: str, **headers: str) -> str:
         """Return what is logged of a request that finds nothing."""
         start = lines.tell()
         assert client.get(path, headers=headers).status_code == 404
@@ -158,9 +158,9 @@ def test_a_line_says_who_is_signed_in_to_pages_and_to_the_api(
     browser, owner = Client(), world.people["owner"]
     browser.force_login(owner, backend=BACKEND)
     path = "/api/v1/journal/j_0000000000000000"
-    assert str(owner.pk) in asked(browser, "/journal/j_0000000000000000/")
-    assert str(owner.pk) in asked(browser, path)
-    key = asked(Client(), path, Authorization=f"Bearer {world.tokens['ada']}")
+    assert str(owner.pk) in logged(browser, "/journal/j_0000000000000000/")
+    assert str(owner.pk) in logged(browser, path)
+    key = logged(Client(), path, Authorization=f"Bearer {world.tokens['ada']}")
     assert "GET api/v1/journal" in key
     assert "user_id" not in key
 

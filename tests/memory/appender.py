@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 THREADS = 3
 
 
-def _one(number: int, actor: Actor) -> None:
+def _append(number: int, actor: Actor) -> None:
     from memory.journal import append as journal
     from memory.rules.entries import NewEntry
 
@@ -44,7 +44,7 @@ def main(token: str, count: int, batch: int) -> None:
         raise SystemExit("bad key")
     if not batch:
         with ThreadPoolExecutor(THREADS) as pool:
-            for _ in pool.map(partial(_one, actor=actor), range(count * THREADS)):
+            for _ in pool.map(partial(_append, actor=actor), range(count * THREADS)):
                 pass
         return
     for number in range(count):

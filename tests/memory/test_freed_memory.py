@@ -21,17 +21,17 @@ from tests.world import World
 
 
 def test_a_c_library_that_can_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, ...]] = []
+    calls: list[tuple[int, ...]] = []
     monkeypatch.setattr("sys.platform", "linux")
 
     def note(*numbers: int) -> None:
-        asked.append(numbers)
+        calls.append(numbers)
 
     library = SimpleNamespace(malloc_trim=note, mallopt=note)
     monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
     freed_memory.give_back()
     freed_memory.share()
-    assert asked == [(0,), (-8, 1)]
+    assert calls == [(0,), (-8, 1)]
 
 
 def test_a_c_library_that_cannot_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,10 @@ def test_a_c_library_that_cannot_is_left_alone(monkeypatch: pytest.MonkeyPatch) 
     freed_memory.share()
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="others share anyway")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc",
+    reason="only glibc keeps freed memory for each thread",
+)
 def test_threads_use_again_what_another_freed() -> None:
     """Eight threads take sixteen megabytes each, one after the other."""
     program = """
