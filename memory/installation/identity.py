@@ -88,8 +88,10 @@ def keys_problem() -> str | None:
             _refresh()
             _state.checked_at = time.monotonic()
     except OSError as error:
-        reason = f"The folder keys cannot be read or written: {error.strerror}."
-        _state.keys_problem = reason
+        # A full disk says nothing about keys that were checked before.
+        if error.errno not in errors.NO_ROOM or _state.checked_at is None:
+            reason = f"The folder keys cannot be read or written: {error.strerror}."
+            _state.keys_problem = reason
     except DatabaseError:
         pass
     finally:

@@ -25,7 +25,7 @@ from pytest_django import Settings
 
 from memory import outages
 from memory.files import versions
-from memory.installation import schema_version
+from memory.installation import identity, schema_version
 from memory.jobs import registry as jobs
 from memory.models import JobRun, JournalEntry
 from memory.rules import errors
@@ -179,6 +179,16 @@ def test_no_way_in_answers_html(
     assert "hunter2" not in reply.content.decode()
     if way in ("api", "session", "mcp"):
         assert (reply["Content-Type"], problem["code"]) == (PROBLEM, code)
+
+
+@pytest.mark.parametrize("way", ["api", "anthropic"])
+def test_a_full_disk_says_nothing_about_the_keys(
+    world: World, failing: Failing, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keys are checked again while the disk is full."""
+    monkeypatch.setattr(identity, "CHECK_SECONDS", 0.0)
+    with failing(OSError(errno.EDQUOT, "Disk quota exceeded")):
+        assert ask(world, way).status_code == 507
 
 
 @pytest.mark.parametrize(
