@@ -65,7 +65,6 @@
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (recall("crewship-keys") === "off") return;
     if (event.key === "/") { event.preventDefault(); openFind(); }
-    if (event.key === "?") document.getElementById("keys")?.togglePopover();
   });
 
   // A live part rests while nobody looks.

@@ -267,7 +267,7 @@ def test_nobody_is_sent_to_sign_in(world: World) -> None:
 def test_the_rail_links_only_to_what_opens(
     world: World, user: str, *, sees: bool
 ) -> None:
-    page = _text(world.page(user).get("/"))
+    page = _text(world.page(user).get("/workspace/agents/"))
     assert ('href="/workspace/keys/"' in page) is sees
     assert 'href="/admin/"' not in page
     assert 'action="/accounts/logout/" method="post"' in page
