@@ -46,6 +46,7 @@
     const button = pressable("data-key", key).find(shown);
     if (button) button.click();
     else if (key === "?") document.getElementById("keys")?.togglePopover();
+    else if (key === "/") document.dispatchEvent(new CustomEvent("find"));
     else if (key === "g") going = true;
     else if (key in listKeys && rows().length) listKeys[key]();
     else return false;

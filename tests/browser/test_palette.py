@@ -1,4 +1,4 @@
-"""Keys on every list, and the frame on narrow and wide windows."""
+"""Keys on every list, and the command palette."""
 
 from __future__ import annotations
 
@@ -46,3 +46,48 @@ def test_keys_rest_in_fields_and_when_switched_off(
     inside.locator("main h1").click()
     inside.keyboard.press("?")
     expect(inside.locator("#keys")).to_be_hidden()
+
+
+def test_the_palette_finds_by_keyboard(
+    page: Page,
+    sign_in: Callable[..., Page],
+    shared_world: World,
+    live_server: object,
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    entry = shared_world.entry("Refund above $200 was denied")
+    inside = sign_in(page, "viewer")
+    inside.goto(f"{live_server}/records/")
+    inside.keyboard.press("Control+k")
+    options = inside.locator("#palette-hits [role=option]")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    assert axe(inside) == []
+    inside.keyboard.type(entry.id)
+    expect(options.first).to_contain_text(entry.id)
+    inside.keyboard.press("Enter")
+    inside.wait_for_url(f"**/journal/{entry.id}/")
+    inside.locator("main h1").click()
+    inside.keyboard.press("/")
+    inside.keyboard.type("lena")
+    expect(options.first).to_contain_text("lena")
+    inside.keyboard.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    inside.keyboard.press("Enter")
+    inside.wait_for_url("**/recall/?agent_id=**")
+    assert faults == []
+
+
+def test_typing_in_the_rail_s_box_opens_the_palette(
+    page: Page, sign_in: Callable[..., Page], shared_world: World, live_server: object
+) -> None:
+    inside = sign_in(page, "viewer")
+    inside.goto(f"{live_server}/records/")
+    inside.locator("#find").focus()
+    inside.keyboard.type("jour")
+    expect(inside.locator("#palette-find")).to_have_value("jour")
+    expect(inside.locator("#palette-hits [role=option]").first).to_contain_text(
+        "Journal"
+    )
+    inside.keyboard.press("Escape")
+    expect(inside.locator("#palette")).to_be_hidden()

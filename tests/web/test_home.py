@@ -1,4 +1,4 @@
-"""The home page, find, the workspace switch and the navigation."""
+"""The home page, the workspace switch and the navigation."""
 
 from __future__ import annotations
 
@@ -203,25 +203,6 @@ def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
         world.entry(ts=now - timedelta(hours=back))
     added = tuple(new - old for new, old in zip(week(), before, strict=True))
     assert added == (1, 0, 0, 0, 0, 2, 2)
-
-
-# ── Find ─────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    ("query", "target"),
-    [
-        ("j_0123456789abcdef", "/journal/j_0123456789abcdef/"),
-        ("  LENA ", "/journal/?agent_id={lena}"),
-        ("olga", "/journal/?q=olga"),
-        ("lost parcel & more", "/journal/?q=lost+parcel+%26+more"),
-        ("", "/journal/"),
-    ],
-)
-def test_find_leads_to_an_entry_an_agent_or_words(
-    world: World, query: str, target: str
-) -> None:
-    response = world.page("viewer").get("/find/", {"find": query})
-    assert response.status_code == 302
-    assert response.headers["Location"] == target.format(lena=world.agents["lena"].pk)
 
 
 # ── Which workspace ──────────────────────────────────────────────────────────
