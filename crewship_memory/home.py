@@ -1,8 +1,7 @@
-"""The first page, the search box and the workspace switch."""
+"""The first page and the workspace switch."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, cast
@@ -17,7 +16,7 @@ from crewship_memory import auth
 from episodic.health import overview as recall_overview
 from episodic.web import health_page
 from gdpr.cases import overview as case_overview
-from memory import overview, workspace_tree
+from memory import overview
 from memory.models import HeldState, User
 from memory.review import detail as review_detail
 from memory.review import queue as review_queue
@@ -26,7 +25,6 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
 
-ENTRY_ID: Final = re.compile(r"j_[0-9a-f]{4,32}")
 HELD_LINES: Final = 4
 # A journal this long was not written by people setting up.
 WELL_BEGUN: Final = 200
@@ -95,20 +93,6 @@ def _first_steps(actor: Actor, activity: overview.Activity) -> FirstSteps | None
     if any(row.latest for row in agents):
         return None
     return FirstSteps(len(crews), len(agents), sum(row.active_keys for row in agents))
-
-
-@require_GET
-def find(request: HttpRequest) -> HttpResponse:
-    """Redirect to an entry by its id, to an agent's entries, or to a word search."""
-    actor = pages.actor(request)
-    query = request.GET.get("find", "").strip()[:500]
-    if ENTRY_ID.fullmatch(query):
-        return redirect("memory:entry", query)
-    folded = query.lower()
-    for agent in workspace_tree.agents(actor):
-        if folded in (agent.slug, agent.id):
-            return redirect(pages.address("memory:journal", agent_id=agent.id))
-    return redirect(pages.address("memory:journal", q=query))
 
 
 @require_POST

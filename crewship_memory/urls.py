@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from crewship_memory import (
+    find_views,
     healthz,
     home,
     integrations,
@@ -34,7 +35,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # First: every pattern before it is tried for each call of a program.
     path("api/v1/", open_to_programs(api.urls)),
     path("", home.home, name="home"),
-    path("find/", home.find, name="find"),
+    path("find/", find_views.find, name="find"),
+    path("find/<slug:row_id>/", find_views.open_row, name="find_open"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
     path("", include("memory.web.urls")),
     path("", include("episodic.web.urls")),

@@ -10,7 +10,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django_structlog.middlewares import RequestMiddleware
 
-from crewship_memory import auth, error_responses, log_redaction, problem_details
+from crewship_memory import (
+    auth,
+    error_responses,
+    log_redaction,
+    places,
+    problem_details,
+)
 from crewship_memory.version import VERSION
 from episodic.consolidation import proposals
 from gdpr.cases import overview as case_overview
@@ -99,4 +105,9 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "waiting": review_queue.open_case_count(actor),
         "proposals_waiting": proposals.pending_count(actor),
         "case_numbers": case_overview.case_counts(actor),
+        **places.context(actor, request.path, _view_name(request)),
     }
+
+
+def _view_name(request: HttpRequest) -> str:
+    return request.resolver_match.view_name if request.resolver_match else ""

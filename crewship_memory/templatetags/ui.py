@@ -233,17 +233,3 @@ def share_bar(label: str, *values: float, failed: float = 0) -> SafeString:
         _screen_reader_text(label),
         format_html_join("", '<rect class="{}" x="{}" width="{}" height="8"/>', rects),
     )
-
-
-# ── The frame ────────────────────────────────────────────────────────────────
-@register.simple_tag(takes_context=True)
-def place(context: dict[str, Any], url: str, name: str) -> str | SafeString:
-    """Return a navigation link, marked when the page is at or below it."""
-    if not url:
-        return ""
-    request = context.get("request")
-    path = request.path if request else ""
-    is_current = path == url or (url != "/" and path.startswith(url))
-    if is_current:
-        return format_html('<a href="{}" aria-current="page">{}</a>', url, name)
-    return format_html('<a href="{}">{}</a>', url, name)

@@ -41,15 +41,6 @@
     }
   }
 
-  function openFind() {
-    const rail = document.getElementById("rail");
-    const field = document.getElementById("find");
-    if (!field) return;
-    if (!field.checkVisibility()) rail.showPopover();
-    field.focus();
-    field.select();
-  }
-
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (button?.id === "theme") nextTheme();
@@ -58,14 +49,6 @@
 
   document.addEventListener("change", (event) => {
     if (event.target.id === "single-keys") keep("crewship-keys", event.target.checked ? "on" : "off");
-  });
-
-  document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest("input, select, textarea, [contenteditable]");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (recall("crewship-keys") === "off") return;
-    if (event.key === "/") { event.preventDefault(); openFind(); }
-    if (event.key === "?") document.getElementById("keys")?.togglePopover();
   });
 
   // A live part rests while nobody looks.
@@ -94,6 +77,10 @@
   const rail = document.getElementById("rail");
   const here = rail?.querySelector(".places [aria-current]");
   if (here && rail.scrollHeight > rail.clientHeight) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
+
+  // On a narrow screen the row of tabs scrolls: the current one is in sight.
+  const tab = document.querySelector(".place-tabs [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.clientWidth / 2;
 
   showTheme();
   const single = document.getElementById("single-keys");

@@ -74,6 +74,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "exports": ("/privacy/exports/", 200),
     "suppressed names": ("/privacy/kept-out/", 200),
     "privacy settings": ("/privacy/settings/", 200),
+    "find": ("/find/?find=e", 200),
     "password": ("/accounts/password/change/", 200),
     "two-factor": ("/accounts/2fa/", 200),
     "nothing here": ("/journal/j_0000000000000000/", 404),

@@ -115,7 +115,6 @@ def test_a_short_id_keeps_the_whole_in_its_title() -> None:
         ui.sparkline([1, 2], HOSTILE),
         ui.share_bar(HOSTILE, 1),
         ui.gauge(50, HOSTILE),
-        ui.place({}, HOSTILE, HOSTILE),
     ],
 )
 def test_text_never_becomes_markup(html: str) -> None:
@@ -164,13 +163,3 @@ def test_the_tags_are_there_without_loading_them() -> None:
     source = '{{ n|number }} {% band "red" "No" %} {% if 1|in:group %}in{% endif %}'
     html = Template(source).render(Context({"n": 1_000, "group": {1}}))
     assert html == '1,000 <span class="band red">No</span> in'
-
-
-def test_a_place_is_marked_when_the_page_lies_below_it() -> None:
-    class Request:
-        path = "/workspace/keys/person/"
-
-    context = {"request": Request()}
-    assert "aria-current" in ui.place(context, "/workspace/keys/", "Keys")
-    assert "aria-current" not in ui.place(context, "/", "Home")
-    assert ui.place(context, "", "Nowhere") == ""

@@ -1,4 +1,4 @@
-"""The home page, find, the workspace switch and the navigation."""
+"""The home page, the workspace switch and the navigation."""
 
 from __future__ import annotations
 
@@ -205,25 +205,6 @@ def test_the_week_is_seven_spans_that_end_now(world: World) -> None:
     assert added == (1, 0, 0, 0, 0, 2, 2)
 
 
-# ── Find ─────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize(
-    ("query", "target"),
-    [
-        ("j_0123456789abcdef", "/journal/j_0123456789abcdef/"),
-        ("  LENA ", "/journal/?agent_id={lena}"),
-        ("olga", "/journal/?q=olga"),
-        ("lost parcel & more", "/journal/?q=lost+parcel+%26+more"),
-        ("", "/journal/"),
-    ],
-)
-def test_find_leads_to_an_entry_an_agent_or_words(
-    world: World, query: str, target: str
-) -> None:
-    response = world.page("viewer").get("/find/", {"find": query})
-    assert response.status_code == 302
-    assert response.headers["Location"] == target.format(lena=world.agents["lena"].pk)
-
-
 # ── Which workspace ──────────────────────────────────────────────────────────
 def test_a_member_of_two_workspaces_switches(world: World) -> None:
     owner = world.people["owner"]
@@ -267,7 +248,7 @@ def test_nobody_is_sent_to_sign_in(world: World) -> None:
 def test_the_rail_links_only_to_what_opens(
     world: World, user: str, *, sees: bool
 ) -> None:
-    page = _text(world.page(user).get("/"))
+    page = _text(world.page(user).get("/workspace/agents/"))
     assert ('href="/workspace/keys/"' in page) is sees
     assert 'href="/admin/"' not in page
     assert 'action="/accounts/logout/" method="post"' in page

@@ -294,8 +294,9 @@ def test_a_rescan_tells_what_it_did(world: World) -> None:
 
 def test_the_rail_counts_for_those_who_may_see_it(world: World) -> None:
     hold_text(world)
-    assert "Quarantine" in world.page("operator").get("/").content.decode()
-    assert "Quarantine" not in world.page("viewer").get("/").content.decode()
+    count = '<span class="count" id="waiting">1 held</span>'
+    assert count in world.page("operator").get("/").content.decode()
+    assert 'id="waiting"' not in world.page("viewer").get("/").content.decode()
 
 
 # ── The rules page ───────────────────────────────────────────────────────────

@@ -1,0 +1,1 @@
+"""Finding pages, rows by their id, names and acts: what the command palette shows."""

@@ -1,0 +1,180 @@
+"""The palette's lines for a text: pages, acts, names and files, by permission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q
+from django.urls import reverse
+
+from crewship_memory import places
+from crewship_memory.find import rows
+from crewship_memory.find.hits import Group, Hit
+from gdpr.subjects import registry as subjects
+from memory.jobs import registry as jobs
+from memory.models import Agent, Crew, Membership, MemoryFile
+from memory.rules.permissions import Actor
+from memory.web import pages
+
+MAX_HITS: Final = 12
+PER_GROUP: Final = 4
+QUERY_CHARS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something to do, the page where it is done, and who may."""
+
+    title: str
+    route: str
+    permission: str
+
+
+ACTS: Final = (
+    Act("Recompute health", "health:page", "health.recompute"),
+    Act("Review held texts", "quarantine:inbox", "quarantine.decide"),
+    Act("Decide on proposals", "proposals:list", "proposals.decide"),
+    Act("Try a text on the scanner rules", "quarantine:rules", "scanner.read"),
+    Act("Index entries now", "episodic:index", "index.run"),
+    Act("Run a job", "jobs:board", "jobs.run"),
+    Act("Verify the chain", "memory:journal", "journal.verify"),
+    Act("New case", "privacy:new_case", "gdpr.manage"),
+    Act("Register a subject", "privacy:subjects", "gdpr.manage"),
+    Act("Add an agent", "workspace:agents", "agents.manage"),
+    Act("Issue a key", "workspace:keys", "keys.manage"),
+    Act("Invite a person", "workspace:members", "members.manage"),
+    Act("Add a webhook", "workspace:webhooks", "workspace.manage"),
+    Act("Change settings", "workspace:settings", "settings.manage"),
+    Act("Change the password", "account_change_password", ""),
+)
+
+
+def straight(actor: Actor, text: str) -> Hit | None:
+    """Return the row or key that a text names exactly, None when it names none."""
+    return rows.by_ids(actor, [text]).get(text) or rows.key_of(actor, text)
+
+
+def search(actor: Actor, text: str, recent: Iterable[str] = ()) -> list[Group]:
+    """Return at most ``MAX_HITS`` lines in groups; recent rows for an empty text."""
+    text = text.strip()[:QUERY_CHARS]
+    if not text:
+        opened = rows.by_ids(actor, recent)
+        groups = [
+            Group("Recent", [_opening(row_id, hit) for row_id, hit in opened.items()]),
+            Group("Pages", _pages(actor, "")),
+        ]
+        return _bounded(groups, 0)
+    exact = straight(actor, text)
+    groups = [
+        Group("Exact", [exact] if exact else []),
+        Group("Pages", _pages(actor, text)[:PER_GROUP]),
+        Group("Acts", _acts(actor, text)[:PER_GROUP]),
+        Group("Agents and crews", _agents(actor, text)),
+        Group("People", _people(actor, text)),
+        Group("Files", _files(actor, text)),
+    ]
+    journal = Hit(
+        "Search the journal for these words",
+        text[:60],
+        pages.address("memory:journal", q=text),
+    )
+    return [*_bounded(groups, 1), Group("Journal", [journal])]
+
+
+def _bounded(groups: list[Group], reserved: int) -> list[Group]:
+    """Return the groups that have lines, cut where the palette is full."""
+    space = MAX_HITS - reserved
+    kept = []
+    for group in groups:
+        if hits := group.hits[:space]:
+            kept.append(Group(group.title, hits))
+            space -= len(hits)
+    return kept
+
+
+def _opening(row_id: str, hit: Hit) -> Hit:
+    """Return a line that opens a row by its id and puts it among the recent ones."""
+    return Hit(hit.title, hit.detail, reverse("find_open", args=[row_id]))
+
+
+def _pages(actor: Actor, text: str) -> list[Hit]:
+    folded = text.casefold()
+    hits = [
+        Hit(tab.title, place.title if len(place.tabs) > 1 else "Page", tab.url)
+        for place in places.of(actor, "")
+        for tab in place.tabs
+        if folded in f"{place.title} {tab.title}".casefold()
+    ]
+    if text and actor.can("jobs.read"):
+        hits += [
+            Hit(job.title, "Job", reverse("jobs:history", args=[job.name]))
+            for job in jobs.registered()
+            if folded in f"{job.title} {job.name}".casefold()
+        ]
+    return hits
+
+
+def _acts(actor: Actor, text: str) -> list[Hit]:
+    return [
+        Hit(act.title, "Act", reverse(act.route))
+        for act in ACTS
+        if text.casefold() in act.title.casefold()
+        and (not act.permission or actor.can(act.permission))
+    ]
+
+
+def _agents(actor: Actor, text: str) -> list[Hit]:
+    if not actor.can("agents.read"):
+        return []
+    named = Q(slug__icontains=text) | Q(name__icontains=text) | Q(pk=text)
+    agents = Agent.objects.filter(named, workspace_id=actor.workspace_id)
+    hits = []
+    for agent in agents.select_related("crew").order_by("slug")[:PER_GROUP]:
+        opening = reverse("find_open", args=[agent.pk])
+        hits.append(Hit(agent.slug, f"Agent of {agent.crew.slug}", opening))
+    if len(hits) == 1:
+        recall = pages.address("episodic:recall", agent_id=agents[0].pk)
+        hits.append(Hit(f"Ask what {hits[0].title} recalls", "Act", recall))
+    crews = Crew.objects.filter(workspace_id=actor.workspace_id)
+    named_crews = crews.filter(slug__icontains=text).order_by("slug")[:PER_GROUP]
+    hits += [
+        Hit(crew.slug, "Crew", reverse("find_open", args=[crew.pk]))
+        for crew in named_crews
+    ]
+    return hits[:PER_GROUP]
+
+
+def _people(actor: Actor, text: str) -> list[Hit]:
+    hits = []
+    if actor.can("gdpr.read"):
+        some, _ = subjects.list_subjects(actor, q=text, limit=PER_GROUP)
+        hits = [
+            Hit(
+                subject.display_name or subject.pk,
+                "Subject",
+                reverse("find_open", args=[subject.pk]),
+            )
+            for subject in some
+        ]
+    if actor.can("members.read"):
+        named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
+        members = Membership.objects.filter(named, workspace_id=actor.workspace_id)
+        hits += [
+            Hit(member.user.email, "Member", reverse("workspace:members"))
+            for member in members.select_related("user").order_by("pk")[:PER_GROUP]
+        ]
+    return hits[:PER_GROUP]
+
+
+def _files(actor: Actor, text: str) -> list[Hit]:
+    if not actor.can("files.read"):
+        return []
+    files = MemoryFile.objects.filter(
+        workspace_id=actor.workspace_id, path__icontains=text
+    )
+    return [
+        Hit(file.path, "File", reverse("find_open", args=[file.pk]))
+        for file in files.order_by("path")[:PER_GROUP]
+    ]
