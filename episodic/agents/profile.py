@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from django.db.models import Count, Q, QuerySet
 
-from episodic.agents import overview
-from episodic.agents.overview import AgentFacts
+from episodic.agents import facts as agent_facts
+from episodic.agents.facts import AgentFacts
 from episodic.health import bands, causes, snapshots
 from episodic.health.causes import Cause
 from episodic.models import HealthSnapshot
@@ -47,15 +45,6 @@ NEWEST_LISTED: Final = 8
 FILES_LISTED: Final = 12
 QUESTIONS_LISTED: Final = 5
 EVENTS_LISTED: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One act of an agent or a crew's agents: an entry, or a text that was held."""
-
-    at: datetime
-    entry: JournalEntry | None = None
-    held: HeldFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +97,7 @@ class Profile:
     questions: tuple[QuestionGroup, ...]
     log_is_on: bool
     health: Health | None
-    timeline: tuple[Event, ...]
+    timeline: tuple[JournalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +125,7 @@ def agent_page(actor: Actor, agent_id: str) -> AgentPage:
     """Return the page of an agent of the workspace."""
     actor.require("agents.read")
     agent = workspace_tree.agent(actor, agent_id)
-    (facts,) = overview.facts_of(actor, agent_id=agent.id)
+    (facts,) = agent_facts.facts_of(actor, agent_id=agent.id)
     keys = None
     if actor.can("keys.read"):
         rows = AgentKey.objects.filter(workspace_id=actor.workspace_id, agent=agent)
@@ -155,7 +144,7 @@ def crew_page(actor: Actor, crew_id: str) -> CrewPage:
     """Return the page of a crew of the workspace."""
     actor.require("agents.read")
     crew = workspace_tree.crew(actor, crew_id)
-    rows = tuple(overview.facts_of(actor, crew_id=crew.id))
+    rows = tuple(agent_facts.facts_of(actor, crew_id=crew.id))
     return CrewPage(
         crew=crew,
         rows=rows,
@@ -177,7 +166,7 @@ def _profile(actor: Actor, owned: Q, crew_id: str, agent: Agent | None) -> Profi
         questions=_questions(actor, agent) if agent else (),
         log_is_on=workspace_settings.value(actor.workspace_id, RECALL_LOG),
         health=_health(actor, crew_id, agent),
-        timeline=_timeline(actor, newest, held),
+        timeline=tuple(newest[:EVENTS_LISTED]),
     )
 
 
@@ -209,7 +198,7 @@ def _files(actor: Actor, crew_id: str, agent: Agent | None) -> Files:
         workspace_id=actor.workspace_id, crew_id=crew_id, agent=agent
     ).exclude(sha256="")
     total = rows.count()
-    over = list(rows.filter(overview.over_cap_files())[:FILES_LISTED])
+    over = list(rows.filter(agent_facts.over_cap_files())[:FILES_LISTED])
     others = rows.exclude(pk__in=[row.pk for row in over]).order_by("-updated_at")
     listed = [*over, *others[: FILES_LISTED - len(over)]]
     owner_id = agent.id if agent else crew_id
@@ -263,16 +252,3 @@ def _health(actor: Actor, crew_id: str, agent: Agent | None) -> Health | None:
             if agent.id in cause.action.url or own.search(cause.title)
         ),
     )
-
-
-def _timeline(
-    actor: Actor, newest: QuerySet[JournalEntry], held: QuerySet[HeldFile]
-) -> tuple[Event, ...]:
-    """Return the last acts, newest first; held texts for reviewers only."""
-    events = [Event(row.ts, entry=row) for row in newest[:EVENTS_LISTED]]
-    if actor.can("quarantine.read"):
-        rows: Sequence[HeldFile] = held.order_by("-received_at").defer("body")
-        events += [Event(row.received_at, held=row) for row in rows[:EVENTS_LISTED]]
-    return tuple(sorted(events, key=lambda event: event.at, reverse=True))[
-        :EVENTS_LISTED
-    ]

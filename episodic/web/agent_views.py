@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
+from episodic.agents import facts as agent_facts
 from episodic.agents import overview, profile
 from episodic.agents.overview import AgentFilter
 from episodic.web.agent_forms import AgentListForm
@@ -33,7 +34,7 @@ def _agents_page(
 ) -> HttpResponse:
     crews = workspace_tree.crews(actor)
     form = AgentListForm(request.GET, crews=crews)
-    rows = overview.facts_of(actor)
+    rows = agent_facts.facts_of(actor)
     context = {
         "form": form,
         "listing": overview.listing(actor, form.agent_filter(), rows),

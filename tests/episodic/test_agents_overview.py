@@ -9,8 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from episodic.agents import facts as agent_facts
 from episodic.agents import overview
-from episodic.agents.overview import AgentFacts, AgentFilter
+from episodic.agents.facts import AgentFacts
+from episodic.agents.overview import AgentFilter
 from episodic.models import Embedding
 from memory.models import Agent, AgentKey, JournalEntry, MemoryFile
 from memory.rules import errors
@@ -19,7 +21,7 @@ from tests.world import World
 
 
 def facts(world: World, slug: str, *, person: str = "operator") -> AgentFacts:
-    rows = overview.facts_of(world.actor(person), agent_id=world.agents[slug].id)
+    rows = agent_facts.facts_of(world.actor(person), agent_id=world.agents[slug].id)
     assert [row.agent.slug for row in rows] == [slug]
     return rows[0]
 
@@ -92,7 +94,7 @@ def test_recalled_is_judged_by_the_newest_entries(
     assert "unrecalled" in marks(world, "bob")
     Embedding.objects.filter(entry=first).update(reference_count=1)
     assert "unrecalled" not in marks(world, "bob")
-    monkeypatch.setattr(overview, "RECALL_SAMPLE", 1)
+    monkeypatch.setattr(agent_facts, "RECALL_SAMPLE", 1)
     world.indexed("A later one", by="bob")
     assert "unrecalled" in marks(world, "bob")
 
@@ -167,6 +169,6 @@ def test_the_number_of_queries_does_not_grow(world: World) -> None:
 def test_another_workspace_is_not_counted(world: World) -> None:
     assert "olga" not in slugs(world)
     olga = world.agents["olga"].id
-    assert overview.facts_of(world.actor("owner"), agent_id=olga) == []
+    assert agent_facts.facts_of(world.actor("owner"), agent_id=olga) == []
     with pytest.raises(errors.Forbidden):
-        overview.facts_of(world.actor("ada"))
+        agent_facts.facts_of(world.actor("ada"))
