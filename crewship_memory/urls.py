@@ -20,7 +20,9 @@ from crewship_memory import (
     password_reset,
 )
 from crewship_memory.api import api, open_to_programs
+from episodic.web import urls as episodic_urls
 from gdpr.web import certificate_views
+from memory.web import urls as memory_urls
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 # allauth registers these itself, editable: second factors are no support table.
@@ -38,6 +40,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("find/", find_views.find, name="find"),
     path("find/<slug:row_id>/", find_views.open_row, name="find_open"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
+    path(
+        "workspace/",
+        include(([*memory_urls.WORKSPACE, *episodic_urls.WORKSPACE], "workspace")),
+    ),
     path("", include("memory.web.urls")),
     path("", include("episodic.web.urls")),
     path("certificates/check/", certificate_views.check, name="certificate_check"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import include, path
 
 from episodic.web import (
+    agent_views,
     check_views,
     health_views,
     index_views,
@@ -36,6 +37,17 @@ PROPOSALS = [
     path("<slug:proposal_id>/", proposal_views.detail, name="detail"),
     path("<slug:proposal_id>/approve/", proposal_views.approve, name="approve"),
     path("<slug:proposal_id>/reject/", proposal_views.reject, name="reject"),
+]
+WORKSPACE = [
+    path("agents/", agent_views.agents, name="agents"),
+    path("agents/crew/", agent_views.add_crew, name="add_crew"),
+    path("agents/<str:agent_id>/", agent_views.agent, name="agent"),
+    path(
+        "agents/<str:agent_id>/keys/<str:key_id>/revoke/",
+        agent_views.revoke_key,
+        name="agent_key_revoke",
+    ),
+    path("crews/<str:crew_id>/", agent_views.crew, name="crew"),
 ]
 urlpatterns = [
     path("recall/", include((RECALL, "episodic"))),

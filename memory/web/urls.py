@@ -64,10 +64,8 @@ JOBS = [
     path("<slug:name>/", jobs_views.history, name="history"),
     path("<slug:name>/run/", jobs_views.run, name="run"),
 ]
+# crewship_memory/urls.py joins these with those of the other packages.
 WORKSPACE = [
-    path("agents/", workspace_views.agents, name="agents"),
-    path("agents/crew/", workspace_views.crew, name="crew"),
-    path("agents/<str:agent_id>/", workspace_views.agent, name="agent"),
     path("keys/", workspace_views.key_list, name="keys"),
     path("keys/person/", workspace_views.operator_key, name="operator_key"),
     path("keys/<str:key_id>/revoke/", workspace_views.revoke, name="revoke"),
@@ -113,7 +111,6 @@ urlpatterns = [
     path("files/", include((FILES, "files"))),
     path("records/", include((RECORDS, "records"))),
     path("jobs/", include((JOBS, "jobs"))),
-    path("workspace/", include((WORKSPACE, "workspace"))),
     path("providers/", provider_views.provider_list, name="providers"),
     path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
     path("providers/<str:name>/run/", provider_views.run, name="provider_run"),

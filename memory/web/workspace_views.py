@@ -1,4 +1,4 @@
-"""The views of the agents page and the keys page. Errors keep the input.
+"""The views of the keys page. Errors keep the input.
 
 A form posts to its page or to a URL below it and redirects to the page on success. Only
 a new key is rendered at once, because it cannot be shown later.
@@ -8,110 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory import overview, workspace_tree
-from memory.accounts import api_keys, workspaces
+from memory import workspace_tree
+from memory.accounts import api_keys
 from memory.integrations import registry as integrations
-from memory.models import Agent, AgentKey, Crew
-from memory.rules import errors
-from memory.rules.permissions import Actor, AgentRole, Role
+from memory.models import AgentKey
+from memory.rules.permissions import Actor, Role
 from memory.web import pages
 from memory.web import workspace_forms as forms
 
 
-# ── Agents ───────────────────────────────────────────────────────────────────
-def _agents_page(
-    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
-) -> HttpResponse:
-    context = {
-        "crews": overview.crews(actor),
-        "crew_form": forms.CrewForm(auto_id="crew_%s"),
-        "agent_form": forms.AgentForm(
-            auto_id="agent_%s", crews=workspace_tree.crews(actor)
-        ),
-        "agent_roles": forms.AGENT_ROLES,
-        "neighbour_choices": forms.NEIGHBOUR_CHOICES,
-        **extra_context,
-    }
-    part = pages.fragment(request, "body")
-    return render(request, f"workspace/agents.html{part}", context, status=status)
-
-
-@require_http_methods(pages.METHODS)
-def agents(request: HttpRequest) -> HttpResponse:
-    """Show the agents by crew; a POST adds one."""
-    actor = pages.actor(request)
-    actor.require("agents.read")
-    if request.method != "POST":
-        return _agents_page(request, actor)
-    actor.require("agents.manage")
-    crews = workspace_tree.crews(actor)
-    form = forms.AgentForm(request.POST, auto_id="agent_%s", crews=crews)
-
-    def add(fields: dict[str, Any]) -> Agent:
-        agent, is_new = workspaces.ensure_agent(
-            fields["slug"],
-            workspace_tree.crew(actor, fields["crew"]),
-            by=actor,
-            role=AgentRole(fields["role"]),
-            walk_depth=fields["walk_depth"],
-        )
-        if not is_new:
-            raise errors.Conflict(f"{agent.crew.slug} has an agent of this name.")
-        return agent
-
-    agent, status = pages.submit(form, add, faulty="slug")
-    if agent is None:
-        return _agents_page(request, actor, status, agent_form=form)
-    messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
-    return redirect("workspace:agents")
-
-
-@require_http_methods(pages.METHODS)
-def crew(request: HttpRequest) -> HttpResponse:
-    """Add a crew; a GET redirects to the list."""
-    actor = pages.actor(request)
-    if request.method != "POST":
-        return redirect("workspace:agents")
-    actor.require("agents.manage")
-    form = forms.CrewForm(request.POST, auto_id="crew_%s")
-
-    def add(fields: dict[str, Any]) -> Crew:
-        crew, is_new = workspaces.ensure_crew(
-            fields["slug"], by=actor, name=fields["name"]
-        )
-        if not is_new:
-            raise errors.Conflict("There is a crew of this name.")
-        return crew
-
-    crew, status = pages.submit(form, add, faulty="slug")
-    if crew is None:
-        return _agents_page(request, actor, status, crew_form=form)
-    messages.success(request, f"Crew {crew.slug} created")
-    return redirect("workspace:agents")
-
-
-@pages.action("workspace:agents")
-def agent(request: HttpRequest, agent_id: str) -> str:
-    """Change an agent's role, and whether its recall adds neighbours."""
-    actor = pages.actor(request)
-    row = workspace_tree.agent(actor, agent_id)
-    form = forms.AgentChange(request.POST)
-    if not form.is_valid():
-        raise errors.Invalid("Choose a role and the neighbours from the lists.")
-    fields = form.cleaned_data
-    workspaces.change_agent(
-        row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
-    )
-    return f"{row.slug} changed"
-
-
-# ── Keys ─────────────────────────────────────────────────────────────────────
 def _agent_key_form(actor: Actor, data: Any = None) -> forms.AgentKeyForm:
     agents = workspace_tree.agents(actor)
     return forms.AgentKeyForm(data, auto_id="agent_%s", agents=agents)

@@ -54,6 +54,9 @@ PAGES: dict[str, tuple[str, int]] = {
     "providers": ("/providers/", 200),
     "conformance": ("/conformance/", 200),
     "agents": ("/workspace/agents/", 200),
+    "agents, none": ("/workspace/agents/?q=zeppelin", 200),
+    "agent": ("/workspace/agents/{agent}/", 200),
+    "crew": ("/workspace/crews/{crew}/", 200),
     "keys": ("/workspace/keys/", 200),
     "members": ("/workspace/members/", 200),
     "invitations": ("/invitations/", 200),
@@ -108,6 +111,8 @@ def page_urls(shared_world: World) -> dict[str, str]:
     dry_run.make(case, by=shared_world.actor("compliance"))
     return {
         "entry": row.id,
+        "agent": shared_world.agents["ada"].id,
+        "crew": shared_world.crews["support"].id,
         "record": shared_world.record().id,
         "case": case.id,
         "subject": subject.id,

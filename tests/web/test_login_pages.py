@@ -218,7 +218,7 @@ def test_a_bug_is_a_page_that_needs_nothing(
     def broken(*_args: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("memory.overview.crews", broken)
+    monkeypatch.setattr("episodic.agents.facts.facts_of", broken)
     client = world.page("viewer")
     client.raise_request_exception = False
     answer = client.get("/workspace/agents/")

@@ -60,6 +60,7 @@ def test_only_admins_write(world: World, user: str) -> None:
         "/workspace/agents/": {"slug": "x"},
         "/workspace/agents/crew/": {"slug": "x"},
         f"/workspace/agents/{ada.pk}/": {"role": "LEAD", "walk_depth": "1"},
+        f"/workspace/agents/{ada.pk}/keys/{key.pk}/revoke/": {},
         "/workspace/keys/": {},
         "/workspace/keys/person/": {},
         f"/workspace/keys/{key.pk}/revoke/": {},
@@ -156,7 +157,7 @@ def test_agents_show_working_keys_and_their_newest_entry(world: World) -> None:
     row = page[page.index(">bob<") :].split("</tr>")[0]
     assert '<td class="number" data-label="Keys">1</td>' in row
     assert "never" not in row
-    assert f"?agent_id={world.agents['bob'].pk}" in page
+    assert f'href="/workspace/agents/{world.agents["bob"].pk}/"' in page
 
 
 def test_agents_ask_the_same_number_of_questions_for_many(

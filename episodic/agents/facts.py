@@ -1,0 +1,191 @@
+"""What is known of each agent, and why it stands out.
+
+A fixed number of queries whatever the number of agents. Nothing counts the journal: the
+newest entry of each agent is one step in an index, and whether an agent's memory is
+recalled is judged by its newest entries alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from memory.models import (
+    Agent,
+    AgentKey,
+    HeldFile,
+    HeldState,
+    JournalEntry,
+    MemoryFile,
+)
+from memory.rules import tiers
+from memory.rules.permissions import Actor, AgentRole
+
+SILENT_AFTER: Final = timedelta(days=7)
+# Of each agent so many of its newest entries are looked at.
+RECALL_SAMPLE: Final = 50
+# Before every entry.
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Mark(NamedTuple):
+    """Why an agent stands out: its name in an address, a colour and a word."""
+
+    name: str
+    colour: str
+    word: str
+
+
+# The worst first.
+OVER_CAP: Final = Mark("over_cap", "red", "over a cap")
+EXPIRED: Final = Mark("expired", "red", "every key expired")
+HELD: Final = Mark("held", "yellow", "text held")
+SILENT: Final = Mark("silent", "yellow", "silent for 7 days")
+NO_KEY: Final = Mark("no_key", "yellow", "no key")
+UNWRITTEN: Final = Mark("unwritten", "idle", "never wrote")
+UNRECALLED: Final = Mark("unrecalled", "idle", "not recalled")
+MARKS: Final = (OVER_CAP, EXPIRED, HELD, SILENT, NO_KEY, UNWRITTEN, UNRECALLED)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFacts:
+    """An agent as the list shows it; ``held`` is 0 for who may not read held texts."""
+
+    agent: Agent
+    latest: datetime | None
+    last_seen: datetime | None
+    active_keys: int
+    expired_keys: int
+    over_cap: int
+    held: int
+    marks: tuple[Mark, ...]
+
+    @property
+    def is_lead(self) -> bool:
+        return self.agent.role == AgentRole.LEAD
+
+
+def facts_of(
+    actor: Actor, *, crew_id: str = "", agent_id: str = ""
+) -> list[AgentFacts]:
+    """Return the agents of the workspace, of a crew, or one, each with its facts."""
+    actor.require("agents.read")
+    agents = Agent.objects.filter(workspace_id=actor.workspace_id)
+    of_agents = Q()
+    if crew_id:
+        agents = agents.filter(crew_id=crew_id)
+        of_agents = Q(agent__crew_id=crew_id)
+    if agent_id:
+        agents = agents.filter(pk=agent_id)
+        of_agents = Q(agent_id=agent_id)
+    keys = _keys(actor, of_agents)
+    over_cap = _over_cap(actor, of_agents)
+    held = _held(actor, of_agents)
+    now = timezone.now()
+    return [
+        _facts(agent, keys.get(agent.id), over_cap, held, now)
+        for agent in _with_latest(agents).select_related("crew")
+    ]
+
+
+def _facts(
+    agent: Any,
+    keys: dict[str, Any] | None,
+    over_cap: dict[str, int],
+    held: dict[str, int],
+    now: datetime,
+) -> AgentFacts:
+    active = keys["active"] if keys else 0
+    expired = keys["expired"] if keys else 0
+    times = [agent.latest, keys["used"] if keys else None]
+    latest: datetime | None = agent.latest
+    holds = {
+        OVER_CAP: agent.id in over_cap,
+        EXPIRED: bool(expired and not active),
+        HELD: agent.id in held,
+        SILENT: latest is not None and latest < now - SILENT_AFTER,
+        NO_KEY: not active and not expired,
+        UNWRITTEN: latest is None,
+        UNRECALLED: latest is not None and not agent.is_recalled,
+    }
+    return AgentFacts(
+        agent=agent,
+        latest=latest,
+        last_seen=max((at for at in times if at is not None), default=None),
+        active_keys=active,
+        expired_keys=expired,
+        over_cap=over_cap.get(agent.id, 0),
+        held=held.get(agent.id, 0),
+        marks=tuple(mark for mark in MARKS if holds[mark]),
+    )
+
+
+def _with_latest(agents: QuerySet[Agent]) -> QuerySet[Any]:
+    """Add each agent's newest entry, and whether a new one of them was recalled.
+
+    The sample is bounded by its oldest time, not by a limit inside of an IN: there
+    SQLite would sort all entries of each agent.
+    """
+    own = JournalEntry.objects.filter(
+        workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk")
+    )
+    times = own.order_by("-ts", "-seq").values("ts")
+    oldest = Subquery(times[RECALL_SAMPLE - 1 : RECALL_SAMPLE])
+    sample = own.filter(ts__gte=OuterRef("sample_from"))
+    return agents.annotate(
+        latest=Subquery(times[:1]), sample_from=Coalesce(oldest, Value(EPOCH))
+    ).annotate(is_recalled=Exists(sample.filter(embedding__reference_count__gt=0)))
+
+
+def _keys(actor: Actor, of_agents: Q) -> dict[str, dict[str, Any]]:
+    """Return agent id → its keys that work and that expired, and the last use."""
+    not_revoked = Q(revoked_at__isnull=True)
+    lasting = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    rows = AgentKey.objects.filter(of_agents, workspace_id=actor.workspace_id)
+    grouped = rows.order_by().values("agent_id")
+    return {
+        row["agent_id"]: {**row}
+        for row in grouped.annotate(
+            active=Count("pk", filter=not_revoked & lasting),
+            expired=Count("pk", filter=not_revoked & ~lasting),
+            used=Max("last_used_at"),
+        )
+    }
+
+
+def over_cap_files() -> Q:
+    """Return the condition of a file that is larger than its tier allows."""
+    condition = Q(pk__in=())
+    for tier, rule in tiers.RULES.items():
+        if rule.cap:
+            condition |= Q(tier=tier.value, bytes__gt=rule.cap)
+    return condition
+
+
+def _over_cap(actor: Actor, of_agents: Q) -> dict[str, int]:
+    rows = MemoryFile.objects.filter(
+        of_agents,
+        over_cap_files(),
+        workspace_id=actor.workspace_id,
+        agent__isnull=False,
+    )
+    return _count_by_agent(rows.exclude(sha256=""))
+
+
+def _held(actor: Actor, of_agents: Q) -> dict[str, int]:
+    if not actor.can("quarantine.read"):
+        return {}
+    rows = HeldFile.objects.filter(
+        of_agents, workspace_id=actor.workspace_id, state=HeldState.HELD
+    )
+    return _count_by_agent(rows.filter(agent__isnull=False))
+
+
+def _count_by_agent(rows: QuerySet[Any]) -> dict[str, int]:
+    counts = rows.order_by().values_list("agent_id").annotate(count=Count("pk"))
+    return dict(counts)
