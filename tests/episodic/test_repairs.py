@@ -56,7 +56,9 @@ def alike(world: World, count: int = 6) -> None:
 def proposed(world: World) -> ConsolidationProposal:
     """Index entries that are all different, and propose a rule from two of them."""
     rows = [world.indexed(text) for text in WORDS]
-    rule = Rule("Bridges close early", "Ask first.", 0.9, [row.id for row in rows[:2]])
+    rule = Rule(
+        "Bridges close early", "Ask first.", 0.9, tuple(row.id for row in rows[:2])
+    )
     return consolidation.propose(world.crews["support"], rule, "test")
 
 

@@ -130,9 +130,11 @@ def _why_alone(nearest: float | None) -> str:
     rules = "only an approved rule ties them to something: it is linked to its evidence"
     if nearest is None:
         return f"Without a near neighbour in their crew {rules}."
+    near = f"{nearest:.2f}" if nearest < LINKED_COSINE - 0.005 else "just under 0.80"
     return (
-        "They cannot be linked as alike: of those looked at, the nearest to an older "
-        f"entry of its crew is at cosine {nearest:.2f}, and it takes 0.80. So {rules}."
+        "Of those looked at that have no near neighbour, the nearest to an older entry "
+        f"of its crew is at cosine {near}; alike entries are linked from 0.80. Below "
+        f"that {rules}."
     )
 
 
