@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from ninja import Query, Router, Schema
 from pydantic import Field, create_model
 
-from episodic.health import bands, causes, fixes
+from episodic.health import accepted, bands, causes, fixes
 from episodic.health import snapshots as health
 from episodic.health.metrics import table as metrics
 from episodic.health.metrics.base import Action
@@ -65,13 +65,18 @@ class ActionOut(Schema):
 
 
 class CauseOut(Schema):
-    """One thing that pulls a metric down; points are of the score."""
+    """One thing that pulls a metric down; points are of the score.
+
+    ``accepted``: a person accepts it with a reason for now. It costs its points all the
+    same.
+    """
 
     metric: str
     points: float
     title: str
     text: str
     action: ActionOut
+    accepted: bool
 
 
 class SnapshotOut(Schema):
@@ -108,7 +113,7 @@ class HistoryOut(Schema):
 
 
 def _with_causes(row: HealthSnapshot) -> HealthSnapshot:
-    return annotated(row, causes=causes.of(row))
+    return annotated(row, causes=accepted.marked(row, causes.of(row)))
 
 
 @router.get("/health", response=HealthOut, operation_id="memory_health")

@@ -17,17 +17,30 @@ from memory.models import Agent
 
 PER_METRIC: Final = 3
 MIN_POINTS: Final = 0.05
+# Kinds of repair that cure their causes at once.
+CURED: Final = ("index", "link")
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that pulls a metric down, by points of the score."""
+    """One thing that pulls a metric down, by points of the score.
+
+    ``key`` names it within its metric, ``repair`` the kind of repair that helps.
+    """
 
     metric: str
     points: float
     title: str
     text: str
     action: Action
+    key: str
+    repair: str = ""
+    accepted: bool = False
+
+    @property
+    def can_be_accepted(self) -> bool:
+        """Whether people may accept it: a repair does not cure it at once."""
+        return bool(self.key) and self.repair not in CURED
 
 
 def of(snapshot: HealthSnapshot, agents: dict[str, str] | None = None) -> list[Cause]:
@@ -60,6 +73,8 @@ def _costliest(metric: str, points: float, findings: list[Finding]) -> list[Caus
             finding.title,
             finding.text,
             finding.action,
+            finding.key,
+            finding.repair,
         )
         for finding in findings
     ]

@@ -14,18 +14,22 @@ import numpy as np
 from django.db.models import Q
 
 from episodic.consolidation import run as consolidation
+from episodic.health import gains, outcomes
 from episodic.health import snapshots as health
+from episodic.health.gains import INDEXED_AT_ONCE, LINKED_AT_ONCE, Gain
 from episodic.health.metrics import table as metrics
 from episodic.health.metrics.base import plural
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
-from episodic.models import HealthSnapshot, MemoryRelation
+from episodic.models import (
+    ConsolidationProposal,
+    HealthSnapshot,
+    MemoryRelation,
+    ProposalState,
+)
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
-
-AT_ONCE: Final = 512
-LINKED_AT_ONCE: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +46,43 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
         raise errors.NotFound
     actor.require("health.recompute")
     scope = health.scope(actor, crew_id) or None
-    before = health.history(actor, 400, scope)[-1:]
+    before = next(iter(health.history(actor, 400, scope)[-1:]), None)
+    gain = _expected(kind, before)
     text, complete = FIXES[kind].run(actor, scope)
     after = health.recompute(actor, scope)
     if scope:
         # The workspace's score contains the crew's entries as well.
         health.take(actor.workspace_id, [])
-    change = _change(kind, before[0] if before else None, after)
+    if before is not None and FIXES[kind].at_once:
+        outcomes.record(kind, text, before, after, gain, actor)
+    elif before is not None and kind == "recompute":
+        _record_approvals(before, after, actor)
+    change = _change(kind, before, after)
     return FixResult(f"{text}. {change}", complete)
+
+
+def _expected(kind: str, row: HealthSnapshot | None) -> Gain | None:
+    expects = FIXES[kind].expects
+    if row is None or expects is None or not row.details.get(expects.metric):
+        return None
+    return expects.gain(row)
+
+
+def _record_approvals(
+    before: HealthSnapshot, after: HealthSnapshot, actor: Actor
+) -> None:
+    """Record what the rules brought that were approved between two measurements."""
+    rows = ConsolidationProposal.objects.filter(
+        workspace_id=actor.workspace_id,
+        state=ProposalState.APPROVED,
+        decided_at__gt=before.computed_at,
+        decided_at__lte=after.computed_at,
+    )
+    if after.crew_id:
+        rows = rows.filter(crew_id=after.crew_id)
+    if count := rows.count():
+        text = f"{plural(count, 'rule', 'rules')} approved"
+        outcomes.record("proposals", text, before, after, None, actor)
 
 
 def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
@@ -71,9 +104,9 @@ def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     if crew_id:
         rows = index_status.pending(actor.workspace_id).filter(crew_id=crew_id)
         rows = rows.order_by("attempts", "-seq")
-        entry_ids = list(rows.values_list("pk", flat=True)[:AT_ONCE])
+        entry_ids = list(rows.values_list("pk", flat=True)[:INDEXED_AT_ONCE])
     report = index_status.run(
-        actor.workspace_id, by=actor, entry_ids=entry_ids, limit=AT_ONCE
+        actor.workspace_id, by=actor, entry_ids=entry_ids, limit=INDEXED_AT_ONCE
     )
     text = f"{report.indexed:,} indexed"
     if report.failed:
@@ -114,9 +147,27 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     count = sum(len(report.proposed) for report in reports)
     faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
     text = f"{plural(count, 'rule', 'rules')} proposed"
-    if count:
-        text += ", linked to their evidence once somebody approves them"
+    if not count:
+        read = sum(report.considered for report in reports)
+        text = f"No new rule in {plural(read, 'entry', 'entries')} read"
+    pending = ConsolidationProposal.objects.filter(
+        workspace_id=actor.workspace_id, state=ProposalState.PENDING
+    )
+    if crew_id:
+        pending = pending.filter(crew_id=crew_id)
+    if waiting := pending.count():
+        verb = "waits" if waiting == 1 else "wait"
+        text += f"; {plural(waiting, 'proposal', 'proposals')} {verb} for review"
+        text += ", and nothing is linked before somebody approves"
     return "; ".join([text, *faults]).rstrip("."), not faults
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """How the gain of a fix is computed beforehand, from the details of a metric."""
+
+    metric: str
+    gain: Callable[[HealthSnapshot], Gain]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +182,19 @@ class Fix:
     run: Callable[[Actor, str | None], tuple[str, bool]]
     at_once: bool = False
     program_url: str | None = None
+    expects: Expectation | None = None
 
 
 FIXES: Final[dict[str, Fix]] = {
-    "index": Fix(_index, at_once=True, program_url="/api/v1/episodic/index"),
-    "link": Fix(_link, at_once=True),
+    "index": Fix(
+        _index,
+        at_once=True,
+        program_url="/api/v1/episodic/index",
+        expects=Expectation(gains.COVERAGE, gains.of_index),
+    ),
+    "link": Fix(
+        _link, at_once=True, expects=Expectation(gains.REACHABILITY, gains.of_link)
+    ),
     "consolidate": Fix(_consolidate),
     "recompute": Fix(lambda _actor, _crew_id: ("Measured again", True)),
 }

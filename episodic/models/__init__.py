@@ -1,6 +1,6 @@
 """The tables of this package."""
 
-from episodic.models.health import HealthSnapshot
+from episodic.models.health import AcceptedCause, HealthSnapshot
 from episodic.models.index import (
     Embedding,
     EmbeddingChange,
@@ -17,6 +17,7 @@ from episodic.models.proposals import (
 from episodic.models.recall_log import LoggedHit, LoggedQuestion
 
 __all__ = [
+    "AcceptedCause",
     "ConsolidationMark",
     "ConsolidationProposal",
     "Embedding",

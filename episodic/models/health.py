@@ -11,6 +11,10 @@ def snapshot_id() -> str:
     return ids.make("hs")
 
 
+def acceptance_id() -> str:
+    return ids.make("hac")
+
+
 class HealthSnapshot(models.Model):
     """The metrics of one day; a later measurement of the day replaces them.
 
@@ -41,3 +45,32 @@ class HealthSnapshot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.crew_id or self.workspace_id} {self.date} {self.score}"
+
+
+class AcceptedCause(models.Model):
+    """A cause of low health that a person accepts with a reason until a day.
+
+    ``key`` names the cause within its metric; ``crew_id`` is empty for the workspace.
+    """
+
+    id = models.CharField(primary_key=True, max_length=32, default=acceptance_id)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    crew_id = models.CharField(max_length=128, default="", blank=True)
+    metric = models.CharField(max_length=40)
+    key = models.CharField(max_length=300)
+    reason = models.CharField(max_length=500)
+    accepted_by = models.CharField(max_length=254)
+    accepted_at = models.DateTimeField()
+    until = models.DateTimeField()
+
+    class Meta:
+        db_table = "memory_health_accepted"
+        constraints = (
+            models.UniqueConstraint(
+                fields=["workspace", "crew_id", "metric", "key"],
+                name="health_cause_accepted_once",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.key} until {self.until}"

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
 
-from episodic.health import bands, causes, fixes, trends
+from episodic.health import accepted, bands, causes, outcomes, repairs, trends
 from episodic.health import snapshots as health
+from episodic.health.accepted import AcceptedLine
 from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
 from episodic.health.metrics.base import Metric
+from episodic.health.outcomes import Outcome
+from episodic.health.repairs import Repair
 from episodic.models import HealthSnapshot
 from memory import workspace_tree
 from memory.models import Crew
@@ -60,7 +63,10 @@ class CrewLine:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything the health page shows; without a snapshot only who and when."""
+    """Everything the health page shows; without a snapshot only who and when.
+
+    ``causes`` are the ones that no repair cures and nobody accepts.
+    """
 
     crew: Crew | None
     crews: tuple[Crew, ...]
@@ -69,7 +75,10 @@ class Page:
     snapshot: HealthSnapshot | None
     score: Judgement
     metrics: tuple[MetricCard, ...]
+    repairs: tuple[Repair, ...]
     causes: tuple[Cause, ...]
+    accepted: tuple[AcceptedLine, ...]
+    outcomes: tuple[Outcome, ...]
     selected: str
     selected_title: str
     lines: tuple[tuple[str, Points], ...]
@@ -99,10 +108,9 @@ class Page:
         return 100 - self.score.value if self.score.value is not None else 0.0
 
     @property
-    def remedy(self) -> Cause | None:
-        """The costliest cause that a button here fixes at once."""
-        at_once = {kind for kind, fix in fixes.FIXES.items() if fix.at_once}
-        return next((c for c in self.causes if c.action.kind in at_once), None)
+    def remedy(self) -> Repair | None:
+        """The repair that is expected to return the most points."""
+        return next((repair for repair in self.repairs if repair.points > 0), None)
 
     @property
     def event_days(self) -> tuple[date, ...]:
@@ -194,10 +202,14 @@ def _line(
 def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
     rows = health.history(actor, days, crew_id)
     crew = workspace_tree.crew(actor, crew_id) if crew_id else None
+    scope = crew.id if crew else ""
     now = rows[-1] if rows else None
     titles = {"score": "Score"} | {m.name: m.title for m in metrics.METRICS}
     selected = metric if metric in titles else "score"
-    lines = table(actor, days)
+    current = accepted.marked(now, causes.of(now)) if now else []
+    unaccepted = [cause for cause in current if not cause.accepted]
+    listed = repairs.of(actor, now, unaccepted) if now else ()
+    cured = {cause for repair in listed for cause in repair.causes}
     return Page(
         crew=crew,
         crews=tuple(workspace_tree.crews(actor)),
@@ -206,14 +218,17 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
         snapshot=now,
         score=judge(rows),
         metrics=tuple(_card(rows, m) for m in metrics.METRICS) if now else (),
-        causes=tuple(causes.of(now)) if now else (),
+        repairs=listed,
+        causes=tuple(cause for cause in unaccepted if cause not in cured),
+        accepted=accepted.lines(now, current) if now else (),
+        outcomes=tuple(outcomes.latest(actor, scope)),
         selected=selected,
         selected_title=titles[selected],
         lines=((crew.slug if crew else "workspace", line(rows, selected)),),
         failing=tuple(trends.failing_days(rows)),
-        events=tuple(trends.events(actor, days, crew_id or ""))[:8],
+        events=tuple(trends.events(actor, days, scope))[:8],
         forecasts=tuple(trends.forecasts(rows)),
-        table=lines,
+        table=table(actor, days),
         backfilled=sum(bool(row.details.get("backfilled")) for row in rows),
     )
 

@@ -7,8 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from episodic.health import fixes
+from episodic.health import accepted, fixes
 from episodic.web import health_page
+from memory.rules import errors
 from memory.web import pages
 
 
@@ -32,3 +33,28 @@ def fix(request: HttpRequest, kind: str) -> HttpResponse:
     level = messages.SUCCESS if result.complete else messages.WARNING
     messages.add_message(request, level, result.text)
     return redirect(pages.address("health:page", crew_id=crew_id or ""))
+
+
+@require_POST
+def accept(request: HttpRequest) -> HttpResponse:
+    """Accept a cause with a reason, for an operator."""
+    actor = pages.actor(request)
+    crew_id = request.GET.get("crew_id") or None
+    metric, key = request.POST.get("metric", ""), request.POST.get("key", "")
+    try:
+        item = accepted.accept(
+            actor, crew_id, metric, key, request.POST.get("reason", "")
+        )
+    except (errors.Invalid, errors.TooLarge, errors.Conflict) as error:
+        messages.error(request, error.detail)
+    else:
+        messages.success(request, f"Accepted until {item.until:%-d %b %Y}")
+    return redirect(pages.address("health:page", crew_id=crew_id or ""))
+
+
+@require_POST
+def reopen(request: HttpRequest, acceptance_id: str) -> HttpResponse:
+    """Take an acceptance back, for an operator."""
+    item = accepted.revoke(pages.actor(request), acceptance_id)
+    messages.success(request, "No longer accepted; the cause is listed again")
+    return redirect(pages.address("health:page", crew_id=item.crew_id))

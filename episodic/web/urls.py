@@ -30,6 +30,8 @@ RECALL = [
 HEALTH = [
     path("", health_views.page, name="page"),
     path("fix/<slug:kind>/", health_views.fix, name="fix"),
+    path("accept/", health_views.accept, name="accept"),
+    path("accepted/<slug:acceptance_id>/reopen/", health_views.reopen, name="reopen"),
 ]
 PROPOSALS = [
     path("", proposal_views.listing, name="list"),

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from episodic.consolidation import proposals
 from episodic.models import (
+    AcceptedCause,
     ConsolidationProposal,
     HealthSnapshot,
     RecallCheck,
@@ -151,6 +152,13 @@ HEALTH: Final = TableHolder(
         rule=Rule.MASKED,
         at="computed_at",
         why="The details of a measurement name the person; the numbers stay.",
+    ),
+    Table(
+        model=AcceptedCause,
+        words=("reason",),
+        labels=("accepted_by",),
+        at="accepted_at",
+        why="The reason for accepting a cause names the person.",
     ),
 )
 JOBS: Final = TableHolder(

@@ -146,6 +146,8 @@ SILENT = {
     "memory.WorkspaceSetting.name", "memory.WorkspaceSetting.sealed",
     "memory.PriorityChange.previous", "memory.PriorityChange.priority",
     "episodic.HealthSnapshot.crew_id",
+    "episodic.AcceptedCause.crew_id", "episodic.AcceptedCause.metric",
+    "episodic.AcceptedCause.key",
     "episodic.RecallCheck.expected",
     "episodic.LoggedQuestion.question_key", "episodic.LoggedQuestion.agent_id",
     "episodic.LoggedQuestion.crew_id", "episodic.LoggedQuestion.scope",

@@ -11,7 +11,12 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from episodic.consolidation import run as consolidation
 from episodic.index import engine
-from episodic.models import ConsolidationProposal, HealthSnapshot, RecallCheck
+from episodic.models import (
+    AcceptedCause,
+    ConsolidationProposal,
+    HealthSnapshot,
+    RecallCheck,
+)
 from episodic.recall import checks
 from episodic.recall.request import Request
 from episodic.summarisers.base import Rule
@@ -362,6 +367,22 @@ def test_details_of_a_measurement_are_masked_and_numbers_stay(world: World) -> N
     assert kit.erase("health", anna) == {row.id: Fate.REDACT}
     row.refresh_from_db()
     assert (row.score, row.details) == (80.0, {"causes": ["[erased] is stale", 7]})
+
+
+def test_the_reason_of_an_accepted_cause_goes(world: World) -> None:
+    anna = kit.subject(world)
+    row = AcceptedCause.objects.create(
+        workspace=world.acme,
+        metric="freshness",
+        key="agent:x",
+        reason=f"{ANNA} is on leave",
+        accepted_by="x",
+        accepted_at=factories.ago(),
+        until=factories.ago(-1),
+    )
+    plan = kit.erase("health", anna)
+    assert plan == {f"acceptedcause:{row.id}": Fate.DELETE}
+    assert not AcceptedCause.objects.filter(pk=row.pk).exists()
 
 
 # ── People who sign in ───────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from crewship_memory.demo import load
+from episodic.health import accepted, causes, fixes
 from episodic.health import snapshots as health
 from episodic.models import HealthSnapshot
 from episodic.recall import checks, questions
@@ -124,6 +125,20 @@ def _fell(world: World) -> None:
     snapshots = HealthSnapshot.objects.filter(workspace_id=world.acme.id)
     snapshots.update(score=F("score") - 60)
     health.take(world.acme.id)
+
+
+def _repaired(world: World) -> None:
+    world.indexed()
+    health.take(world.acme.id)
+    fixes.fix("link", world.actor("operator"))
+
+
+def _accepted_cause(world: World) -> None:
+    world.indexed("amber bridge canoe delta")
+    health.take(world.acme.id)
+    by = world.actor("operator")
+    cause = next(c for c in causes.of(health.latest(by)) if c.can_be_accepted)
+    accepted.revoke(by, accepted.accept(by, None, cause.metric, cause.key, "x").id)
 
 
 def _broken_check(world: World) -> None:
@@ -302,6 +317,8 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/index/status.py", "run"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
+    ("episodic/health/outcomes.py", "record"): _repaired,
+    ("episodic/health/accepted.py", "_record"): _accepted_cause,
     ("episodic/recall/checks.py", "_record"): _broken_check,
     ("episodic/recall/questions.py", "empty"): _emptied_log,
     ("gdpr/erasure/finish.py", "_record"): _erased,

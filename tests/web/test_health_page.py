@@ -10,9 +10,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from crewship_memory.templatetags import charts
+from episodic.consolidation import run as consolidation
+from episodic.health import accepted, causes
 from episodic.health import snapshots as health
 from episodic.index import sweep as index
-from episodic.models import HealthSnapshot
+from episodic.models import AcceptedCause, HealthSnapshot, MemoryRelation
+from episodic.summarisers.base import Rule
 from memory.accounts import workspaces
 from tests import factories
 from tests.world import World
@@ -114,8 +117,10 @@ def test_a_crews_fix_leads_back_to_the_crew(world: World) -> None:
 def test_a_viewer_reads_causes_and_gets_no_buttons(world: World) -> None:
     fill(world)
     page = _text(world.page("viewer").get("/health/"))
-    assert "What pulls it down" in page
-    assert "/health/fix/" not in page
+    assert "Repairs</h2>" in page
+    assert "that no act here cures" in page
+    for address in ("/health/fix/", "/health/accept"):
+        assert address not in page
 
 
 def test_a_falling_line_is_told_first(world: World) -> None:
@@ -129,6 +134,87 @@ def test_a_falling_line_is_told_first(world: World) -> None:
         )  # fmt: skip
     page = _text(world.page("viewer").get("/health/"))
     assert "The score falls below 75 in about 2 days" in page
+
+
+# ── Repairs and accepted causes ──────────────────────────────────────────────
+def waiting_rule(world: World) -> None:
+    """Measure different entries, two of them the evidence of a proposed rule."""
+    rows = [
+        world.indexed(text)
+        for text in ("amber bridge canoe delta", "harbour iris jungle kettle")
+    ]
+    evidence = tuple(row.id for row in rows)
+    rule = Rule("Bridges close early", "Ask first.", 0.9, evidence)
+    consolidation.propose(world.crews["support"], rule, "test")
+    health.take(world.acme.id)
+
+
+def test_waiting_proposals_are_a_repair_that_leads_to_them(world: World) -> None:
+    waiting_rule(world)
+    page = _text(world.page("operator").get("/health/"))
+    assert "Review 1 proposal</h3>" in page
+    assert 'href="/proposals/">Review' in page
+    assert "points expected" in page
+    assert "/health/fix/consolidate/" not in page
+
+
+def test_what_a_repair_brought_stays_on_the_page(world: World) -> None:
+    fill(world)
+    MemoryRelation.objects.all().delete()
+    health.take(world.acme.id)
+    client = world.page("operator")
+    assert client.post("/health/fix/link/").status_code == 302
+    page = _text(world.page("viewer").get("/health/"))
+    assert "What the last runs brought" in page
+    assert " measured</strong>" in page
+    assert "was expected" in page
+
+
+def accepted_cause(world: World, reason: str) -> dict[str, str]:
+    """Return the form that accepts a cause that nothing here cures."""
+    waiting_rule(world)
+    row = health.latest(world.actor("operator"))
+    cause = next(c for c in causes.of(row) if c.can_be_accepted)
+    return {"metric": cause.metric, "key": cause.key, "reason": reason}
+
+
+def test_a_cause_is_accepted_with_a_reason_and_listed_again(world: World) -> None:
+    form = accepted_cause(world, "<b>Seasonal</b>")
+    client = world.page("operator")
+    assert client.post("/health/accept/", form).headers["Location"] == "/health/"
+    raw = client.get("/health/").content.decode()
+    assert "1 accepted cause<" in raw
+    assert "&lt;b&gt;Seasonal" in raw
+    assert "<b>Seasonal" not in raw
+    item = AcceptedCause.objects.get()
+    address = f"/health/accepted/{item.id}/reopen/"
+    assert address not in _text(world.page("viewer").get("/health/"))
+    assert client.post(address).headers["Location"] == "/health/"
+    assert "accepted cause<" not in _text(client.get("/health/"))
+
+
+def test_without_a_reason_the_page_says_what_is_missing(world: World) -> None:
+    form = accepted_cause(world, " ")
+    client = world.page("operator")
+    client.post("/health/accept/", form)
+    assert "Accepting a cause needs a reason." in _text(client.get("/health/"))
+
+
+@pytest.mark.parametrize(
+    ("person", "status"),
+    [("viewer", 403), ("compliance", 403), ("stranger", 404), ("nobody", 302)],
+)
+def test_accepting_is_for_operators(world: World, person: str, status: int) -> None:
+    form = accepted_cause(world, "why")
+    accepted.accept(
+        world.actor("operator"), None, form["metric"], form["key"], "before"
+    )
+    item = AcceptedCause.objects.get()
+    client = world.page(person)
+    assert client.post("/health/accept/", form).status_code == status
+    answer = client.post(f"/health/accepted/{item.id}/reopen/")
+    assert answer.status_code == status
+    assert AcceptedCause.objects.get().reason == "before"
 
 
 # ── The first page ───────────────────────────────────────────────────────────

@@ -101,12 +101,19 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that lowers a metric, by its share of what the metric is short of."""
+    """One thing that lowers a metric, by its share of what the metric is short of.
+
+    ``key`` names it from one snapshot to the next, within its metric; without it nobody
+    can accept it. ``repair`` is the kind of repair that raises the metric by it; empty
+    for what nothing here cures.
+    """
 
     share: float
     title: str
     text: str
     action: Action
+    key: str = ""
+    repair: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +142,9 @@ class Explanation:
         """Return the address of the list of entries behind a finding."""
         return self._url("memory:journal", filters)
 
-    def recall_url(self, query: str) -> str:
-        """Return the address of a recall of some words in the snapshot's scope."""
-        return self._url("episodic:recall", {"query": query})
+    def recall_url(self, query: str, agent_id: str | None = None) -> str:
+        """Return the address of a recall of some words, by an agent of the scope."""
+        return self._url("episodic:recall", {"query": query, "agent_id": agent_id})
 
     def questions_url(self, **filters: str | None) -> str:
         """Return the address of the recall log, which knows no crews."""

@@ -111,7 +111,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         if words:
             url = case.recall_url(" ".join(words))
             action = Action("open", "Ask recall for them", url)
-        findings.append(Finding(group["share"], title, text, action))
+        findings.append(Finding(group["share"], title, text, action, f"type:{kind}"))
     return findings
 
 

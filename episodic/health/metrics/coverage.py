@@ -86,7 +86,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         text = plural(total, "entry", "entries")
         text += " cannot be recalled by meaning, only by words."
         action = Action("open", "Open the index", reverse("episodic:index"))
-        return [Finding(1.0, title, text, action)]
+        return [Finding(1.0, title, text, action, "embedder")]
     text = f"{details['indexed']:,} of {details['embeddable']:,} have a vector. "
     text += "The others are found by words alone."
     action = case.fix("index", "Index now")
@@ -95,7 +95,8 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         count, kind = group["count"], group.get("entry_type")
         noun = kind or ("entry" if count == 1 else "entries")
         title = f"{count:,} {noun} {_reason(group['state'], group['reason'], count)}"
-        findings.append(Finding(count / total, title, text, action))
+        key = ":".join([kind or "", group["state"], group["reason"]])
+        findings.append(Finding(count / total, title, text, action, key, "index"))
     return findings
 
 

@@ -106,7 +106,8 @@ def _explain_log(case: Explanation, details: Details) -> list[Finding]:
         )
         url = case.questions_url(show="all")
         action = Action("open", "Open the questions", url)
-        findings.append(Finding(details["poor"]["share"], title, text, action))
+        share = details["poor"]["share"]
+        findings.append(Finding(share, title, text, action, "poor"))
     for group in details["rest"]:
         slug = case.agents.get(group["agent_id"] or "")
         asker = f"of {slug}" if slug else "of others"
@@ -119,7 +120,8 @@ def _explain_log(case: Explanation, details: Details) -> list[Finding]:
         )
         url = case.questions_url(show="all", agent_id=slug and group["agent_id"])
         action = Action("open", "Open the questions", url)
-        findings.append(Finding(group["share"], title, text, action))
+        key = f"agent:{group['agent_id'] or ''}"
+        findings.append(Finding(group["share"], title, text, action, key))
     return findings
 
 
@@ -184,7 +186,8 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "crew; these have no answer above 0.40"
         )
         text += f"; one is “{question}”." if question else "."
-        findings.append(Finding(poor["share"], title, text, _recall(case, question)))
+        action = _recall(case, question)
+        findings.append(Finding(poor["share"], title, text, action, "poor"))
     for group in details.get("rest", []):
         slug = case.agents.get(group["agent_id"] or "")
         owner = f"of {slug}’s entries" if slug else "other entries"
@@ -198,12 +201,14 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         )
         summaries = case.summaries(group["entry_ids"])
         question = summaries[0][:120] if summaries else ""
-        findings.append(Finding(group["share"], title, text, _recall(case, question)))
+        action = _recall(case, question, slug and group["agent_id"])
+        key = f"agent:{group['agent_id'] or ''}"
+        findings.append(Finding(group["share"], title, text, action, key))
     return findings
 
 
-def _recall(case: Explanation, question: str) -> Action:
-    return Action("open", "Open in recall", case.recall_url(question))
+def _recall(case: Explanation, question: str, agent_id: str | None = None) -> Action:
+    return Action("open", "Open in recall", case.recall_url(question, agent_id))
 
 
 METRIC: Final = Metric(

@@ -76,7 +76,8 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
         url = case.journal_url(agent_id=group["agent_id"] if slug else None)
         label = f"Open {slug}’s journal" if slug else "Open entries"
         action = Action("open", label, url)
-        findings.append(Finding(group["share"], title, text, action))
+        key = f"agent:{group['agent_id'] or ''}"
+        findings.append(Finding(group["share"], title, text, action, key))
     return findings
 
 

@@ -44,14 +44,16 @@ def _measure(scope: IndexedScope) -> Measurement:
     connected = len(rows) - int(unlinked.sum())
     types, names = columns.type[:size], arrays.matrix.types.names()
     counts = Counter(int(code) for code in types[unlinked])
+    linkable, nearest = _linkable(arrays, np.flatnonzero(unlinked))
     details = {
         "connected": connected,
         "embeddings": len(rows),
-        **_linkable(arrays, np.flatnonzero(unlinked)),
+        **linkable,
         "alone": [
             {
                 "entry_type": names.get(code),
                 "count": count,
+                "nearest": nearest.get(code),
                 "entry_ids": arrays.entry_ids(
                     np.flatnonzero(unlinked & (types == code))
                 ),
@@ -62,47 +64,78 @@ def _measure(scope: IndexedScope) -> Measurement:
     return Measurement(value(connected, len(rows)), details)
 
 
-def _linkable(arrays: IndexArrays, unlinked: Rows) -> dict[str, int]:
-    """Return how many entries without a relation have an older one near enough."""
+def _linkable(
+    arrays: IndexArrays, unlinked: Rows
+) -> tuple[dict[str, int], dict[int, float]]:
+    """Return how many entries without a relation have an older one near enough.
+
+    And by type, how near the nearest of those comes that have none.
+    """
     columns, size, sampled = arrays.view.columns, arrays.view.size, sample(unlinked)
     if not len(sampled):
-        return {"alone_sampled": 0, "linkable_sampled": 0}
+        return {"alone_sampled": 0, "linkable_sampled": 0}, {}
     rows = np.flatnonzero(columns.alive[:size])
     crews = columns.crew[:size]
-    best = cosine.top(columns.vectors, rows, sampled, 1, crews, columns.ts)
-    count = int((best[:, 0] >= LINKED_COSINE).sum())
-    return {"alone_sampled": len(sampled), "linkable_sampled": count}
+    best = cosine.top(columns.vectors, rows, sampled, 1, crews, columns.ts)[:, 0]
+    far = (best < LINKED_COSINE) & (best != cosine.NO_NEIGHBOUR)
+    types = columns.type[sampled]
+    nearest = {
+        int(code): round(float(best[far & (types == code)].max()), 3)
+        for code in np.unique(types[far])
+    }
+    count = int((best >= LINKED_COSINE).sum())
+    return {"alone_sampled": len(sampled), "linkable_sampled": count}, nearest
+
+
+def linkable(details: Details, limit: int | None = None) -> int:
+    """Return how many entries without a relation can be linked now, by the sample.
+
+    Of the ``limit`` newest of them, where one is named.
+    """
+    unlinked: int = details["embeddings"] - details["connected"]
+    sampled = details["alone_sampled"]
+    looked_at = unlinked if limit is None else min(unlinked, limit)
+    return round(looked_at * details["linkable_sampled"] / sampled) if sampled else 0
 
 
 def _explain(case: Explanation, details: Details) -> list[Finding]:
     findings = []
     unlinked = max(1, details["embeddings"] - details["connected"])
-    sampled, with_neighbour = details["alone_sampled"], details["linkable_sampled"]
-    linkable = round(unlinked * with_neighbour / sampled) if sampled else 0
+    with_neighbour = linkable(details)
     finding = f"{unlinked:,} of {details['embeddings']:,} embeddings stand alone."
-    if linkable:
-        prefix = "" if sampled == unlinked else "About "
-        noun = "entry" if linkable == 1 else "entries"
-        verb = "has" if linkable == 1 else "have"
-        title = f"{prefix}{linkable:,} {noun} that no relation reaches {verb}"
+    if with_neighbour:
+        prefix = "" if details["alone_sampled"] == unlinked else "About "
+        noun = "entry" if with_neighbour == 1 else "entries"
+        verb = "has" if with_neighbour == 1 else "have"
+        title = f"{prefix}{with_neighbour:,} {noun} that no relation reaches {verb}"
         title += " a near neighbour"
         text = f"{finding} These have an older entry of their crew at cosine 0.80 or "
         text += "nearer, which came into the index after them, and can be linked now."
         action = case.fix("link", "Link relations")
-        findings.append(Finding(linkable / unlinked, title, text, action))
-    for number, group in enumerate(details["alone"]):
-        title = f"No relation reaches {group['count']:,} {group['entry_type']} entries"
-        text = (
-            f"{finding} Without a near neighbour in their crew only consolidation ties "
-            "them to something: an approved rule is linked to its evidence."
-        )
-        url = case.journal_url(entry_type=group["entry_type"])
-        action = Action("open", "Show entries", url)
-        if number == 0:
-            action = case.fix("consolidate", "Propose rules")
-        share = group["count"] / unlinked * (1 - linkable / unlinked)
-        findings.append(Finding(share, title, text, action))
+        share = with_neighbour / unlinked
+        findings.append(Finding(share, title, text, action, "linkable", "link"))
+    for group in details["alone"]:
+        kind, count = group["entry_type"], group["count"]
+        noun = "entry" if count == 1 else "entries"
+        title = f"No relation reaches {count:,} {kind} {noun}"
+        text = f"{finding} {_why_alone(group.get('nearest'))}"
+        action = Action("open", "Show entries", case.journal_url(entry_type=kind))
+        share = count / unlinked * (1 - with_neighbour / unlinked)
+        key = f"type:{kind}"
+        findings.append(Finding(share, title, text, action, key, "rules"))
     return findings
+
+
+def _why_alone(nearest: float | None) -> str:
+    rules = "only an approved rule ties them to something: it is linked to its evidence"
+    if nearest is None:
+        return f"Without a near neighbour in their crew {rules}."
+    near = f"{nearest:.2f}" if nearest < LINKED_COSINE - 0.005 else "just under 0.80"
+    return (
+        "Of those looked at that have no near neighbour, the nearest to an older entry "
+        f"of its crew is at cosine {near}; alike entries are linked from 0.80. Below "
+        f"that {rules}."
+    )
 
 
 METRIC: Final = Metric(

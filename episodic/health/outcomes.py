@@ -1,0 +1,96 @@
+"""What the last run of each repair brought, as the journal has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from episodic.health.gains import Gain
+from episodic.models import HealthSnapshot
+from memory.journal import append as journal
+from memory.models import JournalEntry
+from memory.rules.entries import NewEntry
+from memory.rules.permissions import Actor
+
+REPAIRED: Final = "memory.health_repaired"
+READ: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The measured scores before and after a repair, and what was expected."""
+
+    kind: str
+    text: str
+    before: float | None
+    after: float | None
+    expected: float | None
+    by: str
+    at: datetime
+    entry_id: str
+
+    @property
+    def points(self) -> float | None:
+        """The measured gain; None where nothing could be measured before or after."""
+        if self.before is None or self.after is None:
+            return None
+        return round(self.after - self.before, 1)
+
+
+def record(
+    kind: str,
+    text: str,
+    before: HealthSnapshot,
+    after: HealthSnapshot,
+    gain: Gain | None,
+    by: Actor,
+) -> None:
+    """Write what a repair brought to the journal."""
+    new = NewEntry(
+        entry_type=REPAIRED,
+        summary=f"Health repaired: {text}; score {_text(before)} to {_text(after)}",
+        payload={
+            "repair": kind,
+            "text": text,
+            "score_before": before.score,
+            "score": after.score,
+            "expected": gain.after if gain else None,
+        },
+        crew_id=after.crew_id or None,
+    )
+    journal.write([new], by=by)
+
+
+def _text(row: HealthSnapshot) -> str:
+    return "no data" if row.score is None else f"{row.score:.1f}"
+
+
+def latest(actor: Actor, crew_id: str) -> list[Outcome]:
+    """Return the last run of each repair of a scope, newest first."""
+    actor.require("health.read")
+    rows = JournalEntry.objects.filter(
+        workspace_id=actor.workspace_id,
+        entry_type=REPAIRED,
+        erased_at__isnull=True,
+    ).order_by("-ts", "-seq")
+    scoped = {"crew_id": crew_id} if crew_id else {"crew_id__isnull": True}
+    rows = rows.filter(**scoped)
+    by_kind: dict[str, Outcome] = {}
+    for row in rows[:READ]:
+        payload = row.payload
+        kind = str(payload.get("repair", ""))
+        by_kind.setdefault(
+            kind,
+            Outcome(
+                kind,
+                str(payload.get("text", "")),
+                payload.get("score_before"),
+                payload.get("score"),
+                payload.get("expected"),
+                row.actor_id,
+                row.ts,
+                row.id,
+            ),
+        )
+    return list(by_kind.values())

@@ -1,0 +1,143 @@
+"""Repairs: what raises the score, each with one act and the causes that it cures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import F
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from episodic.consolidation.run import MIN_ENTRIES
+from episodic.health import gains
+from episodic.health.causes import Cause
+from episodic.health.gains import Gain
+from episodic.health.metrics.base import Action, Explanation, plural
+from episodic.models import ConsolidationMark, HealthSnapshot
+from memory.models import JournalEntry
+from memory.rules.permissions import Actor
+
+UNREAD_LISTED: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One act, what it touches, what it is expected to bring, and why it is there."""
+
+    kind: str
+    title: str
+    text: str
+    action: Action
+    permission: str
+    gain: Gain | None
+    causes: tuple[Cause, ...]
+
+    @property
+    def points(self) -> float:
+        """The points of the score it is expected to return."""
+        return self.gain.points if self.gain else 0.0
+
+    @property
+    def qualifier(self) -> str:
+        """How the expected score is to be read."""
+        return "at least" if self.gain and self.gain.is_least else "about"
+
+
+def of(
+    actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]
+) -> tuple[Repair, ...]:
+    """Return the repairs of a snapshot's scope, the largest gain first."""
+    by_kind: dict[str, list[Cause]] = {}
+    for cause in causes:
+        by_kind.setdefault(cause.repair, []).append(cause)
+    repairs = []
+    if group := by_kind.get("index"):
+        repairs.append(_index(row, group))
+    if group := by_kind.get("link"):
+        repairs.append(_link(row, group))
+    if rules := _rules(actor, row, by_kind.get("rules", [])):
+        repairs.append(rules)
+    return tuple(sorted(repairs, key=lambda repair: -repair.points))
+
+
+def _index(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
+    gain = gains.of_index(row)
+    details = row.details[gains.COVERAGE]
+    rest = details["embeddable"] - details["indexed"] - gain.count
+    text = "They are found by words alone until they have a vector."
+    if rest > 0:
+        text = (
+            f"One run takes {gain.count:,}; the scheduled sweep goes on with the other "
+            f"{rest:,}, and the page Index says how far it is."
+        )
+    title = f"Index {plural(gain.count, 'entry', 'entries')}"
+    action = causes[0].action
+    return Repair("index", title, text, action, "index.run", gain, tuple(causes))
+
+
+def _link(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
+    gain = gains.of_link(row)
+    details = row.details[gains.REACHABILITY]
+    unlinked = details["embeddings"] - details["connected"]
+    about = "" if details["alone_sampled"] == unlinked else "about "
+    title = f"Link {about}{plural(gain.count, 'entry', 'entries')}"
+    text = "Each has an older entry of its crew at cosine 0.80 or nearer."
+    action = causes[0].action
+    return Repair("link", title, text, action, "index.run", gain, tuple(causes))
+
+
+def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair | None:
+    """Return the review of waiting rules, else the search for new ones, if any."""
+    if not actor.can("proposals.read"):
+        return None
+    gain = gains.of_proposals(row)
+    if gain.count:
+        title = f"Review {plural(gain.count, 'proposal', 'proposals')}"
+        text = (
+            "An approved rule is linked to its evidence. The figure is for approving "
+            "all that can be approved; measure again after the review."
+        )
+        query = f"?{urlencode({'crew_id': row.crew_id})}" if row.crew_id else ""
+        action = Action("open", "Review", reverse("proposals:list") + query)
+        tied = causes if gain.points > 0 else ()
+        return Repair(
+            "proposals", title, text, action, "proposals.read", gain, tuple(tied)
+        )
+    unread = _unread(row) if causes else 0
+    if not unread:
+        return None
+    title = f"Look for rules in {plural(unread, 'unread entry', 'unread entries')}"
+    text = (
+        "Consolidation has not read them yet. Whether there is a rule in them shows "
+        "when it has; nothing is linked before somebody approves."
+    )
+    explanation = Explanation(row, {}, quotes=False)
+    action = explanation.fix("consolidate", "Look for rules")
+    return Repair(
+        "consolidate", title, text, action, "consolidate.run", None, tuple(causes)
+    )
+
+
+def _unread(row: HealthSnapshot) -> int:
+    """Return how many entries consolidation would read, of crews that have enough."""
+    marks = ConsolidationMark.objects.filter(workspace_id=row.workspace_id)
+    entries = JournalEntry.objects.filter(
+        workspace_id=row.workspace_id,
+        crew_id__isnull=False,
+        embeddable=True,
+        erased_at__isnull=True,
+    )
+    if row.crew_id:
+        marks, entries = (
+            marks.filter(crew=row.crew_id),
+            entries.filter(crew_id=row.crew_id),
+        )
+    read = dict(marks.values_list("crew_id", "seq"))
+    counts: dict[str, int] = {}
+    newest = entries.order_by(F("seq").desc()).values_list("crew_id", "seq")
+    for crew_id, seq in newest[:UNREAD_LISTED]:
+        if crew_id and seq > read.get(crew_id, 0):
+            counts[crew_id] = counts.get(crew_id, 0) + 1
+    return sum(count for count in counts.values() if count >= MIN_ENTRIES)
