@@ -215,3 +215,19 @@ def test_another_workspace_sees_no_check(world: World) -> None:
     save(world, expected=[rows[0].id])
     page = world.page("stranger").get("/recall/checks/").content.decode()
     assert "No recall check yet" in page
+
+
+def test_the_answer_and_the_prompt_come_before_how_they_were_found(
+    world: World,
+) -> None:
+    fill(world)
+    page = ask(world)
+    marks = ('id="h-answer"', 'id="h-prompt"', '<details id="apart">', 'id="h-dense"')
+    places = [page.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_what_is_marked_in_the_rankings_is_not_folded_away(world: World) -> None:
+    rows = fill(world)
+    assert '<details id="apart" open>' in ask(world, entry_id=rows[0].id)
+    assert '<details id="apart" open>' in ask(world, legs="all")
