@@ -100,20 +100,22 @@ def _opening(row_id: str, hit: Hit) -> Hit:
 
 
 def _pages(actor: Actor, text: str) -> list[Hit]:
+    """Return pages and jobs, those whose own title begins with the text first."""
     folded = text.casefold()
-    hits = [
-        Hit(tab.title, place.title if len(place.tabs) > 1 else "Page", tab.url)
+    pairs = [
+        (tab.title, Hit(tab.title, place.title, tab.url))
         for place in places.of(actor, "")
         for tab in place.tabs
         if folded in f"{place.title} {tab.title}".casefold()
     ]
     if text and actor.can("jobs.read"):
-        hits += [
-            Hit(job.title, "Job", reverse("jobs:history", args=[job.name]))
+        pairs += [
+            (job.name, Hit(job.title, "Job", reverse("jobs:history", args=[job.name])))
             for job in jobs.registered()
             if folded in f"{job.title} {job.name}".casefold()
         ]
-    return hits
+    pairs.sort(key=lambda pair: not pair[0].casefold().startswith(folded))
+    return [hit for _, hit in pairs]
 
 
 def _acts(actor: Actor, text: str) -> list[Hit]:

@@ -75,6 +75,10 @@ def test_pages_acts_and_agents_are_found_by_a_part_of_their_name(world: World) -
     ]
 
 
+def test_a_page_whose_title_begins_with_the_text_comes_first(world: World) -> None:
+    assert titles(world, "viewer", "rec")["Pages"][:2] == ["Recall", "Records"]
+
+
 def test_people_are_found_by_those_who_may_read_them(world: World) -> None:
     name = erasing.maria(world).display_name
     assert titles(world, "compliance", name)["People"] == [name]
