@@ -9,11 +9,10 @@ from episodic.recall import (
     examples,
     explain,
     fusion,
+    hit_sentences,
     prompt_context,
     ranking,
     ranking_rows,
-    reasons,
-    surroundings,
 )
 from episodic.recall import search as recall
 from episodic.recall.examples import Example
@@ -208,14 +207,14 @@ def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
     slugs = workspace_tree.agent_slugs([hit.entry for hit in hits])
     ranked = [hit.entry.id for hit in hits if ":" not in hit.via]
     ranks = {entry_id: rank for rank, entry_id in enumerate(ranked, 1)}
-    words = surroundings.words_in(answer, [hit.entry for hit in hits])
+    texts = hit_sentences.sentences(answer, hits)
     lines = [
         _line(
             hit,
             ranks.get(hit.entry.id),
             slugs.get(hit.entry.agent_id or "", hit.entry.actor_id),
             rule,
-            reasons.sentence(hit, words[hit.entry.id], answer.rankings, ranks),
+            texts[hit.entry.id],
         )
         for hit in hits
     ]

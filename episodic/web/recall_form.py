@@ -8,7 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.http import QueryDict
 
-from episodic.recall import prompt_block
+from episodic.recall import default_agent, prompt_block
 from episodic.recall.request import (
     K_DEFAULT,
     K_MAX,
@@ -42,6 +42,8 @@ AGAINST: Final[dict[str, dict[str, Any]]] = {
 }
 TIME: Final = "time"
 CHARS_MOST: Final = 100_000
+# An address with one of these says whose memory it asks for: no agent is chosen.
+NAMES_A_REACH: Final = ("query", "agent_id", "crew_id", "entry_id")
 UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
 Choices = list[tuple[str, Any]]
 
@@ -110,14 +112,17 @@ class RecallForm(FilterForm):
         "walk_depth",
     )
 
-    def __init__(self, data: QueryDict, *, by: Actor) -> None:
+    def __init__(self, data: QueryDict, *, by: Actor, previous_agent: str = "") -> None:
         self.given = data
+        self.agents: list[Agent] = workspace_tree.agents(by)
         full = data.copy()
+        if not any(name in data for name in NAMES_A_REACH):
+            agent_ids = {agent.id for agent in self.agents}
+            full["agent_id"] = default_agent.choose(by, agent_ids, previous_agent)
         for name, value in {"mode": Mode.HYBRID, "k": str(K_DEFAULT)}.items():
             if not full.get(name):
                 full[name] = value
         super().__init__(full, auto_id="r-%s")
-        self.agents: list[Agent] = workspace_tree.agents(by)
         self.crews: list[Crew] = workspace_tree.crews(by)
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]

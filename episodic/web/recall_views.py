@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -12,15 +14,21 @@ from episodic.web import explorer, neighbour_graph
 from episodic.web.recall_form import RecallForm
 from memory.web import pages
 
+# The agent that this session last asked as.
+SESSION_AGENT: Final = "recall_agent"
+
 
 @require_GET
 def recall(request: HttpRequest) -> HttpResponse:
     """Show what an agent would recall; asking from here marks nothing."""
     actor = pages.actor(request)
     actor.require("recall.ask")
-    form = RecallForm(request.GET, by=actor)
+    previous_agent = str(request.session.get(SESSION_AGENT, ""))
+    form = RecallForm(request.GET, by=actor, previous_agent=previous_agent)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
+    if page.explored and form.agent and form.agent.id != previous_agent:
+        request.session[SESSION_AGENT] = form.agent.id
     region = pages.target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status

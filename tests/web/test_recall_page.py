@@ -450,7 +450,7 @@ def test_pages_cost_a_bounded_number_of_queries(
 ) -> None:
     rows = fill(world, 40)
     browser = world.page("operator")
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         browser.get("/recall/")
     with django_assert_max_num_queries(48):
         browser.get("/recall/", {"query": "refund", "k": "20"})
