@@ -12,20 +12,14 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from crewship_memory import auth
-from episodic.health import overview as recall_overview
+from crewship_memory import auth, machine, work_list
 from episodic.web import health_page
-from gdpr.cases import overview as case_overview
 from memory import overview
-from memory.models import HeldState, User
-from memory.review import detail as review_detail
-from memory.review import queue as review_queue
-from memory.review.detail import Line
+from memory.models import User
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
 
-HELD_LINES: Final = 4
 # A journal this long was not written by people setting up.
 WELL_BEGUN: Final = 200
 
@@ -45,48 +39,40 @@ class FirstSteps:
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """Show the findings with their evidence; htmx polls the live part alone."""
+    """Show what waits for the reader; htmx polls the state of the machine alone."""
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.fragment(request, "recall_status")
+    part = pages.fragment(request, "machine_state")
+    state = machine.read(actor)
     context: dict[str, Any] = {
-        "recall": recall_overview.card(actor),
-        "live": bool(part),
+        "machine": state,
+        "recall": state.recall,
         "now": timezone.now(),
     }
     if not part:
-        context |= _static_context(actor)
+        context |= _static_context(actor, state)
     return render(request, f"home.html{part}", context)
 
 
-def _static_context(actor: Actor) -> dict[str, Any]:
+def _static_context(actor: Actor, state: machine.Machine) -> dict[str, Any]:
     """Return the context of the page outside of the live part."""
     day = timezone.now() - timedelta(days=1)
     activity = overview.activity(actor)
+    health = health_page.panel(actor)
     return {
         "activity": activity,
         "begin": _first_steps(actor, activity),
-        "held": _held_lines(actor),
+        "work": work_list.build(actor, state, health.lines),
         "escalations": overview.escalations(actor),
         "loud": overview.alerts(actor, since=day),
-        "health": health_page.panel(actor),
-        "urgent": case_overview.urgent(actor),
+        "health": health,
     }
-
-
-def _held_lines(actor: Actor) -> list[Line] | None:
-    """Return the most urgent held texts, without marking them as viewed."""
-    if not actor.can("quarantine.read"):
-        return None
-    filters = review_queue.HeldFilter(state=HeldState.HELD.value)
-    page = review_queue.page(actor, filters, limit=HELD_LINES)
-    return [review_detail.line(text) for text in page.items]
 
 
 def _first_steps(actor: Actor, activity: overview.Activity) -> FirstSteps | None:
     """Return the first steps, for people who may do them."""
-    if activity.total >= WELL_BEGUN or not actor.can("keys.manage"):
+    if activity.entry_count >= WELL_BEGUN or not actor.can("keys.manage"):
         return None
     crews = overview.crews(actor)
     agents = [row for crew in crews for row in crew.agents]

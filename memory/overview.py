@@ -16,12 +16,14 @@ from django.utils import timezone
 
 from memory import workspace_tree
 from memory.journal import queries
-from memory.models import Agent, AgentKey, Crew, JournalEntry
+from memory.models import Agent, AgentKey, Crew, JournalEntry, OperatorKey
 from memory.rules.entries import Severity
 from memory.rules.permissions import Actor
 
 DAYS: Final = 7
+EXPIRES_SOON: Final = timedelta(days=14)
 ESCALATION: Final = "peer.escalation"
+HELD: Final = "memory.held"
 ALERT_SEVERITIES: Final = (Severity.WARN.value, Severity.ERROR.value)
 
 
@@ -46,11 +48,13 @@ class CrewActivity:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The size of the journal, and the recent entries of each crew."""
+    """How many entries were ever written, and the recent entries of each crew.
 
-    total: int
+    ``entry_count`` is the last number of the chain, so it counts compacted entries too.
+    """
+
+    entry_count: int
     last_day: int
-    chain_length: int
     crews: tuple[CrewActivity, ...]
 
     @property
@@ -68,7 +72,6 @@ class EntryLine:
     severity: str
     summary: str
     agent: str
-    erased: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +104,17 @@ class CrewRow:
 def activity(actor: Actor) -> Activity:
     """Return the size of the journal and the last week, crew by crew."""
     actor.require("journal.read")
-    now = timezone.now()
-    rows = queries.visible_entries(actor)
+    counts = _counts_of(actor, timezone.now())
     return Activity(
-        total=rows.count(),
-        last_day=rows.filter(ts__gte=now - timedelta(days=1)).count(),
-        chain_length=queries.chain_length(actor.workspace_id),
-        crews=tuple(_by_crew(actor, now)),
+        entry_count=queries.chain_length(actor.workspace_id),
+        last_day=sum(week[-1] for week in counts.values()),
+        crews=tuple(_by_crew(actor, counts)),
     )
 
 
-def _by_crew(actor: Actor, now: datetime) -> list[CrewActivity]:
-    counts = _counts_of(actor, now)
+def _by_crew(
+    actor: Actor, counts: dict[str | None, tuple[int, ...]]
+) -> list[CrewActivity]:
     members: dict[str, list[str]] = defaultdict(list)
     for agent in workspace_tree.agents(actor):
         members[agent.crew_id].append(agent.slug)
@@ -164,7 +166,8 @@ def _crews_with_latest(actor: Actor) -> list[tuple[Crew, datetime | None]]:
 
 
 def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, ...]:
-    entries = list(rows.order_by("-ts", "-seq")[:limit])
+    readable = rows.filter(erased_at__isnull=True)
+    entries = list(readable.order_by("-ts", "-seq")[:limit])
     slugs = workspace_tree.agent_slugs(entries)
     return tuple(
         EntryLine(
@@ -174,7 +177,6 @@ def _entry_lines(rows: QuerySet[JournalEntry], limit: int) -> tuple[EntryLine, .
             row.severity,
             row.summary,
             slugs.get(row.agent_id or "", row.actor_type),
-            row.erased_at is not None,
         )
         for row in entries
     )
@@ -190,17 +192,46 @@ def escalations(actor: Actor, *, limit: int = 6) -> tuple[EntryLine, ...]:
 
 
 def alerts(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
-    """Return the warnings and errors since a moment, without escalations."""
+    """Return the warnings and errors since a moment.
+
+    Escalations have a list of their own, and held texts wait in the quarantine.
+    """
     actor.require("journal.read")
     rows = queries.visible_entries(actor).filter(
         ts__gte=since, severity__in=ALERT_SEVERITIES
     )
-    rows = rows.exclude(entry_type=ESCALATION)
+    rows = rows.exclude(entry_type__in=(ESCALATION, HELD))
     counts = rows.aggregate(
         warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
         errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),
     )
     return Alerts(counts["warnings"], counts["errors"], _entry_lines(rows, limit))
+
+
+# ── Keys ─────────────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class ExpiringKeys:
+    """How many active keys end within two weeks, and when the first of them does."""
+
+    count: int
+    first: datetime | None
+
+
+def expiring_keys(actor: Actor) -> ExpiringKeys:
+    """Return the active keys of agents and people that end within two weeks."""
+    if not actor.can("keys.manage"):
+        return ExpiringKeys(0, None)
+    now = timezone.now()
+    ends: list[datetime] = []
+    for model in (AgentKey, OperatorKey):
+        rows = model.objects.filter(
+            workspace_id=actor.workspace_id,
+            revoked_at__isnull=True,
+            expires_at__gt=now,
+            expires_at__lte=now + EXPIRES_SOON,
+        )
+        ends += rows.order_by().values_list("expires_at", flat=True)
+    return ExpiringKeys(len(ends), min(ends, default=None))
 
 
 # ── Workspace pages ──────────────────────────────────────────────────────────

@@ -89,6 +89,18 @@ def delivery(actor: Actor, delivery_id: str) -> WebhookDelivery:
     return lookup.required(rows, workspace_id=actor.workspace_id, pk=delivery_id)
 
 
+def failed_count(actor: Actor, limit: int = 100) -> int:
+    """Return how many deliveries were given up, counted up to ``limit``."""
+    if not actor.can("workspace.manage"):
+        return 0
+    rows = WebhookDelivery.objects.filter(
+        workspace_id=actor.workspace_id,
+        status=FAILED,
+        webhook__active=True,
+    )
+    return rows.order_by()[:limit].count()
+
+
 def _record(action: str, hook: Webhook, by: Actor) -> None:
     """Record a change with the host alone: the path may contain a secret."""
     new = NewEntry(

@@ -93,14 +93,14 @@ def _filtered(
     }
     rows = rows.filter(**{name: value for name, value in filters.items() if value})
     if query.due:
-        low, high = _between(query.due, rules)
+        low, high = between(query.due, rules)
         rows = rows.filter(state__in=OPEN)
         rows = rows.filter(until__gt=low) if low else rows
         rows = rows.filter(until__lte=high)
     return rows
 
 
-def _between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetime]:
+def between(due: str, rules: PrivacySettings) -> tuple[datetime | None, datetime]:
     """Return the (exclusive start, inclusive end) of overdue, today or soon."""
     zone, now = privacy_settings.zone(rules), timezone.now()
     today = now.astimezone(zone).date()

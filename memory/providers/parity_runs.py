@@ -143,3 +143,11 @@ def provider_states(workspace_id: str) -> list[ProviderState]:
         run = last_run(workspace_id, entry.name)
         states.append(ProviderState(entry, entry.name == chosen_name, row, run))
     return states
+
+
+def last_pulse(actor: Actor) -> tuple[registry.Entry, ProviderPulse | None]:
+    """Return the workspace's provider and its stored health, without a new check."""
+    actor.require("providers.read")
+    name = workspace_settings.value(actor.workspace_id, declarations.PROVIDER)
+    rows = ProviderPulse.objects.filter(workspace_id=actor.workspace_id, provider=name)
+    return registry.entry(name), rows.first()

@@ -84,18 +84,23 @@ def test_the_worst_is_said_first(
     assert overview.finding(_status(**counts), embedder_status, name) == finding
 
 
-def test_a_broken_embedder_is_the_headline_with_its_reason(world: World) -> None:
+def test_a_broken_embedder_is_work_for_an_operator_and_a_finding_for_others(
+    world: World,
+) -> None:
     engine.use(Broken())
     world.indexed(entry_type="peer.escalation", severity=Severity.WARN)
-    page = _text(world.page("viewer").get("/"))
-    assert "The embedder does not answer: recall is by words alone</h1>" in page
+    page = _text(world.page("operator").get("/"))
+    assert "<h1>The embedder does not answer" in page
     assert "there is no answer at its address" in page
+    page = _text(world.page("viewer").get("/"))
+    assert "<h1>Nothing waits for you</h1>" in page
+    assert "The embedder does not answer</a>" in page
 
 
 def test_without_an_embedder_nothing_pretends_to_answer(world: World) -> None:
     engine.use(NoEmbedder())
     page = _text(world.page("viewer").get("/"))
-    assert "no embedder is configured</h1>" in page
+    assert "no embedder is configured" in page
     assert "Not configured" in page
 
 
@@ -122,6 +127,24 @@ def test_home_shows_crews_escalations_and_what_was_loud(world: World) -> None:
     assert "lena, ada" in page or "ada, lena" in page
 
 
+def test_erased_entries_leave_their_place_to_readable_ones(world: World) -> None:
+    for number in range(7):
+        world.entry(f"Run {number} broke", entry_type="run.failed",
+                    severity=Severity.ERROR)  # fmt: skip
+    newest = JournalEntry.objects.filter(entry_type="run.failed").latest("seq")
+    JournalEntry.objects.filter(pk=newest.pk).update(erased_at=timezone.now())
+    page = _text(world.page("viewer").get("/"))
+    assert newest.pk not in page
+    assert "Run 0 broke" in page
+
+
+def test_panels_with_nothing_to_say_are_not_there(world: World) -> None:
+    page = _text(world.page("operator").get("/"))
+    for heading in ("What waits", "Escalations", "Warnings and errors"):
+        assert heading not in page
+    assert "No agent has escalated" not in page
+
+
 def test_hostile_summaries_stay_text(world: World) -> None:
     world.entry(
         "<img src=x onerror=alert(1)>",
@@ -140,11 +163,12 @@ def test_other_workspaces_do_not_show(world: World) -> None:
     assert "secret" in _text(world.page("stranger").get("/"))
 
 
-def test_the_live_part_comes_alone_and_brings_the_headline(world: World) -> None:
+def test_the_live_part_comes_alone_and_leaves_the_headline(world: World) -> None:
     response = world.page("viewer").get("/", headers=HTMX)
     page = _text(response)
-    assert page.lstrip().startswith('<h1 id="finding" hx-swap-oob="true">')
-    assert 'id="recall_status"' in page
+    assert 'id="machine"' in page
+    assert "<h1" not in page
+    assert "hx-swap-oob" not in page
     assert "<html" not in page
     assert "HX-Request" in response.headers["Vary"]
 
@@ -174,7 +198,7 @@ def test_the_first_steps_go_when_an_agent_has_written(world: World) -> None:
 def test_home_leads_to_what_waits_for_review(world: World) -> None:
     case = world.held()
     page = _text(world.page("operator").get("/"))
-    assert "1 text waits for review." in page
+    assert "<h1>1 text is held</h1>" in page
     assert f"/quarantine/{case.pk}/" in page
     viewed = JournalEntry.objects.filter(entry_type="memory.held_viewed")
     assert not viewed.exists()
