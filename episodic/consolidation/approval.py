@@ -7,6 +7,7 @@ and the file is written in its transaction: a rule is learned once or not at all
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from django.db import transaction
@@ -16,6 +17,7 @@ from django.utils import timezone
 from episodic.consolidation import proposals
 from episodic.consolidation.pins import SOURCE
 from episodic.models import ConsolidationProposal, MemoryRelation, ProposalState
+from episodic.models.proposals import UNDO_DAYS
 from memory.files import paths, quarantine, writer
 from memory.files.paths import Owner
 from memory.files.writer import Request
@@ -30,6 +32,24 @@ TEXT_CHARS: Final = 4_000
 REASON_CHARS: Final = 2_000
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a reviewer read: the digest of the proposed text, and the evidence ids."""
+
+    text_sha256: str
+    evidence: tuple[str, ...]
+
+
+class NotSeen(errors.AppError):
+    """The text or the evidence is not what the reviewer read."""
+
+    code, status, title = "not_seen", 409, "Not what you saw"
+    sentence = (
+        "The text or the evidence changed since you read it. Nothing was learned; read "
+        "it as it is shown now, and decide again."
+    )
+
+
 class Decided(errors.AppError):
     """The proposal was decided already, or changed since it was read."""
 
@@ -38,12 +58,17 @@ class Decided(errors.AppError):
 
 
 def approve(
-    proposal: ConsolidationProposal, *, version: int, by: Actor, text: str | None = None
+    proposal: ConsolidationProposal,
+    *,
+    version: int,
+    by: Actor,
+    text: str | None = None,
+    seen: Seen | None = None,
 ) -> ConsolidationProposal:
     """Learn a rule, as proposed or as edited: the state first, then the file.
 
-    Raises Decided, Invalid for a text that cannot be learned, or the file writer's
-    errors.
+    Raises Decided, NotSeen when ``seen`` is not what is stored now, Invalid for a text
+    that cannot be learned, or the file writer's errors.
     """
     by.require("proposals.decide", proposal.workspace_id)
     final, edited = _final(proposal, text)
@@ -55,7 +80,7 @@ def approve(
     try:
         with transaction.atomic():
             _set_state(proposal, version, ProposalState.APPROVED, by)
-            rows = _evidence(proposal)
+            rows = _evidence(proposal, seen)
             _link(proposal, _record(proposal, final, rows, place, by), rows)
             writing = True
             result = writer.write(request, by=by)
@@ -81,11 +106,14 @@ def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool
     if proposals.digest(proposal.text) != proposal.content_hash:
         detail = "The stored text is not the one that was proposed."
         raise errors.Conflict(detail, code="text_changed")
-    if text is None:
-        return proposal.text, False
-    final = text.replace("\r\n", "\n").strip() + "\n"
+    final = proposal.text
+    if text is not None:
+        final = text.replace("\r\n", "\n").strip() + "\n"
+        # A form sends a text without its outer spacing: that is no edit.
+        if final.strip() == proposal.text.strip():
+            final = proposal.text
     if not final.strip() or not entries.is_storable(final):
-        detail = "The edited rule is empty, or is not text."
+        detail = "The rule is empty, or is not text."
         raise errors.Invalid(detail, code="bad_text")
     if len(final) > TEXT_CHARS:
         raise errors.TooLarge(what="text", limit=TEXT_CHARS, size=len(final))
@@ -119,7 +147,10 @@ def _set_state(
 ) -> None:
     """Set the state of a pending proposal; of two concurrent UPDATEs one succeeds."""
     rows = ConsolidationProposal.objects.filter(
-        pk=proposal.pk, version=version, state=ProposalState.PENDING
+        pk=proposal.pk,
+        version=version,
+        content_hash=proposal.content_hash,
+        state=ProposalState.PENDING,
     )
     updated = rows.update(
         state=state,
@@ -137,9 +168,12 @@ def _set_state(
     raise Decided(decided_by=live.decided_by, state=live.state, version=live.version)
 
 
-def _evidence(proposal: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence, or raise Conflict when too little of it is left."""
+def _evidence(proposal: ConsolidationProposal, seen: Seen | None) -> list[JournalEntry]:
+    """Return the evidence; raise NotSeen, or Conflict when too little of it is left."""
     rows = proposals.living(proposal)
+    now = Seen(proposal.content_hash, tuple(row.id for row in rows))
+    if seen not in (None, now):
+        raise NotSeen
     if len(rows) < 2:
         detail = "Too little of the evidence is left: less than two entries."
         raise errors.Conflict(detail, code="evidence_gone")
@@ -224,6 +258,38 @@ def reject(
             payload={"reason": text, "rejected_by": by.label},
             refs={"proposal_id": proposal.id},
             crew_id=proposal.crew_id,
+        )
+        journal.write([new], by=by)
+    return proposals.proposal(by, proposal.pk)
+
+
+def undo_rejection(
+    proposal: ConsolidationProposal, *, version: int, by: Actor
+) -> ConsolidationProposal:
+    """Let a rejected rule wait again, within thirty days of its rejection."""
+    by.require("proposals.decide", proposal.workspace_id)
+    with transaction.atomic():
+        rows = ConsolidationProposal.objects.select_for_update(of=("self",))
+        live = rows.get(pk=proposal.pk)
+        if live.version != version or live.state != ProposalState.REJECTED:
+            detail = "The proposal is not rejected, or changed since you looked at it."
+            raise Decided(detail, code="stale_version", version=live.version)
+        if not live.is_undoable:
+            detail = f"A rejection can be undone for {UNDO_DAYS} days."
+            raise errors.Conflict(detail, code="too_late")
+        new = NewEntry(
+            entry_type="memory.consolidation_undone",
+            severity=Severity.NOTICE,
+            summary=f"Waits again as a rule: {live.pattern}"[:1_000],
+            payload={"was": live.state, "undone_by": by.label},
+            refs={"proposal_id": live.id},
+            crew_id=live.crew_id,
+        )
+        live.state, live.reason = ProposalState.PENDING, ""
+        live.decided_by, live.decided_at = "", None
+        live.version += 1
+        live.save(
+            update_fields=["state", "reason", "decided_by", "decided_at", "version"]
         )
         journal.write([new], by=by)
     return proposals.proposal(by, proposal.pk)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
@@ -124,15 +124,33 @@ def proposal(actor: Actor, proposal_id: str) -> ConsolidationProposal:
     return row
 
 
-def page(
-    actor: Actor, state: str = "", *, limit: int = 50, cursor: str | None = None
-) -> ProposalPage:
-    """Return a page of proposals, newest first; an empty state means any."""
+def filtered(
+    actor: Actor, state: str = "", crew_id: str = "", words: str = ""
+) -> QuerySet[ConsolidationProposal]:
+    """Return the proposals that match; an empty filter matches any."""
     actor.require("proposals.read")
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
     if state:
         rows = rows.filter(state=state)
-    question = pagination.digest(["proposals", state])
+    if crew_id:
+        rows = rows.filter(crew_id=crew_id)
+    if words.strip():
+        rows = rows.filter(Q(text__icontains=words.strip()) | Q(pk=words.strip()))
+    return rows
+
+
+def page(
+    actor: Actor,
+    state: str = "",
+    *,
+    crew_id: str = "",
+    words: str = "",
+    limit: int = 50,
+    cursor: str | None = None,
+) -> ProposalPage:
+    """Return a page of proposals, newest first."""
+    rows = filtered(actor, state, crew_id, words)
+    question = pagination.digest(["proposals", state, crew_id, words.strip()])
     if cursor:
         at, last = pagination.read(cursor, actor.workspace_id, question)
         edge = parse_datetime(str(at))
@@ -145,6 +163,12 @@ def page(
     position: list[str | int] = [end.created_at.isoformat(), end.id]
     next_cursor = pagination.make(actor.workspace_id, question, position)
     return ProposalPage(items[:limit], next_cursor)
+
+
+def state_counts(actor: Actor) -> dict[str, int]:
+    """Return how many proposals are in each state."""
+    rows = filtered(actor).order_by().values_list("state")
+    return dict(rows.annotate(count=Count("pk")))
 
 
 def living(rule: ConsolidationProposal) -> list[JournalEntry]:

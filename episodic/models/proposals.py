@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+from typing import Final
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from memory.models import Crew, MemoryVersion, Workspace, ids
+
+UNDO_DAYS: Final = 30
+_CLAUSE: Final = re.compile(r"(?<=[.;!?])\s|\n")
 
 
 def proposal_id() -> str:
@@ -108,3 +115,16 @@ class ConsolidationProposal(models.Model):
     @property
     def is_pending(self) -> bool:
         return self.state == ProposalState.PENDING
+
+    @property
+    def title(self) -> str:
+        """The first clause of the rule."""
+        clause = _CLAUSE.split(self.pattern.strip(), maxsplit=1)[0].rstrip(".;")
+        return clause if len(clause) <= 120 else f"{clause[:119].rstrip()}…"
+
+    @property
+    def is_undoable(self) -> bool:
+        """Whether its rejection can be undone still."""
+        if self.state != ProposalState.REJECTED or self.decided_at is None:
+            return False
+        return timezone.now() - self.decided_at <= timedelta(days=UNDO_DAYS)

@@ -1,134 +1,170 @@
-"""The pages of proposed rules: the list, one rule, the decision."""
+"""The pages of proposed rules: the inbox, the decision about one, or about many."""
 
 from __future__ import annotations
-
-from typing import Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import push_url
 
-from episodic.consolidation import approval, promotion, proposals
+from episodic.consolidation import approval, bulk, proposals
 from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
+from episodic.web import proposal_page
+from episodic.web.proposal_page import Inbox, Report
+from memory import workspace_tree
 from memory.rules import errors
 from memory.web import pages
 
-STATES: Final = (
-    ("pending", "Waiting"),
-    ("approved", "Approved"),
-    ("rejected", "Rejected"),
-    ("", "All"),
-)
-PRESETS: Final = (
-    "True, but too trivial to be a rule",
-    "The entries have nothing in common",
-    "Only one incident, told twice",
-    "Out of date: it no longer happens",
-    "Wrong: this is not what should be done",
-)
-SIGNALS: Final = {
-    "relevance": ("Confidence", "how sure the summariser is"),
-    "frequency": ("Recalled", "times at least, full at 30"),
-    "query_diversity": ("Different questions", "at least, full at 10"),
-    "recency": ("Recency", "halves every 14 days"),
-    "consolidation": ("Found again", "runs that found it, full at 5"),
-    "richness": ("Evidence", "how many entries, of how many types"),
-}
+TEMPLATE = "episodic/proposals.html"
 
 
-@require_GET
-def listing(request: HttpRequest) -> HttpResponse:
-    """Show the rules that wait, or those that were decided."""
-    actor = pages.actor(request)
-    state = request.GET.get("state", "pending")
-    if state not in dict(STATES):
-        raise errors.Invalid("There is no such state.", code="unknown_state")
-    cursor = request.GET.get("cursor") or None
-    proposals_page = proposals.page(actor, state, cursor=cursor)
-    context = {"page": proposals_page, "state": state, "states": STATES}
-    return render(request, "episodic/proposals.html", context)
-
-
-# ── One rule ─────────────────────────────────────────────────────────────────
-def _render(
+def _page(
     request: HttpRequest,
-    proposal: ConsolidationProposal,
+    proposal: ConsolidationProposal | None = None,
     *,
     error: errors.AppError | None = None,
+    report: Report | None = None,
 ) -> HttpResponse:
-    """Render one proposal; a refusal keeps what was typed."""
+    """Render the list with one proposal open; a refusal keeps what was typed."""
     actor = pages.actor(request)
-    facts = proposals.facts(proposal)
-    score = facts.score
-    signals = [
-        (*SIGNALS[name], score.signals[name], weight)
-        for name, weight in promotion.WEIGHTS.items()
-    ]
-    context = {
-        "found": proposal,
-        "facts": facts,
-        "signals": signals,
-        "change": proposals.change(proposal) if proposal.is_pending else None,
-        "names": proposals.seen_by(actor, facts.evidence),
-        "presets": PRESETS,
-        "refusal": error,
-        "text": request.POST.get("text", proposal.text),
-        "why": request.POST.get("reason", ""),
-        "preset": request.POST.get("preset", ""),
-        "gate": promotion,
-    }
+    filters = proposal_page.filters_of(request.GET, proposal)
+    page = proposal_page.listing(actor, filters)
+    row = proposal
+    if row is None and page.items:
+        row = proposals.proposal(actor, page.items[0].id)
+    previous, following = proposal_page.neighbours(page.items, row)
+    recent_id = request.GET.get("done", "").replace("\0", "")
+    is_conflict = error is not None and error.status == 409 and row is not None
+    inbox = Inbox(
+        filters=filters,
+        tabs=proposal_page.tabs(actor, filters),
+        page=page,
+        crews=workspace_tree.crews(actor),
+        reading=proposal_page.reading(actor, row) if row else None,
+        previous=previous,
+        following=following,
+        recent=proposals.proposal(actor, recent_id) if recent_id else None,
+        report=report,
+        refusal=error,
+        difference=proposal_page.difference(row, request.POST)
+        if row is not None and row.is_pending and is_conflict
+        else None,
+        data=request.POST,
+    )
+    name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     status = error.status if error else 200
-    return render(request, "episodic/proposal.html", context, status=status)
+    response = render(request, name, {"inbox": inbox}, status=status)
+    if request.method == "POST":
+        # The URL of a POST must not enter the browser history.
+        push_url(response, False)  # noqa: FBT003  (the header's value)
+    return response
+
+
+@never_cache
+@require_GET
+def listing(request: HttpRequest) -> HttpResponse:
+    """Show the list with its first proposal open."""
+    pages.actor(request).require("proposals.read")
+    return _page(request)
 
 
 @never_cache
 @require_GET
 def detail(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Show what approving a rule would change, and its evidence."""
-    return _render(request, proposals.proposal(pages.actor(request), proposal_id))
+    """Show one proposal beside its list."""
+    return _page(request, proposals.proposal(pages.actor(request), proposal_id))
 
 
+# ── Deciding ─────────────────────────────────────────────────────────────────
 def _version(request: HttpRequest) -> int:
     return pages.number(request.POST.get("version", "")) or 0
 
 
+def _next(request: HttpRequest, proposal: ConsolidationProposal) -> str:
+    """Return the page of the proposal after this one, or the list without one."""
+    actor = pages.actor(request)
+    filters = proposal_page.filters_of(request.GET, proposal)
+    items = proposal_page.listing(actor, filters).items
+    before, after = proposal_page.neighbours(items, proposal)
+    name, args = ("detail", (after or before,)) if after or before else ("list", ())
+    query = filters.query()
+    return pages.address(f"proposals:{name}", *args, query=query, done=proposal.id)
+
+
+def _reason(request: HttpRequest) -> str:
+    parts = (request.POST.get("preset", ""), request.POST.get("reason", "").strip())
+    return ": ".join(part for part in parts if part)
+
+
 @require_POST
 def approve(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Learn a rule, edited when the text of the form was sent along."""
+    """Learn the text of the form and open the next proposal."""
     actor = pages.actor(request)
     proposal = proposals.proposal(actor, proposal_id)
-    edited = request.POST.get("text") if "edited" in request.POST else None
+    following = _next(request, proposal)
     try:
-        decision = approval.approve(
-            proposal, version=_version(request), text=edited, by=actor
+        approval.approve(
+            proposal,
+            version=_version(request),
+            text=request.POST.get("text"),
+            seen=proposal_page.seen_in(request.POST),
+            by=actor,
         )
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
-        return _render(request, proposals.proposal(actor, proposal_id), error=error)
-    messages.success(
-        request, f"Learned, in {decision.learned_label} of {decision.crew.slug}"
-    )
-    return redirect("proposals:detail", proposal_id)
+        return _page(request, proposals.proposal(actor, proposal_id), error=error)
+    return redirect(following)
 
 
 @require_POST
 def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Reject a rule, with a reason from the list or of one's own."""
+    """Reject a rule, with a reason from the list or of one's own; open the next."""
     actor = pages.actor(request)
     proposal = proposals.proposal(actor, proposal_id)
-    parts = (request.POST.get("preset", ""), request.POST.get("reason", "").strip())
-    reason = ": ".join(part for part in parts if part)
+    following = _next(request, proposal)
     try:
-        approval.reject(proposal, version=_version(request), reason=reason, by=actor)
+        approval.reject(
+            proposal, version=_version(request), reason=_reason(request), by=actor
+        )
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
-        return _render(request, proposals.proposal(actor, proposal_id), error=error)
-    messages.success(request, "Rejected; it is not proposed again")
-    return redirect("proposals:list")
+        return _page(request, proposals.proposal(actor, proposal_id), error=error)
+    return redirect(following)
+
+
+@require_POST
+def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
+    """Let a rejected rule wait again, and open it."""
+    actor = pages.actor(request)
+    proposal = proposals.proposal(actor, proposal_id)
+    try:
+        approval.undo_rejection(proposal, version=_version(request), by=actor)
+    except (errors.Conflict, approval.Decided) as error:
+        return _page(request, proposals.proposal(actor, proposal_id), error=error)
+    url = pages.address(
+        "proposals:detail", proposal_id, state="pending", done=proposal_id
+    )
+    return redirect(url)
+
+
+@require_POST
+def many(request: HttpRequest) -> HttpResponse:
+    """Reject the ticked proposals, or undo that; show the result of each."""
+    actor = pages.actor(request)
+    picks = proposal_page.picks_of(request.POST)
+    is_undo = "undo" in request.POST
+    try:
+        if is_undo:
+            items = bulk.undo(actor, picks)
+        else:
+            items = bulk.reject(actor, picks, reason=_reason(request))
+    except errors.Invalid as error:
+        return _page(request, error=error)
+    return _page(request, report=Report(items, is_undo))
 
 
 # ── Running ──────────────────────────────────────────────────────────────────

@@ -36,9 +36,11 @@ HEALTH = [
 PROPOSALS = [
     path("", proposal_views.listing, name="list"),
     path("run/", proposal_views.run, name="run"),
+    path("many/", proposal_views.many, name="many"),
     path("<slug:proposal_id>/", proposal_views.detail, name="detail"),
     path("<slug:proposal_id>/approve/", proposal_views.approve, name="approve"),
     path("<slug:proposal_id>/reject/", proposal_views.reject, name="reject"),
+    path("<slug:proposal_id>/undo/", proposal_views.undo, name="undo"),
 ]
 WORKSPACE = [
     path("agents/", agent_views.agents, name="agents"),

@@ -1,4 +1,4 @@
-// Single keys of the quarantine. Each presses a button or a link that is on the page; they
+// Single keys of the two inboxes, quarantine and proposals. Each presses a button or a link that is on the page; they
 // act outside input fields only, and the switch in the rail turns them off. A key never
 // decides: it marks a decision, and Enter carries out the one that is marked.
 (() => {
@@ -23,7 +23,7 @@
   }
 
   function hasReason() {
-    return Boolean(find("#reason")?.value.trim() || find("#preset")?.value);
+    return chosen.hasAttribute("data-no-reason") || Boolean(find("#reason")?.value.trim() || find("#preset")?.value);
   }
 
   const moves = {
