@@ -41,6 +41,7 @@ class JournalFilter:
     exclude_entry_type: tuple[str, ...] = ()
     severity: tuple[str, ...] = ()
     priority: tuple[str, ...] = ()
+    actor_type: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     subject: str | None = None
@@ -125,7 +126,7 @@ def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
         value = getattr(filters, name)
         if value is not None:
             rows = rows.filter(**{name: value})
-    for name in ("entry_type", "severity", "priority"):
+    for name in ("entry_type", "severity", "priority", "actor_type"):
         values = getattr(filters, name)
         if values:
             rows = rows.filter(**{f"{name}__in": values})

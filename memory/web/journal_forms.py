@@ -19,7 +19,7 @@ from memory.journal import filter_params, timeline
 from memory.journal.queries import JournalFilter
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
-from memory.rules.entries import Priority, Severity
+from memory.rules.entries import ActorType, Priority, Severity
 from memory.rules.permissions import Actor
 from memory.web.filter_forms import FilterForm, MomentField, text_field
 
@@ -63,6 +63,7 @@ class JournalForm(FilterForm):
     since = MomentField(label="Since")
     until = MomentField(label="Until", upper=True)
     priority = _choice("Priority", 200, validators=[_refuse_unknown("priority")])
+    actor_type = _choice("Written by", 200, validators=[_refuse_unknown("actor_type")])
     exclude_entry_type = _choice("Without type")
     subject = text_field("Person", entries.SUBJECT_CHARS)
     mission_id = text_field("Mission", entries.ID_CHARS)
@@ -72,6 +73,7 @@ class JournalForm(FilterForm):
     SECONDARY = (
         "until",
         "priority",
+        "actor_type",
         "exclude_entry_type",
         "subject",
         "mission_id",
@@ -89,6 +91,7 @@ class JournalForm(FilterForm):
         self._offer("exclude_entry_type", types, none="None")
         self._offer("severity", [(s.value, s.value) for s in Severity])
         self._offer("priority", [(p.value, p.value) for p in Priority])
+        self._offer("actor_type", [(a.value, a.value) for a in ActorType])
         self.set_search_field("Words in summary or payload")
         self.set_date_controls(["since", "until"])
 
