@@ -46,6 +46,8 @@ class JournalFilter:
     until: datetime | None = None
     subject: str | None = None
     include_archive: bool = False
+    # Only entries with an agent, only those without one; None is both.
+    has_agent: bool | None = None
 
     @property
     def digest(self) -> str:
@@ -130,6 +132,8 @@ def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
         values = getattr(filters, name)
         if values:
             rows = rows.filter(**{f"{name}__in": values})
+    if filters.has_agent is not None:
+        rows = rows.filter(agent_id__isnull=not filters.has_agent)
     if filters.exclude_entry_type:
         rows = rows.exclude(entry_type__in=filters.exclude_entry_type)
     return rows
