@@ -24,6 +24,7 @@ from memory.web import (
 JOURNAL = [
     path("", journal_views.entries, name="journal"),
     path("counts/", journal_counts_views.counts, name="counts"),
+    path("export/", journal_counts_views.export_entries, name="export"),
     path("verify/", journal_views.verify, name="verify"),
     path("<slug:entry_id>/", journal_views.entry, name="entry"),
     path("<slug:entry_id>/priority/", journal_views.priority, name="priority"),
