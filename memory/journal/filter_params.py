@@ -7,7 +7,7 @@ from typing import Any
 
 from memory.journal.queries import JournalFilter
 from memory.rules import errors
-from memory.rules.entries import Priority, Severity
+from memory.rules.entries import ActorType, Priority, Severity
 
 
 def parse(params: Mapping[str, Any]) -> JournalFilter:
@@ -21,6 +21,7 @@ def parse(params: Mapping[str, Any]) -> JournalFilter:
         "exclude_entry_type": None,
         "severity": {s.value for s in Severity},
         "priority": {p.value for p in Priority},
+        "actor_type": {a.value for a in ActorType},
     }
     for name, allowed in choices.items():
         parts = [part.strip() for part in (fields.get(name) or "").split(",")]

@@ -41,10 +41,13 @@ class JournalFilter:
     exclude_entry_type: tuple[str, ...] = ()
     severity: tuple[str, ...] = ()
     priority: tuple[str, ...] = ()
+    actor_type: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     subject: str | None = None
     include_archive: bool = False
+    # Only entries with an agent, only those without one; None is both.
+    has_agent: bool | None = None
 
     @property
     def digest(self) -> str:
@@ -125,10 +128,12 @@ def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
         value = getattr(filters, name)
         if value is not None:
             rows = rows.filter(**{name: value})
-    for name in ("entry_type", "severity", "priority"):
+    for name in ("entry_type", "severity", "priority", "actor_type"):
         values = getattr(filters, name)
         if values:
             rows = rows.filter(**{f"{name}__in": values})
+    if filters.has_agent is not None:
+        rows = rows.filter(agent_id__isnull=not filters.has_agent)
     if filters.exclude_entry_type:
         rows = rows.exclude(entry_type__in=filters.exclude_entry_type)
     return rows

@@ -7,7 +7,7 @@ entries, opens at a linked entry, and says where in the list it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -134,6 +134,14 @@ def stretch(
         before=before,
         total=_tally(rows),
     )
+
+
+def hidden(actor: Actor, filters: JournalFilter) -> Tally:
+    """Return how many entries match on the other side of ``has_agent``."""
+    if filters.has_agent is None:
+        return Tally(0)
+    other = replace(filters, has_agent=not filters.has_agent)
+    return _tally(queries.filtered(actor, other))
 
 
 def length(actor: Actor) -> Length:

@@ -19,11 +19,14 @@ from memory.journal import filter_params, timeline
 from memory.journal.queries import JournalFilter
 from memory.models import Agent, Crew
 from memory.rules import entries, errors
-from memory.rules.entries import Priority, Severity
+from memory.rules.entries import ActorType, Priority, Severity
 from memory.rules.permissions import Actor
 from memory.web.filter_forms import FilterForm, MomentField, text_field
 
 FIELD_OF: Final = {"bad_range": "until"}
+# Whose entries are shown → the filter's has_agent. Agents come first.
+SHOWS: Final = {"agents": True, "system": False, "all": None}
+SHOW_WORDS: Final = {"agents": "Agents", "system": "People and system", "all": "All"}
 
 
 def _refuse_unknown(name: str) -> Callable[[str], None]:
@@ -54,6 +57,15 @@ class Chip:
     href: str
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One choice of whose entries are shown, and the URL that makes it."""
+
+    words: str
+    href: str
+    is_current: bool
+
+
 class JournalForm(FilterForm):
     q = text_field("Words", 1_000)
     crew_id = _choice("Crew", entries.ID_CHARS)
@@ -63,15 +75,21 @@ class JournalForm(FilterForm):
     since = MomentField(label="Since")
     until = MomentField(label="Until", upper=True)
     priority = _choice("Priority", 200, validators=[_refuse_unknown("priority")])
+    actor_type = _choice("Written by", 200, validators=[_refuse_unknown("actor_type")])
     exclude_entry_type = _choice("Without type")
     subject = text_field("Person", entries.SUBJECT_CHARS)
     mission_id = text_field("Mission", entries.ID_CHARS)
     trace_id = text_field("Trace", entries.ID_CHARS)
 
+    show = forms.CharField(
+        required=False, max_length=10, widget=forms.HiddenInput(attrs={"id": None})
+    )
+
     PRIMARY = ("q", "crew_id", "agent_id", "entry_type", "severity", "since")
     SECONDARY = (
         "until",
         "priority",
+        "actor_type",
         "exclude_entry_type",
         "subject",
         "mission_id",
@@ -89,6 +107,7 @@ class JournalForm(FilterForm):
         self._offer("exclude_entry_type", types, none="None")
         self._offer("severity", [(s.value, s.value) for s in Severity])
         self._offer("priority", [(p.value, p.value) for p in Priority])
+        self._offer("actor_type", [(a.value, a.value) for a in ActorType])
         self.set_search_field("Words in summary or payload")
         self.set_date_controls(["since", "until"])
 
@@ -107,6 +126,8 @@ class JournalForm(FilterForm):
     def clean(self) -> dict[str, Any]:
         """Refuse ids that the workspace does not have."""
         fields: dict[str, Any] = super().clean() or {}
+        if fields.get("show") and fields["show"] not in SHOWS:
+            self.add_error(None, f"show is one of {', '.join(SHOWS)}.")
         for noun, rows in (("crew", self.crews), ("agent", self.agents)):
             value = fields.get(f"{noun}_id")
             if value and value not in {row.id for row in rows}:
@@ -122,7 +143,10 @@ class JournalForm(FilterForm):
         if not self.is_valid():
             return None
         texts = {k: v if v != "" else None for k, v in self.cleaned_data.items()}
-        return filter_params.parse({**texts, "q": texts["q"] or ""})
+        has_agent = SHOWS[texts.pop("show") or "agents"]
+        return filter_params.parse(
+            {**texts, "q": texts["q"] or "", "has_agent": has_agent}
+        )
 
     # ── For the template ─────────────────────────────────────────────────────
     @property
@@ -138,11 +162,24 @@ class JournalForm(FilterForm):
         raw_values = self._raw_values()
         chips = []
         for name, value in raw_values.items():
+            if name == "show":
+                continue
             rest = _encode({n: v for n, v in raw_values.items() if n != name})
             choices = dict(getattr(self.fields[name].widget, "choices", ()))
             words, label = str(choices.get(value, value)), str(self.fields[name].label)
             chips.append(Chip(label, words, f"{base}?{rest}" if rest else base))
         return chips
+
+    def sides(self, base: str) -> list[Side]:
+        """Return the switch of whose entries are shown; the other filters stay."""
+        raw_values = self._raw_values()
+        current = raw_values.pop("show", "agents")
+        sides = []
+        for name, words in SHOW_WORDS.items():
+            values = raw_values if name == "agents" else {**raw_values, "show": name}
+            href = f"{base}?{_encode(values)}" if values else base
+            sides.append(Side(words, href, name == current))
+        return sides
 
 
 def _encode(values: dict[str, str]) -> str:

@@ -14,14 +14,14 @@ from django.utils.dateparse import parse_datetime
 
 from memory.journal import queries, timeline
 from memory.journal.queries import EntryPlace
-from memory.journal.timeline import Start, Stretch
+from memory.journal.timeline import Start, Stretch, Tally
 from memory.models import Agent, JournalEntry, PriorityChange
 from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole
 from memory.web import pages
-from memory.web.journal_forms import Chip, JournalForm, PriorityForm
+from memory.web.journal_forms import Chip, JournalForm, PriorityForm, Side
 
 PAGE: Final = 25
 
@@ -45,13 +45,17 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A page of the list, its position, and links to the next pages, None at an end."""
+    """A page of the list, its position, and links to the next pages, None at an end.
+
+    ``hidden`` is how many entries match that the switch leaves out.
+    """
 
     days: list[Day]
     stretch: Stretch
     newest: str | None
     newer: str | None
     older: str | None
+    hidden: Tally
 
     @property
     def first(self) -> int:
@@ -97,6 +101,7 @@ class JournalPage:
     form: JournalForm
     listing: Listing | None
     chips: list[Chip]
+    sides: list[Side]
     detail: Detail | None
     query: str
     address: str
@@ -148,6 +153,7 @@ def _listing(
         newest=address() if newer else None,
         newer=address(newer=newer) if newer else None,
         older=address(cursor=older) if older else None,
+        hidden=timeline.hidden(actor, journal_filter),
     )
 
 
@@ -203,5 +209,6 @@ def build(
     query = current_query(form, data) if not fault else form.query
     back = pages.address("memory:journal", query=query)
     detail = _detail(actor, entry, form.agents, priority, back) if entry else None
-    chips = form.chips(reverse("memory:journal"))
-    return JournalPage(form, listing, chips, detail, query, back, fault)
+    base = reverse("memory:journal")
+    chips, sides = form.chips(base), form.sides(base)
+    return JournalPage(form, listing, chips, sides, detail, query, back, fault)

@@ -9,6 +9,7 @@ from memory.web import (
     files_views,
     gateway_views,
     jobs_views,
+    journal_counts_views,
     journal_views,
     member_views,
     provider_views,
@@ -22,6 +23,8 @@ from memory.web import (
 
 JOURNAL = [
     path("", journal_views.entries, name="journal"),
+    path("counts/", journal_counts_views.counts, name="counts"),
+    path("export/", journal_counts_views.export_entries, name="export"),
     path("verify/", journal_views.verify, name="verify"),
     path("<slug:entry_id>/", journal_views.entry, name="entry"),
     path("<slug:entry_id>/priority/", journal_views.priority, name="priority"),

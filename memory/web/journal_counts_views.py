@@ -1,0 +1,36 @@
+"""The views of what the journal's list adds up to."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from memory.journal import export
+from memory.rules import errors
+from memory.web import journal_counts_page, pages
+from memory.web.journal_forms import JournalForm
+
+
+@require_GET
+def counts(request: HttpRequest) -> HttpResponse:
+    """Show the entries of the list over time and by column; the list loads it."""
+    page = journal_counts_page.build(pages.actor(request), request.GET)
+    region = pages.fragment(request, "counts")
+    template = f"memory/journal_counts.html{region}"
+    return render(request, template, {"page": page}, status=page.status)
+
+
+@require_POST
+def export_entries(request: HttpRequest) -> StreamingHttpResponse:
+    """Download the entries of the list, whole, in the format that was posted."""
+    actor = pages.actor(request)
+    filters = JournalForm(request.GET, by=actor).journal_filter()
+    if filters is None:
+        raise errors.Invalid("A filter is invalid.", code="bad_filter")
+    content = export.export(actor, filters, str(request.POST.get("format") or ""))
+    response = StreamingHttpResponse(content.lines, content_type=content.content_type)
+    file_name = f"journal.{content.format}"
+    response["Content-Disposition"] = f'attachment; filename="{file_name}"'
+    response["Cache-Control"] = "no-store"
+    return response
