@@ -22,6 +22,8 @@ from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
 
 COUNT_CAP: Final = 10_000
+# New entries are counted every few seconds.
+ARRIVED_CAP: Final = 100
 MAX_TYPES: Final = 300
 # How many newer entries are shown above a linked entry.
 ABOVE: Final = 3
@@ -72,9 +74,9 @@ def _newer(rows: Rows, at: Position) -> Rows:
     return rows.filter(Q(ts__gt=at[0]) | Q(ts=at[0], seq__gt=at[1]))
 
 
-def _tally(rows: Rows) -> Tally:
-    count = rows.order_by()[: COUNT_CAP + 1].count()
-    return Tally(min(count, COUNT_CAP), is_capped=count > COUNT_CAP)
+def _tally(rows: Rows, cap: int = COUNT_CAP) -> Tally:
+    count = rows.order_by()[: cap + 1].count()
+    return Tally(min(count, cap), is_capped=count > cap)
 
 
 def _newest(rows: Rows, limit: int) -> list[JournalEntry]:
@@ -142,6 +144,12 @@ def hidden(actor: Actor, filters: JournalFilter) -> Tally:
         return Tally(0)
     other = replace(filters, has_agent=not filters.has_agent)
     return _tally(queries.filtered(actor, other))
+
+
+def arrived(actor: Actor, filters: JournalFilter, after: int) -> Tally:
+    """Return how many entries that match were appended after a number of the chain."""
+    rows = queries.filtered(actor, filters).filter(seq__gt=after)
+    return _tally(rows, ARRIVED_CAP)
 
 
 def length(actor: Actor) -> Length:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from memory.journal import export
+from memory.journal import export, timeline
 from memory.rules import errors
 from memory.web import journal_counts_page, pages
 from memory.web.journal_forms import JournalForm
@@ -34,3 +34,19 @@ def export_entries(request: HttpRequest) -> StreamingHttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     response["Cache-Control"] = "no-store"
     return response
+
+
+@require_GET
+def arrived(request: HttpRequest) -> HttpResponse:
+    """Say how many entries of the list arrived since it was read; 204 for none."""
+    actor = pages.actor(request)
+    form = JournalForm(request.GET, by=actor)
+    filters, after = form.journal_filter(), pages.number(request.GET.get("after", ""))
+    if filters is None or after is None:
+        raise errors.Invalid("A filter is invalid.", code="bad_filter")
+    tally = timeline.arrived(actor, filters, after)
+    if not tally.number:
+        return HttpResponse(status=204)
+    address = pages.address("memory:journal", query=form.query)
+    context = {"tally": tally, "address": address}
+    return render(request, "memory/_arrived.html", context)

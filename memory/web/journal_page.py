@@ -47,7 +47,8 @@ class Day:
 class Listing:
     """A page of the list, its position, and links to the next pages, None at an end.
 
-    ``hidden`` is how many entries match that the switch leaves out.
+    ``hidden`` is how many entries match that the switch leaves out, ``end`` the number
+    of the chain's last entry before the list was read.
     """
 
     days: list[Day]
@@ -56,6 +57,7 @@ class Listing:
     newer: str | None
     older: str | None
     hidden: Tally
+    end: int
 
     @property
     def first(self) -> int:
@@ -142,6 +144,7 @@ def _listing(
         newer=str(data.get("newer") or ""),
         around=entry,
     )
+    end = queries.chain_length(actor.workspace_id)
     stretch = timeline.stretch(actor, journal_filter, start, limit=PAGE)
     rows = _rows(actor, stretch, entry, current_query(form, data))
     by_day = groupby(rows, key=lambda row: row.entry.ts.astimezone(UTC).date())
@@ -154,6 +157,7 @@ def _listing(
         newer=address(newer=newer) if newer else None,
         older=address(cursor=older) if older else None,
         hidden=timeline.hidden(actor, journal_filter),
+        end=end,
     )
 
 

@@ -474,9 +474,9 @@ def test_a_page_costs_the_same_however_long_the_journal_is(
 ) -> None:
     rows = factories.append_many(world.actor("ada"), [f"Row {n}" for n in range(60)])
     browser = world.page("operator")
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(23):
         assert browser.get("/journal/").status_code == 200
-    with django_assert_max_num_queries(32):
+    with django_assert_max_num_queries(33):
         assert browser.get(f"/journal/{rows[3].id}/").status_code == 200
 
 
