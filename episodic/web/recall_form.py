@@ -82,7 +82,7 @@ class RecallForm(FilterForm):
         error_messages={"invalid_choice": "The journal has no such entry type."},
     )
     entry_id = forms.CharField(
-        label="Entry id", required=False, max_length=entries.ID_CHARS
+        label="I expected", required=False, max_length=entries.ID_CHARS
     )
     max_chars = forms.IntegerField(
         label="Budget, characters", required=False, min_value=0, max_value=CHARS_MOST
