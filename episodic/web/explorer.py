@@ -286,6 +286,19 @@ def _refuse_unknown_id(form: RecallForm) -> None:
         form.add_error("entry_id", "There is no such entry here.")
 
 
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
+    """Return the answer beside that of the other question, None without one."""
+    other = form.other(answer.request) if form.is_valid() else None
+    if other is None:
+        return None
+    slugs = {agent.id: agent.slug for agent in form.agents}
+    try:
+        return comparison.compare(answer, recall.search(other, by=actor), slugs)
+    except errors.Invalid as error:
+        form.add_error("against_agent_id", error.detail)
+        return None
+
+
 def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     """Return the page for a form, with an answer when there is a question."""
     request = form.request()
@@ -299,8 +312,7 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
     context, compared = None, None
     if answer is not None:
         context = prompt_context.show(answer, form.budget)
-        if other := form.other(answer.request):
-            compared = comparison.compare(answer, recall.search(other, by=actor))
+        compared = _compared(actor, form, answer)
     return RecallPage(
         context=context,
         compared=compared,
