@@ -238,6 +238,13 @@ def run(check: RecallCheck, *, by: Actor) -> RecallCheckRun:
     return _run(check, by)
 
 
+def rerun(*, by: Actor) -> list[RecallCheckRun]:
+    """Run all checks of the actor's workspace now, for an operator."""
+    by.require("index.run")
+    checks = RecallCheck.objects.filter(workspace_id=by.workspace_id)
+    return [_run(check, by) for check in checks.order_by("name")]
+
+
 def run_all(workspace_id: str, *, stale_only: bool = False) -> list[RecallCheckRun]:
     """Run a workspace's checks on schedule.
 

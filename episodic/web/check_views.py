@@ -57,6 +57,15 @@ def run(request: HttpRequest, check_id: str) -> str | tuple[int, str]:
 
 
 @pages.action("episodic:checks")
+def rerun(request: HttpRequest) -> str | tuple[int, str]:
+    """Run all checks now, for an operator."""
+    runs = recall_checks.rerun(by=pages.actor(request))
+    count = sum(run.result == "holds" for run in runs)
+    text = f"{count} of {len(runs)} hold"
+    return text if count == len(runs) else (messages.WARNING, text)
+
+
+@pages.action("episodic:checks")
 def drop(request: HttpRequest, check_id: str) -> str:
     """Delete a check, for an operator."""
     actor = pages.actor(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from episodic.recall.request import Mode, Request
@@ -63,14 +64,14 @@ class Comparison:
         return self._count("up", "down")
 
 
-def _name(request: Request) -> str:
-    """Return how a question was asked, in words."""
+def _name(request: Request, reach: str) -> str:
+    """Return how a question was asked, in words; ``reach`` names whose memory."""
     name = request.mode.value
     if request.mode is Mode.HYBRID:
         name = f"{name}, {request.fused_by.value}"
     if request.as_of is not None:
         name = f"{name}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
-    return name
+    return f"{reach}, {name}" if reach else name
 
 
 def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
@@ -79,8 +80,12 @@ def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
     return {hit.entry.id: (rank, hit.entry) for rank, hit in enumerate(hits, 1)}
 
 
-def compare(first: Answer, second: Answer) -> Comparison:
-    """Return two answers as one table."""
+def compare(first: Answer, second: Answer, slugs: Mapping[str, str]) -> Comparison:
+    """Return two answers as one table; agents are named where they differ."""
+    agent_ids = [answer.request.agent_id or "" for answer in (first, second)]
+    reaches = [slugs.get(agent_id, "whole workspace") for agent_id in agent_ids]
+    if agent_ids[0] == agent_ids[1]:
+        reaches = ["", ""]
     first_ranks, second_ranks = _ranked(first), _ranked(second)
     rows = []
     for entry_id, (_, entry) in {**second_ranks, **first_ranks}.items():
@@ -90,8 +95,8 @@ def compare(first: Answer, second: Answer) -> Comparison:
     far = len(rows) + 1
     rows.sort(key=lambda row: (row.first or far, row.second or far))
     return Comparison(
-        first=_name(first.request),
-        second=_name(second.request),
+        first=_name(first.request, reaches[0]),
+        second=_name(second.request, reaches[1]),
         rows=rows,
         degraded=first.rankings.degraded or second.rankings.degraded,
     )

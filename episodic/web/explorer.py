@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from episodic.recall import (
+    candidates,
     examples,
     explain,
     fusion,
@@ -122,7 +123,10 @@ class Explored:
 
 @dataclass(frozen=True, slots=True)
 class RecallPage:
-    """Everything on the page; ``explored`` is None before the first question."""
+    """Everything on the page; ``explored`` is None before the first question.
+
+    ``candidates`` are the entries that the words of an expected one may mean.
+    """
 
     form: RecallForm
     explored: Explored | None
@@ -133,6 +137,7 @@ class RecallPage:
     status: int
     context: Context | None = None
     compared: Comparison | None = None
+    candidates: list[JournalEntry] | None = None
 
     @property
     def deeper(self) -> str:
@@ -255,7 +260,7 @@ def _answer(
             try:
                 explanation = explain.explain(request, form.entry_asked, by=actor)
             except errors.NotFound:
-                form.add_error("entry_id", "There is no such entry here.")
+                _refuse_unknown_id(form)
             else:
                 return explanation.answer, explanation
         return recall.search(request, by=actor), None
@@ -271,7 +276,26 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
     try:
         return queries.entry(actor, form.entry_asked)
     except errors.NotFound:
+        _refuse_unknown_id(form)
+        return None
+
+
+def _refuse_unknown_id(form: RecallForm) -> None:
+    """Add a fault for an id; other words are searched for."""
+    if candidates.is_id(form.entry_asked):
         form.add_error("entry_id", "There is no such entry here.")
+
+
+def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:
+    """Return the answer beside that of the other question, None without one."""
+    other = form.other(answer.request) if form.is_valid() else None
+    if other is None:
+        return None
+    slugs = {agent.id: agent.slug for agent in form.agents}
+    try:
+        return comparison.compare(answer, recall.search(other, by=actor), slugs)
+    except errors.Invalid as error:
+        form.add_error("against_agent_id", error.detail)
         return None
 
 
@@ -283,18 +307,20 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         answer, explanation = _answer(actor, form, request)
     else:
         entry = _entry(actor, form)
+    entry = explanation.entry if explanation else entry
+    searches = bool(form.entry_asked) and entry is None
     context, compared = None, None
     if answer is not None:
         context = prompt_context.show(answer, form.budget)
-        if other := form.other(answer.request):
-            compared = comparison.compare(answer, recall.search(other, by=actor))
+        compared = _compared(actor, form, answer)
     return RecallPage(
         context=context,
         compared=compared,
         form=form,
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,
-        entry=explanation.entry if explanation else entry,
+        entry=entry,
+        candidates=candidates.search(actor, form.entry_asked) if searches else None,
         examples=[] if answer else examples.of(actor),
         curl=curl_command.build(request, origin) if request and answer else "",
         status=422 if form.errors else 200,

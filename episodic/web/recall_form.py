@@ -41,6 +41,7 @@ AGAINST: Final[dict[str, dict[str, Any]]] = {
     "sparse": {"mode": Mode.SPARSE},
 }
 TIME: Final = "time"
+AGENT: Final = "agent"
 CHARS_MOST: Final = 100_000
 # An address with one of these says whose memory it asks for: no agent is chosen.
 NAMES_A_REACH: Final = ("query", "agent_id", "crew_id", "entry_id")
@@ -82,7 +83,7 @@ class RecallForm(FilterForm):
         error_messages={"invalid_choice": "The journal has no such entry type."},
     )
     entry_id = forms.CharField(
-        label="Entry id", required=False, max_length=entries.ID_CHARS
+        label="I expected", required=False, max_length=entries.ID_CHARS
     )
     max_chars = forms.IntegerField(
         label="Budget, characters", required=False, min_value=0, max_value=CHARS_MOST
@@ -93,9 +94,11 @@ class RecallForm(FilterForm):
             ("", "nothing"),
             *((name, name.replace("-", ", ")) for name in AGAINST),
             (TIME, "another time"),
+            (AGENT, "another agent"),
         ],
     )
     against_as_of = MomentField(label="As of, now when empty", upper=True)
+    against_agent_id = _choice("The other agent")
     legs = forms.ChoiceField(
         required=False,
         choices=[("", "short"), ("all", "all")],
@@ -127,7 +130,9 @@ class RecallForm(FilterForm):
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
         pages.offer(self, "fusion", [("", f"{default.value}, default"), *names])
-        pages.offer(self, "agent_id", [("", "Whole workspace"), *self._by_crew()])
+        reaches = [("", "Whole workspace"), *self._by_crew()]
+        pages.offer(self, "agent_id", reaches)
+        pages.offer(self, "against_agent_id", reaches)
         pages.offer(
             self, "crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)]
         )
@@ -200,6 +205,9 @@ class RecallForm(FilterForm):
         against = self.cleaned_data["against"]
         if against == TIME:
             return replace(request, as_of=self.cleaned_data["against_as_of"])
+        if against == AGENT:
+            agent_id = self.cleaned_data["against_agent_id"] or None
+            return replace(request, agent_id=agent_id, crew_id=None)
         return replace(request, **AGAINST[against]) if against else None
 
     @property
@@ -248,9 +256,12 @@ class RecallForm(FilterForm):
     @property
     def kept_by_against(self) -> list[tuple[str, str]]:
         """The hidden fields of the comparison's form."""
-        return self._but("against", "against_as_of")
+        return self._but("against", "against_as_of", "against_agent_id")
 
     @property
     def question_only(self) -> list[tuple[str, str]]:
         """The question's own fields, without those of the other forms."""
-        return self._but("entry_id", "legs", "max_chars", "against", "against_as_of")
+        return self._but(
+            "entry_id", "legs", "max_chars",
+            "against", "against_as_of", "against_agent_id",
+        )  # fmt: skip

@@ -202,6 +202,19 @@ def test_who_may_run_and_delete(world: World, person: str, status: int) -> None:
     assert RecallCheck.objects.exists() is (status != 302)
 
 
+def test_all_checks_are_run_again_by_those_who_may(world: World) -> None:
+    rows = fill(world)
+    for name in ("One", "Two"):
+        save(world, name=name, expected=[rows[0].id])
+    RecallCheck.objects.update(result="new")
+    assert world.page("viewer").post("/recall/checks/run/").status_code == 403
+    world.page("stranger").post("/recall/checks/run/")
+    assert RecallCheck.objects.filter(result="new").count() == 2
+    page = world.page("operator").post("/recall/checks/run/", follow=True)
+    assert "2 of 2 hold" in page.content.decode()
+    assert RecallCheck.objects.filter(result="holds").count() == 2
+
+
 def test_who_may_save(world: World) -> None:
     rows = fill(world)
     assert save(world, "viewer", expected=[rows[0].id]).status_code == 403

@@ -1,0 +1,57 @@
+"""An expected entry, named by words: its candidates, and what would bring it in."""
+
+from __future__ import annotations
+
+from html import unescape
+from re import findall
+
+import pytest
+
+from memory.models import JournalEntry
+from tests.world import World
+
+
+def candidates(world: World, words: str, **query: str) -> list[str]:
+    """Return the addresses of the candidates for some words."""
+    fields = {"query": "parcel", "entry_id": words, **query}
+    response = world.page("viewer").get("/recall/", fields)
+    assert response.status_code == 200
+    panel = response.content.decode().split('id="h-why"', 1)[1].split("</section>")[0]
+    return [unescape(link) for link in findall(r'data-row><a href="([^"]+)"', panel)]
+
+
+def test_words_find_the_entry_and_choosing_it_explains(world: World) -> None:
+    row = world.indexed("Refund of a <b>headlamp</b>")
+    world.indexed("Theirs: a headlamp", by="olga")
+    [link] = candidates(world, "headlamp")
+    text = world.page("viewer").get(f"/recall/{link}").content.decode()
+    assert row.id in link
+    assert "Policy</span>" in text
+    assert "<b>headlamp" not in text
+
+
+def test_at_most_eight_candidates(world: World) -> None:
+    for number in range(9):
+        world.entry(f"Headlamp {number}")
+    assert len(candidates(world, "headlamp")) == 8
+
+
+@pytest.mark.parametrize("words", ["zyzzyva", "NEAR(", '"', "' OR 1=1 --"])
+def test_words_without_an_entry(world: World, words: str) -> None:
+    world.indexed("Refund of a headlamp")
+    assert candidates(world, words) == []
+
+
+@pytest.mark.parametrize(("person", "may"), [("operator", True), ("viewer", False)])
+def test_what_would_bring_it_in_for_those_who_may(
+    world: World, person: str, *, may: bool
+) -> None:
+    row = world.entry("Headlamp", by="lena")
+    query = {"query": "z", "mode": "sparse", "entry_id": row.id}
+    browser = world.page(person)
+    text = browser.get("/recall/", query).content.decode()
+    assert ("Set its priority to high" in text) is may
+    if may:
+        fields = {"priority": "high", "reason": "It was expected"}
+        browser.post(f"/journal/{row.id}/priority/", fields)
+        assert JournalEntry.objects.get(pk=row.pk).priority == "high"
