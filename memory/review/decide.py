@@ -194,9 +194,10 @@ def _release(case: HeldFile, text: str, reason: str, by: Actor) -> dict[str, Any
 
 
 # ── Undoing ──────────────────────────────────────────────────────────────────
-def undo(case: HeldFile, *, by: Actor) -> HeldFile:
+def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
     """Put a decided case back to held, within thirty days.
 
+    With a ``version``, a case that changed since is refused.
     What a release wrote is undone by restoring the version before it. When the file was
     written since, Conflict is raised, and a person has to restore it.
     """
@@ -205,6 +206,9 @@ def undo(case: HeldFile, *, by: Actor) -> HeldFile:
         live = _locked(case)
         if live.state == HeldState.HELD or live.decided_at is None:
             raise errors.Conflict("The case is not decided.", code="not_decided")
+        if version not in (None, live.version):
+            detail = "The case changed since you looked at it."
+            raise errors.Conflict(detail, code="stale_version")
         if timezone.now() - live.decided_at > timedelta(days=UNDO_DAYS):
             detail = f"A decision can be undone for {UNDO_DAYS} days."
             raise errors.Conflict(detail, code="too_late")

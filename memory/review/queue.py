@@ -6,7 +6,7 @@ decided cases newest first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -70,6 +70,7 @@ class BulkItem:
     state: str | None = None
     code: str | None = None
     detail: str | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,12 @@ def groups(cases: Sequence[HeldFile]) -> list[Group]:
     return sorted(bulk_groups, key=lambda group: -group.count)
 
 
+def fresh(actor: Actor, cases: Sequence[HeldFile]) -> list[HeldFile]:
+    """Return the same cases as they are now, in their order, in one query."""
+    rows = filtered(actor, HeldFilter()).in_bulk([case.pk for case in cases])
+    return [rows[case.pk] for case in cases if case.pk in rows]
+
+
 def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
     """Return the other open cases with nearly the same text."""
     filters = HeldFilter(state=HeldState.HELD.value)
@@ -235,9 +242,18 @@ def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
 
 
 def decide_many(
-    actor: Actor, ids: Sequence[str], decision: Decision, *, reason: str
+    actor: Actor,
+    ids: Sequence[str],
+    decision: Decision,
+    *,
+    reason: str,
+    versions: Mapping[str, int] | None = None,
 ) -> list[BulkItem]:
-    """Decide cases, each by itself; one of another workspace is not found."""
+    """Decide cases, each by itself; one of another workspace is not found.
+
+    ``versions`` are those that the reviewer read: a case that changed since is refused.
+    Without them each case is decided as it is now.
+    """
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
@@ -255,7 +271,7 @@ def decide_many(
             case = review.decide(
                 cases[held_id],
                 decision,
-                version=cases[held_id].version,
+                version=(versions or {}).get(held_id, cases[held_id].version),
                 reason=reason,
                 by=actor,
             )
@@ -263,7 +279,33 @@ def decide_many(
             code, detail = error.problem_code, error.detail
             results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
         else:
-            results.append(BulkItem(held_id, ok=True, state=case.state))
+            results.append(
+                BulkItem(held_id, ok=True, state=case.state, version=case.version)
+            )
+    return results
+
+
+def undo_many(actor: Actor, versions: Mapping[str, int]) -> list[BulkItem]:
+    """Undo decisions, each by itself, of cases that did not change since."""
+    actor.require("quarantine.decide")
+    if not 0 < len(versions) <= BULK_LIMIT:
+        detail = f"Name between 1 and {BULK_LIMIT} held texts."
+        raise errors.Invalid(detail, code="bad_ids")
+    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    cases = rows.in_bulk(list(versions))
+    results = []
+    for held_id, version in versions.items():
+        try:
+            if held_id not in cases:
+                raise errors.NotFound
+            case = review.undo(cases[held_id], version=version, by=actor)
+        except errors.AppError as error:
+            code, detail = error.problem_code, error.detail
+            results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
+        else:
+            results.append(
+                BulkItem(held_id, ok=True, state=case.state, version=case.version)
+            )
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
-from memory.models import HeldFile
+from memory.models import HeldFile, HeldState
 from memory.review import decide as review
 from memory.review import detail as review_detail
 from memory.review import highlight
@@ -165,13 +166,17 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     status = 200
     if request.method == "POST":
         status = _bulk(request, actor, form, context)
-    lines = {
-        related.id: review_detail.line(_fresh(actor, related)) for related in cases
-    }
+    fresh_cases = review_queue.fresh(actor, cases)
+    lines = {row.id: review_detail.line(row) for row in fresh_cases}
     report = context["report"] or []
     context |= {
         "lines": list(lines.values()),
         "results": [(item, lines.get(item.id)) for item in report],
+        "undoable": [
+            f"{item.id}:{item.version}"
+            for item in report
+            if item.ok and item.state != HeldState.HELD
+        ],
         "buttons": quarantine_page.BUTTON_ROWS,
         "title": review_detail.title(highlight.notes(case.findings)),
         "query": filter_query(request.GET, "held"),
@@ -182,22 +187,34 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
 def _bulk(
     request: HttpRequest, actor: Actor, form: DecisionForm, context: dict[str, Any]
 ) -> int:
-    ids = request.POST.getlist("ids")
-    if not form.is_valid():
-        faults = [
-            str(message) for messages in form.errors.values() for message in messages
-        ]
-        context["fault"] = " ".join(faults)
-        return 422
+    """Decide the ticked texts, or undo the decisions just reported."""
+    picks = dict(_picks(request.POST.getlist("ids")))
     try:
-        reason = form.cleaned_data["why"]
-        context["report"] = review_queue.decide_many(
-            actor, ids, form.selected_decision, reason=reason
-        )
+        if "undo" in request.POST:
+            context["report"] = review_queue.undo_many(actor, picks)
+        elif form.is_valid():
+            context["report"] = review_queue.decide_many(
+                actor,
+                list(picks),
+                form.selected_decision,
+                reason=form.cleaned_data["why"],
+                versions=picks,
+            )
     except errors.Invalid as error:
         context["fault"] = error.detail
         return error.status
-    return 200
+    if context["report"] is not None:
+        return 200
+    faults = [str(message) for messages in form.errors.values() for message in messages]
+    context["fault"] = " ".join(faults)
+    return 422
+
+
+def _picks(items: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield id and version of each ``id:version``; a broken version matches none."""
+    for item in items:
+        held_id, _, version = item.replace("\0", "").partition(":")
+        yield held_id, pages.number(version) or 0
 
 
 # ── Filters and the rescan ───────────────────────────────────────────────────
