@@ -12,9 +12,10 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
-from crewship_memory import auth, machine, work_list
+from crewship_memory import auth, changes, machine, work_list
 from episodic.web import health_page
 from memory import overview
+from memory.accounts import visits
 from memory.models import User
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -62,6 +63,7 @@ def _static_context(actor: Actor, state: machine.Machine) -> dict[str, Any]:
     health = health_page.panel(actor)
     return {
         "activity": activity,
+        "changes": changes.since(actor, visits.arrive(actor)),
         "begin": _first_steps(actor, activity),
         "work": work_list.build(actor, state, health.lines),
         "escalations": overview.escalations(actor),

@@ -230,7 +230,7 @@ def expiring_keys(actor: Actor) -> ExpiringKeys:
             expires_at__gt=now,
             expires_at__lte=now + EXPIRES_SOON,
         )
-        ends += rows.order_by().values_list("expires_at", flat=True)
+        ends += [row.expires_at for row in rows.order_by() if row.expires_at]
     return ExpiringKeys(len(ends), min(ends, default=None))
 
 

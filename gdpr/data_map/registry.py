@@ -77,6 +77,7 @@ KNOWN_HARMLESS: Final[dict[str, str]] = {
     "memory.KeyFingerprint": "Digests that tell keys apart.",
     "memory.RecordEntry": "Which entry says what of a record: ids and dates.",
     "memory.WordChange": "Numbers of entries that changed, and how.",
+    "memory.LastVisit": "When an account was last here: ids and times, no text.",
     "memory.GatewayPending": "A keyed digest of a conversation's id.",
     "episodic.ConsolidationMark": "How far a crew was read: numbers and entry ids.",
     "episodic.EmbeddingChange": "Ids of entries whose vector changed.",

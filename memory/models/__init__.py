@@ -32,7 +32,7 @@ from memory.models.records import (
     RecordEvent,
     RecordStatus,
 )
-from memory.models.review import SavedFilter
+from memory.models.review import LastVisit, SavedFilter
 from memory.models.settings import WorkspaceSetting
 from memory.models.tenancy import (
     Agent,
@@ -71,6 +71,7 @@ __all__ = [
     "JournalEntry",
     "KeyFingerprint",
     "KnownAttack",
+    "LastVisit",
     "Membership",
     "MemoryChunk",
     "MemoryFile",

@@ -1,4 +1,4 @@
-"""Personal data of reviewers: their saved filters."""
+"""Personal data of members: their saved filters, and when they were last here."""
 
 from __future__ import annotations
 
@@ -29,3 +29,25 @@ class SavedFilter(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class LastVisit(models.Model):
+    """When a member last opened the first page, and when the visit before ended.
+
+    ``since`` is empty during the first visit.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
+    user = models.ForeignKey(User, models.CASCADE, related_name="visits")
+    seen_at = models.DateTimeField(default=timezone.now)
+    since = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "last_visits"
+        constraints = (
+            models.UniqueConstraint(fields=["workspace", "user"], name="visit_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.workspace_id}"
