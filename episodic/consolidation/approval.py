@@ -65,11 +65,7 @@ def approve(
     text: str | None = None,
     seen: Seen | None = None,
 ) -> ConsolidationProposal:
-    """Learn a rule, as proposed or as edited: the state first, then the file.
-
-    Raises Decided, NotSeen when ``seen`` is not what is stored now, Invalid for a text
-    that cannot be learned, or the file writer's errors.
-    """
+    """Learn a rule, as proposed or as edited: the state first, then the file."""
     by.require("proposals.decide", proposal.workspace_id)
     final, edited = _final(proposal, text)
     require_allowed(proposal, final, by)

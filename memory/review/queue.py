@@ -251,8 +251,7 @@ def decide_many(
 ) -> list[BulkItem]:
     """Decide cases, each by itself; one of another workspace is not found.
 
-    ``versions`` are those that the reviewer read: a case that changed since is refused.
-    Without them each case is decided as it is now.
+    A case that is no longer in the version of ``versions`` is refused.
     """
     actor.require("quarantine.decide")
     if not reason.strip():
@@ -277,11 +276,10 @@ def decide_many(
             )
         except errors.AppError as error:
             code, detail = error.problem_code, error.detail
-            results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
+            item = BulkItem(held_id, ok=False, code=code, detail=detail)
         else:
-            results.append(
-                BulkItem(held_id, ok=True, state=case.state, version=case.version)
-            )
+            item = BulkItem(held_id, True, case.state, version=case.version)  # noqa: FBT003
+        results.append(item)
     return results
 
 

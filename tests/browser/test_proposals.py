@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_django import Settings
 
+from tests.browser.test_accessibility import judgement
 from tests.web.test_proposals import learned, proposed
 from tests.world import World
 
@@ -52,3 +53,22 @@ def test_rules_are_decided_by_keyboard(
     inside.get_by_text("Waits again").wait_for()
     last.refresh_from_db()
     assert last.is_pending
+
+
+def test_the_inbox_is_for_everybody(
+    page: Page,
+    sign_in: Callable[..., Page],
+    shared_world: World,
+    live_server: object,
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    for word in ("Ink", "Toner"):
+        proposed(shared_world, f"{word} is out")
+    inside = sign_in(page, "operator")
+    inside.goto(f"{live_server}/proposals/")
+    assert judgement(inside, axe, faults) == []
+    inside.get_by_role("checkbox", name="Tick: Ink is out").check()
+    inside.get_by_role("button", name="Reject the ticked ones").click()
+    inside.get_by_role("heading", name="1 proposal rejected").wait_for()
+    assert judgement(inside, axe, faults) == []
