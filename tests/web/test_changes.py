@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.db import OperationalError
 from django.utils import timezone
 
 from crewship_memory import changes
@@ -39,6 +40,16 @@ def test_a_visit_is_of_one_person_in_one_workspace(world: World) -> None:
     for person in ("viewer", "owner", "stranger", "viewer"):
         visits.arrive(world.actor(person))
     assert LastVisit.objects.count() == 3
+
+
+def test_a_full_disk_does_not_keep_home_from_being_read(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_options: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(LastVisit, "save", fail)
+    assert world.page("owner").get("/").status_code == 200
 
 
 def test_changes_are_those_the_role_may_read(world: World) -> None:
