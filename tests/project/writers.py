@@ -17,9 +17,10 @@ from django.test import override_settings
 from django.utils import timezone
 
 from crewship_memory.demo import load
+from episodic.consolidation import approval
 from episodic.health import accepted, causes, fixes
 from episodic.health import snapshots as health
-from episodic.models import HealthSnapshot
+from episodic.models import ConsolidationProposal, HealthSnapshot, ProposalState
 from episodic.recall import checks, questions
 from episodic.recall.request import Request
 from gdpr.cases import reminder_email
@@ -39,7 +40,8 @@ from memory.files import policy
 from memory.integrations import agent_tools, selftest_runs
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
-from memory.journal import compaction
+from memory.journal import compaction, export
+from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry, User
 from memory.providers import parity_runs, registry
 from memory.rules.permissions import Role
@@ -131,6 +133,17 @@ def _repaired(world: World) -> None:
     world.indexed()
     health.take(world.acme.id)
     fixes.fix("link", world.actor("operator"))
+
+
+def _rejection_undone(world: World) -> None:
+    operation("reject_proposal")(world)
+    proposal = ConsolidationProposal.objects.get(state=ProposalState.REJECTED)
+    owner = world.actor("owner")
+    approval.undo_rejection(proposal, version=proposal.version, by=owner)
+
+
+def _journal_exported(world: World) -> None:
+    export.export(world.actor("viewer"), JournalFilter(), "csv")
 
 
 def _accepted_cause(world: World) -> None:
@@ -314,6 +327,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("crewship_memory/demo/load.py", "_append_story"): _demo,
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
+    ("episodic/consolidation/approval.py", "undo_rejection"): _rejection_undone,
     ("episodic/index/status.py", "run"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
@@ -334,6 +348,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("memory/admin/entries.py", "mark"): _marked_by_staff,
     ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
     ("memory/journal/compaction.py", "_summarise"): _compacted,
+    ("memory/journal/export.py", "export"): _journal_exported,
     ("memory/integrations/selftest_runs.py", "_keep"): _selftests,
     ("memory/api/journal.py", "act"): operation("append_entry"),
     ("memory/api/journal.py", "set_priority"): operation("set_entry_priority"),

@@ -281,10 +281,9 @@ def test_the_board_by_deadline(world: World, days: int, words: str, query: str) 
     assert words in board
     assert case.id not in text(get(world, "cases/?kind=access"))
     assert case.id not in text(get(world, "cases/?state=closed"))
-    home = text(world.page("compliance").get("/"))
-    assert "Cases by deadline" in home
-    assert case.id in home
-    assert "Cases by deadline" not in text(world.page("viewer").get("/"))
+    # Home leads to what is late, and not to what has weeks left.
+    assert (case.id in text(world.page("compliance").get("/"))) == (words == "overdue")
+    assert case.id not in text(world.page("viewer").get("/"))
 
 
 def test_a_new_case_finds_or_offers_people(world: World) -> None:
