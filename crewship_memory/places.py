@@ -114,8 +114,11 @@ PLACES: Final = (
         ),
     ),
 )
-# Pages whose address lies below another tab's.
-OWN_TAB: Final = {"privacy:certificate": "privacy:certificates"}
+# Pages whose address is not below their tab's.
+OWN_TAB: Final = {
+    "privacy:certificate": "privacy:certificates",
+    "workspace:crew": "workspace:agents",
+}
 
 
 def _url(route: str) -> str:

@@ -201,6 +201,7 @@ def alerts(actor: Actor, *, since: datetime, limit: int = 6) -> Alerts:
         ts__gte=since, severity__in=ALERT_SEVERITIES
     )
     rows = rows.exclude(entry_type__in=(ESCALATION, HELD))
+    rows = rows.filter(erased_at__isnull=True)
     counts = rows.aggregate(
         warnings=Count("pk", filter=Q(severity=Severity.WARN.value)),
         errors=Count("pk", filter=Q(severity=Severity.ERROR.value)),

@@ -19,7 +19,7 @@ from typing import Any, Final
 import httpx
 import structlog
 from django.db import transaction
-from django.db.models import Prefetch
+from django.db.models import Case, Prefetch, When
 from django.utils import timezone
 
 from memory import http_out, lookup
@@ -69,7 +69,10 @@ class Sweep:
 def all_webhooks(actor: Actor) -> list[Webhook]:
     """Return the workspace's webhooks, each with its last deliveries in ``last``."""
     actor.require(PERMISSION)
-    rows = WebhookDelivery.objects.order_by("-created_at", "-id").defer("body")
+    # One that was given up waits for a person, however many came after it.
+    given_up_first = Case(When(status=FAILED, then=0), default=1)
+    rows = WebhookDelivery.objects.order_by(given_up_first, "-created_at", "-id")
+    rows = rows.defer("body")
     last = Prefetch("deliveries", queryset=rows[:DELIVERIES_SHOWN], to_attr="last")
     hooks = Webhook.objects.filter(workspace_id=actor.workspace_id)
     return list(hooks.prefetch_related(last))

@@ -30,7 +30,6 @@ from memory.models import (
     Webhook,
 )
 from memory.rules.permissions import Actor
-from memory.web import pages
 
 ROW_ID: Final = re.compile(r"([a-z]{1,5})_[0-9a-f]{4,32}")
 SECRET: Final = re.compile(r"(?:cmk|uk)_[\w-]{4,}")
@@ -87,14 +86,14 @@ KINDS: Final[dict[str, Kind]] = {
         "Agent",
         "agents.read",
         (Agent,),
-        lambda row: pages.address("memory:journal", agent_id=row.pk),
+        _below("workspace:agent"),
         lambda row: row.slug,
     ),
     "crew": Kind(
         "Crew",
         "agents.read",
         (Crew,),
-        lambda row: pages.address("memory:journal", crew_id=row.pk),
+        _below("workspace:crew"),
         lambda row: row.slug,
     ),
     "key": Kind(

@@ -175,7 +175,7 @@ def _files(actor: Actor, text: str) -> list[Hit]:
         return []
     files = MemoryFile.objects.filter(
         workspace_id=actor.workspace_id, path__icontains=text
-    )
+    ).exclude(sha256="")
     return [
         Hit(file.path, "File", reverse("find_open", args=[file.pk]))
         for file in files.order_by("path")[:PER_GROUP]

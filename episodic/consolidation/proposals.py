@@ -165,6 +165,12 @@ def page(
     return ProposalPage(items[:limit], next_cursor)
 
 
+def recent(actor: Actor, proposal_id: str) -> ConsolidationProposal | None:
+    """Return the proposal that was just decided, None when it is there no more."""
+    rows = filtered(actor).select_related("crew__workspace", "learned_version")
+    return rows.filter(pk=proposal_id).first()
+
+
 def state_counts(actor: Actor) -> dict[str, int]:
     """Return how many proposals are in each state."""
     rows = filtered(actor).order_by().values_list("state")
@@ -172,12 +178,13 @@ def state_counts(actor: Actor) -> dict[str, int]:
 
 
 def living(rule: ConsolidationProposal) -> list[JournalEntry]:
-    """Return the evidence that still exists, of this crew, in the order given."""
+    """Return the evidence that may still be used, of this crew, in the order given."""
     rows = JournalEntry.objects.filter(
         workspace_id=rule.workspace_id,
         crew_id=rule.crew_id,
         pk__in=rule.evidence,
         erased_at__isnull=True,
+        restricted_at__isnull=True,
     )
     by_id = {row.id: row for row in rows}
     return [by_id[entry_id] for entry_id in rule.evidence if entry_id in by_id]

@@ -47,6 +47,9 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
     actor.require("health.recompute")
     scope = health.scope(actor, crew_id) or None
     before = next(iter(health.history(actor, 400, scope)[-1:]), None)
+    if before is not None and FIXES[kind].at_once:
+        # What changed since the last measurement is not this fix's doing.
+        before = health.recompute(actor, scope)
     gain = _expected(kind, before)
     text, complete = FIXES[kind].run(actor, scope)
     after = health.recompute(actor, scope)
@@ -81,7 +84,7 @@ def _record_approvals(
     if after.crew_id:
         rows = rows.filter(crew_id=after.crew_id)
     if count := rows.count():
-        text = f"{plural(count, 'rule', 'rules')} approved"
+        text = f"{plural(count, 'rule', 'rules')} approved, among other changes"
         outcomes.record("proposals", text, before, after, None, actor)
 
 

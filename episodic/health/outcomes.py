@@ -73,7 +73,11 @@ def latest(actor: Actor, crew_id: str) -> list[Outcome]:
         workspace_id=actor.workspace_id,
         entry_type=REPAIRED,
         erased_at__isnull=True,
-    ).order_by("-ts", "-seq")
+        restricted_at__isnull=True,
+        retired_at__isnull=True,
+    )
+    # What an agent says of itself is no measurement.
+    rows = rows.exclude(actor_type="agent").order_by("-ts", "-seq")
     scoped = {"crew_id": crew_id} if crew_id else {"crew_id__isnull": True}
     rows = rows.filter(**scoped)
     by_kind: dict[str, Outcome] = {}

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from episodic.consolidation import candidates
 from episodic.consolidation.run import MIN_ENTRIES
 from episodic.health import gains
 from episodic.health.causes import Cause
 from episodic.health.gains import Gain
 from episodic.health.metrics.base import Action, Explanation, plural
 from episodic.models import ConsolidationMark, HealthSnapshot
+from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
 
@@ -121,12 +123,17 @@ def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair
 
 
 def _unread(row: HealthSnapshot) -> int:
-    """Return how many entries consolidation would read, of crews that have enough."""
+    """Return how many entries consolidation would read, of crews that have enough.
+
+    It reads denials of the keeper as well, which are not counted here.
+    """
     marks = ConsolidationMark.objects.filter(workspace_id=row.workspace_id)
     entries = JournalEntry.objects.filter(
+        USABLE,
+        Q(entry_type__in=candidates.ALWAYS)
+        | Q(entry_type="mission.status_change", severity__in=candidates.LOUD),
         workspace_id=row.workspace_id,
         crew_id__isnull=False,
-        embeddable=True,
         erased_at__isnull=True,
     )
     if row.crew_id:

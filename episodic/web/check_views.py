@@ -18,7 +18,8 @@ def checks(request: HttpRequest) -> HttpResponse:
     """List the workspace's checks, broken ones first."""
     lines = recall_checks.list_checks(pages.actor(request))
     broken = sum(line.check.result == "broken" for line in lines)
-    return render(request, "episodic/checks.html", {"lines": lines, "broken": broken})
+    context = {"lines": lines, "broken": broken, "rerun": recall_checks.RERUN}
+    return render(request, "episodic/checks.html", context)
 
 
 @require_POST
@@ -58,7 +59,7 @@ def run(request: HttpRequest, check_id: str) -> str | tuple[int, str]:
 
 @pages.action("episodic:checks")
 def rerun(request: HttpRequest) -> str | tuple[int, str]:
-    """Run all checks now, for an operator."""
+    """Run the checks that waited longest now, for an operator."""
     runs = recall_checks.rerun(by=pages.actor(request))
     count = sum(run.result == "holds" for run in runs)
     text = f"{count} of {len(runs)} hold"

@@ -81,10 +81,11 @@ def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
 
 
 def compare(first: Answer, second: Answer, slugs: Mapping[str, str]) -> Comparison:
-    """Return two answers as one table; agents are named where they differ."""
-    agent_ids = [answer.request.agent_id or "" for answer in (first, second)]
-    reaches = [slugs.get(agent_id, "whole workspace") for agent_id in agent_ids]
-    if agent_ids[0] == agent_ids[1]:
+    """Return two answers as one table; agents and crews are named where they differ."""
+    requests = (first.request, second.request)
+    owner_ids = [request.agent_id or request.crew_id or "" for request in requests]
+    reaches = [slugs.get(owner_id, "whole workspace") for owner_id in owner_ids]
+    if owner_ids[0] == owner_ids[1]:
         reaches = ["", ""]
     first_ranks, second_ranks = _ranked(first), _ranked(second)
     rows = []

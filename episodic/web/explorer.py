@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from episodic.index import engine
 from episodic.recall import (
     candidates,
     examples,
@@ -144,6 +145,17 @@ class RecallPage:
         """The address of the same question with a K that returns the entry, or ""."""
         needed = self.why.would_need_k if self.why else None
         return _address(self.form, k=str(needed)) if needed else ""
+
+    @property
+    def can_index(self) -> bool:
+        """Whether embedding the expected entry now may help."""
+        if self.why is None or engine.embedder().name == "none":
+            return False
+        entry = self.why.entry
+        if entry.erased_at or entry.restricted_at or entry.retired_at:
+            return False
+        verdicts = {check.name: check.verdict for check in self.why.checks}
+        return verdicts["policy"] == "pass" and verdicts["state"] == "fail"
 
     @property
     def longer(self) -> str:
@@ -291,7 +303,7 @@ def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | No
     other = form.other(answer.request) if form.is_valid() else None
     if other is None:
         return None
-    slugs = {agent.id: agent.slug for agent in form.agents}
+    slugs = {row.id: row.slug for row in (*form.crews, *form.agents)}
     try:
         return comparison.compare(answer, recall.search(other, by=actor), slugs)
     except errors.Invalid as error:

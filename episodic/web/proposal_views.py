@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -47,13 +47,14 @@ def _page(
         reading=proposal_page.reading(actor, row) if row else None,
         previous=previous,
         following=following,
-        recent=proposals.proposal(actor, recent_id) if recent_id else None,
+        recent=proposals.recent(actor, recent_id),
         report=report,
         refusal=error,
         difference=proposal_page.difference(row, request.POST)
         if row is not None and row.is_pending and is_conflict
         else None,
-        data=request.POST,
+        # What was sent for many is not about the one that is open.
+        data=request.POST if proposal is not None else QueryDict(),
     )
     name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     status = error.status if error else 200

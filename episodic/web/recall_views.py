@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -12,10 +13,22 @@ from django_htmx.http import push_url
 from episodic.recall import importance_detail
 from episodic.web import explorer, neighbour_graph
 from episodic.web.recall_form import RecallForm
+from memory import outages
 from memory.web import pages
 
 # The agent that this session last asked as.
 SESSION_AGENT: Final = "recall_agent"
+
+
+def _remember_agent(request: HttpRequest, agent_id: str) -> None:
+    """Note the agent in the session; a full disk does not keep an answer back."""
+    request.session[SESSION_AGENT] = agent_id
+    try:
+        request.session.save()
+    except DatabaseError as error:
+        if outages.meaning(error) is None:
+            raise
+    request.session.modified = False
 
 
 @require_GET
@@ -28,7 +41,7 @@ def recall(request: HttpRequest) -> HttpResponse:
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
     if page.explored and form.agent and form.agent.id != previous_agent:
-        request.session[SESSION_AGENT] = form.agent.id
+        _remember_agent(request, form.agent.id)
     region = pages.target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status

@@ -201,7 +201,8 @@ def cursor_at(row: JournalEntry | ArchivedEntry, filters: JournalFilter) -> str:
 
 
 def older(rows: QuerySet[Row], at: Position) -> QuerySet[Row]:
-    return rows.filter(Q(ts__lt=at[0]) | Q(ts=at[0], seq__lt=at[1]))
+    # The first condition bounds what is read from the index.
+    return rows.filter(ts__lte=at[0]).filter(Q(ts__lt=at[0]) | Q(seq__lt=at[1]))
 
 
 def journal_page(

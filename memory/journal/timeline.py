@@ -71,7 +71,7 @@ class Length:
 
 
 def _newer(rows: Rows, at: Position) -> Rows:
-    return rows.filter(Q(ts__gt=at[0]) | Q(ts=at[0], seq__gt=at[1]))
+    return rows.filter(ts__gte=at[0]).filter(Q(ts__gt=at[0]) | Q(seq__gt=at[1]))
 
 
 def _tally(rows: Rows, cap: int = COUNT_CAP) -> Tally:

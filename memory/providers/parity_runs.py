@@ -145,9 +145,12 @@ def provider_states(workspace_id: str) -> list[ProviderState]:
     return states
 
 
-def last_pulse(actor: Actor) -> tuple[registry.Entry, ProviderPulse | None]:
-    """Return the workspace's provider and its stored health, without a new check."""
+def last_pulse(actor: Actor) -> tuple[registry.Entry | None, ProviderPulse | None]:
+    """Return the workspace's provider and its stored health, without a new check.
+
+    The provider is None where this version lacks the one that is set.
+    """
     actor.require("providers.read")
     name = workspace_settings.value(actor.workspace_id, declarations.PROVIDER)
     rows = ProviderPulse.objects.filter(workspace_id=actor.workspace_id, provider=name)
-    return registry.entry(name), rows.first()
+    return registry.ENTRIES.get(name), rows.first()

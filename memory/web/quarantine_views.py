@@ -166,6 +166,9 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     status = 200
     if request.method == "POST":
         status = _bulk(request, actor, form, context)
+    if "undo" in request.POST:
+        # They wait again, so they are listed again.
+        cases = [case, *review_queue.similar_cases(actor, case)]
     fresh_cases = review_queue.fresh(actor, cases)
     lines = {row.id: review_detail.line(row) for row in fresh_cases}
     report = context["report"] or []

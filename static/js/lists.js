@@ -2,7 +2,7 @@
 // and the list of all of them. Each key only does what a link or a button in view does.
 (() => {
   const TEXT = "select, textarea, [contenteditable], input:not([type=checkbox], [type=radio])";
-  let going = false;
+  const root = document.documentElement;
 
   function off() {
     try { return localStorage.getItem("crewship-keys") === "off"; } catch { return false; }
@@ -35,19 +35,23 @@
     [...document.querySelectorAll(`[${name}="${CSS.escape(key)}"]:not(:disabled)`)];
 
   function go(key) {
-    going = false;
+    delete root.dataset.going;
     const [link] = pressable("data-go", key);
     link?.click();
     return Boolean(link);
   }
 
   function act(key) {
-    if (going) return go(key);
+    if ("going" in root.dataset) return go(key);
     const button = pressable("data-key", key).find(shown);
     if (button) button.click();
     else if (key === "?") document.getElementById("keys")?.togglePopover();
     else if (key === "/") document.dispatchEvent(new CustomEvent("find"));
-    else if (key === "g") going = true;
+    else if (key === "g") {
+      // The letter of a place follows soon, or g is forgotten.
+      root.dataset.going = "";
+      setTimeout(() => delete root.dataset.going, 1500);
+    }
     else if (key in listKeys && rows().length) listKeys[key]();
     else return false;
     return true;

@@ -49,8 +49,8 @@
   });
 
   // The first line is chosen; Enter before an answer is there sends the form instead.
-  list.addEventListener("htmx:afterSwap", () => {
-    list.dataset.text = field.value;
+  list.addEventListener("htmx:afterSwap", (event) => {
+    list.dataset.text = event.detail.requestConfig.parameters.find ?? "";
     select(options()[0]);
   });
   dialog.addEventListener("click", (event) => {

@@ -41,7 +41,8 @@
 
   function act(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || off()) return;
-    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+    if ("going" in document.documentElement.dataset || document.querySelector("dialog:modal")) return;
+    if (event.target.closest("input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]")) return;
     if (/^[1-9]$/.test(event.key)) {
       find(`#m${event.key}`)?.scrollIntoView({ block: "center" });
       return;

@@ -109,7 +109,10 @@ def test_the_gain_of_a_review_is_expected_as_it_is_measured(world: World) -> Non
     assert after.reachability == 42.9
     assert repair.gain.after == pytest.approx(after.score, abs=5)
     (outcome,) = outcomes.latest(by, "")
-    assert (outcome.kind, outcome.text) == ("proposals", "1 rule approved")
+    assert (outcome.kind, outcome.text) == (
+        "proposals",
+        "1 rule approved, among other changes",
+    )
     assert (outcome.before, outcome.after) == (before.score, after.score)
 
 
@@ -224,3 +227,13 @@ def test_what_a_repair_cures_cannot_be_accepted(world: World) -> None:
     cause = listed(world)["link"].causes[0]
     with pytest.raises(errors.Conflict):
         accepted.accept(world.actor("operator"), None, cause.metric, cause.key, "why")
+
+
+def test_an_agent_reports_no_gain(world: World) -> None:
+    payload = {"repair": "link", "text": "1 relation", "score_before": 10, "score": 99}
+    world.api("ada").post(
+        "/journal",
+        {"entry_type": outcomes.REPAIRED, "summary": "Repaired", "payload": payload},
+    )
+    assert JournalEntry.objects.filter(entry_type=outcomes.REPAIRED).exists()
+    assert outcomes.latest(world.actor("owner"), world.crews["support"].pk) == []

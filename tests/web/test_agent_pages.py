@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -182,3 +183,9 @@ def test_pages_need_few_queries(
         client.get(path)
         with django_assert_max_num_queries(most):
             client.get(path)
+
+
+def test_what_a_form_replaces_is_on_the_page(world: World) -> None:
+    page = agent_page(world, "owner")
+    targets = re.findall('hx-target="#([^"]+)"', page)
+    assert all(f'id="{target}"' in page for target in targets)

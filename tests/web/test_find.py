@@ -37,7 +37,7 @@ def test_an_id_goes_straight_to_its_row(world: World) -> None:
         entry.id: f"/journal/{entry.id}/",
         f"  {held.id} ": f"/quarantine/{held.id}/",
         record.id: f"/records/{record.id}/",
-        world.agents["lena"].pk: f"/journal/?agent_id={world.agents['lena'].pk}",
+        world.agents["lena"].pk: f"/workspace/agents/{world.agents['lena'].pk}/",
     }.items():
         reply = client.post("/find/", {"find": row_id})
         assert (reply.status_code, reply.headers.get("Location")) == (302, url)

@@ -118,7 +118,7 @@ def test_a_viewer_reads_causes_and_gets_no_buttons(world: World) -> None:
     fill(world)
     page = _text(world.page("viewer").get("/health/"))
     assert "Repairs</h2>" in page
-    assert "that no act here cures" in page
+    assert "that no repair above cures" in page
     for address in ("/health/fix/", "/health/accept"):
         assert address not in page
 

@@ -51,6 +51,7 @@ def test_a_place_without_an_open_tab_is_left_out(world: World) -> None:
         ("/quarantine/q_1/", "quarantine:case", "Quarantine"),
         ("/privacy/cases/c_1/certificate/", "privacy:certificate", "Certificates"),
         ("/workspace/keys/person/", "workspace:operator_key", "Keys"),
+        ("/workspace/crews/crew_1/", "workspace:crew", "Agents"),
         ("/find/", "find", None),
     ],
 )

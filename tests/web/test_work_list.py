@@ -14,7 +14,14 @@ from gdpr.cases import overview as case_overview
 from gdpr.models import Case, CasePlan
 from memory.accounts import api_keys
 from memory.jobs import registry as jobs
-from memory.models import JobRun, ProviderPulse, RunState, Webhook, WebhookDelivery
+from memory.models import (
+    JobRun,
+    ProviderPulse,
+    RunState,
+    Webhook,
+    WebhookDelivery,
+    WorkspaceSetting,
+)
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -206,3 +213,10 @@ def test_the_work_costs_the_same_for_one_text_and_for_many(
     client.get("/")
     with django_assert_max_num_queries(55):
         client.get("/")
+
+
+def test_a_provider_that_this_version_lacks_does_not_hide_home(world: World) -> None:
+    WorkspaceSetting.objects.create(
+        workspace_id=world.acme.id, name="provider", value="of_a_later_version"
+    )
+    assert world.page("viewer").get("/").status_code == 200

@@ -139,8 +139,8 @@ class Explanation:
         return list(rows.order_by("pk").values_list("summary", flat=True))
 
     def journal_url(self, **filters: str | None) -> str:
-        """Return the address of the list of entries behind a finding."""
-        return self._url("memory:journal", filters)
+        """Return the address of the list of entries behind a finding, whoever wrote."""
+        return self._url("memory:journal", {**filters, "show": "all"})
 
     def recall_url(self, query: str, agent_id: str | None = None) -> str:
         """Return the address of a recall of some words, by an agent of the scope."""
