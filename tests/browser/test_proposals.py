@@ -68,7 +68,12 @@ def test_the_inbox_is_for_everybody(
     inside = sign_in(page, "operator")
     inside.goto(f"{live_server}/proposals/")
     assert judgement(inside, axe, faults) == []
-    inside.get_by_role("checkbox", name="Tick: Ink is out").check()
+    box = inside.get_by_role("checkbox", name="Tick: Ink is out")
+    box.check()
+    # A key beside a ticked box chooses as well, and decides nothing.
+    box.press("a")
+    assert "Approve" in inside.locator("#chosen").inner_text()
+    inside.get_by_label("Reason for the ticked ones").select_option(index=1)
     inside.get_by_role("button", name="Reject the ticked ones").click()
     inside.get_by_role("heading", name="1 proposal rejected").wait_for()
     assert judgement(inside, axe, faults) == []
