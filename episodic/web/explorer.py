@@ -303,7 +303,8 @@ def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | No
     other = form.other(answer.request) if form.is_valid() else None
     if other is None:
         return None
-    slugs = {row.id: row.slug for row in (*form.crews, *form.agents)}
+    slugs = {crew.id: crew.slug for crew in form.crews}
+    slugs |= {agent.id: agent.slug for agent in form.agents}
     try:
         return comparison.compare(answer, recall.search(other, by=actor), slugs)
     except errors.Invalid as error:

@@ -53,7 +53,6 @@ def _page(
         difference=proposal_page.difference(row, request.POST)
         if row is not None and row.is_pending and is_conflict
         else None,
-        # What was sent for many is not about the one that is open.
         data=request.POST if proposal is not None else QueryDict(),
     )
     name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"

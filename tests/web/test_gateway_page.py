@@ -56,7 +56,7 @@ def test_who_may(world: World, user: str, status: int) -> None:
     row = gateway_settings.save({"mode": "curated"}, by=admin)
     client = world.page(user)
     assert client.get(PAGE).status_code == status
-    home = _text(client.get("/", follow=True))
+    home = _text(client.get("/workspace/members/", follow=True))
     assert ('href="/workspace/gateway/"' in home) == (status == 200)
     if status == 200:
         return

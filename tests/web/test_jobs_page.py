@@ -30,7 +30,7 @@ def test_operators_see_the_page_and_the_way_to_it(
     assert page.get("/jobs/").status_code == status
     assert page.get("/jobs/decay/").status_code == status
     assert page.post("/jobs/decay/run/").status_code in (302, status)
-    assert ('href="/jobs/"' in text(page.get("/journal/"))) == (status == 200)
+    assert ('href="/jobs/"' in text(page.get("/workspace/members/"))) == (status == 200)
 
 
 def test_a_stranger_to_the_house_is_sent_to_the_door(world: World) -> None:

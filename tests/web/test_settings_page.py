@@ -45,7 +45,7 @@ def _posted(value: Any) -> str:
 def test_who_may(world: World, user: str, status: int) -> None:
     client = world.page(user)
     assert client.get(PAGE).status_code == status
-    home = _text(client.get("/", follow=True))
+    home = _text(client.get("/workspace/members/", follow=True))
     assert (f'href="{PAGE}"' in home) == (status == 200)
     if status == 200:
         return

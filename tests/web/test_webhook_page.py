@@ -64,13 +64,15 @@ def test_who_may(world: World, row: WebhookDelivery, user: str, status: int) -> 
     client = world.page(user)
     assert client.get(PAGE).status_code == status
     if status == 200:
-        assert 'href="/workspace/webhooks/"' in _text(client.get("/"))
+        assert 'href="/workspace/webhooks/"' in _text(client.get("/workspace/members/"))
         return
     for path, data in {PAGE: FORM_DATA, **_posts(row)}.items():
         assert client.post(path, data).status_code == status, path
     assert Webhook.objects.get().active
     if user != "nobody":
-        assert 'href="/workspace/webhooks/"' not in _text(client.get("/"))
+        assert 'href="/workspace/webhooks/"' not in _text(
+            client.get("/workspace/members/")
+        )
 
 
 def test_another_workspace_finds_nothing(world: World, row: WebhookDelivery) -> None:
