@@ -167,4 +167,4 @@ def context(actor: Actor, path: str, view_name: str) -> dict[str, Any]:
     """Return what the rail and the row of tabs show."""
     places = of(actor, path, view_name)
     current = next((place for place in places if place.is_current), None)
-    return {"places": places, "current_place": current}
+    return {"rail_places": places, "current_place": current}
