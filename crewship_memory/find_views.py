@@ -13,17 +13,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from crewship_memory.find import rows, search
+from memory.accounts import sessions
 from memory.rules import errors
 from memory.web import pages
 
-SESSION_RECENT: Final = "recent"
 MAX_RECENT: Final = 12
 
 
 def _recent(request: HttpRequest) -> list[str]:
     """Return the ids that this person opened last, in this workspace, newest first."""
     workspace_id = pages.actor(request).workspace_id
-    stored = request.session.get(SESSION_RECENT, {})
+    stored = request.session.get(sessions.RECENT, {})
     return list(stored.get(workspace_id, []))
 
 
@@ -50,5 +50,6 @@ def open_row(request: HttpRequest, row_id: str) -> HttpResponse:
         raise errors.NotFound
     ids = [row_id, *(item for item in _recent(request) if item != row_id)]
     # Only the workspace at work: another one's ids go when the person switches.
-    request.session[SESSION_RECENT] = {actor.workspace_id: ids[:MAX_RECENT]}
+    recent = {actor.workspace_id: ids[:MAX_RECENT]}
+    sessions.note(request.session, sessions.RECENT, recent)
     return redirect(hit.url)

@@ -113,8 +113,10 @@ def build(actor: Actor, machine: Machine, health: Sequence[CrewLine] = ()) -> Wo
     return WorkList(tuple(sorted(lines, key=lambda line: (not line.act, line.rank))))
 
 
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number:,} {singular if number == 1 else plural}"
+def _count(number: int, singular: str, plural: str, limit: int | None = None) -> str:
+    """Return a count in words; from ``limit`` on, where counting ends, "at least"."""
+    text = f"{number:,} {singular if number == 1 else plural}"
+    return f"at least {text}" if limit and number >= limit else text
 
 
 # ── Personal data ────────────────────────────────────────────────────────────
@@ -165,7 +167,8 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.approvals)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=_count(number, "plan waits", "plans wait") + " for your approval",
+            phrase=_count(number, "plan waits", "plans wait", case_overview.PLAN_LIMIT)
+            + " for your approval",
             note="a second person approves what another planned",
             url=_case_url(work.approvals),
             act="Read the plan" if number == 1 else "Open the cases",
@@ -174,7 +177,8 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.doubtful)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=_count(number, "case has", "cases have") + " doubtful rows",
+            phrase=_count(number, "case has", "cases have", case_overview.PLAN_LIMIT)
+            + " doubtful rows",
             note="whose they are has to be decided before the plan is approved",
             url=_case_url(work.doubtful),
             act="Decide the rows" if number == 1 else "Open the cases",
@@ -293,7 +297,10 @@ def _connections(actor: Actor, pulse: ProviderPulse | None) -> Iterator[WorkLine
         yield WorkLine(
             rank=Rank.HIGH,
             phrase=_count(
-                failed, "message to a webhook was", "messages to webhooks were"
+                failed,
+                "message to a webhook was",
+                "messages to webhooks were",
+                webhooks.FAILED_COUNTED,
             )
             + " given up",
             note="a message that was given up is sent again on request only",
@@ -325,7 +332,7 @@ def _keys(actor: Actor) -> Iterator[WorkLine]:
         yield WorkLine(
             rank=Rank.MEDIUM,
             phrase=_count(keys.count, "key ends", "keys end") + " within 14 days",
-            note="an agent whose key has ended cannot write",
+            note="what used a key that has ended can neither write nor recall",
             url=reverse("workspace:keys"),
             act="Open keys",
             due=keys.first,

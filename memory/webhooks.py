@@ -51,6 +51,8 @@ BUDGET_SECONDS: Final = 30.0
 RETENTION: Final = timedelta(days=30)
 PENDING, DELIVERED = DeliveryStatus.PENDING, DeliveryStatus.SENT
 FAILED: Final = DeliveryStatus.FAILED
+# Counting of what was given up ends here.
+FAILED_COUNTED: Final = 100
 # What receivers may use to check a message.
 verify = http_out.verify
 log = structlog.get_logger(__name__)
@@ -92,7 +94,7 @@ def delivery(actor: Actor, delivery_id: str) -> WebhookDelivery:
     return lookup.required(rows, workspace_id=actor.workspace_id, pk=delivery_id)
 
 
-def failed_count(actor: Actor, limit: int = 100) -> int:
+def failed_count(actor: Actor, limit: int = FAILED_COUNTED) -> int:
     """Return how many deliveries were given up, counted up to ``limit``."""
     if not actor.can("workspace.manage"):
         return 0

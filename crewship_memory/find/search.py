@@ -86,12 +86,12 @@ def search(actor: Actor, text: str, recent: Iterable[str] = ()) -> list[Group]:
 def _bounded(groups: list[Group], reserved: int) -> list[Group]:
     """Return the groups that have lines, cut where the palette is full."""
     space = MAX_HITS - reserved
-    kept = []
+    bounded = []
     for group in groups:
         if hits := group.hits[:space]:
-            kept.append(Group(group.title, hits))
+            bounded.append(Group(group.title, hits))
             space -= len(hits)
-    return kept
+    return bounded
 
 
 def _opening(row_id: str, hit: Hit) -> Hit:

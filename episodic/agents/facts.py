@@ -24,6 +24,7 @@ from memory.models import (
     MemoryFile,
 )
 from memory.rules import tiers
+from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor, AgentRole
 
 SILENT_AFTER: Final = timedelta(days=7)
@@ -128,12 +129,15 @@ def _facts(
 def _with_latest(agents: QuerySet[Agent]) -> QuerySet[Any]:
     """Add each agent's newest entry, and whether a new one of them was recalled.
 
+    An entry of a person or a job about the agent, such as a look at its held text, is
+    no sign of the agent.
+
     The sample is bounded by its oldest time, not by a limit inside of an IN: there
     SQLite would sort all entries of each agent.
     """
     own = JournalEntry.objects.filter(
         workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk")
-    )
+    ).exclude(actor_type__in=(ActorType.USER, ActorType.SYSTEM))
     times = own.order_by("-ts", "-seq").values("ts")
     oldest = Subquery(times[RECALL_SAMPLE - 1 : RECALL_SAMPLE])
     sample = own.filter(ts__gte=OuterRef("sample_from"))

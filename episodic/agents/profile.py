@@ -166,7 +166,7 @@ def _profile(actor: Actor, owned: Q, crew_id: str, agent: Agent | None) -> Profi
         questions=_questions(actor, agent) if agent else (),
         log_is_on=workspace_settings.value(actor.workspace_id, RECALL_LOG),
         health=_health(actor, crew_id, agent),
-        timeline=tuple(newest[:EVENTS_LISTED]),
+        timeline=tuple(newest.filter(erased_at=None)[:EVENTS_LISTED]),
     )
 
 

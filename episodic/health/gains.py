@@ -109,6 +109,7 @@ def _rules(
         workspace_id=workspace_id,
         pk__in={entry_id for evidence in lists for entry_id in evidence},
         erased_at__isnull=True,
+        restricted_at__isnull=True,
     )
     living = set(entries.values_list("pk", flat=True))
     rules = [[e for e in evidence if e in living] for evidence in lists]

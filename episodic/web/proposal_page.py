@@ -249,12 +249,12 @@ def reading(actor: Actor, proposal: ConsolidationProposal) -> Reading:
 
 def difference(proposal: ConsolidationProposal, data: QueryDict) -> Difference | None:
     """Return what changed since the form was shown, None when nothing did."""
-    shown = seen_in(data)
+    seen = seen_in(data)
     ids = [row.id for row in proposals.living(proposal)]
     lines: Sequence[DiffLine] = ()
-    if shown.text_sha256 != proposal.content_hash:
+    if seen.text_sha256 != proposal.content_hash:
         before = data.get("text", "").replace("\r\n", "\n").strip() + "\n"
         lines = versions.diff(before.encode(), proposal.text.encode())
-    missing = [entry_id for entry_id in shown.evidence if entry_id not in ids]
-    new = [entry_id for entry_id in ids if entry_id not in shown.evidence]
+    missing = [entry_id for entry_id in seen.evidence if entry_id not in ids]
+    new = [entry_id for entry_id in ids if entry_id not in seen.evidence]
     return Difference(lines, missing, new) if lines or missing or new else None

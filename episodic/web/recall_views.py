@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -13,22 +10,8 @@ from django_htmx.http import push_url
 from episodic.recall import importance_detail
 from episodic.web import explorer, neighbour_graph
 from episodic.web.recall_form import RecallForm
-from memory import outages
+from memory.accounts import sessions
 from memory.web import pages
-
-# The agent that this session last asked as.
-SESSION_AGENT: Final = "recall_agent"
-
-
-def _remember_agent(request: HttpRequest, agent_id: str) -> None:
-    """Note the agent in the session; a full disk does not keep an answer back."""
-    request.session[SESSION_AGENT] = agent_id
-    try:
-        request.session.save()
-    except DatabaseError as error:
-        if outages.meaning(error) is None:
-            raise
-    request.session.modified = False
 
 
 @require_GET
@@ -36,12 +19,12 @@ def recall(request: HttpRequest) -> HttpResponse:
     """Show what an agent would recall; asking from here marks nothing."""
     actor = pages.actor(request)
     actor.require("recall.ask")
-    previous_agent = str(request.session.get(SESSION_AGENT, ""))
+    previous_agent = str(request.session.get(sessions.AGENT, ""))
     form = RecallForm(request.GET, by=actor, previous_agent=previous_agent)
     origin = f"{request.scheme}://{request.get_host()}"
     page = explorer.build(actor, form, origin)
     if page.explored and form.agent and form.agent.id != previous_agent:
-        _remember_agent(request, form.agent.id)
+        sessions.note(request.session, sessions.AGENT, form.agent.id)
     region = pages.target_fragment(request, "explorer")
     response = render(
         request, f"episodic/recall.html{region}", {"page": page}, status=page.status

@@ -15,6 +15,7 @@ from episodic.agents.facts import AgentFacts
 from episodic.agents.overview import AgentFilter
 from episodic.models import Embedding
 from memory.models import Agent, AgentKey, JournalEntry, MemoryFile
+from memory.review import decide
 from memory.rules import errors
 from tests import factories
 from tests.world import World
@@ -49,6 +50,13 @@ def test_an_agent_that_never_wrote(world: World) -> None:
     assert marks(world, "bob") == {"unwritten"}
     world.entry(by="bob")
     assert "unwritten" not in marks(world, "bob")
+
+
+def test_what_people_do_with_its_text_is_no_sign_of_an_agent(world: World) -> None:
+    held = world.held()
+    JournalEntry.objects.filter(agent_id=held.agent_id).update(ts=factories.ago(8))
+    decide.view(held, by=world.actor("operator"))
+    assert "silent" in marks(world, held.agent.slug)
 
 
 @pytest.mark.parametrize(("days", "is_silent"), [(6.9, False), (7.1, True)])

@@ -81,4 +81,4 @@ def test_an_unknown_side_is_a_fault(world: World) -> None:
 def test_a_list_that_is_empty_only_because_of_the_switch_says_so(world: World) -> None:
     JournalEntry.objects.filter(workspace=world.acme).delete()
     system_entry(world)
-    assert "No entry of this kind yet." in get(world.page("viewer"), "/journal/")[1]
+    assert "What matches is hidden." in get(world.page("viewer"), "/journal/")[1]
