@@ -56,6 +56,7 @@ def test_what_people_do_with_its_text_is_no_sign_of_an_agent(world: World) -> No
     held = world.held()
     JournalEntry.objects.filter(agent_id=held.agent_id).update(ts=factories.ago(8))
     decide.view(held, by=world.actor("operator"))
+    assert held.agent
     assert "silent" in marks(world, held.agent.slug)
 
 
