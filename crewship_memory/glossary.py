@@ -20,8 +20,8 @@ MEANINGS: Final = {
         "check it without an account."
     ),
     "chain": (
-        "Every journal entry carries the hash of the entry before it, so an entry that "
-        "was changed or taken out shows."
+        "Every journal entry carries the hash of the entry before it. Verifying the "
+        "chain shows an entry that was changed or taken out."
     ),
     "coherence": (
         "How near in meaning an entry is to its nearest neighbours, compared with "
@@ -84,12 +84,12 @@ MEANINGS: Final = {
         "files."
     ),
     "suppression": (
-        "After an erasure, a text that names the person is refused, so that they do "
-        "not come back. Only keyed hashes of the names are stored."
+        "After an erasure, new texts with the person’s telling names are refused, so "
+        "that they do not come back. Only keyed hashes of the names are stored."
     ),
     "tier": (
-        "A kind of memory file, with a size cap and a rule of who may write it. What "
-        "an agent learned, pins and daily notes are tiers."
+        "A kind of memory file, with its own rule of who may write it and mostly a "
+        "size cap: an agent’s own knowledge, pins and daily notes are tiers."
     ),
     "word ranking": (
         "Entries in the order of how well their words fit the question’s; a rare word "

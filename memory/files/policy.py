@@ -153,7 +153,8 @@ def in_force(workspace_id: str) -> dict[str, str]:
     stored = workspace_settings.values(workspace_id, (modes, actions))
     rules = {item.id: DEFAULT for item in registry.rules()}
     places = dict.fromkeys(sorted(declarations.POLICY_KEYS), "")
-    return rules | stored[modes.name] | places | stored[actions.name]
+    lines: dict[str, str] = rules | stored[modes.name] | places | stored[actions.name]
+    return lines
 
 
 def _check(key: str, value: str) -> None:
@@ -183,29 +184,29 @@ def changes(actor: Actor, draft: Mapping[str, str]) -> list[PolicyChange]:
     ]
 
 
-def changed_since(actor: Actor, seen: Mapping[str, str]) -> list[PolicyChange]:
+def later_changes(actor: Actor, base: Mapping[str, str]) -> list[PolicyChange]:
     """Return the lines that are no longer set to what a person saw."""
     actor.require("scanner.read")
     return [
-        PolicyChange(key, seen[key], now)
+        PolicyChange(key, base[key], now)
         for key, now in in_force(actor.workspace_id).items()
-        if seen.get(key, now) != now
+        if base.get(key, now) != now
     ]
 
 
 def save(
-    draft: Mapping[str, str], *, by: Actor, seen: Mapping[str, str] | None = None
+    draft: Mapping[str, str], *, by: Actor, base: Mapping[str, str] | None = None
 ) -> list[PolicyChange]:
     """Set all lines of a draft, or none; return what changed.
 
-    ``seen`` is what the person saw the draft's lines set to. A line that somebody
+    ``base`` is what the person saw the draft's lines set to. A line that somebody
     changed since is a Conflict.
     """
     by.require("scanner.manage")
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         lines, new = in_force(by.workspace_id), changes(by, draft)
-        if seen is not None and any(lines[key] != seen.get(key) for key in draft):
+        if base is not None and any(lines[key] != base.get(key) for key in draft):
             detail = "Somebody changed the policy meanwhile; nothing was saved."
             raise errors.Conflict(detail, code="policy_changed")
         lines |= {change.key: change.after for change in new}

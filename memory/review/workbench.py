@@ -86,7 +86,7 @@ class Listing:
     matching: list[RuleLine]
     page: int
     total: int
-    changed: int
+    custom_count: int
     peak: int
     is_cut: bool
 
@@ -179,7 +179,7 @@ def listing(
         matching,
         min(max(page, 1), last),
         total=len(lines),
-        changed=sum(line.card.mode != policy.DEFAULT for line in lines),
+        custom_count=sum(line.card.mode != policy.DEFAULT for line in lines),
         peak=max((max(line.days) for line in lines), default=0),
         is_cut=hits.is_cut,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from django.contrib import messages
@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods
 
 from memory.files import policy, quarantine
 from memory.files.policy import PolicyChange
-from memory.review import detail as review_detail
 from memory.review import rule_tester, workbench
 from memory.review.rule_tester import Attempt
 from memory.review.workbench import Listing
@@ -33,42 +32,37 @@ def _values(pairs: Iterable[str]) -> dict[str, str]:
     return {key: value for key, _, value in (pair.rpartition(":") for pair in pairs)}
 
 
+def _changing(actor: Actor, values: dict[str, str]) -> dict[str, str]:
+    """Return values without those that are in force already."""
+    return {change.key: change.after for change in policy.changes(actor, values)}
+
+
 def _draft(actor: Actor, params: QueryDict) -> dict[str, str]:
-    """Return the draft that a form carries, without what is in force already."""
+    """Return the draft that a form carries; only an admin has one."""
     if not actor.can("scanner.manage"):
         return {}
-    changes = policy.changes(actor, _values(params.getlist("set")))
-    return {change.key: change.after for change in changes}
+    return _changing(actor, _values(params.getlist("set")))
 
 
-def _page(params: QueryDict) -> int:
-    """Return the page; a button for many rules, and a mode, stay on the page."""
-    stays = params.get("apply") or "page" not in params
-    return pages.number(params.get("here" if stays else "page", "")) or 1
-
-
-def _listing(
-    actor: Actor, params: QueryDict, form: RuleFilterForm, draft: dict[str, str]
-) -> Listing:
-    """Return the list; a button for many rules adds them to the draft first."""
-    filters, which = form.rule_filter(), params.get("apply", "")
-    page = _page(params) if which or "page" in params else 1
-    listing = workbench.listing(actor, filters, draft, page)
-    if which not in ("ticked", "all") or not actor.can("scanner.manage"):
-        return listing
+def _bulk(actor: Actor, params: QueryDict, listing: Listing) -> dict[str, str]:
+    """Return what a button for many rules adds to the draft."""
+    scope = params.get("apply", "")
+    if scope not in ("ticked", "all") or not actor.can("scanner.manage"):
+        return {}
     ids = [line.card.rule.id for line in listing.matching]
-    if which == "ticked":
+    if scope == "ticked":
         ids = params.getlist("tick")
-    wanted = draft | dict.fromkeys(ids, params.get("to", ""))
-    draft.clear()
-    draft |= {change.key: change.after for change in policy.changes(actor, wanted)}
-    return workbench.listing(actor, filters, draft, page)
+    return dict.fromkeys(ids, params.get("to", ""))
+
+
+def _page(params: QueryDict, name: str) -> int:
+    return pages.number(params.get(name, "")) or 1
 
 
 def _address(params: QueryDict, draft: dict[str, str], page: int) -> str:
     """Return the address of the list with the draft, without what says nothing."""
     query = QueryDict(mutable=True)
-    query.update({name: params[name] for name in FILTERS if params.get(name)})
+    query.update({name: str(params[name]) for name in FILTERS if params.get(name)})
     if page > 1:
         query["page"] = str(page)
     if draft:
@@ -89,12 +83,15 @@ def _draft_context(
 
 
 def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
-    draft = _draft(actor, params)
-    form = RuleFilterForm(params)
-    listing = _listing(actor, params, form, draft)
+    draft, filters = _draft(actor, params), RuleFilterForm(params)
+    page = _page(params, "here" if params.get("apply") else "page")
+    listing = workbench.listing(actor, filters.rule_filter(), draft, page)
+    if bulk := _bulk(actor, params, listing):
+        draft = _changing(actor, draft | bulk)
+        listing = workbench.listing(actor, filters.rule_filter(), draft, page)
     lines = policy.lines(actor)
     return _draft_context(actor, params, draft, listing.page) | {
-        "filters": form,
+        "filters": filters,
         "listing": listing,
         "elsewhere": [
             (key, mode)
@@ -125,18 +122,17 @@ def rules(request: HttpRequest) -> HttpResponse:
         return _try_text(request, actor, part)
     if part == "#draft":
         draft = _draft(actor, request.GET)
-        context = _draft_context(actor, request.GET, draft, _page(request.GET))
+        context = _draft_context(actor, request.GET, draft, _page(request.GET, "here"))
     else:
-        context = _context(actor, request.GET) | _tried(TextForm(), None)
+        context = _context(actor, request.GET) | _attempt_context(TextForm(), None)
     response = render(request, f"memory/rules.html{part}", context)
     if part:
         response["HX-Replace-Url"] = context["address"]
     return response
 
 
-def _tried(form: TextForm, attempt: Attempt | None) -> dict[str, Any]:
-    level = review_detail.level(attempt.verdict.risk) if attempt else ("", "")
-    return {"form": form, "tried": attempt, "level": level}
+def _attempt_context(form: TextForm, attempt: Attempt | None) -> dict[str, Any]:
+    return {"form": form, "tried": attempt}
 
 
 def _try_text(request: HttpRequest, actor: Actor, part: str) -> HttpResponse:
@@ -145,7 +141,7 @@ def _try_text(request: HttpRequest, actor: Actor, part: str) -> HttpResponse:
         fields = form.cleaned_data
         draft = _draft(actor, request.POST)
         attempt = rule_tester.attempt(actor, fields["text"], fields["source"], draft)
-    context = _tried(form, attempt)
+    context = _attempt_context(form, attempt)
     if not part:
         context |= _context(actor, request.POST)
     status = 200 if attempt else 422
@@ -184,11 +180,11 @@ def policy_change(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _review(request, actor, request.GET)
     draft = _values(request.POST.getlist("set"))
-    seen = _values(request.POST.getlist("was"))
+    base = _values(request.POST.getlist("base"))
     try:
-        changes = policy.save(draft, by=actor, seen=seen)
+        changes = policy.save(draft, by=actor, base=base)
     except errors.Conflict as conflict:
-        return _review(request, actor, request.POST, seen, conflict)
+        return _review(request, actor, request.POST, base, conflict)
     count = len(changes)
     messages.success(request, f"{count} {'change' if count == 1 else 'changes'} saved")
     return redirect("quarantine:rules")
@@ -198,7 +194,7 @@ def _review(
     request: HttpRequest,
     actor: Actor,
     params: QueryDict,
-    seen: dict[str, str] | None = None,
+    base: dict[str, str] | None = None,
     conflict: errors.Conflict | None = None,
 ) -> HttpResponse:
     """Show a diff; after a conflict, with the lines that somebody else changed."""
@@ -208,7 +204,7 @@ def _review(
     context = {
         "rows": [(change, _hits(change, hits)) for change in changes],
         "conflict": conflict,
-        "stale": policy.changed_since(actor, seen or {}),
+        "stale": policy.later_changes(actor, base or {}),
         "back": _address(params, draft, 1),
         "forget": reverse("quarantine:rules"),
         "replay": rule_tester.replay(actor, draft) if params.get("replay") else None,
@@ -217,7 +213,7 @@ def _review(
     return render(request, "memory/policy_review.html", context, status=status)
 
 
-def _hits(change: PolicyChange, hits: dict[str, list[int]]) -> int | None:
+def _hits(change: PolicyChange, hits: Mapping[str, list[int]]) -> int | None:
     """Return a rule's hits; None for a line of a tier or source."""
     if change.key not in registry.BY_ID:
         return None

@@ -30,7 +30,7 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
     return tmp_path
 
 
-def text_of(world: World, user: str, **params: object) -> str:
+def text_of(world: World, user: str, **params: str | list[str]) -> str:
     """Return the page's markup."""
     return world.page(user).get(PATH, params).content.decode()
 
@@ -41,8 +41,8 @@ def test_the_list_is_found_sorted_and_turned(world: World) -> None:
     assert first.count("data-row") == 25
     assert "147 rules, page 1 of 6" in first
     assert "data-row" in text_of(world, "operator", page="6")
-    one = text_of(world, "operator", q=RULE)
-    assert (one.count("data-row"), "1 rule of 147" in one) == (1, True)
+    narrow = text_of(world, "operator", q=RULE)
+    assert (narrow.count("data-row"), "1 rule of 147" in narrow) == (1, True)
     assert "No rule matches" in text_of(world, "operator", q="<script>zeppelin")
     assert "<script>zeppelin" not in text_of(world, "operator", q="<script>zeppelin")
     hit = text_of(world, "operator", state="hit")
@@ -69,7 +69,7 @@ def test_an_operator_sees_and_may_not_change(world: World) -> None:
     assert 'name="set"' not in html
     assert 'name="tick"' not in html
     assert "not saved" not in html
-    page, body = world.page("operator"), {"set": f"{RULE}:off", "was": f"{RULE}:hold"}
+    page, body = world.page("operator"), {"set": f"{RULE}:off", "base": f"{RULE}:hold"}
     assert page.get(REVIEW, body).status_code == 403
     assert page.post(REVIEW, body).status_code == 403
     assert world.page("viewer").get(PATH).status_code == 403
@@ -88,10 +88,10 @@ def test_a_draft_goes_along_from_page_to_page(world: World) -> None:
 
 
 def test_many_rules_are_set_at_once(world: World) -> None:
-    ticked = text_of(world, "owner", apply="ticked", tick=[RULE, OTHER], to="observe")
-    assert "2 changes, not saved" in ticked
-    everything = text_of(world, "owner", apply="all", family="secrets", to="off")
-    assert "6 changes, not saved" in everything
+    html = text_of(world, "owner", apply="ticked", tick=[RULE, OTHER], to="observe")
+    assert "2 changes, not saved" in html
+    html = text_of(world, "owner", apply="all", family="secrets", to="off")
+    assert "6 changes, not saved" in html
     assert "changes, not saved" not in text_of(
         world, "operator", apply="all", family="secrets", to="off"
     )
@@ -118,13 +118,13 @@ def test_a_draft_is_reviewed_and_saved_once(world: World) -> None:
     assert "2 changes, not saved" in review
     assert "− hold" in review
     assert "+ block" in review
-    seen = [f"{RULE}:hold", "tier:daily:"]
-    assert all(f'name="was" type="hidden" value="{pair}"' in review for pair in seen)
+    base = [f"{RULE}:hold", "tier:daily:"]
+    assert all(f'name="base" type="hidden" value="{pair}"' in review for pair in base)
     replayed = page.get(REVIEW, {"set": draft, "replay": "1"}).content.decode()
     assert "Replayed on" in replayed
     assert quarantine.rule_modes(world.acme.id) == {}
 
-    saved = page.post(REVIEW, {"set": draft, "was": seen}, follow=True)
+    saved = page.post(REVIEW, {"set": draft, "base": base}, follow=True)
     assert "2 changes saved" in saved.content.decode()
     assert quarantine.rule_modes(world.acme.id) == {RULE: "off"}
     assert "Nothing to save" in page.get(REVIEW, {"set": draft}).content.decode()
@@ -134,16 +134,16 @@ def test_a_conflict_shows_the_diff_again(world: World) -> None:
     page = world.page("owner")
     policy.set_rule(RULE, "block", by=world.actor("owner"))
     body = {"set": [f"{RULE}:off", f"{OTHER}:off"]}
-    body["was"] = [f"{RULE}:hold", f"{OTHER}:hold"]
+    body["base"] = [f"{RULE}:hold", f"{OTHER}:hold"]
     response = page.post(REVIEW, body)
     html = response.content.decode()
     assert response.status_code == 409
     assert "nothing was saved" in html
     assert "was hold when you looked and is block now" in html
-    assert f'name="was" type="hidden" value="{RULE}:block"' in html
+    assert f'name="base" type="hidden" value="{RULE}:block"' in html
     assert quarantine.rule_modes(world.acme.id) == {RULE: "block"}
 
-    body["was"][0] = f"{RULE}:block"
+    body["base"][0] = f"{RULE}:block"
     assert page.post(REVIEW, body).status_code == 302
     assert quarantine.rule_modes(world.acme.id) == {RULE: "off", OTHER: "off"}
 
@@ -151,7 +151,7 @@ def test_a_conflict_shows_the_diff_again(world: World) -> None:
 def test_a_forged_draft_is_refused(world: World) -> None:
     page = world.page("owner")
     for pair in ("no.rule:off", f"{RULE}:explode", "tier:daily:explode", "", ":"):
-        body = {"set": pair, "was": f"{RULE}:hold"}
+        body = {"set": pair, "base": f"{RULE}:hold"}
         assert page.post(REVIEW, body).status_code == 422, pair
         assert page.get(REVIEW, body).status_code == 422, pair
 
@@ -162,7 +162,7 @@ def test_a_stranger_s_policy_is_their_own(world: World) -> None:
     html = text_of(world, "stranger", state="changed")
     assert "No rule matches" in html
     assert "By day" not in text_of(world, "stranger", sort="hits")
-    body = {"set": f"{OTHER}:off", "was": f"{OTHER}:hold"}
+    body = {"set": f"{OTHER}:off", "base": f"{OTHER}:hold"}
     assert world.page("stranger").post(REVIEW, body).status_code == 302
     assert quarantine.rule_modes(world.acme.id) == {RULE: "off"}
 
@@ -185,10 +185,10 @@ def test_a_text_is_tried_with_the_unsaved_changes(world: World) -> None:
 def test_the_list_takes_the_same_queries_with_more_held_texts(world: World) -> None:
     page = world.page("owner")
     page.get(PATH)
-    with CaptureQueriesContext(connection) as few:
+    with CaptureQueriesContext(connection) as before:
         page.get(PATH)
     hold_text(world)
     hold_text(world, label="pins.md")
-    with CaptureQueriesContext(connection) as more:
+    with CaptureQueriesContext(connection) as after:
         page.get(PATH)
-    assert len(more) == len(few)
+    assert len(after) == len(before)

@@ -34,11 +34,11 @@ def data_dir(tmp_path: Path, settings: Settings) -> Path:
 
 def ids(world: World, **filters: str) -> list[str]:
     """Return the ids of the rules that match, in their order."""
-    found = workbench.listing(world.actor("operator"), RuleFilter(**filters), {})
-    return [line.card.rule.id for line in found.matching]
+    listing = workbench.listing(world.actor("operator"), RuleFilter(**filters), {})
+    return [line.card.rule.id for line in listing.matching]
 
 
-def moved(case: HeldFile, days: int) -> None:
+def backdate(case: HeldFile, days: int) -> None:
     """Let a case have arrived some days ago."""
     then = timezone.now() - timedelta(days=days)
     HeldFile.objects.filter(pk=case.pk).update(received_at=then)
@@ -47,14 +47,14 @@ def moved(case: HeldFile, days: int) -> None:
 # ── The list ─────────────────────────────────────────────────────────────────
 def test_hits_are_counted_by_day_in_this_workspace_only(world: World) -> None:
     case, old = hold_text(world), hold_text(world, label="pins.md")
-    moved(old, 40)
+    backdate(old, 40)
     rule = case.findings[0]["rule"]
 
     hits = workbench.daily_hits(world.actor("operator"))
     assert hits.by_rule[rule] == [0] * 29 + [1]
     assert not hits.is_cut
 
-    moved(old, 3)
+    backdate(old, 3)
     assert workbench.daily_hits(world.actor("operator")).by_rule[rule][-4:] == [
         1,
         0,
@@ -78,9 +78,9 @@ def test_a_count_that_ends_says_so(
 def test_rules_are_found_by_words_id_family_and_state(world: World) -> None:
     rule = hold_text(world).findings[0]["rule"]
     policy.set_rule(RULE, "off", by=world.actor("owner"))
-    everything = [item.id for item in scanner.rules()]
+    all_ids = [item.id for item in scanner.rules()]
 
-    assert ids(world) == everything
+    assert ids(world) == all_ids
     assert ids(world, q="override.instr") == [RULE]
     assert RULE in ids(world, q="IGNORE instructions reader")
     assert ids(world, q="zeppelin") == []
@@ -101,9 +101,9 @@ def test_rules_are_sorted_by_hits_weight_and_precision(world: World) -> None:
 
 
 def test_a_page_beyond_the_last_is_the_last(world: World) -> None:
-    found = workbench.listing(world.actor("operator"), RuleFilter(), {}, page=99)
-    assert found.page == found.pages == 6
-    assert len(found.rows) == 147 - 5 * workbench.PAGE
+    listing = workbench.listing(world.actor("operator"), RuleFilter(), {}, page=99)
+    assert listing.page == listing.pages == 6
+    assert len(listing.rows) == 147 - 5 * workbench.PAGE
 
 
 # ── The draft ────────────────────────────────────────────────────────────────
@@ -138,19 +138,19 @@ def test_a_draft_goes_back_to_the_defaults(world: World) -> None:
 
 def test_what_somebody_changed_meanwhile_is_a_conflict(world: World) -> None:
     owner = world.actor("owner")
-    draft, seen = {RULE: "off", "tier:daily": "block"}, {RULE: "hold", "tier:daily": ""}
+    draft, base = {RULE: "off", "tier:daily": "block"}, {RULE: "hold", "tier:daily": ""}
     policy.set_rule(RULE, "block", by=owner)
     with pytest.raises(errors.Conflict):
-        policy.save(draft, by=owner, seen=seen)
+        policy.save(draft, by=owner, base=base)
     with pytest.raises(errors.Conflict):
-        policy.save(draft, by=owner, seen={RULE: "block"})
+        policy.save(draft, by=owner, base={RULE: "block"})
 
     assert quarantine.rule_modes(world.acme.id) == {RULE: "block"}
-    (stale,) = policy.changed_since(owner, seen)
+    (stale,) = policy.later_changes(owner, base)
     assert (stale.key, stale.before, stale.after) == (RULE, "hold", "block")
 
     policy.set_rule("override.bare_previous", "off", by=owner)
-    assert len(policy.save(draft, by=owner, seen=seen | {RULE: "block"})) == 2
+    assert len(policy.save(draft, by=owner, base=base | {RULE: "block"})) == 2
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_only_an_admin_saves(world: World) -> None:
 
 def test_a_text_is_tried_under_the_draft(world: World) -> None:
     operator = world.actor("operator")
-    found = {finding.rule for finding in scanner.scan(kit.POISON).findings}
-    draft = dict.fromkeys(found, "off") | {"source:web": "allow"}
+    rules = {finding.rule for finding in scanner.scan(kit.POISON).findings}
+    draft = dict.fromkeys(rules, "off") | {"source:web": "allow"}
 
     now = rule_tester.attempt(operator, kit.POISON, "web")
     assert (now.verdict.verdict, now.saved, now.action) == ("held", None, "")
@@ -185,7 +185,7 @@ def test_a_text_is_tried_under_the_draft(world: World) -> None:
     assert then.saved.is_held
     assert then.action == "allow"
     blocked = rule_tester.attempt(
-        operator, kit.POISON, "web", dict.fromkeys(found, "block")
+        operator, kit.POISON, "web", dict.fromkeys(rules, "block")
     )
     assert blocked.action == "block"
     assert quarantine.rule_modes(world.acme.id) == {}
