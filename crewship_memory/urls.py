@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from crewship_memory import (
     find_views,
+    glossary,
     healthz,
     home,
     integrations,
@@ -38,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", open_to_programs(api.urls)),
     path("", home.home, name="home"),
     path("find/", find_views.find, name="find"),
+    path("glossary/", glossary.glossary, name="glossary"),
     path("find/<slug:row_id>/", find_views.open_row, name="find_open"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),
     path(

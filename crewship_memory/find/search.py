@@ -47,6 +47,7 @@ ACTS: Final = (
     Act("Invite a person", "workspace:members", "members.manage"),
     Act("Add a webhook", "workspace:webhooks", "workspace.manage"),
     Act("Change settings", "workspace:settings", "settings.manage"),
+    Act("Look up a word in the glossary", "glossary", ""),
     Act("Change the password", "account_change_password", ""),
 )
 

@@ -14,7 +14,9 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
+from crewship_memory.glossary import MEANINGS
 from memory.rules.permissions import Actor
 
 register = template.Library()
@@ -163,6 +165,21 @@ def can(actor: Actor | None, action: str) -> bool:
 def is_in(value: object, group: Collection[object]) -> bool:
     """Whether a value is in a group, as a value for ``include``."""
     return value in group
+
+
+@register.simple_tag
+def term(word: str, label: str = "") -> SafeString:
+    """Return a word with its meaning, shown on hover, focus or tap.
+
+    Once on a page for each word: the meaning has an id.
+    """
+    return format_html(
+        '<span class="term-box"><button class="term" type="button" '
+        'popovertarget="term-{}" aria-describedby="term-{}">{}</button>'
+        '<span class="meaning" id="term-{}" role="note" popover>{}</span></span>',
+        *(slugify(word), slugify(word), label or word, slugify(word)),
+        MEANINGS[word],
+    )
 
 
 # ── Shapes ───────────────────────────────────────────────────────────────────

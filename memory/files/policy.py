@@ -7,6 +7,7 @@ in the journal. For each rule it is counted how often people agreed with it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,6 @@ from memory.files import quarantine
 from memory.models import HeldFile, HeldState, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.rules.settings import Setting
 from memory.rules.tiers import Tier
 from memory.scanner import registry
 from memory.scanner.model import Rule
@@ -71,6 +71,23 @@ class PolicyLine:
         return f"{self.kind}:{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """One line of the policy; an empty value is the default."""
+
+    key: str
+    before: str
+    after: str
+
+    @property
+    def words(self) -> str:
+        """What people read."""
+        kind, _, name = self.key.rpartition(":")
+        if not kind:
+            return registry.rule(name).why
+        return SOURCES[name] if kind == "source" else f"tier {name}"
+
+
 def rule(rule_id: str) -> Rule:
     match = registry.BY_ID.get(rule_id)
     if match is None:
@@ -85,7 +102,9 @@ def agreement(actor: Actor) -> dict[str, Agreement]:
     texts against. Only the newest decisions count.
     """
     actor.require("scanner.read")
-    decisions = HeldFile.objects.filter(workspace_id=actor.workspace_id)
+    decisions = HeldFile.objects.filter(
+        workspace_id=actor.workspace_id, decided_at__isnull=False
+    )
     decisions = decisions.exclude(state=HeldState.HELD).order_by("-decided_at")
     rows = decisions.values_list("state", "findings")[:MAX_DECISIONS]
     confirmed: dict[str, int] = defaultdict(int)
@@ -128,34 +147,84 @@ def lines(actor: Actor) -> list[PolicyLine]:
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────
-def _change(by: Actor, setting: Setting[dict[str, str]], name: str, value: str) -> str:
-    """Set one pair of a mapping setting under the workspace's lock; "" removes it."""
+def in_force(workspace_id: str) -> dict[str, str]:
+    """Return what each line of the policy is set to, by the line's key."""
+    modes, actions = declarations.SCANNER_RULES, declarations.SCANNER_POLICY
+    stored = workspace_settings.values(workspace_id, (modes, actions))
+    rules = {item.id: DEFAULT for item in registry.rules()}
+    places = dict.fromkeys(sorted(declarations.POLICY_KEYS), "")
+    lines: dict[str, str] = rules | stored[modes.name] | places | stored[actions.name]
+    return lines
+
+
+def _check(key: str, value: str) -> None:
+    if key in declarations.POLICY_KEYS:
+        if value not in ("", *quarantine.ACTIONS):
+            detail = f"action is one of {', '.join(quarantine.ACTIONS)}."
+            raise errors.Invalid(detail, code="unknown_policy")
+    elif key not in registry.BY_ID:
+        raise errors.Invalid("There is no such policy.", code="unknown_policy")
+    elif value not in MODES:
+        detail = f"mode is one of {', '.join(MODES)}."
+        raise errors.Invalid(detail, code="unknown_mode")
+
+
+def changes(actor: Actor, draft: Mapping[str, str]) -> list[PolicyChange]:
+    """Return what a draft would change, in the order of the lists.
+
+    A draft is the wanted value by key; a key is a rule's id or a line's key.
+    """
+    actor.require("scanner.read")
+    for key, value in draft.items():
+        _check(key, value)
+    return [
+        PolicyChange(key, before, draft[key])
+        for key, before in in_force(actor.workspace_id).items()
+        if draft.get(key, before) != before
+    ]
+
+
+def later_changes(actor: Actor, base: Mapping[str, str]) -> list[PolicyChange]:
+    """Return the lines that are no longer set to what a person saw."""
+    actor.require("scanner.read")
+    return [
+        PolicyChange(key, base[key], now)
+        for key, now in in_force(actor.workspace_id).items()
+        if base.get(key, now) != now
+    ]
+
+
+def save(
+    draft: Mapping[str, str], *, by: Actor, base: Mapping[str, str] | None = None
+) -> list[PolicyChange]:
+    """Set all lines of a draft, or none; return what changed.
+
+    ``base`` is what the person saw the draft's lines set to. A line that somebody
+    changed since is a Conflict.
+    """
+    by.require("scanner.manage")
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
-        pairs = workspace_settings.value(by.workspace_id, setting).copy()
-        before = pairs.pop(name, "")
-        if value:
-            pairs[name] = value
-        if before != value:
-            workspace_settings.change({setting.name: pairs or None}, by=by)
-    return before
+        lines, new = in_force(by.workspace_id), changes(by, draft)
+        if base is not None and any(lines[key] != base.get(key) for key in draft):
+            detail = "Somebody changed the policy meanwhile; nothing was saved."
+            raise errors.Conflict(detail, code="policy_changed")
+        lines |= {change.key: change.after for change in new}
+        tables = {
+            declarations.SCANNER_RULES.name: (registry.BY_ID, DEFAULT),
+            declarations.SCANNER_POLICY.name: (declarations.POLICY_KEYS, ""),
+        }
+        values = {
+            name: {key: lines[key] for key in keys if lines[key] != default} or None
+            for name, (keys, default) in tables.items()
+            if any(change.key in keys for change in new)
+        }
+        workspace_settings.change(values, by=by)
+    return new
 
 
 def set_rule(rule_id: str, mode: str, *, by: Actor) -> str:
     """Switch a rule off, or to observe, hold or block; return what it was."""
-    by.require("scanner.manage")
     rule(rule_id)
-    if mode not in MODES:
-        detail = f"mode is one of {', '.join(MODES)}."
-        raise errors.Invalid(detail, code="unknown_mode")
-    value = "" if mode == DEFAULT else mode
-    return _change(by, declarations.SCANNER_RULES, rule_id, value) or DEFAULT
-
-
-def set_policy(key: str, action: str, *, by: Actor) -> str:
-    """Say what happens to held verdicts of a tier or source; empty is the default."""
-    by.require("scanner.manage")
-    keys = {line.key for line in lines(by)}
-    if key not in keys or action not in ("", *quarantine.ACTIONS):
-        raise errors.Invalid("There is no such policy.", code="unknown_policy")
-    return _change(by, declarations.SCANNER_POLICY, key, action)
+    new = save({rule_id: mode}, by=by)
+    return new[0].before if new else mode

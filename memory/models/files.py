@@ -187,6 +187,8 @@ class HeldFile(models.Model):
                 fields=["workspace", "state", "-risk", "received_at"], name="held_queue"
             ),
             models.Index(fields=["workspace", "fingerprint"], name="held_fingerprint"),
+            models.Index(fields=["workspace", "-received_at"], name="held_received"),
+            models.Index(fields=["workspace", "-decided_at"], name="held_decided"),
         )
 
     def __str__(self) -> str:

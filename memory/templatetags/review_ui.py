@@ -1,6 +1,8 @@
-"""Text with its invisible characters made visible, for the review pages."""
+"""What the review pages show: text with its invisible characters, and bars of days."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -30,4 +32,22 @@ def unseen(text: str) -> SafeString:
             )
             for piece in pieces
         ),
+    )
+
+
+@register.simple_tag
+def day_bars(days: Sequence[int], peak: int) -> SafeString:
+    """Return a bar for each day, as high as its share of the busiest day."""
+    bars = "".join(
+        f"M{at * 4} 20v-{max(20 * count / peak, 2):.0f}h3V20z"
+        for at, count in enumerate(days)
+        if count
+    )
+    return format_html(
+        '<svg class="day-bars" viewBox="0 0 {} 20" role="img" aria-label="{}">'
+        '<path class="ground" d="M0 20H{}"/><path d="{}"/></svg>',
+        4 * len(days),
+        f"By day, at most {max(days)} on one day",
+        4 * len(days),
+        bars,
     )

@@ -9,8 +9,10 @@ from django import forms
 
 from memory.files import policy
 from memory.review import detail as review_detail
+from memory.review import workbench
 from memory.review.decide import REASON_CHARS, Decision
 from memory.review.queue import Choices, HeldFilter
+from memory.review.workbench import RuleFilter
 from memory.web import pages
 
 ANY: Final = ("", "Any")
@@ -116,6 +118,26 @@ class DecisionForm(forms.Form):
         if start is not None and end is not None:
             parts.append((start, end))
         return parts
+
+
+class RuleFilterForm(forms.Form):
+    """Which scanner rules are listed, and in which order."""
+
+    q = forms.CharField(label="Words or id", required=False, max_length=100)
+    family = forms.ChoiceField(
+        label="Family", required=False, choices=[ANY, *workbench.FAMILIES.items()]
+    )
+    state = forms.ChoiceField(
+        label="State", required=False, choices=[ANY, *workbench.STATES.items()]
+    )
+    sort = forms.ChoiceField(
+        label="Sorted by", required=False, choices=[*workbench.SORTS.items()]
+    )
+
+    def rule_filter(self) -> RuleFilter:
+        """Return the filter for the service; an invalid field is left out."""
+        self.is_valid()
+        return RuleFilter(**self.cleaned_data)
 
 
 class TextForm(forms.Form):

@@ -1,40 +1,115 @@
-"""The views of the scanner rules: test a text, list the rules, change a mode."""
+"""The views of the scanner rules: find them, try a text, change the policy."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from memory.files import policy, quarantine
-from memory.review import detail as review_detail
-from memory.review import rule_tester
+from memory.files.policy import PolicyChange
+from memory.review import rule_tester, workbench
+from memory.review.rule_tester import Attempt
+from memory.review.workbench import Listing
+from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.scanner import registry
 from memory.web import pages
-from memory.web.quarantine_forms import TextForm
+from memory.web.quarantine_forms import RuleFilterForm, TextForm
+
+REGIONS: Final = ("listing", "draft", "tried")
+FILTERS: Final = ("q", "family", "state", "sort")
 
 
-def _context(actor: Actor) -> dict[str, Any]:
-    cards = policy.cards(actor)
-    by_family = groupby(cards, key=lambda card: card.rule.family.value)
-    lines = policy.lines(actor)
+# ── The draft: changes that are not saved, carried by the forms ──────────────
+def _values(pairs: Iterable[str]) -> dict[str, str]:
+    """Return values by key from ``key:value``; a key may itself have a colon."""
+    return {key: value for key, _, value in (pair.rpartition(":") for pair in pairs)}
+
+
+def _changing(actor: Actor, values: dict[str, str]) -> dict[str, str]:
+    """Return values without those that are in force already."""
+    return {change.key: change.after for change in policy.changes(actor, values)}
+
+
+def _draft(actor: Actor, params: QueryDict) -> dict[str, str]:
+    """Return the draft that a form carries; only an admin has one."""
+    if not actor.can("scanner.manage"):
+        return {}
+    return _changing(actor, _values(params.getlist("set")))
+
+
+def _bulk(actor: Actor, params: QueryDict, listing: Listing) -> dict[str, str]:
+    """Return what a button for many rules adds to the draft."""
+    scope = params.get("apply", "")
+    if scope not in ("ticked", "all") or not actor.can("scanner.manage"):
+        return {}
+    ids = [line.card.rule.id for line in listing.matching]
+    if scope == "ticked":
+        ids = params.getlist("tick")
+    return dict.fromkeys(ids, params.get("to", ""))
+
+
+def _page(params: QueryDict, name: str) -> int:
+    return pages.number(params.get(name, "")) or 1
+
+
+def _address(params: QueryDict, draft: dict[str, str], page: int) -> str:
+    """Return the address of the list with the draft, without what says nothing."""
+    query = QueryDict(mutable=True)
+    query.update({name: str(params[name]) for name in FILTERS if params.get(name)})
+    if page > 1:
+        query["page"] = str(page)
+    if draft:
+        query.setlist("set", [f"{key}:{value}" for key, value in draft.items()])
+    path = reverse("quarantine:rules")
+    return f"{path}?{query.urlencode(safe=':')}" if query else path
+
+
+# ── The workbench ────────────────────────────────────────────────────────────
+def _draft_context(
+    actor: Actor, params: QueryDict, draft: dict[str, str], page: int
+) -> dict[str, Any]:
     return {
-        "families": [
-            (name.replace("_", " "), list(cards_of_family))
-            for name, cards_of_family in by_family
+        "changes": policy.changes(actor, draft),
+        "address": _address(params, draft, page),
+        "forget": _address(params, {}, page),
+    }
+
+
+def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
+    draft, filters = _draft(actor, params), RuleFilterForm(params)
+    page = _page(params, "here" if params.get("apply") else "page")
+    listing = workbench.listing(actor, filters.rule_filter(), draft, page)
+    if bulk := _bulk(actor, params, listing):
+        draft = _changing(actor, draft | bulk)
+        listing = workbench.listing(actor, filters.rule_filter(), draft, page)
+    lines = policy.lines(actor)
+    return _draft_context(actor, params, draft, listing.page) | {
+        "filters": filters,
+        "listing": listing,
+        "elsewhere": [
+            (key, mode)
+            for key, mode in draft.items()
+            if key in registry.BY_ID and key not in listing.ids
         ],
-        "count": len(cards),
-        "changed": [card for card in cards if card.mode != policy.DEFAULT],
-        "lines": lines,
+        "lines": [(line, draft.get(line.key, line.action)) for line in lines],
         "set_lines": [line for line in lines if line.action],
+        "modes": policy.MODES,
         "actions": quarantine.ACTIONS,
         "version": registry.VERSION,
+        "unfiltered": _address(QueryDict(), draft, 1),
     }
+
+
+def _part(request: HttpRequest) -> str:
+    """Return the region that htmx swaps, "" for the whole page."""
+    return next(filter(None, (pages.target_fragment(request, r) for r in REGIONS)), "")
 
 
 @require_http_methods(pages.METHODS)
@@ -42,21 +117,38 @@ def rules(request: HttpRequest) -> HttpResponse:
     """Show the rules; a POST scans a text and shows which of them fire."""
     actor = pages.actor(request)
     actor.require("scanner.read")
-    form, attempt, status = TextForm(), None, 200
+    part = _part(request)
     if request.method == "POST":
-        form = TextForm(request.POST)
-        status = 200 if form.is_valid() else 422
-        if form.is_valid():
-            fields = form.cleaned_data
-            attempt = rule_tester.attempt(actor, fields["text"], fields["source"])
-    part = pages.fragment(request, "tried")
-    level = review_detail.level(attempt.verdict.risk) if attempt else ("", "")
-    context = {"form": form, "tried": attempt, "level": level}
+        return _try_text(request, actor, part)
+    if part == "#draft":
+        draft = _draft(actor, request.GET)
+        context = _draft_context(actor, request.GET, draft, _page(request.GET, "here"))
+    else:
+        context = _context(actor, request.GET) | _attempt_context(TextForm(), None)
+    response = render(request, f"memory/rules.html{part}", context)
+    if part:
+        response["HX-Replace-Url"] = context["address"]
+    return response
+
+
+def _attempt_context(form: TextForm, attempt: Attempt | None) -> dict[str, Any]:
+    return {"form": form, "tried": attempt}
+
+
+def _try_text(request: HttpRequest, actor: Actor, part: str) -> HttpResponse:
+    form, attempt = TextForm(request.POST), None
+    if form.is_valid():
+        fields = form.cleaned_data
+        draft = _draft(actor, request.POST)
+        attempt = rule_tester.attempt(actor, fields["text"], fields["source"], draft)
+    context = _attempt_context(form, attempt)
     if not part:
-        context |= _context(actor)
+        context |= _context(actor, request.POST)
+    status = 200 if attempt else 422
     return render(request, f"memory/rules.html{part}", context, status=status)
 
 
+# ── One rule ─────────────────────────────────────────────────────────────────
 @require_http_methods(pages.METHODS)
 def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     """Show one rule and the effect of another mode; a POST sets the mode."""
@@ -73,15 +165,56 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
         "card": card,
         "modes": policy.MODES,
         "mode": mode,
-        "replay": rule_tester.replay(actor, rule_id, mode) if mode else None,
+        "replay": rule_tester.replay(actor, {rule_id: mode}) if mode else None,
         "fires": rule_tester.attempt(actor, card.rule.fires, "tool"),
     }
     return render(request, "memory/rule.html", context)
 
 
-@pages.action("quarantine:rules", page_statuses=[422])
-def policy_change(request: HttpRequest) -> str:
-    """Set the action for held verdicts of one tier or source."""
-    key, action = request.POST.get("key", ""), request.POST.get("action", "")
-    before = policy.set_policy(key, action, by=pages.actor(request))
-    return f"{key} set to {action or 'the default'}, was {before or 'the default'}"
+# ── Reviewing and saving a draft ─────────────────────────────────────────────
+@require_http_methods(pages.METHODS)
+def policy_change(request: HttpRequest) -> HttpResponse:
+    """Show all changes of a draft as one diff; a POST saves them, or none."""
+    actor = pages.actor(request)
+    actor.require("scanner.manage")
+    if request.method != "POST":
+        return _review(request, actor, request.GET)
+    draft = _values(request.POST.getlist("set"))
+    base = _values(request.POST.getlist("base"))
+    try:
+        changes = policy.save(draft, by=actor, base=base)
+    except errors.Conflict as conflict:
+        return _review(request, actor, request.POST, base, conflict)
+    count = len(changes)
+    messages.success(request, f"{count} {'change' if count == 1 else 'changes'} saved")
+    return redirect("quarantine:rules")
+
+
+def _review(
+    request: HttpRequest,
+    actor: Actor,
+    params: QueryDict,
+    base: dict[str, str] | None = None,
+    conflict: errors.Conflict | None = None,
+) -> HttpResponse:
+    """Show a diff; after a conflict, with the lines that somebody else changed."""
+    draft = _draft(actor, params)
+    changes = policy.changes(actor, draft)
+    hits = workbench.daily_hits(actor).by_rule
+    context = {
+        "rows": [(change, _hits(change, hits)) for change in changes],
+        "conflict": conflict,
+        "stale": policy.later_changes(actor, base or {}),
+        "back": _address(params, draft, 1),
+        "forget": reverse("quarantine:rules"),
+        "replay": rule_tester.replay(actor, draft) if params.get("replay") else None,
+    }
+    status = conflict.status if conflict else 200
+    return render(request, "memory/policy_review.html", context, status=status)
+
+
+def _hits(change: PolicyChange, hits: Mapping[str, list[int]]) -> int | None:
+    """Return a rule's hits; None for a line of a tier or source."""
+    if change.key not in registry.BY_ID:
+        return None
+    return sum(hits.get(change.key, []))

@@ -71,6 +71,15 @@
     fault?.focus();
   });
 
+  // Esc puts away the meaning of a word that hover or focus shows, until both are over.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const word of document.querySelectorAll(".term:is(:hover, :focus)")) {
+      word.dataset.closed = "";
+      for (const end of ["pointerleave", "blur"]) word.addEventListener(end, () => delete word.dataset.closed, { once: true });
+    }
+  });
+
   document.addEventListener("toast", (event) => toast(event.detail.value));
 
   // In a low window the rail scrolls: where you are is in sight.

@@ -51,6 +51,8 @@ PAGES: dict[str, tuple[str, int]] = {
     "record": ("/records/{record}/", 200),
     "quarantine": ("/quarantine/", 200),
     "rules": ("/quarantine/rules/", 200),
+    "rules, drafted": ("/quarantine/rules/?set=override.instructions:off", 200),
+    "policy changes": ("/quarantine/rules/policy/?set=override.instructions:off", 200),
     "rule": ("/quarantine/rules/override.instructions/", 200),
     "providers": ("/providers/", 200),
     "conformance": ("/conformance/", 200),
@@ -79,6 +81,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "suppressed names": ("/privacy/kept-out/", 200),
     "privacy settings": ("/privacy/settings/", 200),
     "find": ("/find/?find=e", 200),
+    "glossary": ("/glossary/", 200),
     "password": ("/accounts/password/change/", 200),
     "two-factor": ("/accounts/2fa/", 200),
     "nothing here": ("/journal/j_0000000000000000/", 404),
@@ -190,7 +193,16 @@ def test_the_admin_opens_without_faults(
 
 
 WIDTHS = (360, 768, 1440)
-WIDE = ("home", "journal", "entry", "recall, answered", "cases", "case", "subject")
+WIDE = (
+    "home",
+    "journal",
+    "entry",
+    "recall, answered",
+    "rules, drafted",
+    "cases",
+    "case",
+    "subject",
+)
 
 
 def test_nothing_runs_out_of_the_window(

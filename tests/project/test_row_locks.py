@@ -214,5 +214,5 @@ def test_a_table_of_rules_is_read_under_the_lock_it_is_written_under(
         return change(actor, **fields)
 
     monkeypatch.setattr(workspace_settings, "change", changing)
-    policy.set_policy("tier:AGENT", "block", by=world.actor("owner"))
+    policy.save({"tier:AGENT": "block"}, by=world.actor("owner"))
     assert free == [False]

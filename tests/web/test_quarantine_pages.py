@@ -10,9 +10,8 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from memory import scanner, workspace_settings
+from memory import scanner
 from memory.models import HeldFile, JournalEntry, SavedFilter
-from memory.workspace_settings import declarations
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
@@ -359,16 +358,3 @@ def test_a_rule_is_switched_after_a_replay(world: World) -> None:
     assert "is set to off" in admin.get(path).content.decode()
     assert admin.post(path, {"mode": "x"}).status_code == 422
     assert admin.get("/quarantine/rules/no.rule/").status_code == 404
-
-
-def test_an_admin_sets_a_policy(world: World) -> None:
-    admin = world.page("owner")
-    body = {"key": "tier:daily", "action": "block"}
-    assert admin.post("/quarantine/rules/policy/", body).status_code == 302
-    stored = workspace_settings.value(world.acme.id, declarations.SCANNER_POLICY)
-    assert stored == {"tier:daily": "block"}
-    admin.post("/quarantine/rules/policy/", body | {"action": "explode"})
-    assert (
-        world.page("operator").post("/quarantine/rules/policy/", body).status_code
-        == 403
-    )

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from memory import scanner, workspace_settings
+from memory import scanner
 from memory.files import policy, quarantine
 from memory.models import HeldFile, HeldState, JournalEntry, MemoryFile
 from memory.review import decide as review
@@ -17,7 +17,6 @@ from memory.review import queue as review_queue
 from memory.review.decide import Decision
 from memory.review.queue import HeldFilter
 from memory.rules import errors
-from memory.workspace_settings import declarations
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
@@ -277,18 +276,6 @@ def test_an_admin_switches_a_rule_and_the_journal_tells(world: World) -> None:
         policy.set_rule("no.rule", "off", by=owner)
 
 
-def test_an_admin_sets_a_policy(world: World) -> None:
-    owner = world.actor("owner")
-    policy.set_policy("tier:daily", "redact", by=owner)
-    stored = workspace_settings.value(world.acme.pk, declarations.SCANNER_POLICY)
-    assert stored == {"tier:daily": "redact"}
-    assert "redact" in {line.action for line in policy.lines(owner)}
-    policy.set_policy("tier:daily", "", by=owner)
-    for key, action in (("tier:nope", "hold"), ("tier:daily", "explode")):
-        with pytest.raises(errors.Invalid):
-            policy.set_policy(key, action, by=owner)
-
-
 # ── Replay and rescan ────────────────────────────────────────────────────────
 def allow_then_write(world: World, text: str, label: str = "AGENT.md") -> None:
     """Store a text that the current rules would hold."""
@@ -308,10 +295,10 @@ def test_a_replay_counts_without_changing(world: World) -> None:
     assert replay.samples[0].why.startswith("would pass")
     assert not HeldFile.objects.exists()
     assert rescan.replay(operator, {}, budget=-1).is_cut
-    unchanged = rule_tester.replay(operator, next(iter(rules)), "hold")
+    unchanged = rule_tester.replay(operator, {next(iter(rules)): "hold"})
     assert (unchanged.newly_held, unchanged.newly_passed) == (0, 0)
     with pytest.raises(errors.Invalid):
-        rule_tester.replay(operator, next(iter(rules)), "never")
+        rule_tester.replay(operator, {next(iter(rules)): "never"})
 
 
 def test_a_rescan_holds_and_puts_the_last_good_version_back(world: World) -> None:
