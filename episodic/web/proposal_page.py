@@ -10,7 +10,6 @@ from django.http import QueryDict
 
 from episodic.consolidation import approval, promotion, proposals
 from episodic.consolidation.approval import TEXT_CHARS, Seen
-from episodic.consolidation.bulk import BulkItem
 from episodic.consolidation.proposals import Change, Facts, ProposalPage
 from episodic.models import ConsolidationProposal
 from memory.files import versions
@@ -20,6 +19,7 @@ from memory.models import Crew
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 STATES: Final = {
     "pending": "Waiting",
@@ -106,24 +106,6 @@ class Difference:
     new_evidence: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The results of a bulk act; ``undoable`` are what an undo would send."""
-
-    items: list[BulkItem]
-    is_undo: bool
-
-    @property
-    def done_count(self) -> int:
-        return sum(item.ok for item in self.items)
-
-    @property
-    def undoable(self) -> list[str]:
-        if self.is_undo:
-            return []
-        return [f"{item.id}:{item.version}" for item in self.items if item.ok]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbox:
     """Everything on the page."""
@@ -183,12 +165,6 @@ def filters_of(data: QueryDict, proposal: ConsolidationProposal | None) -> Filte
 def seen_in(data: QueryDict) -> Seen:
     """Return what the form says was on the page."""
     return Seen(data.get("seen_text", ""), tuple(data.getlist("seen_evidence")))
-
-
-def picks_of(data: QueryDict) -> list[tuple[str, int]]:
-    """Return the ticked proposals as (id, version); a broken version matches none."""
-    parts = [item.replace("\0", "").partition(":") for item in data.getlist("items")]
-    return [(item_id, pages.number(version) or 0) for item_id, _, version in parts]
 
 
 # ── The page ─────────────────────────────────────────────────────────────────

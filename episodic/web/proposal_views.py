@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -14,12 +16,16 @@ from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
 from episodic.web import proposal_page
-from episodic.web.proposal_page import Inbox, Report
+from episodic.web.proposal_page import Inbox
 from memory import workspace_tree
 from memory.rules import errors
+from memory.rules.bulk import parse
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 TEMPLATE = "episodic/proposals.html"
+REJECTED: Final = ("{count} proposal rejected", "{count} proposals rejected")
+UNDONE: Final = ("{count} proposal waits again", "{count} proposals wait again")
 
 
 def _page(
@@ -155,7 +161,7 @@ def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
 def many(request: HttpRequest) -> HttpResponse:
     """Reject the ticked proposals, or undo that; show the result of each."""
     actor = pages.actor(request)
-    picks = proposal_page.picks_of(request.POST)
+    picks = parse(request.POST.getlist("items"))
     is_undo = "undo" in request.POST
     try:
         if is_undo:
@@ -164,7 +170,14 @@ def many(request: HttpRequest) -> HttpResponse:
             items = bulk.reject(actor, picks, reason=_reason(request))
     except errors.Invalid as error:
         return _page(request, error=error)
-    return _page(request, report=Report(items, is_undo))
+    report = Report(
+        items=items,
+        words=UNDONE if is_undo else REJECTED,
+        action=pages.address("proposals:many", query=request.GET.urlencode()),
+        item_page="proposals:detail",
+        undo="" if is_undo else "1",
+    )
+    return _page(request, report=report)
 
 
 # ── Running ──────────────────────────────────────────────────────────────────

@@ -51,6 +51,17 @@
     if (event.target.id === "single-keys") keep("crewship-keys", event.target.checked ? "on" : "off");
   });
 
+  // A second press sends nothing: the answer to the first, with its undo, would be lost.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.hasAttribute("data-once") || event.defaultPrevented) return;
+    if (form.dataset.once) event.preventDefault();
+    form.dataset.once = "sent";
+  });
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) for (const form of document.querySelectorAll("[data-once]")) form.dataset.once = "";
+  });
+
   // A live part rests while nobody looks.
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (document.hidden && event.detail.elt.hasAttribute("data-live")) event.preventDefault();
