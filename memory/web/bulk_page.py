@@ -1,10 +1,15 @@
-"""What a page shows after an act on many items: one sentence, each result, an undo."""
+"""What a page shows of an act on many items: each result and an undo, or a question."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from memory.rules.bulk import Item
+
+
+def sentence(words: tuple[str, str], count: int) -> str:
+    """Return the sentence for one or for several, with the number in it."""
+    return words[count != 1].format(count=f"{count:,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +34,7 @@ class Report:
 
     @property
     def heading(self) -> str:
-        count = self.done_count
-        return self.words[count != 1].format(count=f"{count:,}")
+        return sentence(self.words, self.done_count)
 
     @property
     def has_refusals(self) -> bool:
@@ -40,3 +44,35 @@ class Report:
     def undoable(self) -> list[str]:
         """What an undo would send: exactly the items that changed."""
         return [item.pick for item in self.items if item.ok] if self.undo else []
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row that an act without undo would touch; ``pick`` is what the form sends."""
+
+    pick: str
+    title: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """The list of what goes, shown before an act that cannot be undone."""
+
+    lines: list[Line]
+    words: tuple[str, str]
+    text: str
+    button: tuple[str, str]
+    action: str
+    act: str
+    back: str
+    place: str
+    reason: str | None = None
+
+    @property
+    def heading(self) -> str:
+        return sentence(self.words, len(self.lines))
+
+    @property
+    def button_words(self) -> str:
+        return sentence(self.button, len(self.lines))

@@ -58,6 +58,7 @@ FILES = [
 ]
 RECORDS = [
     path("", records_views.listing, name="list"),
+    path("many/", records_views.many, name="many"),
     path("<str:record_id>/", records_views.detail, name="detail"),
     path("<str:record_id>/edit/", records_views.edit, name="edit"),
     path("<str:record_id>/supersede/", records_views.supersede, name="supersede"),
