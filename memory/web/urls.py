@@ -91,6 +91,7 @@ WORKSPACE = [
     path("settings/<str:name>/", settings_views.change, name="change_setting"),
     path("settings/<str:name>/reset/", settings_views.reset, name="reset_setting"),
     path("members/", member_views.members, name="members"),
+    path("members/many/", member_views.many, name="members_many"),
     path(
         "members/invited/<str:invitation_id>/link/",
         member_views.resend,
