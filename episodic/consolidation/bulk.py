@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from episodic.consolidation import approval
+from episodic.consolidation import undo as decision_undo
 from episodic.models import ConsolidationProposal
 from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
@@ -26,11 +27,11 @@ def reject(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
 
 
 def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
-    """Let rejected proposals wait again that have not changed since."""
+    """Let decided proposals wait again that have not changed since."""
     actor.require("proposals.decide")
 
     def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
-        live = approval.undo_rejection(proposal, version=pick.number, by=actor)
+        live = decision_undo.undo(proposal, version=pick.number, by=actor)
         return Outcome(state=live.state, version=live.version)
 
     return bulk.run(picks, partial(_proposals, actor), act, title=_title)
@@ -38,7 +39,7 @@ def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
 
 def _proposals(actor: Actor, ids: list[str]) -> dict[str, ConsolidationProposal]:
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
-    return rows.select_related("crew").in_bulk(ids)
+    return rows.select_related("crew__workspace").in_bulk(ids)
 
 
 def _title(proposal: ConsolidationProposal) -> str:

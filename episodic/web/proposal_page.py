@@ -8,7 +8,7 @@ from typing import Final
 
 from django.http import QueryDict
 
-from episodic.consolidation import approval, promotion, proposals
+from episodic.consolidation import approval, promotion, proposals, undo
 from episodic.consolidation.approval import TEXT_CHARS, Seen
 from episodic.consolidation.proposals import Change, Facts, ProposalPage
 from episodic.models import ConsolidationProposal
@@ -83,7 +83,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The open proposal with what backs it and what approving it would write."""
+    """The open proposal with what backs it and what approving it would write.
+
+    ``obstacle`` is why its approval cannot be undone, "" when it can.
+    """
 
     proposal: ConsolidationProposal
     facts: Facts
@@ -91,6 +94,7 @@ class Reading:
     change: Change | None
     names: dict[str, str]
     hold_reason: str
+    obstacle: str = ""
 
     @property
     def is_too_long(self) -> bool:
@@ -207,7 +211,9 @@ def tabs(actor: Actor, filters: Filters) -> list[Tab]:
 def reading(actor: Actor, proposal: ConsolidationProposal) -> Reading:
     facts = proposals.facts(proposal)
     values = facts.score.signals
-    hold_reason = ""
+    hold_reason = obstacle = ""
+    if proposal.learned_label and proposal.is_undoable:
+        obstacle = undo.obstacle(proposal)
     if proposal.is_pending:
         hold_reason = approval.hold_reason(Owner(proposal.crew), proposal.text, actor)
     return Reading(
@@ -220,6 +226,7 @@ def reading(actor: Actor, proposal: ConsolidationProposal) -> Reading:
         proposals.change(proposal) if proposal.is_pending else None,
         proposals.seen_by(actor, facts.evidence),
         hold_reason,
+        obstacle,
     )
 
 

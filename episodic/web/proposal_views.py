@@ -13,6 +13,7 @@ from django_htmx.http import push_url
 
 from episodic.consolidation import approval, bulk, proposals
 from episodic.consolidation import run as consolidation
+from episodic.consolidation import undo as decision_undo
 from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
 from episodic.web import proposal_page
@@ -24,8 +25,8 @@ from memory.web import pages
 from memory.web.bulk_page import Report
 
 TEMPLATE = "episodic/proposals.html"
-REJECTED: Final = ("{count} proposal rejected", "{count} proposals rejected")
-UNDONE: Final = ("{count} proposal waits again", "{count} proposals wait again")
+REJECTION_WORDS: Final = ("{count} proposal rejected", "{count} proposals rejected")
+UNDO_WORDS: Final = ("{count} proposal waits again", "{count} proposals wait again")
 
 
 def _page(
@@ -144,12 +145,13 @@ def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Let a rejected rule wait again, and open it."""
+    """Let a decided rule wait again, and open it."""
     actor = pages.actor(request)
     proposal = proposals.proposal(actor, proposal_id)
     try:
-        approval.undo_rejection(proposal, version=_version(request), by=actor)
-    except (errors.Conflict, approval.Decided) as error:
+        decision_undo.undo(proposal, version=_version(request), by=actor)
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
         return _page(request, proposals.proposal(actor, proposal_id), error=error)
     url = pages.address(
         "proposals:detail", proposal_id, state="pending", done=proposal_id
@@ -172,7 +174,7 @@ def many(request: HttpRequest) -> HttpResponse:
         return _page(request, error=error)
     report = Report(
         items=items,
-        words=UNDONE if is_undo else REJECTED,
+        words=UNDO_WORDS if is_undo else REJECTION_WORDS,
         action=pages.address("proposals:many", query=request.GET.urlencode()),
         item_page="proposals:detail",
         undo="" if is_undo else "1",

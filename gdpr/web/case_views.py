@@ -36,8 +36,8 @@ from memory.web.bulk_page import Report
 
 PAGE: Final = 50
 CHOICES: Final = 8
-ASSIGNED: Final = ("{count} case assigned", "{count} cases assigned")
-UNDONE: Final = (
+ASSIGNMENT_WORDS: Final = ("{count} case assigned", "{count} cases assigned")
+UNDO_WORDS: Final = (
     "{count} case is assigned as before",
     "{count} cases are assigned as before",
 )
@@ -111,7 +111,7 @@ def assign_many(request: HttpRequest) -> HttpResponse:
         return _list_page(request, refusal=error)
     report = Report(
         items=items,
-        words=UNDONE if is_undo else ASSIGNED,
+        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
         action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
         item_page="privacy:case",
         undo="" if is_undo else "1",

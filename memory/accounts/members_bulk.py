@@ -55,7 +55,7 @@ def remove(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
     return bulk.run(picks, partial(_members, actor), act, title=_title)
 
 
-def chosen(actor: Actor, picks: Sequence[Pick]) -> list[Membership]:
+def memberships(actor: Actor, picks: Sequence[Pick]) -> list[Membership]:
     """Return the picked members, in their order."""
     actor.require("members.manage")
     rows = _members(actor, [pick.id for pick in picks[: bulk.LIMIT]])

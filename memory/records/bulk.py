@@ -84,12 +84,12 @@ def forget(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
     return bulk.run(picks, partial(_records, actor), act)
 
 
-def chosen(actor: Actor, picks: Sequence[Pick]) -> list[Record]:
+def forgettable(actor: Actor, picks: Sequence[Pick]) -> list[Record]:
     """Return the picked records that can be forgotten, in their order."""
     actor.require("records.write")
     rows = _records(actor, [pick.id for pick in picks[: bulk.LIMIT]])
-    chosen_rows = [rows[pick.id] for pick in picks if pick.id in rows]
-    return [row for row in chosen_rows if row.status != RecordStatus.FORGOTTEN]
+    rows_in_order = [rows[pick.id] for pick in picks if pick.id in rows]
+    return [row for row in rows_in_order if row.status != RecordStatus.FORGOTTEN]
 
 
 def _check_reason(reason: str) -> None:

@@ -17,8 +17,8 @@ class Report:
     """The results of one act.
 
     ``words`` is the sentence about those that succeeded, for one and for several, with
-    ``{count}``. ``action`` is the address that an undo is sent to, ``undo`` the value of
-    its button; without it the act cannot be undone. ``item_page`` is the name of the
+    ``{count}``. ``action`` is the address that an undo is sent to, ``undo`` the value
+    of its button; without it the act cannot be undone. ``item_page`` is the name of the
     page of an item, "" where items have none.
     """
 

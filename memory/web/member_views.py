@@ -139,12 +139,15 @@ def remove(request: HttpRequest, member_id: str) -> str:
 
 
 # ── Many members ─────────────────────────────────────────────────────────────
-CHANGED: Final = ("{count} person has another role", "{count} people have another role")
-UNDONE: Final = (
+ROLE_WORDS: Final = (
+    "{count} person has another role",
+    "{count} people have another role",
+)
+UNDO_WORDS: Final = (
     "{count} person has the former role again",
     "{count} people have their former role again",
 )
-REMOVED: Final = ("{count} person removed", "{count} people removed")
+REMOVAL_WORDS: Final = ("{count} person removed", "{count} people removed")
 
 
 @never_cache
@@ -162,12 +165,12 @@ def many(request: HttpRequest) -> HttpResponse:
             confirm = _confirm_removal(actor, picks)
             return render(request, "confirm_many.html", {"confirm": confirm})
         if "undo" in request.POST:
-            words, items = UNDONE, members_bulk.undo_role(actor, picks)
+            words, items = UNDO_WORDS, members_bulk.undo_role(actor, picks)
         elif act == "remove":
-            words, items = REMOVED, members_bulk.remove(actor, picks)
+            words, items = REMOVAL_WORDS, members_bulk.remove(actor, picks)
         else:
             role, can_undo = request.POST.get("role", ""), True
-            words, items = CHANGED, members_bulk.change_role(actor, picks, role)
+            words, items = ROLE_WORDS, members_bulk.change_role(actor, picks, role)
     except errors.Invalid as error:
         return _page(request, actor, error.status, refusal=error)
     report = Report(
@@ -182,15 +185,17 @@ def many(request: HttpRequest) -> HttpResponse:
 def _confirm_removal(actor: Actor, picks: list[Pick]) -> Confirmation:
     """Return the list of who would be removed."""
     roles = {pick.id: pick.version for pick in picks}
-    rows = [row for row in members_bulk.chosen(actor, picks) if row.user_id != actor.id]
+    rows = [
+        row for row in members_bulk.memberships(actor, picks) if row.user_id != actor.id
+    ]
     if not rows or len(roles) > bulk.LIMIT:
         detail = f"Tick between 1 and {bulk.LIMIT} people other than yourself."
         raise errors.Invalid(detail, code="bad_ids")
     return Confirmation(
         lines=[Line(f"{m.id}:{roles[m.id]}", m.user.email, m.role) for m in rows],
         words=("Remove this person?", "Remove these {count} people?"),
-        text="Their keys here stop at once, and the invitations they sent are withdrawn. "
-        "Their accounts stay; to come back, each has to be invited again.",
+        text="Their keys here stop at once, and the invitations they sent are "
+        "withdrawn. Their accounts stay; to come back, each has to be invited again.",
         button=("Remove this person", "Remove all {count}"),
         action=reverse("workspace:members_many"),
         act="remove",

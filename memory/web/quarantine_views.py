@@ -25,8 +25,8 @@ from memory.web.quarantine_forms import DecisionForm
 from memory.web.quarantine_page import build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
-DECIDED: Final = ("{count} text decided", "{count} texts decided")
-UNDONE: Final = ("{count} text waits again", "{count} texts wait again")
+DECISION_WORDS: Final = ("{count} text decided", "{count} texts decided")
+UNDO_WORDS: Final = ("{count} text waits again", "{count} texts wait again")
 
 
 def _page(
@@ -206,7 +206,7 @@ def _bulk(
         return error.status
     context["report"] = Report(
         items=items,
-        words=UNDONE if is_undo else DECIDED,
+        words=UNDO_WORDS if is_undo else DECISION_WORDS,
         action=pages.address("quarantine:alike", case.id),
         item_page="quarantine:case",
         undo="" if is_undo else "1",

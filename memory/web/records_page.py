@@ -170,7 +170,7 @@ def confirm_forget(
 ) -> Confirmation:
     """Return the list of what forgetting the ticked records would erase."""
     versions = {pick.id: pick.version for pick in picks}
-    rows = bulk.chosen(actor, picks)
+    rows = bulk.forgettable(actor, picks)
     if not rows or len(versions) > LIMIT:
         detail = f"Tick between 1 and {LIMIT} records that are not forgotten."
         raise errors.Invalid(detail, code="bad_ids")

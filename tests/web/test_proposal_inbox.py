@@ -11,7 +11,7 @@ import time_machine
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from episodic.consolidation import approval, bulk, proposals
+from episodic.consolidation import approval, bulk, proposals, undo
 from episodic.consolidation.approval import Seen
 from episodic.models import ConsolidationProposal
 from memory.models import JournalEntry
@@ -198,14 +198,7 @@ def test_a_rejection_of_long_ago_stays(world: World) -> None:
     with time_machine.travel(timezone.now() + timedelta(days=31)):
         assert not proposal.is_undoable
         with pytest.raises(errors.Conflict):
-            approval.undo_rejection(proposal, version=2, by=world.actor("operator"))
-
-
-def test_an_approval_is_not_undone_as_a_rejection(world: World) -> None:
-    proposal, page = proposed(world), world.page("operator")
-    page.post(at(proposal, "approve/"), form_of(proposal))
-    assert page.post(at(proposal, "undo/"), {"version": 2}).status_code == 409
-    assert "taken back by editing that file" in page.get(at(proposal)).content.decode()
+            undo.undo_rejection(proposal, version=2, by=world.actor("operator"))
 
 
 # ── Many ─────────────────────────────────────────────────────────────────────

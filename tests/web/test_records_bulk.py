@@ -1,4 +1,4 @@
-"""Many records at once: expire and undo, hold again, forget after a list of what goes."""
+"""Many records at once: expire and undo, hold again, forget after a list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def ticks(*rows: Record, **fields: str) -> dict[str, Any]:
 
 def act(world: World, body: dict[str, Any], user: str = "operator") -> Any:
     return world.page(user).post("/records/many/?state=all", body)
-
 
 
 def test_expired_records_leave_every_answer_and_come_back(
