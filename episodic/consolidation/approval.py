@@ -17,7 +17,6 @@ from django.utils import timezone
 from episodic.consolidation import proposals
 from episodic.consolidation.pins import SOURCE
 from episodic.models import ConsolidationProposal, MemoryRelation, ProposalState
-from episodic.models.proposals import UNDO_DAYS
 from memory.files import paths, quarantine, writer
 from memory.files.paths import Owner
 from memory.files.writer import Request
@@ -83,7 +82,7 @@ def approve(
             ConsolidationProposal.objects.filter(pk=proposal.pk).update(
                 text=final,
                 content_hash=proposals.digest(final),
-                was_edited=edited,
+                was_edited=edited or proposal.was_edited,
                 learned_label=result.label,
                 learned_version=result.version,
             )
@@ -254,38 +253,6 @@ def reject(
             payload={"reason": text, "rejected_by": by.label},
             refs={"proposal_id": proposal.id},
             crew_id=proposal.crew_id,
-        )
-        journal.write([new], by=by)
-    return proposals.proposal(by, proposal.pk)
-
-
-def undo_rejection(
-    proposal: ConsolidationProposal, *, version: int, by: Actor
-) -> ConsolidationProposal:
-    """Let a rejected rule wait again, within thirty days of its rejection."""
-    by.require("proposals.decide", proposal.workspace_id)
-    with transaction.atomic():
-        rows = ConsolidationProposal.objects.select_for_update(of=("self",))
-        live = rows.get(pk=proposal.pk)
-        if live.version != version or live.state != ProposalState.REJECTED:
-            detail = "The proposal is not rejected, or changed since you looked at it."
-            raise Decided(detail, code="stale_version", version=live.version)
-        if not live.is_undoable:
-            detail = f"A rejection can be undone for {UNDO_DAYS} days."
-            raise errors.Conflict(detail, code="too_late")
-        new = NewEntry(
-            entry_type="memory.consolidation_undone",
-            severity=Severity.NOTICE,
-            summary=f"Waits again as a rule: {live.pattern}"[:1_000],
-            payload={"was": live.state, "undone_by": by.label},
-            refs={"proposal_id": live.id},
-            crew_id=live.crew_id,
-        )
-        live.state, live.reason = ProposalState.PENDING, ""
-        live.decided_by, live.decided_at = "", None
-        live.version += 1
-        live.save(
-            update_fields=["state", "reason", "decided_by", "decided_at", "version"]
         )
         journal.write([new], by=by)
     return proposals.proposal(by, proposal.pk)

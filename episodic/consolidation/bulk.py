@@ -1,74 +1,46 @@
-"""Rejecting many proposed rules, and undoing exactly that.
-
-Every item names the version it was read in and succeeds or fails by itself.
-"""
+"""Rejecting many proposed rules, and undoing exactly that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 from episodic.consolidation import approval
+from episodic.consolidation import undo as decision_undo
 from episodic.models import ConsolidationProposal
-from memory.rules import errors
+from memory.rules import bulk, errors
+from memory.rules.bulk import Item, Outcome, Pick
 from memory.rules.permissions import Actor
 
-LIMIT: Final = 200
 
-
-@dataclass(frozen=True, slots=True)
-class BulkItem:
-    """The result for one proposal; ``version`` is the one after a success."""
-
-    id: str
-    title: str
-    ok: bool
-    version: int = 0
-    state: str = ""
-    detail: str = ""
-
-
-def reject(
-    actor: Actor, picks: Sequence[tuple[str, int]], *, reason: str
-) -> list[BulkItem]:
+def reject(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
     """Reject proposals, each in the version that was read, for one reason."""
+    actor.require("proposals.decide")
     if not reason.strip():
         raise errors.Invalid("A rejection needs a reason.", code="reason_required")
-    return _each(actor, picks, partial(approval.reject, reason=reason))
+
+    def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
+        live = approval.reject(proposal, version=pick.number, reason=reason, by=actor)
+        return Outcome(state=live.state, version=live.version)
+
+    return bulk.run(picks, partial(_proposals, actor), act, title=_title)
 
 
-def undo(actor: Actor, picks: Sequence[tuple[str, int]]) -> list[BulkItem]:
-    """Let rejected proposals wait again that have not changed since."""
-    return _each(actor, picks, approval.undo_rejection)
-
-
-def _each(
-    actor: Actor,
-    picks: Sequence[tuple[str, int]],
-    act: Callable[..., ConsolidationProposal],
-) -> list[BulkItem]:
+def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
+    """Let decided proposals wait again that have not changed since."""
     actor.require("proposals.decide")
-    versions = dict(picks)
-    if not 0 < len(versions) <= LIMIT:
-        detail = f"Tick between 1 and {LIMIT} proposals."
-        raise errors.Invalid(detail, code="bad_ids")
+
+    def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
+        live = decision_undo.undo(proposal, version=pick.number, by=actor)
+        return Outcome(state=live.state, version=live.version)
+
+    return bulk.run(picks, partial(_proposals, actor), act, title=_title)
+
+
+def _proposals(actor: Actor, ids: list[str]) -> dict[str, ConsolidationProposal]:
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
-    proposals_by_id = rows.select_related("crew").in_bulk(list(versions))
-    results = []
-    for proposal_id, version in versions.items():
-        proposal = proposals_by_id.get(proposal_id)
-        title = proposal.title if proposal else ""
-        try:
-            if proposal is None:
-                raise errors.NotFound
-            after = act(proposal, version=version, by=actor)
-        except errors.AppError as error:
-            item = BulkItem(proposal_id, title, ok=False, detail=error.detail)
-        else:
-            item = BulkItem(
-                proposal_id, title, ok=True, version=after.version, state=after.state
-            )
-        results.append(item)
-    return results
+    return rows.select_related("crew__workspace").in_bulk(ids)
+
+
+def _title(proposal: ConsolidationProposal) -> str:
+    return proposal.title

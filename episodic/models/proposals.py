@@ -124,7 +124,7 @@ class ConsolidationProposal(models.Model):
 
     @property
     def is_undoable(self) -> bool:
-        """Whether its rejection can be undone still."""
-        if self.state != ProposalState.REJECTED or self.decided_at is None:
+        """Whether its decision is recent enough to be undone."""
+        if self.is_pending or self.decided_at is None:
             return False
         return timezone.now() - self.decided_at <= timedelta(days=UNDO_DAYS)

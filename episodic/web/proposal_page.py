@@ -8,9 +8,8 @@ from typing import Final
 
 from django.http import QueryDict
 
-from episodic.consolidation import approval, promotion, proposals
+from episodic.consolidation import approval, promotion, proposals, undo
 from episodic.consolidation.approval import TEXT_CHARS, Seen
-from episodic.consolidation.bulk import BulkItem
 from episodic.consolidation.proposals import Change, Facts, ProposalPage
 from episodic.models import ConsolidationProposal
 from memory.files import versions
@@ -20,6 +19,7 @@ from memory.models import Crew
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 STATES: Final = {
     "pending": "Waiting",
@@ -83,7 +83,10 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The open proposal with what backs it and what approving it would write."""
+    """The open proposal with what backs it and what approving it would write.
+
+    ``obstacle`` is why its approval cannot be undone, "" when it can.
+    """
 
     proposal: ConsolidationProposal
     facts: Facts
@@ -91,6 +94,7 @@ class Reading:
     change: Change | None
     names: dict[str, str]
     hold_reason: str
+    obstacle: str = ""
 
     @property
     def is_too_long(self) -> bool:
@@ -104,24 +108,6 @@ class Difference:
     lines: Sequence[DiffLine]
     missing_evidence: list[str]
     new_evidence: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The results of a bulk act; ``undoable`` are what an undo would send."""
-
-    items: list[BulkItem]
-    is_undo: bool
-
-    @property
-    def done_count(self) -> int:
-        return sum(item.ok for item in self.items)
-
-    @property
-    def undoable(self) -> list[str]:
-        if self.is_undo:
-            return []
-        return [f"{item.id}:{item.version}" for item in self.items if item.ok]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,12 +171,6 @@ def seen_in(data: QueryDict) -> Seen:
     return Seen(data.get("seen_text", ""), tuple(data.getlist("seen_evidence")))
 
 
-def picks_of(data: QueryDict) -> list[tuple[str, int]]:
-    """Return the ticked proposals as (id, version); a broken version matches none."""
-    parts = [item.replace("\0", "").partition(":") for item in data.getlist("items")]
-    return [(item_id, pages.number(version) or 0) for item_id, _, version in parts]
-
-
 # ── The page ─────────────────────────────────────────────────────────────────
 def listing(actor: Actor, filters: Filters) -> ProposalPage:
     state = "" if filters.state == "all" else filters.state
@@ -231,7 +211,9 @@ def tabs(actor: Actor, filters: Filters) -> list[Tab]:
 def reading(actor: Actor, proposal: ConsolidationProposal) -> Reading:
     facts = proposals.facts(proposal)
     values = facts.score.signals
-    hold_reason = ""
+    hold_reason = obstacle = ""
+    if proposal.learned_label and proposal.is_undoable:
+        obstacle = undo.obstacle(proposal)
     if proposal.is_pending:
         hold_reason = approval.hold_reason(Owner(proposal.crew), proposal.text, actor)
     return Reading(
@@ -244,6 +226,7 @@ def reading(actor: Actor, proposal: ConsolidationProposal) -> Reading:
         proposals.change(proposal) if proposal.is_pending else None,
         proposals.seen_by(actor, facts.evidence),
         hold_reason,
+        obstacle,
     )
 
 

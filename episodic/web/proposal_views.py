@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -11,15 +13,20 @@ from django_htmx.http import push_url
 
 from episodic.consolidation import approval, bulk, proposals
 from episodic.consolidation import run as consolidation
+from episodic.consolidation import undo as decision_undo
 from episodic.consolidation.run import CrewReport
 from episodic.models import ConsolidationProposal
 from episodic.web import proposal_page
-from episodic.web.proposal_page import Inbox, Report
+from episodic.web.proposal_page import Inbox
 from memory import workspace_tree
 from memory.rules import errors
+from memory.rules.bulk import parse
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 TEMPLATE = "episodic/proposals.html"
+REJECTION_WORDS: Final = ("{count} proposal rejected", "{count} proposals rejected")
+UNDO_WORDS: Final = ("{count} proposal waits again", "{count} proposals wait again")
 
 
 def _page(
@@ -138,12 +145,13 @@ def reject(request: HttpRequest, proposal_id: str) -> HttpResponse:
 
 @require_POST
 def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
-    """Let a rejected rule wait again, and open it."""
+    """Let a decided rule wait again, and open it."""
     actor = pages.actor(request)
     proposal = proposals.proposal(actor, proposal_id)
     try:
-        approval.undo_rejection(proposal, version=_version(request), by=actor)
-    except (errors.Conflict, approval.Decided) as error:
+        decision_undo.undo(proposal, version=_version(request), by=actor)
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
         return _page(request, proposals.proposal(actor, proposal_id), error=error)
     url = pages.address(
         "proposals:detail", proposal_id, state="pending", done=proposal_id
@@ -155,7 +163,7 @@ def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
 def many(request: HttpRequest) -> HttpResponse:
     """Reject the ticked proposals, or undo that; show the result of each."""
     actor = pages.actor(request)
-    picks = proposal_page.picks_of(request.POST)
+    picks = parse(request.POST.getlist("items"))
     is_undo = "undo" in request.POST
     try:
         if is_undo:
@@ -164,7 +172,14 @@ def many(request: HttpRequest) -> HttpResponse:
             items = bulk.reject(actor, picks, reason=_reason(request))
     except errors.Invalid as error:
         return _page(request, error=error)
-    return _page(request, report=Report(items, is_undo))
+    report = Report(
+        items=items,
+        words=UNDO_WORDS if is_undo else REJECTION_WORDS,
+        action=pages.address("proposals:many", query=request.GET.urlencode()),
+        item_page="proposals:detail",
+        undo="" if is_undo else "1",
+    )
+    return _page(request, report=report)
 
 
 # ── Running ──────────────────────────────────────────────────────────────────

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils import timezone
+
 from gdpr.cases import (
     deadlines,
     dry_run,
@@ -233,6 +235,9 @@ def _after(traces: int) -> tuple[str, str]:
 
 def _extensions(case: Case, detail: CaseDetail) -> list[Extension]:
     if case.extended_until or "extend" not in detail.verbs:
+        return []
+    if timezone.now() > case.due_at:
+        # It can only be extended before it runs out.
         return []
     zone = privacy_settings.zone(detail.rules)
     return [

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from gdpr.api.cases import StaleVersion
 from gdpr.cases import (
+    bulk,
     overview,
     privacy_settings,
     queries,
@@ -28,11 +29,18 @@ from gdpr.web import case_page
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
 from memory.rules import errors
+from memory.rules.bulk import parse
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.bulk_page import Report
 
 PAGE: Final = 50
 CHOICES: Final = 8
+ASSIGNMENT_WORDS: Final = ("{count} case assigned", "{count} cases assigned")
+UNDO_WORDS: Final = (
+    "{count} case is assigned as before",
+    "{count} cases are assigned as before",
+)
 
 
 @require_GET
@@ -43,15 +51,16 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
-@never_cache
-@require_GET
-def case_list(request: HttpRequest) -> HttpResponse:
-    """List cases, the most urgent first."""
+def _list_page(
+    request: HttpRequest,
+    *,
+    report: Report | None = None,
+    refusal: errors.AppError | None = None,
+) -> HttpResponse:
+    """Render the cases that match, the most urgent first."""
     actor = pages.actor(request)
-    actor.require("gdpr.read")
-    form = CaseFilterForm(
-        request.GET, people=reminder_email.recipients(actor.workspace_id)
-    )
+    people = reminder_email.recipients(actor.workspace_id)
+    form = CaseFilterForm(request.GET, people=people)
     query = CaseQuery(
         state=form.filter_value("state", "" if form.filter_value("due") else "open"),
         kind=form.filter_value("kind"),
@@ -61,15 +70,53 @@ def case_list(request: HttpRequest) -> HttpResponse:
     cursor = request.GET.get("cursor") or None
     page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
+    lines = [(case, queries.deadline(case, rules)) for case in page.items]
     context = {
         "form": form,
-        "lines": [(case, queries.deadline(case, rules)) for case in page.items],
+        "lines": lines,
         "next_cursor": page.next_cursor,
         "numbers": overview.case_counts(actor),
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
+        "people": people,
+        "has_open": any(case.closed_at is None for case, _ in lines),
+        "report": report,
+        "refusal": refusal,
     }
-    return render(request, "gdpr/cases.html", context)
+    status = refusal.status if refusal else 200
+    return render(request, "gdpr/cases.html", context, status=status)
+
+
+@never_cache
+@require_GET
+def case_list(request: HttpRequest) -> HttpResponse:
+    """List cases, the most urgent first."""
+    pages.actor(request).require("gdpr.read")
+    return _list_page(request)
+
+
+@never_cache
+@require_POST
+def assign_many(request: HttpRequest) -> HttpResponse:
+    """Assign the ticked cases, or undo that; show the result of each."""
+    actor = pages.actor(request)
+    picks = parse(request.POST.getlist("items"))
+    is_undo = "undo" in request.POST
+    try:
+        if is_undo:
+            items = bulk.undo(actor, picks)
+        else:
+            items = bulk.assign(actor, picks, request.POST.get("assignee", ""))
+    except (errors.Invalid, errors.TooLarge) as error:
+        return _list_page(request, refusal=error)
+    report = Report(
+        items=items,
+        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
+        action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
+        item_page="privacy:case",
+        undo="" if is_undo else "1",
+    )
+    return _list_page(request, report=report)
 
 
 # ── A new case ───────────────────────────────────────────────────────────────

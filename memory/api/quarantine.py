@@ -21,6 +21,7 @@ from memory.review.decide import Decision
 from memory.review.preview import Preview
 from memory.review.queue import HeldFilter, HeldPage
 from memory.review.rescan import Rescan
+from memory.rules.bulk import Pick
 
 if TYPE_CHECKING:
     from memory.rules.permissions import Actor
@@ -78,8 +79,9 @@ def list_held(request: ApiRequest, query: Query[schemas.HeldQuery]) -> HeldPage:
 @router.post("/bulk", response=schemas.BulkOut, operation_id="decide_quarantine_bulk")
 def bulk(request: ApiRequest, data: schemas.BulkIn) -> schemas.Answer:
     """Apply one decision to several held texts; each succeeds or fails by itself."""
+    picks = [Pick(held_id) for held_id in data.ids]
     results = review_queue.decide_many(
-        request.auth, data.ids, data.decision, reason=data.reason
+        request.auth, picks, data.decision, reason=data.reason
     )
     return {"items": results, "decided": sum(item.ok for item in results)}
 

@@ -1,4 +1,4 @@
-"""Writes by people: an edit based on a known state, and a restore."""
+"""Writes by people: an edit based on a known state, a restore, a text taken out."""
 
 from __future__ import annotations
 
@@ -44,3 +44,33 @@ def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> WriteResul
     if row is None or not version.sha256:
         raise errors.Conflict("That version says that the file was removed.")
     return writer.restore(row, version, by=by)
+
+
+def without(present: str, text: str) -> str:
+    """Return a file's text without one that was appended to it.
+
+    Raises Conflict unless it is there exactly once, as whole lines. With the last text
+    taken out, the result is the file as it was before the append.
+    """
+    count = present.count(text) if text else 0
+    before, _, after = present.partition(text or "\0")
+    is_line = not before or before.endswith("\n")
+    if count != 1 or not is_line:
+        detail = "The file does not hold the text as it was written."
+        raise errors.Conflict(detail, code="text_changed")
+    if not before:
+        return after.removeprefix("\n")
+    # Of the empty lines around it, the one that came with it goes.
+    return (before[:-1] if before.endswith("\n\n") else before) + after
+
+
+def take_out(owner: Owner, place: Place, text: str, *, note: str, by: Actor) -> None:
+    """Take an appended text out of a file, as a version of its own."""
+    by.require("files.write", owner.workspace_id)
+    present = writer.current_text(owner, place)
+    rest = without(present, text)
+    if not rest.strip():
+        writer.remove(owner, place, source="undo", by=by, expected=present)
+        return
+    request = Request(owner, place, rest, WriteMode.REPLACE, "undo", note)
+    writer.write(request, by=by, expected=present)

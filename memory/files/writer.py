@@ -214,11 +214,11 @@ def current_text(owner: Owner, place: Place) -> str:
     return stored.data.decode("utf-8", "replace") if stored else ""
 
 
-def write(request: Request, *, by: Actor) -> WriteResult:
+def write(request: Request, *, by: Actor, expected: str | None = None) -> WriteResult:
     """Write a memory file; it is on the disk and in the journal when this returns.
 
     Raises Forbidden, Invalid, TierFull, Held, Refused, Unsafe or Busy; in each case the
-    file is unchanged.
+    file is unchanged. With an ``expected`` text another one is a Conflict.
     """
     _permit(request, by)
     _check_text(request)
@@ -228,9 +228,15 @@ def write(request: Request, *, by: Actor) -> WriteResult:
     final = _prepare(request, present, by)
     with reconcile.locked(request.owner, request.place) as file:
         present_now = current_text(request.owner, request.place)
+        _require_text(present_now, expected)
         if present_now != present:
             final = _prepare(request, present_now, by)
         return _put(file, request, final, by)
+
+
+def _require_text(present: str, expected: str | None) -> None:
+    if expected not in (None, present):
+        raise errors.Conflict("The file was written since.", code="written_since")
 
 
 def _prepare(request: Request, present: str, by: Actor) -> str:
@@ -324,11 +330,19 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
         _store(file, data, by=by, source="undo", note=note)
 
 
-def remove(owner: Owner, place: Place, *, source: str, by: Actor) -> bool:
+def remove(
+    owner: Owner,
+    place: Place,
+    *,
+    source: str,
+    by: Actor,
+    expected: str | None = None,
+) -> bool:
     """Remove a file, as a version of its own; return whether there was one."""
     _permit(Request(owner, place, "-", WriteMode.REPLACE, source), by)
     with reconcile.locked(owner, place) as file:
         if not file.sha256:
             return False
+        _require_text(current_text(owner, place), expected)
         _store(file, None, by=by, source=source)
     return True

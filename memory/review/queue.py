@@ -6,9 +6,10 @@ decided cases newest first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 from django.db.models import Count, Min, Q, QuerySet
@@ -18,12 +19,13 @@ from memory import lookup, pagination, scanner
 from memory.models import Agent, HeldFile, HeldState, SavedFilter
 from memory.review import decide as review
 from memory.review.decide import Decision
-from memory.rules import errors
+from memory.rules import bulk, errors
+from memory.rules.bulk import Item, Outcome, Pick
 from memory.rules.permissions import Actor
 from memory.scanner.similarity import SAME_FROM
 
 LIST_LIMIT: Final = 100
-BULK_LIMIT: Final = 200
+BULK_LIMIT: Final = bulk.LIMIT
 SIMILAR_LIMIT: Final = 500
 SAVED_FILTERS_LIMIT: Final = 20
 AGES: Final = {
@@ -59,18 +61,6 @@ class HeldPage:
 
     items: list[HeldFile]
     next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class BulkItem:
-    """The result for one case in a bulk decision."""
-
-    id: str
-    ok: bool
-    state: str | None = None
-    code: str | None = None
-    detail: str | None = None
-    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,69 +232,41 @@ def similar_cases(actor: Actor, case: HeldFile) -> list[HeldFile]:
 
 
 def decide_many(
-    actor: Actor,
-    ids: Sequence[str],
-    decision: Decision,
-    *,
-    reason: str,
-    versions: Mapping[str, int] | None = None,
-) -> list[BulkItem]:
+    actor: Actor, picks: Sequence[Pick], decision: Decision, *, reason: str
+) -> list[Item]:
     """Decide cases, each by itself; one of another workspace is not found.
 
-    A case that is no longer in the version of ``versions`` is refused.
+    A pick without a version is decided as it is now.
     """
     actor.require("quarantine.decide")
     if not reason.strip():
         raise errors.Invalid("A decision needs a reason.", code="reason_required")
-    unique_ids = list(dict.fromkeys(ids))
-    if not 0 < len(unique_ids) <= BULK_LIMIT:
-        detail = f"Name between 1 and {BULK_LIMIT} held texts."
-        raise errors.Invalid(detail, code="bad_ids")
-    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    cases = rows.in_bulk(unique_ids)
-    results = []
-    for held_id in unique_ids:
-        try:
-            if held_id not in cases:
-                raise errors.NotFound
-            case = review.decide(
-                cases[held_id],
-                decision,
-                version=(versions or {}).get(held_id, cases[held_id].version),
-                reason=reason,
-                by=actor,
-            )
-        except errors.AppError as error:
-            code, detail = error.problem_code, error.detail
-            item = BulkItem(held_id, ok=False, code=code, detail=detail)
-        else:
-            item = BulkItem(held_id, True, case.state, version=case.version)  # noqa: FBT003
-        results.append(item)
-    return results
+
+    def act(case: HeldFile, pick: Pick) -> Outcome:
+        version = pick.number if pick.version else case.version
+        live = review.decide(case, decision, version=version, reason=reason, by=actor)
+        return Outcome(state=live.state, version=live.version)
+
+    return bulk.run(picks, partial(_cases, actor), act, title=_label)
 
 
-def undo_many(actor: Actor, versions: Mapping[str, int]) -> list[BulkItem]:
+def undo_many(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
     """Undo decisions, each by itself, of cases that did not change since."""
     actor.require("quarantine.decide")
-    if not 0 < len(versions) <= BULK_LIMIT:
-        detail = f"Name between 1 and {BULK_LIMIT} held texts."
-        raise errors.Invalid(detail, code="bad_ids")
-    rows = HeldFile.objects.filter(workspace_id=actor.workspace_id)
-    cases = rows.in_bulk(list(versions))
-    results = []
-    for held_id, version in versions.items():
-        try:
-            if held_id not in cases:
-                raise errors.NotFound
-            case = review.undo(cases[held_id], version=version, by=actor)
-        except errors.AppError as error:
-            code, detail = error.problem_code, error.detail
-            results.append(BulkItem(held_id, ok=False, code=code, detail=detail))
-        else:
-            results.append(
-                BulkItem(held_id, ok=True, state=case.state, version=case.version)
-            )
-    return results
+
+    def act(case: HeldFile, pick: Pick) -> Outcome:
+        live = review.undo(case, version=pick.number, by=actor)
+        return Outcome(state=live.state, version=live.version)
+
+    return bulk.run(picks, partial(_cases, actor), act, title=_label)
+
+
+def _cases(actor: Actor, ids: list[str]) -> dict[str, HeldFile]:
+    return HeldFile.objects.filter(workspace_id=actor.workspace_id).in_bulk(ids)
+
+
+def _label(case: HeldFile) -> str:
+    return f"{case.label} · {case.id}"
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memory import workspace_tree
-from memory.accounts import invitations, mail, workspaces
+from memory.accounts import invitations, mail, members_bulk, workspaces
 from memory.models import Invitation
-from memory.rules import errors
+from memory.rules import bulk, errors
+from memory.rules.bulk import Pick
 from memory.rules.permissions import Actor, Role
 from memory.web import pages
 from memory.web import workspace_forms as forms
+from memory.web.bulk_page import Confirmation, Line, Report
 
 
 def _page(
@@ -133,6 +136,72 @@ def remove(request: HttpRequest, member_id: str) -> str:
     row = workspace_tree.member(actor, member_id)
     workspaces.remove_member(row, by=actor)
     return f"{row.user.email} removed"
+
+
+# ── Many members ─────────────────────────────────────────────────────────────
+ROLE_WORDS: Final = (
+    "{count} person has another role",
+    "{count} people have another role",
+)
+UNDO_WORDS: Final = (
+    "{count} person has the former role again",
+    "{count} people have their former role again",
+)
+REMOVAL_WORDS: Final = ("{count} person removed", "{count} people removed")
+
+
+@never_cache
+@require_http_methods(pages.METHODS)
+def many(request: HttpRequest) -> HttpResponse:
+    """Change the role of the ticked members, undo that, or remove them."""
+    actor = pages.actor(request)
+    actor.require("members.manage")
+    if request.method != "POST":
+        return redirect("workspace:members")
+    picks = bulk.parse(request.POST.getlist("items"))
+    act, can_undo = request.POST.get("act", ""), False
+    try:
+        if act == "remove" and "sure" not in request.POST:
+            confirm = _confirm_removal(actor, picks)
+            return render(request, "confirm_many.html", {"confirm": confirm})
+        if "undo" in request.POST:
+            words, items = UNDO_WORDS, members_bulk.undo_role(actor, picks)
+        elif act == "remove":
+            words, items = REMOVAL_WORDS, members_bulk.remove(actor, picks)
+        else:
+            role, can_undo = request.POST.get("role", ""), True
+            words, items = ROLE_WORDS, members_bulk.change_role(actor, picks, role)
+    except errors.Invalid as error:
+        return _page(request, actor, error.status, refusal=error)
+    report = Report(
+        items=items,
+        words=words,
+        action=reverse("workspace:members_many"),
+        undo="1" if can_undo else "",
+    )
+    return _page(request, actor, report=report)
+
+
+def _confirm_removal(actor: Actor, picks: list[Pick]) -> Confirmation:
+    """Return the list of who would be removed."""
+    roles = {pick.id: pick.version for pick in picks}
+    rows = [
+        row for row in members_bulk.memberships(actor, picks) if row.user_id != actor.id
+    ]
+    if not rows or len(roles) > bulk.LIMIT:
+        detail = f"Tick between 1 and {bulk.LIMIT} people other than yourself."
+        raise errors.Invalid(detail, code="bad_ids")
+    return Confirmation(
+        lines=[Line(f"{m.id}:{roles[m.id]}", m.user.email, m.role) for m in rows],
+        words=("Remove this person?", "Remove these {count} people?"),
+        text="Their keys here stop at once, and the invitations they sent are "
+        "withdrawn. Their accounts stay; to come back, each has to be invited again.",
+        button=("Remove this person", "Remove all {count}"),
+        action=reverse("workspace:members_many"),
+        act="remove",
+        back=reverse("workspace:members"),
+        place="Members",
+    )
 
 
 # ── Invitations ──────────────────────────────────────────────────────────────

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,20 +10,23 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
-from memory.models import HeldFile, HeldState
+from memory.models import HeldFile
 from memory.review import decide as review
 from memory.review import detail as review_detail
 from memory.review import highlight
 from memory.review import queue as review_queue
 from memory.review import rescan as review_rescan
 from memory.review.rescan import Rescan
-from memory.rules import errors
+from memory.rules import bulk, errors
 from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
+from memory.web.bulk_page import Report
 from memory.web.quarantine_forms import DecisionForm
 from memory.web.quarantine_page import build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
+DECISION_WORDS: Final = ("{count} text decided", "{count} texts decided")
+UNDO_WORDS: Final = ("{count} text waits again", "{count} texts wait again")
 
 
 def _page(
@@ -165,21 +167,12 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     context: dict[str, Any] = {"held": case, "form": form, "report": None, "fault": ""}
     status = 200
     if request.method == "POST":
-        status = _bulk(request, actor, form, context)
+        status = _bulk(request, actor, case, form, context)
     if "undo" in request.POST:
         # They wait again, so they are listed again.
         cases = [case, *review_queue.similar_cases(actor, case)]
-    fresh_cases = review_queue.fresh(actor, cases)
-    lines = {row.id: review_detail.line(row) for row in fresh_cases}
-    report = context["report"] or []
     context |= {
-        "lines": list(lines.values()),
-        "results": [(item, lines.get(item.id)) for item in report],
-        "undoable": [
-            f"{item.id}:{item.version}"
-            for item in report
-            if item.ok and item.state != HeldState.HELD
-        ],
+        "lines": [review_detail.line(row) for row in review_queue.fresh(actor, cases)],
         "buttons": quarantine_page.BUTTON_ROWS,
         "title": review_detail.title(highlight.notes(case.findings)),
         "query": filter_query(request.GET, "held"),
@@ -188,36 +181,37 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
 
 
 def _bulk(
-    request: HttpRequest, actor: Actor, form: DecisionForm, context: dict[str, Any]
+    request: HttpRequest,
+    actor: Actor,
+    case: HeldFile,
+    form: DecisionForm,
+    context: dict[str, Any],
 ) -> int:
     """Decide the ticked texts, or undo the decisions just reported."""
-    picks = dict(_picks(request.POST.getlist("ids")))
+    picks = bulk.parse(request.POST.getlist("items"))
+    is_undo = "undo" in request.POST
+    if not is_undo and not form.is_valid():
+        faults = [str(text) for texts in form.errors.values() for text in texts]
+        context["fault"] = " ".join(faults)
+        return 422
     try:
-        if "undo" in request.POST:
-            context["report"] = review_queue.undo_many(actor, picks)
-        elif form.is_valid():
-            context["report"] = review_queue.decide_many(
-                actor,
-                list(picks),
-                form.selected_decision,
-                reason=form.cleaned_data["why"],
-                versions=picks,
+        if is_undo:
+            items = review_queue.undo_many(actor, picks)
+        else:
+            items = review_queue.decide_many(
+                actor, picks, form.selected_decision, reason=form.cleaned_data["why"]
             )
     except errors.Invalid as error:
         context["fault"] = error.detail
         return error.status
-    if context["report"] is not None:
-        return 200
-    faults = [str(message) for messages in form.errors.values() for message in messages]
-    context["fault"] = " ".join(faults)
-    return 422
-
-
-def _picks(items: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield id and version of each ``id:version``; a broken version matches none."""
-    for item in items:
-        held_id, _, version = item.replace("\0", "").partition(":")
-        yield held_id, pages.number(version) or 0
+    context["report"] = Report(
+        items=items,
+        words=UNDO_WORDS if is_undo else DECISION_WORDS,
+        action=pages.address("quarantine:alike", case.id),
+        item_page="quarantine:case",
+        undo="" if is_undo else "1",
+    )
+    return 200
 
 
 # ── Filters and the rescan ───────────────────────────────────────────────────

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from memory import records
 from memory.models import Record, RecordStatus
-from memory.records import Version
+from memory.records import Version, bulk
+from memory.rules import errors
+from memory.rules.bulk import LIMIT, Item, Pick
 from memory.rules.permissions import Actor
+from memory.web import pages
+from memory.web.bulk_page import Confirmation, Report
+from memory.web.bulk_page import Line as ConfirmLine
 from memory.web.records_forms import FROM
 
 _TOKEN: Final = re.compile(r"\s+|[^\s]+")
@@ -109,6 +115,86 @@ def _state(row: Record) -> State:
         if records.is_expired(row)
         else State("green", "Current")
     )
+
+
+# ── Many at once ─────────────────────────────────────────────────────────────
+@dataclass(frozen=True, slots=True)
+class ManyAct:
+    """An act on the ticked records, and the sentence about those it changed."""
+
+    service: Callable[..., list[Item]]
+    words: tuple[str, str]
+    can_undo: bool
+
+
+ACTS: Final = {
+    "expire": ManyAct(
+        bulk.expire,
+        ("{count} record has expired now", "{count} records have expired now"),
+        can_undo=True,
+    ),
+    "unexpire": ManyAct(
+        bulk.unexpire,
+        ("{count} record holds again", "{count} records hold again"),
+        can_undo=True,
+    ),
+    "forget": ManyAct(
+        bulk.forget,
+        ("{count} record forgotten", "{count} records forgotten"),
+        can_undo=False,
+    ),
+    "undo": ManyAct(
+        bulk.undo_expiry,
+        (
+            "{count} record has its former expiry",
+            "{count} records have their former expiry",
+        ),
+        can_undo=False,
+    ),
+}
+
+
+def report(name: str, items: list[Item], query: str) -> Report:
+    act = ACTS[name]
+    return Report(
+        items=items,
+        words=act.words,
+        action=pages.address("records:many", query=query),
+        item_page="records:detail",
+        undo="1" if act.can_undo else "",
+    )
+
+
+def confirm_forget(
+    actor: Actor, picks: Sequence[Pick], reason: str, query: str
+) -> Confirmation:
+    """Return the list of what forgetting the ticked records would erase."""
+    versions = {pick.id: pick.version for pick in picks}
+    rows = bulk.forgettable(actor, picks)
+    if not rows or len(versions) > LIMIT:
+        detail = f"Tick between 1 and {LIMIT} records that are not forgotten."
+        raise errors.Invalid(detail, code="bad_ids")
+    lines = [
+        ConfirmLine(f"{row.id}:{versions[row.id]}", row.content, _whose(row))
+        for row in rows
+    ]
+    return Confirmation(
+        lines=lines,
+        words=("Forget this record?", "Forget these {count} records?"),
+        text="Their text is erased from every version, from the journal and from every "
+        "index. That they were there, when they were forgotten and why stays.",
+        button=("Forget it for good", "Forget all {count} for good"),
+        action=pages.address("records:many", query=query),
+        act="forget",
+        back=pages.address("records:list", query=query),
+        place="Records",
+        reason=reason,
+    )
+
+
+def _whose(row: Record) -> str:
+    owner = row.agent.slug if row.agent else row.crew.slug if row.crew else "workspace"
+    return f"{owner} · {row.kind} · version {row.version} · {row.id}"
 
 
 # ── Differences ──────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""The views of the records' pages: list, detail, edit, supersede, forget."""
+"""The views of the records' pages: list, many at once, detail, edit, forget."""
 
 from __future__ import annotations
 
@@ -13,31 +13,74 @@ from django.views.decorators.http import require_GET, require_POST
 from memory import records
 from memory.models import Record
 from memory.records import Provenance
-from memory.rules import errors
+from memory.records import bulk as records_bulk
+from memory.rules import bulk, errors
 from memory.web import pages, records_page
+from memory.web.bulk_page import Report
 from memory.web.records_forms import EditForm, RecordFilterForm, SupersedeForm
 
 PAGE: Final = 40
 ALL_STATUSES: Final = ("current", "superseded", "forgotten")
 
 
-@never_cache
-@require_GET
-def listing(request: HttpRequest) -> HttpResponse:
-    """Show the records that match, newest first."""
+def _list_page(
+    request: HttpRequest,
+    *,
+    report: Report | None = None,
+    refusal: errors.AppError | None = None,
+) -> HttpResponse:
+    """Render the records that match, newest first."""
     actor = pages.actor(request)
-    actor.require("records.read")
     form = RecordFilterForm(request.GET, by=actor)
     filters = form.record_filter()
-    context: dict[str, Any] = {"form": form, "lines": [], "next_cursor": None}
+    context: dict[str, Any] = {
+        "form": form,
+        "lines": [],
+        "next_cursor": None,
+        "report": report,
+        "refusal": refusal,
+        "reason": request.POST.get("reason", "") if refusal else "",
+    }
     if filters is not None:
         cursor = request.GET.get("cursor") or None
         page = records.page(filters, limit=PAGE, cursor=cursor, by=actor)
         context["lines"] = [records_page.line(row) for row in page.rows]
         context["next_cursor"] = page.next_cursor
         context["total"] = records.count(filters, by=actor)
-    status = 200 if filters is not None else 422
+    status = refusal.status if refusal else 200 if filters is not None else 422
     return render(request, "memory/records.html", context, status=status)
+
+
+@never_cache
+@require_GET
+def listing(request: HttpRequest) -> HttpResponse:
+    """Show the records that match, newest first."""
+    pages.actor(request).require("records.read")
+    return _list_page(request)
+
+
+@never_cache
+@require_POST
+def many(request: HttpRequest) -> HttpResponse:
+    """Act on the ticked records, or undo that; show the result of each."""
+    actor = pages.actor(request)
+    actor.require("records.write")
+    picks = bulk.parse(request.POST.getlist("items"))
+    act, reason = request.POST.get("act", ""), request.POST.get("reason", "")
+    query = request.GET.urlencode()
+    try:
+        if act == "forget" and "sure" not in request.POST:
+            confirm = records_page.confirm_forget(actor, picks, reason, query)
+            return render(request, "confirm_many.html", {"confirm": confirm})
+        if "undo" in request.POST:
+            act, items = "undo", records_bulk.undo_expiry(actor, picks)
+        elif act in records_page.ACTS:
+            items = records_page.ACTS[act].service(actor, picks, reason=reason)
+        else:
+            raise errors.Invalid("Choose what happens to the ticked records.")
+    except errors.Invalid as error:
+        return _list_page(request, refusal=error)
+    return _list_page(request, report=records_page.report(act, items, query))
 
 
 # ── One record ───────────────────────────────────────────────────────────────

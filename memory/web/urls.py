@@ -58,6 +58,7 @@ FILES = [
 ]
 RECORDS = [
     path("", records_views.listing, name="list"),
+    path("many/", records_views.many, name="many"),
     path("<str:record_id>/", records_views.detail, name="detail"),
     path("<str:record_id>/edit/", records_views.edit, name="edit"),
     path("<str:record_id>/supersede/", records_views.supersede, name="supersede"),
@@ -90,6 +91,7 @@ WORKSPACE = [
     path("settings/<str:name>/", settings_views.change, name="change_setting"),
     path("settings/<str:name>/reset/", settings_views.reset, name="reset_setting"),
     path("members/", member_views.members, name="members"),
+    path("members/many/", member_views.many, name="members_many"),
     path(
         "members/invited/<str:invitation_id>/link/",
         member_views.resend,

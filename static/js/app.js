@@ -49,6 +49,20 @@
 
   document.addEventListener("change", (event) => {
     if (event.target.id === "single-keys") keep("crewship-keys", event.target.checked ? "on" : "off");
+    if (!event.target.hasAttribute("data-tick-all")) return;
+    const boxes = event.target.closest("table").querySelectorAll("tbody input[type=checkbox]:not(:disabled)");
+    for (const box of boxes) box.checked = event.target.checked;
+  });
+
+  // A second press sends nothing: the answer to the first, with its undo, would be lost.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.hasAttribute("data-once") || event.defaultPrevented) return;
+    if (form.dataset.once) event.preventDefault();
+    form.dataset.once = "sent";
+  });
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) for (const form of document.querySelectorAll("[data-once]")) form.dataset.once = "";
   });
 
   // A live part rests while nobody looks.

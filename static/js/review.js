@@ -72,5 +72,7 @@
     find(".held-file.current")?.scrollIntoView({ block: "nearest" });
     // The next text is open: keys must reach it, not the field the last reason stood in.
     if (!find("#review [data-focus], #review [aria-invalid=true]")) find("#h-item")?.focus({ preventScroll: true });
+    // On a narrow screen the list is below what is read.
+    if (matchMedia("(max-width: 64rem)").matches) find("#reading")?.scrollIntoView();
   });
 })();

@@ -17,7 +17,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from crewship_memory.demo import load
-from episodic.consolidation import approval
+from episodic.consolidation import undo
 from episodic.health import accepted, causes, fixes
 from episodic.health import snapshots as health
 from episodic.models import ConsolidationProposal, HealthSnapshot, ProposalState
@@ -139,7 +139,7 @@ def _rejection_undone(world: World) -> None:
     operation("reject_proposal")(world)
     proposal = ConsolidationProposal.objects.get(state=ProposalState.REJECTED)
     owner = world.actor("owner")
-    approval.undo_rejection(proposal, version=proposal.version, by=owner)
+    undo.undo_rejection(proposal, version=proposal.version, by=owner)
 
 
 def _journal_exported(world: World) -> None:
@@ -327,7 +327,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("crewship_memory/demo/load.py", "_append_story"): _demo,
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
-    ("episodic/consolidation/approval.py", "undo_rejection"): _rejection_undone,
+    ("episodic/consolidation/undo.py", "_wait_again"): _rejection_undone,
     ("episodic/index/status.py", "run"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,

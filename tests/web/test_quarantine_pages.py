@@ -245,11 +245,11 @@ def test_a_group_is_decided_once_and_reported_each(world: World) -> None:
     html = page.get(at(first, "alike/")).content.decode()
     assert f"{second.id}:1" in html
     ids = [f"{first.id}:1", f"{second.id}:1"]
-    body = {"ids": ids, "decision": "discard", "reason": REASON}
+    body = {"items": ids, "decision": "discard", "reason": REASON}
     report = page.post(at(first, "alike/"), body).content.decode()
     assert report.count("band green") == 2
     second_html = page.post(at(first, "alike/"), body).content.decode()
-    assert second_html.count("not decided") == 2
+    assert second_html.count("not changed") == 2
     response = page.post(at(first, "alike/"), {"decision": "discard", "reason": REASON})
     assert response.status_code == 422
 
@@ -258,14 +258,14 @@ def test_a_group_decision_is_undone_for_exactly_the_unchanged(world: World) -> N
     first, second = hold_text(world), hold_text(world, label="pins.md")
     page = world.page("operator")
     ids = [f"{first.id}:1", f"{second.id}:1"]
-    body = {"ids": ids, "decision": "discard", "reason": REASON}
+    body = {"items": ids, "decision": "discard", "reason": REASON}
     report = page.post(at(first, "alike/"), body).content.decode()
-    assert "2 texts decided. Undo" in report
-    assert f'name="ids" value="{first.id}:2"' in report
+    assert "2 texts decided" in report
+    assert f'name="items" value="{first.id}:2:"' in report
     page.post(at(second, "undo/"))
     again = page.post(at(second, "decision/"), body | {"version": 3})
     assert again.status_code == 302
-    undo = {"ids": [f"{first.id}:2", f"{second.id}:2"], "undo": "1"}
+    undo = {"items": [f"{first.id}:2", f"{second.id}:2"], "undo": "1"}
     report = page.post(at(first, "alike/"), undo).content.decode()
     assert "changed since you looked at it" in report
     states = dict(HeldFile.objects.values_list("pk", "state"))
@@ -276,9 +276,9 @@ def test_a_text_that_changed_since_it_was_ticked_is_not_decided(world: World) ->
     first, second = hold_text(world), hold_text(world, label="pins.md")
     HeldFile.objects.filter(pk=second.pk).update(version=2)
     ids = [f"{first.id}:1", f"{second.id}:1", "a/b:1"]
-    body = {"ids": ids, "decision": "discard", "reason": REASON}
+    body = {"items": ids, "decision": "discard", "reason": REASON}
     report = world.page("operator").post(at(first, "alike/"), body).content.decode()
-    assert report.count("not decided") == 2
+    assert report.count("not changed") == 2
     states = dict(HeldFile.objects.values_list("pk", "state"))
     assert states == {first.id: "discarded", second.id: "held"}
 

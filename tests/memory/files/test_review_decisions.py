@@ -16,6 +16,7 @@ from memory.review import preview
 from memory.review import queue as review_queue
 from memory.review.decide import AlreadyDecided, Decision
 from memory.rules import errors
+from memory.rules.bulk import Pick
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
@@ -278,7 +279,10 @@ def test_many_are_decided_one_by_one(world: World) -> None:
     first, second = hold_text(world), hold_text(world, label="pins.md")
     decide(world, second, Decision.DISCARD, by="owner")
     report = review_queue.decide_many(
-        world.actor("operator"), [first.id, second.id], Decision.RELEASE, reason=REASON
+        world.actor("operator"),
+        [Pick(first.id), Pick(second.id)],
+        Decision.RELEASE,
+        reason=REASON,
     )
     assert [(item.ok, item.state, item.code) for item in report] == [
         (True, "released", None),

@@ -17,6 +17,7 @@ from memory.review import queue as review_queue
 from memory.review.decide import Decision
 from memory.review.queue import HeldFilter
 from memory.rules import errors
+from memory.rules.bulk import Pick
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
@@ -114,19 +115,24 @@ def test_bulk_reports_each_and_hides_what_is_not_theirs(world: World) -> None:
     operator = world.actor("operator")
     review.decide(second, Decision.DISCARD, version=1, reason=REASON, by=operator)
     report = review_queue.decide_many(
-        operator, [first.id, second.id, "q_none"], Decision.DISCARD, reason=REASON
+        operator,
+        [Pick(first.id), Pick(second.id), Pick("q_none")],
+        Decision.DISCARD,
+        reason=REASON,
     )
     assert [item.ok for item in report] == [True, False, False]
     assert [item.code for item in report] == [None, "already_decided", "not_found"]
     foreign = review_queue.decide_many(
-        world.actor("stranger"), [first.id], Decision.RELEASE, reason=REASON
+        world.actor("stranger"), [Pick(first.id)], Decision.RELEASE, reason=REASON
     )
     assert foreign[0].code == "not_found"
-    for bad in ([], [f"q_{n}" for n in range(review_queue.BULK_LIMIT + 1)]):
+    for bad in ([], [Pick(f"q_{n}") for n in range(review_queue.BULK_LIMIT + 1)]):
         with pytest.raises(errors.Invalid):
             review_queue.decide_many(operator, bad, Decision.DISCARD, reason=REASON)
     with pytest.raises(errors.Invalid):
-        review_queue.decide_many(operator, [first.id], Decision.DISCARD, reason=" ")
+        review_queue.decide_many(
+            operator, [Pick(first.id)], Decision.DISCARD, reason=" "
+        )
 
 
 # ── Saved filters ────────────────────────────────────────────────────────────

@@ -1,0 +1,60 @@
+"""Assigning many cases, and undoing exactly that.
+
+What else is done to a case closes it, binds a deadline or erases: each by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from django.db import transaction
+
+from gdpr.cases import actions, transitions
+from gdpr.models import Case
+from memory.rules import bulk, errors
+from memory.rules.bulk import Item, Outcome, Pick
+from memory.rules.permissions import Actor
+
+
+def assign(actor: Actor, picks: Sequence[Pick], assignee: str) -> list[Item]:
+    """Assign cases, each in the version that was read; to nobody with an empty one."""
+    actor.require("gdpr.manage")
+
+    def act(case: Case, pick: Pick) -> Outcome:
+        return _assign(case, pick, assignee, actor)
+
+    return bulk.run(picks, partial(_cases, actor), act, title=_title)
+
+
+def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
+    """Give cases that did not change since back to whom they were assigned before."""
+    actor.require("gdpr.manage")
+
+    def act(case: Case, pick: Pick) -> Outcome:
+        return _assign(case, pick, pick.former, actor)
+
+    return bulk.run(picks, partial(_cases, actor), act, title=_title)
+
+
+def _cases(actor: Actor, ids: list[str]) -> dict[str, Case]:
+    return Case.objects.filter(workspace_id=actor.workspace_id).in_bulk(ids)
+
+
+def _title(case: Case) -> str:
+    return f"{case.get_kind_display()} · {case.id}"
+
+
+def _assign(case: Case, pick: Pick, assignee: str, by: Actor) -> Outcome:
+    with transaction.atomic():
+        live = transitions.locked(case)
+        if live.version != pick.number:
+            detail = "The case changed since you read it."
+            raise errors.Conflict(detail, code="stale_version")
+        former = live.assignee
+        if former == assignee.strip():
+            detail = f"It is assigned to {former or 'nobody'} already."
+            raise errors.Conflict(detail, code="same_assignee")
+        live = actions.assign(live, assignee, by=by)
+    state = f"assigned to {live.assignee}" if live.assignee else "assigned to nobody"
+    return Outcome(state=state, version=live.version, former=former)
