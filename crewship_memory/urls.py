@@ -10,6 +10,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from crewship_memory import (
     find_views,
+    first_run_views,
     healthz,
     home,
     integrations,
@@ -37,6 +38,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # First: every pattern before it is tried for each call of a program.
     path("api/v1/", open_to_programs(api.urls)),
     path("", home.home, name="home"),
+    path("first/agent/", first_run_views.add_agent, name="first_agent"),
+    path("first/key/", first_run_views.issue_key, name="first_key"),
     path("find/", find_views.find, name="find"),
     path("find/<slug:row_id>/", find_views.open_row, name="find_open"),
     path("workspace/choose/", home.choose_workspace, name="choose_workspace"),

@@ -85,6 +85,11 @@ class WorkList:
     lines: tuple[WorkLine, ...]
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits for the reader; others may have something to mend."""
+        return not any(line.act for line in self.lines)
+
+    @property
     def headline(self) -> str:
         """What waits for the reader, in one sentence."""
         phrases = [line.phrase for line in self.lines if line.act]
