@@ -53,20 +53,22 @@ def whole_page(
     """Return the page; the context is what a form of the first steps adds."""
     state = machine.read(actor)
     activity = overview.activity(actor)
+    first = first_run.read(actor, activity.entry_count)
     health = health_page.panel(actor)
     context = {
         **_live(state),
-        **first_steps(request, actor, first_run.read(actor, activity.entry_count)),
+        **first_steps(request, actor, first),
         "lacks_subjects": first_run.lacks_subjects(actor, activity.entry_count),
         "activity": activity,
         "changes": changes.since(actor, visits.arrive(actor)),
         "work": work_list.build(actor, state, health.lines),
-        "escalations": overview.escalations(actor),
-        "loud": overview.alerts(actor, since=timezone.now() - timedelta(days=1)),
         "health": health,
-        **extra_context,
     }
-    return render(request, "home.html", context, status=status)
+    if first is None or first.entry is not None:
+        day = timezone.now() - timedelta(days=1)
+        context["escalations"] = overview.escalations(actor)
+        context["loud"] = overview.alerts(actor, since=day)
+    return render(request, "home.html", context | extra_context, status=status)
 
 
 def _live(state: machine.Machine) -> dict[str, Any]:
