@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
-
 from django_htmx.http import HTMX_STOP_POLLING
 
 from crewship_memory import (
@@ -30,6 +29,7 @@ from memory.models import User
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
+
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
