@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django import forms
+from django.http import QueryDict
 
 from memory.models.tenancy import SLUG
 from memory.web.workspace_forms import SLUG_HINT
@@ -24,5 +25,5 @@ class FirstAgentForm(forms.Form):
         help_text=f"It writes under this name. {SLUG_HINT}",
     )
 
-    def __init__(self, data: object = None) -> None:
+    def __init__(self, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id="first_%s")

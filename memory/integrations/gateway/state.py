@@ -50,19 +50,24 @@ def _newest_calls(workspace_id: str) -> tuple[datetime | None, datetime | None]:
     """Return the newest success and failure: a step in an index for each kind."""
     newest = JournalEntry.objects.filter(workspace_id=OuterRef("pk"))
     newest = newest.order_by("-ts", "-seq")
-    kinds = {
-        f"{call}_{outcome}": Subquery(
-            newest.filter(entry_type=f"{entries.UNSEARCHED}{call}_{outcome}").values(
-                "ts"
-            )[:1]
-        )
-        for call in CALLS
-        for outcome in ("succeeded", "failed")
-    }
-    row = Workspace.objects.filter(pk=workspace_id).values(**kinds).get()
 
-    def latest(outcome: str) -> datetime | None:
-        times = [at for name, at in row.items() if at and name.endswith(outcome)]
-        return max(times, default=None)
+    def of(outcome: str) -> dict[str, Subquery]:
+        kinds = {call: f"{entries.UNSEARCHED}{call}_{outcome}" for call in CALLS}
+        return {
+            f"{call}_{outcome}": Subquery(
+                newest.filter(entry_type=kind).values("ts")[:1]
+            )
+            for call, kind in kinds.items()
+        }
 
-    return latest("succeeded"), latest("failed")
+    succeeded, failed = of("succeeded"), of("failed")
+    times: list[datetime | None] = list(
+        Workspace.objects.annotate(**succeeded, **failed)
+        .values_list(*succeeded, *failed)
+        .get(pk=workspace_id)
+    )
+    answers, failures = times[: len(CALLS)], times[len(CALLS) :]
+    return (
+        max((at for at in answers if at), default=None),
+        max((at for at in failures if at), default=None),
+    )
