@@ -32,7 +32,7 @@ class Stage(IntEnum):
     AGENT = 0
     KEY = 1
     ENTRY = 2
-    WRITTEN = 3
+    CONNECTED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,14 @@ class FirstRun:
     entry: JournalEntry | None = None
     admins: tuple[str, ...] = ()
 
+    @property
+    def needs_key(self) -> bool:
+        return self.stage is Stage.KEY
+
+    @property
+    def awaits_entry(self) -> bool:
+        return self.stage is Stage.ENTRY
+
     def with_key_of(self, issued: api_keys.Issued) -> FirstRun:
         """Return the stage after a key was issued."""
         if self.entry is not None or not isinstance(issued.key, AgentKey):
@@ -63,17 +71,17 @@ def read(actor: Actor, entry_count: int) -> FirstRun | None:
     entry = first_entry(actor)
     if entry is None:
         return _before_writing(actor)
-    return written(entry) if _is_recent(entry.recorded_at) else None
+    return introduction(entry) if _is_recent(entry.recorded_at) else None
 
 
 def _is_recent(at: datetime) -> bool:
     return at > timezone.now() - INTRODUCED
 
 
-def written(entry: JournalEntry) -> FirstRun:
+def introduction(entry: JournalEntry) -> FirstRun:
     """Return the stage after the first entry."""
     rows = Agent.objects.filter(workspace_id=entry.workspace_id)
-    return FirstRun(Stage.WRITTEN, rows.filter(pk=entry.agent_id).first(), entry)
+    return FirstRun(Stage.CONNECTED, rows.get(pk=entry.agent_id), entry)
 
 
 def first_entry(actor: Actor) -> JournalEntry | None:
@@ -81,8 +89,11 @@ def first_entry(actor: Actor) -> JournalEntry | None:
 
     Called for short journals only: no index leads to it.
     """
+    agents = Agent.objects.filter(workspace_id=actor.workspace_id)
     rows = queries.visible_entries(actor).filter(
-        actor_type=ActorType.AGENT.value, agent_id__isnull=False, erased_at__isnull=True
+        actor_type=ActorType.AGENT.value,
+        agent_id__in=agents.values("pk"),
+        erased_at__isnull=True,
     )
     return rows.order_by("seq").first()
 

@@ -96,7 +96,7 @@ def _arrival(request: HttpRequest, actor: Actor) -> HttpResponse:
     entry = first_run.first_entry(actor)
     if entry is None:
         return HttpResponse(status=204)
-    context = {"first": first_run.written(entry), "arriving": True}
+    context = {"first": first_run.introduction(entry), "arriving": True}
     response = render(request, "_first_run.html#arrived", context)
     response.status_code = HTMX_STOP_POLLING
     return response

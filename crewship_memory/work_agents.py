@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.urls import reverse
 
-from crewship_memory.work_line import Rank, WorkLine, counted
+from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.agents import facts
 from memory import overview
 from memory.accounts import invitations
@@ -29,7 +29,7 @@ def _over_cap(actor: Actor) -> Iterator[WorkLine]:
     number = len(agent_ids)
     yield WorkLine(
         rank=Rank.MEDIUM,
-        phrase=counted(number, "agent is over a cap", "agents are over a cap"),
+        phrase=count_phrase(number, "agent is over a cap", "agents are over a cap"),
         note="a write that leaves the file over its cap is refused",
         url=reverse("workspace:agent", args=agent_ids)
         if number == 1
@@ -45,7 +45,7 @@ def _keys(actor: Actor) -> Iterator[WorkLine]:
     if keys.count:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=counted(keys.count, "key ends", "keys end") + " within 14 days",
+            phrase=count_phrase(keys.count, "key ends", "keys end") + " within 14 days",
             note="what used a key that has ended can neither write nor recall",
             url=reverse("workspace:keys"),
             act="Open keys",
@@ -58,7 +58,7 @@ def _invitations(actor: Actor) -> Iterator[WorkLine]:
     if ending.count:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=counted(ending.count, "invitation ends", "invitations end")
+            phrase=count_phrase(ending.count, "invitation ends", "invitations end")
             + " within a day",
             note="its link opens nothing after that; a new one can be made",
             url=reverse("workspace:members"),

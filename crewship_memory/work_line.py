@@ -55,7 +55,9 @@ class WorkLine:
         return BADGES[self.rank][1]
 
 
-def counted(number: int, singular: str, plural: str, limit: int | None = None) -> str:
+def count_phrase(
+    number: int, singular: str, plural: str, limit: int | None = None
+) -> str:
     """Return a count in words; from ``limit`` on, where counting ends, "at least"."""
     text = f"{number:,} {singular if number == 1 else plural}"
     return f"at least {text}" if limit and number >= limit else text

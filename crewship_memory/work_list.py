@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from crewship_memory import work_agents, work_machine
 from crewship_memory.machine import Machine
-from crewship_memory.work_line import Rank, WorkLine, counted
+from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.consolidation import proposals
 from episodic.web.health_page import CrewLine
 from gdpr.cases import legal_holds
@@ -88,7 +88,7 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
         case, deadline = rows[0]
         yield WorkLine(
             rank=rank,
-            phrase=counted(number, f"case {singular}", f"cases {plural}"),
+            phrase=count_phrase(number, f"case {singular}", f"cases {plural}"),
             note=f"{case.get_kind_display()}, {case.get_state_display().lower()}:"
             f" {deadline.words}",
             url=reverse("privacy:case", args=(case.pk,))
@@ -113,7 +113,9 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.approvals)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=counted(number, "plan waits", "plans wait", case_overview.PLAN_LIMIT)
+            phrase=count_phrase(
+                number, "plan waits", "plans wait", case_overview.PLAN_LIMIT
+            )
             + " for your approval",
             note="a second person approves what another planned",
             url=_case_url(work.approvals),
@@ -123,7 +125,9 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.doubtful)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=counted(number, "case has", "cases have", case_overview.PLAN_LIMIT)
+            phrase=count_phrase(
+                number, "case has", "cases have", case_overview.PLAN_LIMIT
+            )
             + " doubtful rows",
             note="whose they are has to be decided before the plan is approved",
             url=_case_url(work.doubtful),
@@ -138,7 +142,7 @@ def _holds(actor: Actor) -> Iterator[WorkLine]:
     if past_review:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=counted(
+            phrase=count_phrase(
                 past_review,
                 "legal hold is past its review",
                 "legal holds are past their review",
@@ -162,7 +166,7 @@ def _held(actor: Actor) -> Iterator[WorkLine]:
     first = review_detail.line(items[0])
     yield WorkLine(
         rank={"red": Rank.HIGH, "yellow": Rank.MEDIUM}.get(first.badge, Rank.LOW),
-        phrase=counted(number, "text is held", "texts are held"),
+        phrase=count_phrase(number, "text is held", "texts are held"),
         note=f"{first.title}: risk {first.held.risk:.2f}",
         url=reverse("quarantine:case", args=(first.held.pk,)),
         act="Decide" if number == 1 else "Decide the riskiest",
@@ -179,7 +183,7 @@ def _proposals(actor: Actor) -> Iterator[WorkLine]:
         return
     yield WorkLine(
         rank=Rank.LOW,
-        phrase=counted(number, "proposal waits", "proposals wait"),
+        phrase=count_phrase(number, "proposal waits", "proposals wait"),
         note="a rule that agents would read is approved or rejected by an operator",
         url=reverse("proposals:detail", args=(newest[0].pk,)),
         act="Decide" if actor.can("proposals.decide") else "",

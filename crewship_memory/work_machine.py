@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from django.urls import reverse
 
 from crewship_memory.machine import Machine
-from crewship_memory.work_line import Rank, WorkLine, counted
+from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.health import overview as recall_overview
 from episodic.web.health_page import CrewLine
 from memory import webhooks
@@ -44,7 +44,7 @@ def _recall(actor: Actor, card: recall_overview.Card) -> Iterator[WorkLine]:
     if card.status.failed:
         yield WorkLine(
             rank=Rank.BROKEN,
-            phrase=counted(card.status.failed, "entry has", "entries have")
+            phrase=count_phrase(card.status.failed, "entry has", "entries have")
             + " no vector after every try",
             note="what has no vector cannot be recalled by meaning",
             url=reverse("episodic:index"),
@@ -59,7 +59,7 @@ def _jobs(jobs: JobsOverview | None) -> Iterator[WorkLine]:
         return
     yield WorkLine(
         rank=Rank.BROKEN,
-        phrase=counted(len(names), "job is", "jobs are") + " stuck or failed",
+        phrase=count_phrase(len(names), "job is", "jobs are") + " stuck or failed",
         note=", ".join(dict.fromkeys(line.job.title for line in lines)),
         url=reverse("jobs:history", args=names) if len(names) == 1
         else reverse("jobs:board"),
@@ -83,7 +83,7 @@ def _connections(actor: Actor, pulse: ProviderPulse | None) -> Iterator[WorkLine
     if failed:
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=counted(
+            phrase=count_phrase(
                 failed,
                 "message to a webhook was",
                 "messages to webhooks were",

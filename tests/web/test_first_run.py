@@ -38,7 +38,7 @@ def _agent(world: World) -> tuple[Actor, Agent]:
     return admin, first_run.add_agent("mining", "copper", by=admin)
 
 
-def _written(world: World, summary: str) -> JournalEntry:
+def _first_entry(world: World, summary: str) -> JournalEntry:
     """Return the first entry of a new workspace."""
     admin, agent = _agent(world)
     copper = api_keys.authenticate(first_run.issue_key(agent.id, by=admin).token)
@@ -122,7 +122,7 @@ def test_a_bad_name_keeps_what_was_typed_and_adds_nothing(world: World) -> None:
 
 
 def test_a_hostile_first_entry_stays_text(world: World) -> None:
-    _written(world, "<img src=x onerror=alert(1)>")
+    _first_entry(world, "<img src=x onerror=alert(1)>")
     for headers in ({}, POLL):
         page = _text(world.page("new viewer").get("/", headers=headers))
         assert "&lt;img src=x" in page
@@ -152,7 +152,7 @@ def test_no_key_is_issued_for_an_agent_of_another_workspace(world: World) -> Non
 
 
 def test_another_workspaces_first_entry_does_not_arrive(world: World) -> None:
-    _written(world, "Ore is sorted by hand")
+    _first_entry(world, "Ore is sorted by hand")
     assert world.page("stranger").get("/", headers=POLL).status_code == 204
 
 
@@ -174,7 +174,7 @@ def test_the_addresses_of_the_acts_lead_home(world: World) -> None:
 def test_what_comes_next_opens_for_whom_it_is_offered(
     world: World, person: str, acts: set[str]
 ) -> None:
-    _written(world, "Ore is sorted by hand")
+    _first_entry(world, "Ore is sorted by hand")
     client = world.page(f"new {person}")
     section = _text(client.get("/")).partition('class="ways-on"')[2].partition("</ul>")
     links = dict(re.findall(r'href="([^"]+)">([^<]+)</a>', section[0]))
@@ -185,7 +185,7 @@ def test_what_comes_next_opens_for_whom_it_is_offered(
 
 
 def test_the_introduction_ends_a_day_after_the_first_entry(world: World) -> None:
-    _written(world, "Ore is sorted by hand")
+    _first_entry(world, "Ore is sorted by hand")
     client = world.page("new viewer")
     assert "The first agent is connected" in _text(client.get("/"))
     with time_machine.travel(timezone.now() + timedelta(hours=25)):
