@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -10,8 +10,11 @@ from typing import Any, Final
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from episodic.agents import facts
+from episodic.health import snapshots
 from episodic.models import ConsolidationProposal, ProposalState
-from gdpr.models import Case
+from gdpr.models import Case, Certificate
+from memory.jobs import status as job_status
 from memory.journal import queries
 from memory.models import HeldFile, HeldState
 from memory.rules.entries import ActorType
@@ -20,6 +23,10 @@ from memory.web.pages import address
 
 # Counting ends here: more than this reads as "1,000 and more".
 COUNT_LIMIT: Final = 1000
+HELD_DECIDED: Final = tuple(
+    f"memory.held_{state.value}" for state in HeldState if state is not HeldState.HELD
+)
+PROPOSALS_DECIDED: Final = ("memory.consolidated", "memory.consolidation_rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,8 @@ def since(actor: Actor, at: datetime | None) -> Changes:
     """Return what changed since a moment, of what the actor may read."""
     if at is None:
         return Changes(None)
-    return Changes(at, (*_memory(actor, at), *_review(actor, at), *_cases(actor, at)))
+    sources = (_memory, _agents, _review, _cases, _machine)
+    return Changes(at, tuple(line for of in sources for line in of(actor, at)))
 
 
 def _lines(
@@ -73,6 +81,34 @@ def _memory(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
         )
         url = reverse("proposals:list")
         yield from _lines(proposals, "new proposal", "new proposals", url)
+    yield from _score(actor, at)
+
+
+def _score(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
+    """Return the newest score, when it was measured since and differs from before."""
+    if not actor.can("health.read"):
+        return
+    before, now = snapshots.around(actor, at)
+    if before is None or now is None or f"{before.score:.1f}" == f"{now.score:.1f}":
+        return
+    day = f"{before.date.day} {before.date:%b}"
+    text = f"health {now.score:.1f}, it was {before.score:.1f} on {day}"
+    yield ChangeLine(text, reverse("health:page"))
+
+
+def _agents(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
+    if actor.can("agents.read"):
+        url = address("workspace:agents", show=facts.SILENT.name)
+        yield from _lines(
+            facts.fallen_silent(actor, at),
+            "agent fell silent", "agents fell silent", url,
+        )  # fmt: skip
+
+
+def _decisions(actor: Actor, at: datetime, types: Collection[str]) -> QuerySet[Any]:
+    """Return the decisions of other people, as entries of the journal."""
+    rows = queries.visible_entries(actor).filter(ts__gte=at, entry_type__in=types)
+    return rows.exclude(actor_id=actor.id)
 
 
 def _review(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
@@ -82,6 +118,17 @@ def _review(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
         )
         url = reverse("quarantine:inbox")
         yield from _lines(held, "text newly held", "texts newly held", url)
+        yield from _lines(
+            _decisions(actor, at, HELD_DECIDED),
+            "decision by others on held texts", "decisions by others on held texts",
+            url,
+        )  # fmt: skip
+    if actor.can("proposals.read"):
+        yield from _lines(
+            _decisions(actor, at, PROPOSALS_DECIDED),
+            "decision by others on proposals", "decisions by others on proposals",
+            address("proposals:list", state=ProposalState.APPROVED.value),
+        )  # fmt: skip
 
 
 def _cases(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
@@ -95,3 +142,17 @@ def _cases(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
     yield from _lines(opened, "case opened", "cases opened", url)
     closed_url = address("privacy:cases", state="closed")
     yield from _lines(closed, "case closed", "cases closed", closed_url)
+    issued = Certificate.objects.filter(
+        workspace_id=actor.workspace_id, issued_at__gte=at
+    )
+    certificates_url = reverse("privacy:certificates")
+    yield from _lines(
+        issued, "certificate issued", "certificates issued", certificates_url
+    )
+
+
+def _machine(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
+    if actor.can("jobs.read"):
+        url = reverse("jobs:board")
+        failed = job_status.failed_since(actor, at)
+        yield from _lines(failed, "run of a job failed", "runs of jobs failed", url)

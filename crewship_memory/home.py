@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HTMX_STOP_POLLING
 
-from crewship_memory import auth, changes, machine, work_list
+from crewship_memory import (
+    auth,
+    changes,
+    first_run,
+    first_snippets,
+    machine,
+    work_list,
+)
+from crewship_memory.first_run import FirstRun, Stage
+from crewship_memory.first_run_form import FirstAgentForm
 from episodic.web import health_page
 from memory import overview
 from memory.accounts import visits
@@ -21,66 +30,76 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
 
-# A journal this long was not written by people setting up.
-WELL_BEGUN: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class FirstSteps:
-    """The first steps of a workspace whose agents have written nothing yet."""
-
-    crews: int
-    agents: int
-    keys: int
-
-    @property
-    def completed(self) -> int:
-        return sum(1 for count in (self.crews, self.agents, self.keys) if count)
-
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """Show what waits for the reader; htmx polls the state of the machine alone."""
+    """Show what waits for the reader; htmx polls the state of the machine alone.
+
+    In a new workspace it polls for the first entry as well.
+    """
     if getattr(request, "actor", None) is None:
         return render(request, "no_workspace.html")
     actor = pages.actor(request)
-    part = pages.fragment(request, "machine_state")
+    if pages.target_fragment(request, "arrival"):
+        return _arrival(request, actor)
+    if not pages.fragment(request, "machine_state"):
+        return whole_page(request, actor)
+    return render(request, "home.html#machine_state", _live(machine.read(actor)))
+
+
+def whole_page(
+    request: HttpRequest, actor: Actor, status: int = 200, **extra_context: Any
+) -> HttpResponse:
+    """Return the page; the context is what a form of the first steps adds."""
     state = machine.read(actor)
-    context: dict[str, Any] = {
-        "machine": state,
-        "recall": state.recall,
-        "now": timezone.now(),
-    }
-    if not part:
-        context |= _static_context(actor, state)
-    return render(request, f"home.html{part}", context)
-
-
-def _static_context(actor: Actor, state: machine.Machine) -> dict[str, Any]:
-    """Return the context of the page outside of the live part."""
-    day = timezone.now() - timedelta(days=1)
     activity = overview.activity(actor)
+    first = first_run.read(actor, activity.entry_count)
     health = health_page.panel(actor)
-    return {
+    context = {
+        **_live(state),
+        **first_steps(request, actor, first),
+        "lacks_subjects": first_run.lacks_subjects(actor, activity.entry_count),
         "activity": activity,
         "changes": changes.since(actor, visits.arrive(actor)),
-        "begin": _first_steps(actor, activity),
         "work": work_list.build(actor, state, health.lines),
-        "escalations": overview.escalations(actor),
-        "loud": overview.alerts(actor, since=day),
         "health": health,
     }
+    if first is None or first.entry is not None:
+        day = timezone.now() - timedelta(days=1)
+        context["escalations"] = overview.escalations(actor)
+        context["loud"] = overview.alerts(actor, since=day)
+    return render(request, "home.html", context | extra_context, status=status)
 
 
-def _first_steps(actor: Actor, activity: overview.Activity) -> FirstSteps | None:
-    """Return the first steps, for people who may do them."""
-    if activity.entry_count >= WELL_BEGUN or not actor.can("keys.manage"):
-        return None
-    crews = overview.crews(actor)
-    agents = [row for crew in crews for row in crew.agents]
-    if any(row.latest for row in agents):
-        return None
-    return FirstSteps(len(crews), len(agents), sum(row.active_keys for row in agents))
+def _live(state: machine.Machine) -> dict[str, Any]:
+    return {"machine": state, "recall": state.recall, "now": timezone.now()}
+
+
+# ── The first steps ──────────────────────────────────────────────────────────
+def first_steps(
+    request: HttpRequest, actor: Actor, first: FirstRun | None, token: str = ""
+) -> dict[str, Any]:
+    """Return the context of the first steps; a new key stands in what is copied."""
+    context: dict[str, Any] = {"first": first}
+    if first is None or not actor.can("keys.manage"):
+        return context
+    if first.stage is Stage.AGENT:
+        context["form"] = FirstAgentForm()
+    if first.stage is Stage.ENTRY:
+        origin = f"{request.scheme}://{request.get_host()}"
+        context["tabs"] = first_snippets.tabs(origin, token)
+    return context
+
+
+def _arrival(request: HttpRequest, actor: Actor) -> HttpResponse:
+    """Return the first entry once it is there, and end the poll; 204 until then."""
+    entry = first_run.first_entry(actor)
+    if entry is None:
+        return HttpResponse(status=204)
+    context = {"first": first_run.introduction(entry), "arriving": True}
+    response = render(request, "_first_run.html#arrived", context)
+    response.status_code = HTMX_STOP_POLLING
+    return response
 
 
 @require_POST

@@ -8,6 +8,8 @@ from datetime import datetime
 from django.urls import reverse
 
 from episodic.health import overview as recall_overview
+from memory.integrations.gateway import state as gateway_state
+from memory.integrations.gateway.state import GatewayState
 from memory.jobs import status as job_status
 from memory.jobs.status import JobsOverview
 from memory.models import ProviderPulse
@@ -31,12 +33,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The state of recall, jobs and the provider; None where the actor may not read."""
+    """The state of recall, jobs, provider and gateways.
+
+    None is what the actor may not read, or what the workspace does not use.
+    """
 
     recall: recall_overview.Card
     jobs: JobsOverview | None
     provider: Entry | None
     pulse: ProviderPulse | None
+    gateways: GatewayState | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -44,6 +50,8 @@ class Machine:
         parts = []
         if self.provider is not None:
             parts.append(_provider(self.provider, self.pulse))
+        if self.gateways is not None:
+            parts.append(_gateways(self.gateways))
         if self.jobs is not None:
             parts.append(_jobs(self.jobs))
         return tuple(parts)
@@ -55,7 +63,8 @@ def read(actor: Actor) -> Machine:
     if actor.can("providers.read"):
         provider, pulse = parity_runs.last_pulse(actor)
     jobs = job_status.overview(actor) if actor.can("jobs.read") else None
-    return Machine(recall_overview.card(actor), jobs, provider, pulse)
+    gateways = gateway_state.read(actor)
+    return Machine(recall_overview.card(actor), jobs, provider, pulse, gateways)
 
 
 def _provider(entry: Entry, pulse: ProviderPulse | None) -> Part:
@@ -72,6 +81,19 @@ def _provider(entry: Entry, pulse: ProviderPulse | None) -> Part:
         "Provider", "red", "No answer", entry.title, pulse.message, url,
         pulse.checked_at,
     )  # fmt: skip
+
+
+def _gateways(gateways: GatewayState) -> Part:
+    """Return the memory gateways of turns as one part, by their newest call."""
+    url, hosts = reverse("workspace:gateway"), gateways.hosts
+    figure = hosts[0] if len(hosts) == 1 else f"{len(hosts)} gateways"
+    if gateways.is_failing:
+        note, at = "the last call failed", gateways.failed_at
+        return Part("Gateway", "red", "No answer", figure, note, url, at)
+    if gateways.answered_at is None:
+        return Part("Gateway", "", "Not used yet", figure, "no turn has come", url)
+    note, at = "at the last call", gateways.answered_at
+    return Part("Gateway", "green", "Answers", figure, note, url, at)
 
 
 def _jobs(jobs: JobsOverview) -> Part:

@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from crewship_memory import (
     find_views,
     glossary,
+    first_run_views,
     healthz,
     home,
     integrations,
@@ -38,6 +39,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # First: every pattern before it is tried for each call of a program.
     path("api/v1/", open_to_programs(api.urls)),
     path("", home.home, name="home"),
+    path("first/agent/", first_run_views.add_agent, name="first_agent"),
+    path("first/key/", first_run_views.issue_key, name="first_key"),
     path("find/", find_views.find, name="find"),
     path("glossary/", glossary.glossary, name="glossary"),
     path("find/<slug:row_id>/", find_views.open_row, name="find_open"),

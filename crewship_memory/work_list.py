@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from enum import IntEnum
 from typing import Final
 
 from django.urls import reverse
 
+from crewship_memory import work_agents, work_machine
 from crewship_memory.machine import Machine
+from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.consolidation import proposals
-from episodic.health import overview as recall_overview
 from episodic.web.health_page import CrewLine
 from gdpr.cases import legal_holds
 from gdpr.cases import overview as case_overview
-from memory import overview, webhooks
-from memory.jobs.status import JobsOverview
-from memory.models import HeldState, ProviderPulse
+from memory.models import HeldState
 from memory.review import detail as review_detail
 from memory.review import queue as review_queue
 from memory.rules.permissions import Actor
@@ -31,58 +28,16 @@ from memory.web.pages import address
 HEADLINE_LINES: Final = 4
 
 
-class Rank(IntEnum):
-    """How bad it is that a line waits; the list is sorted by it."""
-
-    OVERDUE = 0
-    BROKEN = 1
-    TODAY = 2
-    HIGH = 3
-    MEDIUM = 4
-    LOW = 5
-
-
-BADGES: Final = {
-    Rank.OVERDUE: ("red", "overdue"),
-    Rank.BROKEN: ("red", "broken"),
-    Rank.TODAY: ("yellow", "due today"),
-    Rank.HIGH: ("red", "high"),
-    Rank.MEDIUM: ("yellow", "soon"),
-    Rank.LOW: ("", "waits"),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkLine:
-    """One thing that waits. ``phrase`` is its part of the headline."""
-
-    rank: Rank
-    phrase: str
-    note: str
-    url: str
-    act: str = ""
-    since: datetime | None = None
-    due: datetime | None = None
-
-    @property
-    def title(self) -> str:
-        """The phrase as a sentence begins."""
-        return self.phrase[:1].upper() + self.phrase[1:]
-
-    @property
-    def colour(self) -> str:
-        return BADGES[self.rank][0]
-
-    @property
-    def word(self) -> str:
-        return BADGES[self.rank][1]
-
-
 @dataclass(frozen=True, slots=True)
 class WorkList:
     """The lines of a person, the worst first; their own before what others mend."""
 
     lines: tuple[WorkLine, ...]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits for the reader; others may have something to mend."""
+        return not any(line.act for line in self.lines)
 
     @property
     def headline(self) -> str:
@@ -104,19 +59,10 @@ def build(actor: Actor, machine: Machine, health: Sequence[CrewLine] = ()) -> Wo
         *_holds(actor),
         *_held(actor),
         *_proposals(actor),
-        *_recall(actor, machine.recall),
-        *_jobs(machine.jobs),
-        *_connections(actor, machine.pulse),
-        *_health(actor, health),
-        *_keys(actor),
+        *work_machine.lines(actor, machine, health),
+        *work_agents.lines(actor),
     ]
     return WorkList(tuple(sorted(lines, key=lambda line: (not line.act, line.rank))))
-
-
-def _count(number: int, singular: str, plural: str, limit: int | None = None) -> str:
-    """Return a count in words; from ``limit`` on, where counting ends, "at least"."""
-    text = f"{number:,} {singular if number == 1 else plural}"
-    return f"at least {text}" if limit and number >= limit else text
 
 
 # ── Personal data ────────────────────────────────────────────────────────────
@@ -142,7 +88,7 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
         case, deadline = rows[0]
         yield WorkLine(
             rank=rank,
-            phrase=_count(number, f"case {singular}", f"cases {plural}"),
+            phrase=count_phrase(number, f"case {singular}", f"cases {plural}"),
             note=f"{case.get_kind_display()}, {case.get_state_display().lower()}:"
             f" {deadline.words}",
             url=reverse("privacy:case", args=(case.pk,))
@@ -167,7 +113,9 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.approvals)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=_count(number, "plan waits", "plans wait", case_overview.PLAN_LIMIT)
+            phrase=count_phrase(
+                number, "plan waits", "plans wait", case_overview.PLAN_LIMIT
+            )
             + " for your approval",
             note="a second person approves what another planned",
             url=_case_url(work.approvals),
@@ -177,7 +125,9 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         number = len(work.doubtful)
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=_count(number, "case has", "cases have", case_overview.PLAN_LIMIT)
+            phrase=count_phrase(
+                number, "case has", "cases have", case_overview.PLAN_LIMIT
+            )
             + " doubtful rows",
             note="whose they are has to be decided before the plan is approved",
             url=_case_url(work.doubtful),
@@ -192,7 +142,7 @@ def _holds(actor: Actor) -> Iterator[WorkLine]:
     if past_review:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=_count(
+            phrase=count_phrase(
                 past_review,
                 "legal hold is past its review",
                 "legal holds are past their review",
@@ -216,7 +166,7 @@ def _held(actor: Actor) -> Iterator[WorkLine]:
     first = review_detail.line(items[0])
     yield WorkLine(
         rank={"red": Rank.HIGH, "yellow": Rank.MEDIUM}.get(first.badge, Rank.LOW),
-        phrase=_count(number, "text is held", "texts are held"),
+        phrase=count_phrase(number, "text is held", "texts are held"),
         note=f"{first.title}: risk {first.held.risk:.2f}",
         url=reverse("quarantine:case", args=(first.held.pk,)),
         act="Decide" if number == 1 else "Decide the riskiest",
@@ -233,107 +183,9 @@ def _proposals(actor: Actor) -> Iterator[WorkLine]:
         return
     yield WorkLine(
         rank=Rank.LOW,
-        phrase=_count(number, "proposal waits", "proposals wait"),
+        phrase=count_phrase(number, "proposal waits", "proposals wait"),
         note="a rule that agents would read is approved or rejected by an operator",
         url=reverse("proposals:detail", args=(newest[0].pk,)),
         act="Decide" if actor.can("proposals.decide") else "",
         since=newest[0].created_at if number == 1 else None,
     )
-
-
-# ── The machine ──────────────────────────────────────────────────────────────
-def _recall(actor: Actor, card: recall_overview.Card) -> Iterator[WorkLine]:
-    """Return an embedder that does not answer, and entries that were given up."""
-    may_run = actor.can("index.run")
-    if card.embedder.colour == "red":
-        yield WorkLine(
-            rank=Rank.BROKEN,
-            phrase="the embedder does not answer",
-            note=f"recall is by words alone; {card.embedder.note}",
-            url=reverse("episodic:index"),
-            act="Open the index" if may_run else "",
-            since=card.embedder.checked_at,
-        )
-    if card.status.failed:
-        yield WorkLine(
-            rank=Rank.BROKEN,
-            phrase=_count(card.status.failed, "entry has", "entries have")
-            + " no vector after every try",
-            note="what has no vector cannot be recalled by meaning",
-            url=reverse("episodic:index"),
-            act="Index again" if may_run else "",
-        )
-
-
-def _jobs(jobs: JobsOverview | None) -> Iterator[WorkLine]:
-    lines = [*jobs.stuck, *jobs.failed] if jobs else []
-    names = list(dict.fromkeys(line.job.name for line in lines))
-    if not names or jobs is None:
-        return
-    yield WorkLine(
-        rank=Rank.BROKEN,
-        phrase=_count(len(names), "job is", "jobs are") + " stuck or failed",
-        note=", ".join(dict.fromkeys(line.job.title for line in lines)),
-        url=reverse("jobs:history", args=names) if len(names) == 1
-        else reverse("jobs:board"),
-        act="Open the job" if len(names) == 1 else "Open the jobs",
-        since=lines[0].last.run.started_at if lines[0].last else None,
-    )  # fmt: skip
-
-
-def _connections(actor: Actor, pulse: ProviderPulse | None) -> Iterator[WorkLine]:
-    """Return a provider that did not answer, and deliveries that were given up."""
-    if pulse is not None and not pulse.ok:
-        yield WorkLine(
-            rank=Rank.BROKEN,
-            phrase=f"the provider {pulse.provider} did not answer",
-            note=pulse.message,
-            url=reverse("providers"),
-            act="Open providers" if actor.can("providers.manage") else "",
-            since=pulse.checked_at,
-        )
-    failed = webhooks.failed_count(actor)
-    if failed:
-        yield WorkLine(
-            rank=Rank.HIGH,
-            phrase=_count(
-                failed,
-                "message to a webhook was",
-                "messages to webhooks were",
-                webhooks.FAILED_COUNTED,
-            )
-            + " given up",
-            note="a message that was given up is sent again on request only",
-            url=reverse("workspace:webhooks"),
-            act="Open webhooks",
-        )
-
-
-def _health(actor: Actor, crews: Sequence[CrewLine]) -> Iterator[WorkLine]:
-    """Return the crews in red as one line that opens the one that lost the most."""
-    red = [crew for crew in crews if crew.crew_id and crew.judgement.colour == "red"]
-    if not red:
-        return
-    worst = min(red, key=lambda crew: crew.judgement.value or 0.0)
-    cause = f": {worst.cause.title}" if worst.cause else ""
-    yield WorkLine(
-        rank=Rank.HIGH,
-        phrase=f"the health of {worst.slug} is red" if len(red) == 1
-        else f"{len(red):,} crews are red",
-        note=f"{worst.slug} at {worst.judgement.value or 0.0:.1f}{cause}",
-        url=address("health:page", crew_id=worst.crew_id),
-        act="See what helps" if actor.can("health.recompute") else "",
-    )  # fmt: skip
-
-
-def _keys(actor: Actor) -> Iterator[WorkLine]:
-    keys = overview.expiring_keys(actor)
-    if keys.count:
-        yield WorkLine(
-            rank=Rank.MEDIUM,
-            phrase=_count(keys.count, "key ends", "keys end") + " within 14 days",
-            note="what used a key that has ended can neither write nor recall",
-            url=reverse("workspace:keys"),
-            act="Open keys",
-            due=keys.first,
-        )

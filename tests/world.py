@@ -237,6 +237,15 @@ class World:
     def _tool(self, name: str, **arguments: Any) -> None:
         tools.call(name, arguments, by=self.actor("ada"))
 
+    def new_workspace(self) -> Workspace:
+        """Add a workspace with a person of each role, as "new owner", and no agent."""
+        workspace, _ = workspaces.ensure_workspace("new")
+        for person, role in PEOPLE.items():
+            user, _ = workspaces.ensure_user(f"{person}@new.example")
+            workspaces.set_member(user, role, by=permissions.system(workspace.id))
+            self.people[f"new {person}"] = user
+        return workspace
+
     def unembedded(self, summary: str = "Refund denied") -> JournalEntry:
         """Append an entry so long ago that no question brings its vector along."""
         row = self.entry(summary)

@@ -126,18 +126,35 @@ def _facts(
     )
 
 
-def _with_latest(agents: QuerySet[Agent]) -> QuerySet[Any]:
-    """Add each agent's newest entry, and whether a new one of them was recalled.
+def fallen_silent(actor: Actor, since: datetime) -> QuerySet[Any]:
+    """Return the agents that are silent now and were not at a moment before."""
+    actor.require("agents.read")
+    agents = Agent.objects.filter(workspace_id=actor.workspace_id)
+    newest = Subquery(_own_entries().order_by("-ts", "-seq").values("ts")[:1])
+    return agents.annotate(latest=newest).filter(
+        latest__gte=since - SILENT_AFTER, latest__lt=timezone.now() - SILENT_AFTER
+    )
+
+
+def _own_entries() -> QuerySet[JournalEntry]:
+    """Return the entries of the outer agent.
 
     An entry of a person or a job about the agent, such as a look at its held text, is
     no sign of the agent.
+    """
+    rows = JournalEntry.objects.filter(
+        workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk")
+    )
+    return rows.exclude(actor_type__in=(ActorType.USER, ActorType.SYSTEM))
+
+
+def _with_latest(agents: QuerySet[Agent]) -> QuerySet[Any]:
+    """Add each agent's newest entry, and whether a new one of them was recalled.
 
     The sample is bounded by its oldest time, not by a limit inside of an IN: there
     SQLite would sort all entries of each agent.
     """
-    own = JournalEntry.objects.filter(
-        workspace_id=OuterRef("workspace_id"), agent_id=OuterRef("pk")
-    ).exclude(actor_type__in=(ActorType.USER, ActorType.SYSTEM))
+    own = _own_entries()
     times = own.order_by("-ts", "-seq").values("ts")
     oldest = Subquery(times[RECALL_SAMPLE - 1 : RECALL_SAMPLE])
     sample = own.filter(ts__gte=OuterRef("sample_from"))
@@ -169,6 +186,13 @@ def over_cap_files() -> Q:
         if rule.cap:
             condition |= Q(tier=tier.value, bytes__gt=rule.cap)
     return condition
+
+
+def over_cap_agents(actor: Actor) -> list[str]:
+    """Return the ids of the agents with a file over its cap."""
+    if not actor.can("agents.read"):
+        return []
+    return list(_over_cap(actor, Q()))
 
 
 def _over_cap(actor: Actor, of_agents: Q) -> dict[str, int]:

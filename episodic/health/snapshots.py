@@ -203,6 +203,18 @@ def history(
     return list(rows.order_by("date"))
 
 
+def around(
+    actor: Actor, at: datetime
+) -> tuple[HealthSnapshot | None, HealthSnapshot | None]:
+    """Return the workspace's last score of before a moment, and the newest since."""
+    actor.require("health.read")
+    rows = HealthSnapshot.objects.filter(
+        workspace_id=actor.workspace_id, crew_id="", score__isnull=False
+    ).order_by("-date")
+    before = rows.filter(date__lte=at.date(), computed_at__lt=at).first()
+    return before, rows.filter(date__gte=at.date(), computed_at__gte=at).first()
+
+
 def by_scope(actor: Actor, days: int = HISTORY_DAYS) -> dict[str, list[HealthSnapshot]]:
     """Return the snapshots of every scope, oldest first; the last with its details."""
     actor.require("health.read")

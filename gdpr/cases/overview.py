@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import LessThanOrEqual
 
 from gdpr.cases import privacy_settings, queries
-from gdpr.models import OPEN, Case, CasePlan, CaseState
+from gdpr.models import OPEN, Case, CasePlan, CaseState, Subject
 from memory.rules.permissions import Actor
 
 PLAN_LIMIT: Final = 100
@@ -62,6 +62,15 @@ def case_counts(actor: Actor) -> CaseCounts | None:
         late=late,
         today=counts["upto_today"] - late,
         soon=counts["upto_soon"] - late,
+    )
+
+
+def is_untouched(actor: Actor) -> bool:
+    """Whether the workspace has no subject and no case, whatever their state."""
+    actor.require("gdpr.read")
+    return not any(
+        model.objects.filter(workspace_id=actor.workspace_id).exists()
+        for model in (Subject, Case)
     )
 
 

@@ -10,9 +10,11 @@ must not accept in their place.
 from __future__ import annotations
 
 import secrets
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.validators import validate_email
@@ -29,6 +31,7 @@ from memory.rules.permissions import Actor, Role
 MAX_PENDING: Final = 200
 EMAIL_LENGTH: Final = 254
 MAIL_EVERY: Final = timedelta(minutes=1)
+ENDS_SOON: Final = timedelta(days=1)
 
 
 def checked_email(value: str) -> str:
@@ -96,6 +99,28 @@ def pending(actor: Actor) -> list[Invitation]:
     """Return the open invitations of a workspace."""
     actor.require("members.manage")
     return list(Invitation.objects.filter(workspace_id=actor.workspace_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How many open links end soon, and when the first of them does."""
+
+    count: int
+    first: datetime | None
+
+
+def ending(actor: Actor) -> Ending:
+    """Return the invitations whose link works and ends within a day."""
+    if not actor.can("members.manage"):
+        return Ending(0, None)
+    lasts, now = timedelta(seconds=settings.PASSWORD_RESET_TIMEOUT), timezone.now()
+    rows = Invitation.objects.filter(
+        workspace_id=actor.workspace_id,
+        link_made_at__gte=now - lasts,
+        link_made_at__lte=now - lasts + ENDS_SOON,
+    ).exclude(digest="")
+    made = [at for at in rows.values_list("link_made_at", flat=True) if at]
+    return Ending(len(made), min(made) + lasts if made else None)
 
 
 def withdraw(invitation: Invitation, *, by: Actor) -> None:

@@ -127,9 +127,18 @@ class Integration:
     dialect: Dialect | None = None
     key_of: Literal["agent", "user"] = "agent"
 
-    def snippets_for(self, url: str) -> list[tuple[str, str]]:
+    def snippets_for(self, url: str, key: str = "") -> list[tuple[str, str]]:
         """Return the snippets for an address, with their titles."""
-        return [(title, text.format(url=url)) for title, text in self.snippets.items()]
+        return [(title, fill(text, url, key)) for title, text in self.snippets.items()]
+
+
+def fill(snippet: str, url: str, key: str = "") -> str:
+    """Return a snippet for an address; with a key, that stands where one belongs."""
+    text = snippet.format(url=url)
+    if not key:
+        return text
+    text = text.replace('KEY = "…"  # an agent\'s key', f'KEY = "{key}"')
+    return text.replace("${CREWSHIP_KEY}", key).replace("$CREWSHIP_KEY", key)
 
 
 # ── Reading ──────────────────────────────────────────────────────────────────

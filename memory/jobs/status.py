@@ -19,6 +19,7 @@ from memory.models import JobRun, RunState, Workspace
 from memory.rules.permissions import Actor
 
 HISTORY: Final = 30
+RECENT_RUNS: Final = 1_000
 LABELS: Final = {
     RunState.WAITING: ("", "Waiting"),
     RunState.RUNNING: ("", "Running"),
@@ -165,6 +166,14 @@ def overview(actor: Actor) -> JobsOverview:
         view = _run_view(job, run, is_shared=is_shared, now=now) if run else None
         lines.append(JobRow(job, view, _next(job, now)))
     return JobsOverview(lines)
+
+
+def failed_since(actor: Actor, at: datetime) -> QuerySet[JobRun]:
+    """Return the runs that failed since a moment, of the newest ``RECENT_RUNS``."""
+    actor.require("jobs.read")
+    newest = _visible(actor).order_by("-pk").values("pk")[:RECENT_RUNS]
+    rows = JobRun.objects.filter(pk__in=newest, state=RunState.FAILED, ended_at__gte=at)
+    return rows.filter(name__in=[job.name for job in jobs.registered()])
 
 
 def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:

@@ -58,8 +58,8 @@ def _show_key_once(
     connect = ""
     if isinstance(issued.key, AgentKey):
         origin = f"{request.scheme}://{request.get_host()}"
-        snippets = dict(integrations.by_name("mcp").snippets_for(origin))
-        connect = snippets["MCP config"].replace("${CREWSHIP_KEY}", issued.token)
+        mcp = integrations.by_name("mcp")
+        connect = dict(mcp.snippets_for(origin, issued.token))["MCP config"]
     return _keys_page(request, actor, 201, issued=issued, connect=connect)
 
 

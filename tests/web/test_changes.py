@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import time_machine
@@ -10,8 +10,14 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from crewship_memory import changes
+from episodic.agents import facts
+from episodic.models import HealthSnapshot
+from gdpr.models import Certificate
 from memory.accounts import visits
-from memory.models import LastVisit
+from memory.jobs import registry as jobs
+from memory.models import JobRun, LastVisit, RunState
+from memory.review import decide
+from memory.review.decide import Decision
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -94,3 +100,65 @@ def test_home_shows_the_changes_and_each_opens_its_list(world: World) -> None:
             assert client.get(line.url).status_code == 200, line
         journal = changes.since(world.actor("viewer"), start).lines[0].url
         assert entry.pk in client.get(journal).content.decode()
+
+
+def _score(world: World, score: float, *, at: datetime) -> None:
+    HealthSnapshot.objects.create(
+        workspace=world.acme, score=score, date=at.date(), computed_at=at
+    )
+
+
+def test_the_score_shows_with_the_day_of_the_one_before(world: World) -> None:
+    now = timezone.now()
+    before = now - timedelta(days=2)
+    _score(world, 31.9, at=before)
+    assert not any("health" in text for text in _texts(world, "viewer"))
+    _score(world, 38.0, at=now)
+    text = f"health 38.0, it was 31.9 on {before.day} {before:%b}"
+    assert text in _texts(world, "viewer")
+    assert _texts(world, "stranger") == []
+    HealthSnapshot.objects.update(score=31.94)
+    assert not any("health" in text for text in _texts(world, "viewer"))
+
+
+def test_decisions_of_others_are_changes_and_own_ones_are_not(world: World) -> None:
+    case = world.held()
+    decide.decide(
+        case, Decision.DISCARD, version=case.version, reason="Attack",
+        by=world.actor("operator"),
+    )  # fmt: skip
+    text = "1 decision by others on held texts"
+    assert text in _texts(world, "owner")
+    assert text not in _texts(world, "operator")
+    assert text not in _texts(world, "viewer")
+
+
+def test_an_agent_that_fell_silent_meanwhile_is_a_change(world: World) -> None:
+    now = timezone.now()
+    world.entry(ts=now - facts.SILENT_AFTER - timedelta(minutes=30))
+    world.entry(by="bob", ts=now - facts.SILENT_AFTER - timedelta(hours=2))
+    world.entry(by="lena", ts=now - facts.SILENT_AFTER + timedelta(minutes=30))
+    assert "1 agent fell silent" in _texts(world, "viewer")
+
+
+def test_a_certificate_is_a_change_for_who_may_read_it(world: World) -> None:
+    case = make.opened(world)
+    Certificate.objects.create(
+        workspace=world.acme, case=case, run=1, result="complete", document="{}",
+        key_id="k",
+    )  # fmt: skip
+    assert "1 certificate issued" in _texts(world, "compliance")
+    assert "1 certificate issued" not in _texts(world, "operator")
+
+
+def test_runs_that_failed_are_a_change_for_who_may_run_jobs(world: World) -> None:
+    job, now = jobs.registered()[0], timezone.now()
+    ends = {"new": now, "old": now - timedelta(hours=2)}
+    for slot, ended_at in ends.items():
+        JobRun.objects.create(
+            name=job.name, slot=slot, workspace=world.acme, state=RunState.FAILED,
+            ended_at=ended_at,
+        )  # fmt: skip
+    assert "1 run of a job failed" in _texts(world, "operator")
+    assert "1 run of a job failed" not in _texts(world, "viewer")
+    assert _texts(world, "stranger") == []

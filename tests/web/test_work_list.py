@@ -6,22 +6,30 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from crewship_memory import machine, work_list
-from crewship_memory.work_list import Rank, WorkLine, WorkList
+from crewship_memory.work_line import Rank, WorkLine
+from crewship_memory.work_list import WorkList
+from episodic.models import HealthSnapshot
+from episodic.web import health_page
 from gdpr.cases import overview as case_overview
 from gdpr.models import Case, CasePlan
-from memory.accounts import api_keys
+from memory.accounts import api_keys, invitations
+from memory.integrations.gateway import events
 from memory.jobs import registry as jobs
 from memory.models import (
+    GatewaySetup,
+    Invitation,
     JobRun,
+    MemoryFile,
     ProviderPulse,
     RunState,
     Webhook,
     WebhookDelivery,
     WorkspaceSetting,
 )
+from memory.rules.permissions import Role
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -220,3 +228,68 @@ def test_a_provider_that_this_version_lacks_does_not_hide_home(world: World) -> 
         workspace_id=world.acme.id, name="provider", value="of_a_later_version"
     )
     assert world.page("viewer").get("/").status_code == 200
+
+
+# ── Agents, people, gateways ─────────────────────────────────────────────────
+def test_an_agent_over_a_cap_waits_for_who_may_write_its_file(world: World) -> None:
+    world.file()
+    MemoryFile.objects.filter(agent=world.agents["ada"]).update(bytes=5_000)
+    [line] = _work(world, "operator").lines
+    assert line.phrase == "1 agent is over a cap"
+    assert line.url == f"/workspace/agents/{world.agents['ada'].pk}/"
+    assert [line.act for line in _work(world, "viewer").lines] == [""]
+    assert _urls(world, "stranger") == []
+
+
+def test_an_invitation_that_ends_within_a_day_waits_for_an_admin(
+    world: World, settings: Settings
+) -> None:
+    owner, now = world.actor("owner"), timezone.now()
+    settings.PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+    ages = {"ended": 73, "soon": 60, "later": 47}
+    for name, hours in ages.items():
+        row = invitations.invite(f"{name}@x.example", Role.VIEWER, by=owner)
+        invitations.link_path(row, by=owner)
+        made = now - timedelta(hours=hours)
+        Invitation.objects.filter(pk=row.pk).update(link_made_at=made)
+    [line] = _work(world, "owner").lines
+    assert (line.phrase, line.url) == (
+        "1 invitation ends within a day", "/workspace/members/"
+    )  # fmt: skip
+    assert line.due == now + timedelta(hours=12)
+    assert _urls(world, "operator") == []
+
+
+def test_a_crew_in_yellow_waits_after_one_in_red(world: World) -> None:
+    for crew, score in (("support", 60.0), ("billing", 30.0)):
+        HealthSnapshot.objects.create(
+            workspace=world.acme, crew_id=world.crews[crew].pk, score=score,
+            date=timezone.now().date(), computed_at=timezone.now(),
+        )  # fmt: skip
+    actor = world.actor("operator")
+    health = health_page.panel(actor).lines
+    lines = work_list.build(actor, machine.read(actor), health).lines
+    assert [line.phrase for line in lines] == [
+        "the health of billing is red",
+        "the health of support is yellow",
+    ]
+
+
+def test_a_memory_gateway_shows_how_its_newest_call_went(world: World) -> None:
+    assert machine.read(world.actor("owner")).gateways is None
+    GatewaySetup.objects.create(
+        workspace=world.acme, mode="memory_gateway", updated_by="owner",
+        base_url="https://memory.example/v1",
+    )  # fmt: skip
+    bob = world.agents["bob"]
+    words = []
+    for event in (None, "memory_gateway_recall_failed", "memory_gateway_add_succeeded"):
+        if event:
+            events.write(events.Event(event), bob)
+        parts = machine.read(world.actor("owner")).parts
+        words += [part.word for part in parts if part.name == "Gateway"]
+        failing = "memory gateway failed" in _work(world, "owner").headline
+        assert failing is (event == "memory_gateway_recall_failed")
+    assert words == ["Not used yet", "No answer", "Answers"]
+    for person in ("operator", "viewer", "stranger"):
+        assert machine.read(world.actor(person)).gateways is None

@@ -34,6 +34,8 @@ head = {{"Authorization": f"Bearer {{KEY}}"}}
 async def main():
     http = httpx2.AsyncClient(headers=head)
     async with Client(streamable_http_client("{url}/mcp", http_client=http)) as client:
+        entry = {{"entry_type": "memory.recorded", "summary": "Refunds end at 200"}}
+        print(await client.call_tool("journal.append", entry))
         print(await client.call_tool("recall", {{"query": "refund"}}))
 
 asyncio.run(main())""",
