@@ -11,10 +11,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from memory import records
-from memory.models import Record
+from memory.accounts import saved_views
+from memory.models import Record, ViewPage
 from memory.records import Provenance
 from memory.rules import errors
 from memory.web import pages, records_page
+from memory.web.filter_forms import set_filters
 from memory.web.records_forms import EditForm, RecordFilterForm, SupersedeForm
 
 PAGE: Final = 40
@@ -30,6 +32,8 @@ def listing(request: HttpRequest) -> HttpResponse:
     form = RecordFilterForm(request.GET, by=actor)
     filters = form.record_filter()
     context: dict[str, Any] = {"form": form, "lines": [], "next_cursor": None}
+    context["saved"] = saved_views.saved(actor, ViewPage.RECORDS)
+    context["query"] = set_filters(request.GET)
     if filters is not None:
         cursor = request.GET.get("cursor") or None
         page = records.page(filters, limit=PAGE, cursor=cursor, by=actor)
