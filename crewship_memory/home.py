@@ -63,6 +63,8 @@ def _static_context(actor: Actor, state: machine.Machine) -> dict[str, Any]:
     health = health_page.panel(actor)
     return {
         "activity": activity,
+        "crew_count": sum(1 for crew in activity.crews if crew.crew_id),
+        "agent_count": sum(len(crew.agents) for crew in activity.crews),
         "changes": changes.since(actor, visits.arrive(actor)),
         "begin": _first_steps(actor, activity),
         "work": work_list.build(actor, state, health.lines),
