@@ -4,11 +4,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    """The saved filters of the quarantine become saved views of any list."""
+    """Saved filters of the quarantine become saved views of any list.
+
+    Beside it, an index that counts embeddable entries which no recall may use.
+    """
 
     dependencies = [("memory", "0003_last_visits")]
 
     operations = [
+        migrations.AddIndex(
+            model_name="journalentry",
+            index=models.Index(
+                condition=models.Q(
+                    ("embeddable", True),
+                    models.Q(
+                        ("retired_at__isnull", False),
+                        ("restricted_at__isnull", False),
+                        ("erased_at__isnull", False),
+                        _connector="OR",
+                    ),
+                ),
+                fields=["workspace", "seq"],
+                name="journal_unusable",
+            ),
+        ),
         migrations.RemoveConstraint(model_name="savedfilter", name="saved_filter_once"),
         migrations.RenameModel(old_name="SavedFilter", new_name="SavedView"),
         migrations.AlterModelTable(name="savedview", table="saved_views"),
