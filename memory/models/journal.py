@@ -17,7 +17,6 @@ from memory.models import ids
 from memory.models.tenancy import Workspace
 from memory.rules.entries import ActorType, Priority, Severity
 
-
 # Retired, restricted or erased: in no recall, search or index.
 UNUSABLE: Final = (
     models.Q(retired_at__isnull=False)
