@@ -24,7 +24,7 @@ from memory.rules.permissions import Actor, AgentRole
 from memory.web import pages
 from memory.web.journal_forms import Chip, JournalForm, PriorityForm, Side
 
-PAGE: Final = 25
+PAGE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The journal's bars: a drag lists a span, a click one bar, Esc leaves it."""
+"""The journal: a span chosen by dragging, views saved, the list by keyboard."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests import factories
+from tests.browser.test_accessibility import judgement
 from tests.world import World
 
 if TYPE_CHECKING:
@@ -55,3 +56,33 @@ def test_a_span_is_chosen_by_dragging_over_the_bars(
     inside.mouse.up()
     inside.wait_for_url("**since=**")
     assert inside.locator("tr a.row[id]").all_inner_texts() == ["Day 40"]
+
+
+def test_a_view_is_saved_and_the_list_is_read_by_keyboard(
+    page: Page,
+    sign_in: Callable[..., Page],
+    shared_world: World,
+    live_server: object,
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    rows = [shared_world.entry(f"Refund {n}") for n in range(3)]
+    shared_world.entry("Parcel")
+    inside = sign_in(page, "viewer")
+    inside.goto(f"{live_server}/journal/?q=refund")
+    inside.get_by_text("Save this view").click()
+    inside.get_by_label("Name, seen by you only").fill("Refunds")
+    inside.keyboard.press("Enter")
+    inside.get_by_text("The view “Refunds” is saved.").wait_for()
+    inside.get_by_text("Save or forget a view").click()
+    assert judgement(inside, axe, faults) == []
+    inside.goto(f"{live_server}/journal/")
+    inside.get_by_role("link", name="Refunds", exact=True).click()
+    inside.wait_for_url("**q=refund")
+    inside.locator("body").click(position={"x": 1, "y": 1})
+    for key in "jjk":
+        inside.keyboard.press(key)
+    assert inside.evaluate("document.activeElement.id") == f"at-{rows[2].id}"
+    inside.keyboard.press("j")
+    inside.keyboard.press("o")
+    inside.wait_for_url(f"**/journal/{rows[1].id}/**")
