@@ -60,6 +60,8 @@ def whole_page(
         **first_steps(request, actor, first),
         "lacks_subjects": first_run.lacks_subjects(actor, activity.entry_count),
         "activity": activity,
+        "crew_count": sum(1 for crew in activity.crews if crew.crew_id),
+        "agent_count": sum(len(crew.agents) for crew in activity.crews),
         "changes": changes.since(actor, visits.arrive(actor)),
         "work": work_list.build(actor, state, health.lines),
         "health": health,

@@ -10,8 +10,8 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from crewship_memory import (
     find_views,
-    glossary,
     first_run_views,
+    glossary,
     healthz,
     home,
     integrations,

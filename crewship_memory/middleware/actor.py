@@ -100,8 +100,6 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "actor": actor,
         "workspace": workspace_tree.workspace(actor),
         "memberships": auth.memberships(user),
-        "crew_count": len(workspace_tree.crews(actor)),
-        "agent_count": len(workspace_tree.agents(actor)),
         "waiting": review_queue.open_case_count(actor),
         "proposals_waiting": proposals.pending_count(actor),
         "case_numbers": case_overview.case_counts(actor),

@@ -15,6 +15,7 @@ from episodic.models import Embedding, State
 from memory.journal import append as journal
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
+from memory.models.journal import UNUSABLE
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor
@@ -39,9 +40,7 @@ def status(workspace_id: str, *, by: Actor) -> Status:
     """Return how complete the index is."""
     by.require("index.read", workspace_id)
     embedder = engine.embedder()
-    entries = JournalEntry.objects.filter(
-        USABLE, workspace_id=workspace_id, embeddable=True, erased_at__isnull=True
-    )
+    marked = JournalEntry.objects.filter(workspace_id=workspace_id, embeddable=True)
     rows = Embedding.objects.filter(workspace_id=workspace_id)
     rows = rows.exclude(state=State.WITHHELD)
     current = Q(state=State.INDEXED, model=embedder.model)
@@ -50,11 +49,13 @@ def status(workspace_id: str, *, by: Actor) -> Status:
         indexed=Count("state", filter=current),
         failed=Count("state", filter=Q(state=State.FAILED)),
     )
-    embeddable = entries.count()
+    # Two counts within indexes; one with all conditions would read every row.
+    embeddable = marked.count() - marked.filter(UNUSABLE).count()
     pending = max(0, embeddable - counts["indexed"] - counts["failed"])
     oldest = None
     if pending:
-        without_vector = entries.exclude(embedding__in=rows.filter(current))
+        usable = marked.filter(USABLE, erased_at__isnull=True)
+        without_vector = usable.exclude(embedding__in=rows.filter(current))
         oldest = without_vector.aggregate(oldest=Min("recorded_at"))["oldest"]
     age = (timezone.now() - oldest).total_seconds() if oldest else None
     return Status(

@@ -20,12 +20,13 @@ from episodic.agents import overview, profile
 from episodic.agents.overview import AgentFilter
 from episodic.web.agent_forms import AgentListForm
 from memory import workspace_tree
-from memory.accounts import api_keys, workspaces
-from memory.models import Agent, Crew
+from memory.accounts import api_keys, saved_views, workspaces
+from memory.models import Agent, Crew, ViewPage
 from memory.rules import errors
 from memory.rules.permissions import Actor, AgentRole
 from memory.web import pages
 from memory.web import workspace_forms as forms
+from memory.web.filter_forms import set_filters
 
 
 # ── The list ─────────────────────────────────────────────────────────────────
@@ -39,6 +40,8 @@ def _agents_page(
         "form": form,
         "listing": overview.listing(actor, form.agent_filter(), rows),
         "crews": overview.crew_lines(crews, rows),
+        "saved": saved_views.saved(actor, ViewPage.AGENTS),
+        "query": set_filters(request.GET),
         "crew_form": forms.CrewForm(auto_id="crew_%s"),
         "agent_form": forms.AgentForm(auto_id="agent_%s", crews=crews),
         **extra_context,

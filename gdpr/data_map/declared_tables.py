@@ -33,7 +33,7 @@ from memory.models import (
     ProviderPulse,
     ProviderRun,
     Record,
-    SavedFilter,
+    SavedView,
     User,
     Webhook,
     WebhookDelivery,
@@ -186,13 +186,13 @@ PROVIDERS: Final = TableHolder(
 )
 FILTERS: Final = TableHolder(
     "filters",
-    "Saved filters",
+    "Saved views",
     Table(
-        model=SavedFilter,
+        model=SavedView,
         words=("name", "query"),
         unique=("name",),
         at="made_at",
-        why="The saved filter names the person.",
+        why="The saved view names the person.",
     ),
 )
 DELIVERIES: Final = TableHolder(

@@ -23,6 +23,8 @@ from memory.rules.permissions import Actor
 # How many entries are in memory at once.
 PAGE: Final = 500
 EXPORTED: Final = "journal.exported"
+# How a column of the export is stored, where the names differ.
+STORED: Final = {"payload": "payload_text", "refs": "refs_text"}
 # Filters whose words may name a person: an export must not become a trace of one.
 TEXTS: Final = frozenset({"q", "subject"})
 # What a spreadsheet would take for a formula, were it at the start of a cell.
@@ -94,6 +96,7 @@ FORMATS: Final[dict[str, tuple[str, Callable[..., Iterator[str]]]]] = {
 def _rows(actor: Actor, filters: JournalFilter, end: int) -> Iterator[JournalEntry]:
     """Yield the entries up to a number, newest first."""
     matching = queries.filtered(actor, filters).filter(seq__lte=end)
+    matching = matching.only(*(STORED.get(name, name) for name in COLUMNS))
     rows = list(matching.order_by("-ts", "-seq")[:PAGE])
     while rows:
         yield from rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -49,16 +49,16 @@ def _step(first: int, last: int) -> int:
     return years * STEPS[-1]
 
 
-def histogram(moments: Iterable[tuple[datetime, str]]) -> list[Bar]:
-    """Return the bars of moments with a severity, oldest first, empty ones too."""
-    seconds = Counter((_second(ts), severity) for ts, severity in moments)
-    if not seconds:
+def histogram(moments: Mapping[tuple[datetime, str], int]) -> list[Bar]:
+    """Return the bars of (moment, severity) → entries, oldest first, empty ones too."""
+    if not moments:
         return []
-    first, last = (pick(second for second, _ in seconds) for pick in (min, max))
+    seconds = [_second(ts) for ts, _ in moments]
+    first, last = min(seconds), max(seconds)
     step = _step(first, last)
     counts: Counter[tuple[int, str]] = Counter()
-    for (second, severity), number in seconds.items():
-        counts[second // step, severity] += number
+    for (ts, severity), number in moments.items():
+        counts[_second(ts) // step, severity] += number
     bars = []
     for index in range(first // step, last // step + 1):
         start = ORIGIN + timedelta(seconds=index * step)

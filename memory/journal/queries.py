@@ -52,7 +52,11 @@ class JournalFilter:
     @property
     def digest(self) -> str:
         """A digest of the filters, stored in the list's cursors."""
-        return pagination.digest(asdict(self))
+        filters = asdict(self)
+        # Cursors that were given out before this filter existed stay valid.
+        if self.has_agent is None:
+            del filters["has_agent"]
+        return pagination.digest(filters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from memory.models.records import (
     RecordEvent,
     RecordStatus,
 )
-from memory.models.review import LastVisit, SavedFilter
+from memory.models.review import LastVisit, SavedView, ViewPage
 from memory.models.settings import WorkspaceSetting
 from memory.models.tenancy import (
     Agent,
@@ -85,9 +85,10 @@ __all__ = [
     "RecordEvent",
     "RecordStatus",
     "RunState",
-    "SavedFilter",
+    "SavedView",
     "SubjectMention",
     "User",
+    "ViewPage",
     "Webhook",
     "WebhookDelivery",
     "WordChange",

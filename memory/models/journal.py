@@ -8,7 +8,7 @@ hash is over the exact bytes and a database that normalises JSON would break the
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from django.db import models
 from django.utils import timezone
@@ -16,6 +16,13 @@ from django.utils import timezone
 from memory.models import ids
 from memory.models.tenancy import Workspace
 from memory.rules.entries import ActorType, Priority, Severity
+
+# Retired, restricted or erased: in no recall, search or index.
+UNUSABLE: Final = (
+    models.Q(retired_at__isnull=False)
+    | models.Q(restricted_at__isnull=False)
+    | models.Q(erased_at__isnull=False)
+)
 
 
 class JournalEntry(models.Model):
@@ -125,6 +132,12 @@ class JournalEntry(models.Model):
                 fields=["workspace", "seq"],
                 name="journal_embeddable",
                 condition=models.Q(embeddable=True),
+            ),
+            # Few rows: what the count of embeddable entries has to leave out.
+            models.Index(
+                fields=["workspace", "seq"],
+                name="journal_unusable",
+                condition=models.Q(embeddable=True) & UNUSABLE,
             ),
         )
 

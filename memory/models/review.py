@@ -1,4 +1,4 @@
-"""Personal data of members: their saved filters, and when they were last here."""
+"""Personal data of members: their saved views, and when they were last here."""
 
 from __future__ import annotations
 
@@ -8,22 +8,32 @@ from django.utils import timezone
 from memory.models.tenancy import User, Workspace
 
 
-class SavedFilter(models.Model):
-    """A named filter of the quarantine, visible to its owner only."""
+class ViewPage(models.TextChoices):
+    """The pages whose lists have saved views."""
+
+    QUARANTINE = "quarantine"
+    JOURNAL = "journal"
+    RECORDS = "records"
+    AGENTS = "agents"
+
+
+class SavedView(models.Model):
+    """The filters of a page's list under a name, visible to its owner only."""
 
     id = models.BigAutoField(primary_key=True)
     workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False)
-    user = models.ForeignKey(User, models.CASCADE, related_name="held_filters")
+    user = models.ForeignKey(User, models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=20, choices=ViewPage.choices)
     name = models.CharField(max_length=60)
-    query = models.CharField(max_length=500)
+    query = models.CharField(max_length=500, blank=True)
     made_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        db_table = "saved_filters"
+        db_table = "saved_views"
         ordering = ("name",)
         constraints = (
             models.UniqueConstraint(
-                fields=["workspace", "user", "name"], name="saved_filter_once"
+                fields=["workspace", "user", "page", "name"], name="saved_view_once"
             ),
         )
 

@@ -16,7 +16,7 @@ from django.db.models import Count, Min, Q, QuerySet
 from django.utils import timezone
 
 from memory import lookup, pagination, scanner
-from memory.models import Agent, HeldFile, HeldState, SavedFilter
+from memory.models import Agent, HeldFile, HeldState
 from memory.review import decide as review
 from memory.review.decide import Decision
 from memory.rules import bulk, errors
@@ -27,7 +27,6 @@ from memory.scanner.similarity import SAME_FROM
 LIST_LIMIT: Final = 100
 BULK_LIMIT: Final = bulk.LIMIT
 SIMILAR_LIMIT: Final = 500
-SAVED_FILTERS_LIMIT: Final = 20
 AGES: Final = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
@@ -267,38 +266,3 @@ def _cases(actor: Actor, ids: list[str]) -> dict[str, HeldFile]:
 
 def _label(case: HeldFile) -> str:
     return f"{case.label} · {case.id}"
-
-
-# ── Saved filters ────────────────────────────────────────────────────────────
-def saved(actor: Actor) -> list[SavedFilter]:
-    filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
-    return list(filters.filter(user_id=actor.id))
-
-
-def save(actor: Actor, name: str, query: str) -> SavedFilter:
-    """Save a filter under a name, replacing an earlier one of that name."""
-    actor.require("quarantine.read")
-    name = " ".join(name.split())
-    if not name or len(name) > 60 or len(query) > 500:
-        raise errors.Invalid("A name has between 1 and 60 letters.", code="bad_name")
-    saved_filters = saved(actor)
-    if len(saved_filters) >= SAVED_FILTERS_LIMIT and name not in {
-        saved_filter.name for saved_filter in saved_filters
-    }:
-        raise errors.Conflict(
-            f"You keep {SAVED_FILTERS_LIMIT} filters already.", code="too_many"
-        )
-    saved_filter_row, _ = SavedFilter.objects.update_or_create(
-        workspace_id=actor.workspace_id,
-        user_id=actor.id,
-        name=name,
-        defaults={"query": query},
-    )
-    return saved_filter_row
-
-
-def forget(actor: Actor, filter_id: int) -> None:
-    """Delete one of the person's own filters."""
-    filters = SavedFilter.objects.filter(workspace_id=actor.workspace_id)
-    if not filters.filter(user_id=actor.id, pk=filter_id).delete()[0]:
-        raise errors.NotFound

@@ -8,10 +8,13 @@ from typing import Any, ClassVar, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
+# Where in a list a person is, and what was done there: no filters.
+NO_FILTERS: Final = frozenset({"cursor", "newer", "page", "done", "view"})
 BAD_MOMENT: Final = "Use a day, 2026-11-14, or a time in UTC, 2026-11-14T08:30Z."
 
 
@@ -56,6 +59,15 @@ def _within(moment: datetime) -> datetime | None:
 
 def text_field(label: str, limit: int = 256) -> forms.CharField:
     return forms.CharField(label=label, required=False, max_length=limit)
+
+
+def set_filters(data: QueryDict) -> str:
+    """Return the filters that are set in an address as a query string."""
+    params = QueryDict(mutable=True)
+    for name, values in data.lists():
+        if name not in NO_FILTERS and any(values):
+            params.setlist(name, [value for value in values if value])
+    return params.urlencode()
 
 
 class FilterForm(forms.Form):

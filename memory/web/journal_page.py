@@ -12,10 +12,11 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 
+from memory.accounts import saved_views
 from memory.journal import queries, timeline
 from memory.journal.queries import EntryPlace
 from memory.journal.timeline import Start, Stretch, Tally
-from memory.models import Agent, JournalEntry, PriorityChange
+from memory.models import Agent, JournalEntry, PriorityChange, SavedView, ViewPage
 from memory.ports import ranker
 from memory.ports.ranker import EmbeddingState
 from memory.rules import errors
@@ -23,7 +24,7 @@ from memory.rules.permissions import Actor, AgentRole
 from memory.web import pages
 from memory.web.journal_forms import Chip, JournalForm, PriorityForm, Side
 
-PAGE: Final = 25
+PAGE: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class JournalPage:
     """Everything on the page; ``listing`` is None while a filter is invalid."""
 
     form: JournalForm
+    saved: list[SavedView]
     listing: Listing | None
     chips: list[Chip]
     sides: list[Side]
@@ -215,4 +217,5 @@ def build(
     detail = _detail(actor, entry, form.agents, priority, back) if entry else None
     base = reverse("memory:journal")
     chips, sides = form.chips(base), form.sides(base)
-    return JournalPage(form, listing, chips, sides, detail, query, back, fault)
+    saved = saved_views.saved(actor, ViewPage.JOURNAL)
+    return JournalPage(form, saved, listing, chips, sides, detail, query, back, fault)

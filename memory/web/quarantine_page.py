@@ -7,7 +7,8 @@ from typing import Final
 
 from django.http import QueryDict
 
-from memory.models import HeldFile, HeldState, SavedFilter
+from memory.accounts import saved_views
+from memory.models import HeldFile, HeldState, SavedView, ViewPage
 from memory.review import decide as review
 from memory.review import detail as review_detail
 from memory.review import highlight, preview
@@ -78,7 +79,7 @@ class InboxPage:
     previous: str
     following: str
     groups: list[Group]
-    saved: list[SavedFilter]
+    saved: list[SavedView]
     query: str
     recent: RecentDecision | None
     fault: str
@@ -207,7 +208,7 @@ def build(
         previous=before,
         following=after,
         groups=review_queue.groups(rows) if is_held else [],
-        saved=review_queue.saved(actor),
+        saved=saved_views.saved(actor, ViewPage.QUARANTINE),
         query=filter_query(data, state),
         recent=_recent_decision(actor, data),
         fault=fault,

@@ -214,29 +214,7 @@ def _bulk(
     return 200
 
 
-# ── Filters and the rescan ───────────────────────────────────────────────────
-@require_POST
-def save_filter(request: HttpRequest) -> HttpResponse:
-    """Save the present filter under a name."""
-    actor = pages.actor(request)
-    query = filter_query(request.GET, state_of(request.GET, None))
-    try:
-        review_queue.save(actor, request.POST.get("name", ""), query)
-    except (errors.Invalid, errors.Conflict) as error:
-        return _page(request, error=error)
-    return _to(request, pages.address("quarantine:inbox", query=query))
-
-
-@require_POST
-def forget_filter(request: HttpRequest, filter_id: int) -> HttpResponse:
-    """Delete a saved filter."""
-    actor = pages.actor(request)
-    actor.require("quarantine.read")
-    review_queue.forget(actor, filter_id)
-    query = filter_query(request.GET, "held")
-    return _to(request, pages.address("quarantine:inbox", query=query))
-
-
+# ── The rescan ───────────────────────────────────────────────────────────────
 @require_http_methods(["GET", "POST"])
 def rescan(request: HttpRequest) -> HttpResponse:
     """Scan the next batch of stored files; the page then requests the rest."""

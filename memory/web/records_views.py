@@ -11,12 +11,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from memory import records
-from memory.models import Record
+from memory.accounts import saved_views
+from memory.models import Record, ViewPage
 from memory.records import Provenance
 from memory.records import bulk as records_bulk
 from memory.rules import bulk, errors
 from memory.web import pages, records_page
 from memory.web.bulk_page import Report
+from memory.web.filter_forms import set_filters
 from memory.web.records_forms import EditForm, RecordFilterForm, SupersedeForm
 
 PAGE: Final = 40
@@ -41,6 +43,8 @@ def _list_page(
         "refusal": refusal,
         "reason": request.POST.get("reason", "") if refusal else "",
     }
+    context["saved"] = saved_views.saved(actor, ViewPage.RECORDS)
+    context["query"] = set_filters(request.GET)
     if filters is not None:
         cursor = request.GET.get("cursor") or None
         page = records.page(filters, limit=PAGE, cursor=cursor, by=actor)

@@ -16,6 +16,7 @@ from memory.web import (
     quarantine_views,
     records_views,
     rule_views,
+    saved_view_views,
     settings_views,
     webhook_views,
     workspace_views,
@@ -32,10 +33,11 @@ JOURNAL = [
 ]
 QUARANTINE = [
     path("", quarantine_views.inbox_page, name="inbox"),
-    path("filters/", quarantine_views.save_filter, name="save_filter"),
+    path("filters/", saved_view_views.save, {"page": "quarantine"}, name="save_filter"),
     path(
-        "filters/<int:filter_id>/forget/",
-        quarantine_views.forget_filter,
+        "filters/<int:view_id>/forget/",
+        saved_view_views.forget,
+        {"page": "quarantine"},
         name="forget_filter",
     ),
     path("rescan/", quarantine_views.rescan, name="rescan"),
@@ -63,6 +65,10 @@ RECORDS = [
     path("<str:record_id>/edit/", records_views.edit, name="edit"),
     path("<str:record_id>/supersede/", records_views.supersede, name="supersede"),
     path("<str:record_id>/forget/", records_views.forget, name="forget"),
+]
+VIEWS = [
+    path("<str:page>/", saved_view_views.save, name="save"),
+    path("<str:page>/<int:view_id>/forget/", saved_view_views.forget, name="forget"),
 ]
 JOBS = [
     path("", jobs_views.job_list, name="board"),
@@ -117,6 +123,7 @@ urlpatterns = [
     path("files/", include((FILES, "files"))),
     path("records/", include((RECORDS, "records"))),
     path("jobs/", include((JOBS, "jobs"))),
+    path("views/", include((VIEWS, "views"))),
     path("providers/", provider_views.provider_list, name="providers"),
     path("providers/<str:name>/use/", provider_views.choose, name="provider_choose"),
     path("providers/<str:name>/run/", provider_views.run, name="provider_run"),

@@ -24,7 +24,7 @@ from memory.models import (
     JournalEntry,
     MemoryFile,
     Record,
-    SavedFilter,
+    SavedView,
 )
 from memory.records import Provenance
 from memory.records.drafts import Draft, Scope
@@ -229,7 +229,11 @@ def _system(world: World, truth: Truth) -> None:
         )
         query = f"q=will&n=42&page={number}"
         user, name = world.people["operator"], f"may {number}"
-        rows.append(SavedFilter(workspace=home, user=user, name=name, query=query))
+        rows.append(
+            SavedView(
+                workspace=home, user=user, page="quarantine", name=name, query=query
+            )
+        )
         params = {"query": f"will it ship 42 on {number}", "k": 3}
         rows.append(
             RecallCheck(

@@ -234,6 +234,19 @@ def test_a_cursor_of_another_question_or_workspace(world: World) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("filters", "digest"),
+    [
+        (JournalFilter(), "4c8373b040b6989a"),
+        (JournalFilter(q="refund", severity=("warn",)), "5f7ede1955142fe8"),
+    ],
+)
+def test_cursors_of_earlier_versions_stay_valid(
+    filters: JournalFilter, digest: str
+) -> None:
+    assert filters.digest == digest
+
+
 # ── Around one entry ─────────────────────────────────────────────────────────
 def test_an_entry_knows_its_neighbours_in_the_chain(world: World) -> None:
     first, second, third = (world.entry() for _ in range(3))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from crewship_memory import places
@@ -76,3 +78,10 @@ def test_a_page_of_a_group_shows_its_tabs(world: World) -> None:
     page = world.page("owner").get(reverse("privacy:ledger")).content.decode()
     assert 'class="tabs place-tabs" aria-label="Personal data"' in page
     assert '<a href="/privacy/ledger/" aria-current="page">Audit log</a>' in page
+
+
+def test_the_frame_of_a_page_reads_no_list_of_agents(world: World) -> None:
+    client = world.page("owner")
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get("/jobs/").status_code == 200
+    assert not [q for q in queries if 'FROM "agents"' in q["sql"]]

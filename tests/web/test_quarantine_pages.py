@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from memory import scanner
-from memory.models import HeldFile, JournalEntry, SavedFilter
+from memory.models import HeldFile, JournalEntry, SavedView
 from tests.memory.files import kit
 from tests.memory.files.test_quarantine import hold_text
 from tests.world import World
@@ -287,18 +287,19 @@ def test_filters_are_kept_saved_and_forgotten(world: World) -> None:
     hold_text(world)
     page = world.page("operator")
     html = page.get("/quarantine/?state=held&source=tool").content.decode()
-    assert "Save this filter as" in html
+    assert "Save this view" in html
     page.post("/quarantine/filters/?state=held&source=tool", {"name": "Tools"})
-    saved_filter = SavedFilter.objects.get()
+    saved_filter = SavedView.objects.get()
     assert saved_filter.query == "state=held&source=tool"
     assert "Tools" in page.get("/quarantine/").content.decode()
-    assert page.post("/quarantine/filters/", {"name": " "}).status_code == 422
+    refusal = page.post("/quarantine/filters/", {"name": " "}, follow=True)
+    assert "A name has between 1 and 60 characters." in refusal.content.decode()
     other = world.page("owner")
     assert (
         other.post(f"/quarantine/filters/{saved_filter.id}/forget/").status_code == 404
     )
     page.post(f"/quarantine/filters/{saved_filter.id}/forget/")
-    assert not SavedFilter.objects.exists()
+    assert not SavedView.objects.exists()
     none = page.get("/quarantine/?state=held&q=zzzz").content.decode()
     assert "Nothing matches the filter." in none
 

@@ -1,4 +1,4 @@
-"""Lists, groups, saved filters, marks, replay and rescan of the quarantine."""
+"""Lists, groups, marks, replay and rescan of the quarantine."""
 
 from __future__ import annotations
 
@@ -133,26 +133,6 @@ def test_bulk_reports_each_and_hides_what_is_not_theirs(world: World) -> None:
         review_queue.decide_many(
             operator, [Pick(first.id)], Decision.DISCARD, reason=" "
         )
-
-
-# ── Saved filters ────────────────────────────────────────────────────────────
-def test_a_saved_filter_is_ones_own(world: World) -> None:
-    operator, owner = world.actor("operator"), world.actor("owner")
-    saved_filter = review_queue.save(operator, " From  pages ", "state=held&source=web")
-    assert saved_filter.name == "From pages"
-    review_queue.save(operator, "From pages", "state=held")
-    assert [row.query for row in review_queue.saved(operator)] == ["state=held"]
-    assert review_queue.saved(owner) == []
-    with pytest.raises(errors.NotFound):
-        review_queue.forget(owner, saved_filter.id)
-    review_queue.forget(operator, saved_filter.id)
-    assert review_queue.saved(operator) == []
-    with pytest.raises(errors.Invalid):
-        review_queue.save(operator, "  ", "state=held")
-    for number in range(review_queue.SAVED_FILTERS_LIMIT):
-        review_queue.save(operator, f"n{number}", "state=held")
-    with pytest.raises(errors.Conflict):
-        review_queue.save(operator, "one more", "state=held")
 
 
 # ── Marks ────────────────────────────────────────────────────────────────────
