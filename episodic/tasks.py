@@ -15,6 +15,7 @@ from episodic.embedders.rests import rests
 from episodic.health import snapshots as health
 from episodic.index import decay, waiting
 from episodic.index import sweep as index
+from episodic.map import compute as memory_map
 from episodic.recall import nudges
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
@@ -65,6 +66,10 @@ def consolidate(home: str) -> Outcome:
     }
     faults = [f"{crew.crew}: {crew.error}" for crew in report if crew.error]
     return Outcome(counts, "; ".join(faults)[:400])
+
+
+def draw_map(home: str) -> Outcome:
+    return Outcome({"points": memory_map.compute(home)})
 
 
 def forget_nudges(_home: str) -> Outcome:
