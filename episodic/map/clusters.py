@@ -47,8 +47,8 @@ def _first_centres(places: Floats, total: int) -> NDArray[np.float64]:
         nearest = _distances(places, centres).min(axis=1)
         if not nearest.any():
             break
-        drawn = rng.choice(len(places), p=nearest / nearest.sum())
-        centres = np.concatenate([centres, places[drawn : drawn + 1]])
+        row = rng.choice(len(places), p=nearest / nearest.sum())
+        centres = np.concatenate([centres, places[row : row + 1]])
     return centres
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from episodic.index import engine, snapshot
 from episodic.index.snapshot import CHUNK, IndexArrays
-from episodic.map import clusters, points, projection
+from episodic.map import clusters, projection
+from episodic.map import points as map_points
 from episodic.map.points import POINT, Points
 from episodic.map.projection import Neighbours
 from episodic.models import MemoryMap
@@ -31,7 +32,7 @@ AGREEMENT_SAMPLE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Sketch:
     """The points of one computation, and what is said of all of them."""
 
     points: Points
@@ -47,19 +48,19 @@ def compute(workspace_id: str) -> int:
     """
     MemoryMap.objects.get_or_create(workspace_id=workspace_id)
     arrays, at = snapshot.load(workspace_id), timezone.now()
-    drawn = _Drawn(np.zeros(0, dtype=POINT), [], 0.0)
+    sketch = _Sketch(np.zeros(0, dtype=POINT), [], 0.0)
     indexed = 0
     if arrays is not None:
         rows = np.flatnonzero(arrays.view.columns.alive[: arrays.view.size])
         indexed = len(rows)
         if indexed >= FEWEST_POINTS:
-            drawn = _draw(arrays, _sample(rows))
+            sketch = _draw(arrays, _sample(rows))
     with transaction.atomic():
         row = MemoryMap.objects.select_for_update().get(pk=workspace_id)
-        remaining = drawn.points[_is_indexed(workspace_id, drawn.points)]
+        remaining = sketch.points[_is_indexed(workspace_id, sketch.points)]
         row.computed_at, row.model = at, engine.embedder().model
-        row.indexed, row.agreement = indexed, drawn.agreement
-        row.crews, row.points = drawn.crews, remaining.tobytes()
+        row.indexed, row.agreement = indexed, sketch.agreement
+        row.crews, row.points = sketch.crews, remaining.tobytes()
         row.save()
     return len(remaining)
 
@@ -71,30 +72,30 @@ def _sample(rows: cosine.Rows) -> cosine.Rows:
     return np.sort(rng.choice(rows, MOST_POINTS, replace=False))
 
 
-def _draw(arrays: IndexArrays, rows: cosine.Rows) -> _Drawn:
+def _draw(arrays: IndexArrays, rows: cosine.Rows) -> _Sketch:
     columns = arrays.view.columns
     vectors = columns.vectors[rows]
-    near = projection.neighbours(vectors)
-    places = projection.layout(projection.components(vectors), near)
-    drawn = np.zeros(len(rows), dtype=POINT)
-    drawn["id"], drawn["ts"] = columns.ids[rows], columns.ts[rows]
-    drawn["x"], drawn["y"] = points.on_grid(places).T
-    drawn["group"] = clusters.groups(places)
-    drawn["importance"] = columns.importance[rows]
-    drawn["relations"] = _relations(arrays)[rows]
-    drawn["references"] = _references(arrays.workspace_id, drawn)
-    drawn["nearest"] = near.cosines[:, 0]
-    drawn["apart"] = _stands_apart(vectors, near)
+    nearest = projection.neighbours(vectors)
+    places = projection.layout(projection.components(vectors), nearest)
+    points = np.zeros(len(rows), dtype=POINT)
+    points["id"], points["ts"] = columns.ids[rows], columns.ts[rows]
+    points["x"], points["y"] = map_points.on_grid(places).T
+    points["group"] = clusters.groups(places)
+    points["importance"] = columns.importance[rows]
+    points["relations"] = _relations(arrays)[rows]
+    points["references"] = _references(arrays.workspace_id, points)
+    points["nearest"] = nearest.cosines[:, 0]
+    points["apart"] = _stands_apart(vectors, nearest)
     codes, numbers = np.unique(columns.crew[rows], return_inverse=True)
     names = arrays.matrix.crews.names()
     crews = [names[int(code)] for code in codes if int(code) in names]
     offset = len(codes) - len(crews)
     # The code of no crew is the lowest.
-    drawn["crew"] = np.where(numbers < offset, points.NO_CREW, numbers - offset)
+    points["crew"] = np.where(numbers < offset, map_points.NO_CREW, numbers - offset)
     rng = np.random.default_rng(projection.SEED)
     count = min(AGREEMENT_SAMPLE, len(rows))
     sampled = rng.choice(len(rows), count, replace=False)
-    return _Drawn(drawn, crews, projection.trustworthiness(near, places, sampled))
+    return _Sketch(points, crews, projection.trustworthiness(nearest, places, sampled))
 
 
 def _relations(arrays: IndexArrays) -> NDArray[np.int64]:
@@ -107,32 +108,32 @@ def _relations(arrays: IndexArrays) -> NDArray[np.int64]:
     return np.minimum(counts, np.iinfo(np.uint16).max)
 
 
-def _references(workspace_id: str, drawn: Points) -> NDArray[np.int64]:
+def _references(workspace_id: str, points: Points) -> NDArray[np.int64]:
     """Return how often each point's entry was recalled."""
-    counts = np.zeros(len(drawn), dtype=np.int64)
+    counts = np.zeros(len(points), dtype=np.int64)
     rows = snapshot.current(workspace_id).filter(reference_count__gt=0).order_by()
     recalled = dict(rows.values_list("entry_id", "reference_count").iterator())
-    for place, entry_id in enumerate(points.ids(drawn)):
+    for place, entry_id in enumerate(map_points.ids(points)):
         counts[place] = recalled.get(entry_id, 0)
     return counts
 
 
-def _stands_apart(vectors: cosine.Floats, near: Neighbours) -> NDArray[np.bool_]:
+def _stands_apart(vectors: cosine.Floats, nearest: Neighbours) -> NDArray[np.bool_]:
     """Return which points are nearer to random others than to a group of their own."""
     rows = np.arange(len(vectors))
     rng = np.random.default_rng(projection.SEED)
     background = cosine.background(vectors, rows, PAIRS, rng)
     goal = max(LINKED_COSINE, (1 + background) / 2)
-    means = near.cosines[:, :NEAREST].mean(axis=1)
+    means = nearest.cosines[:, :NEAREST].mean(axis=1)
     apart: NDArray[np.bool_] = means < (background + goal) / 2
     return apart
 
 
-def _is_indexed(workspace_id: str, drawn: Points) -> NDArray[np.bool_]:
+def _is_indexed(workspace_id: str, points: Points) -> NDArray[np.bool_]:
     """Return which points' entries are still in the index, and may be used."""
-    ids, present = points.ids(drawn), set[str]()
+    ids, present = map_points.ids(points), set[str]()
     for start in range(0, len(ids), CHUNK):
         part = ids[start : start + CHUNK]
         rows = snapshot.current(workspace_id).filter(pk__in=part).order_by()
         present.update(rows.values_list("pk", flat=True))
-    return np.isin(drawn["id"], entry_rows.encode(sorted(present)))
+    return np.isin(points["id"], entry_rows.encode(sorted(present)))

@@ -1,7 +1,7 @@
 """Points leave the map with their entries.
 
-Listens to ``memory.journal.erasure.entries_left``, inside its transaction. What is freed
-again has a point when the map is computed next.
+Listens to ``memory.journal.erasure.entries_left``, inside its transaction. What is
+freed again has a point when the map is computed next.
 """
 
 from __future__ import annotations

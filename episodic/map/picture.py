@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from django.utils import timezone
@@ -117,7 +117,7 @@ class Picture:
     def groups(self) -> list[Group]:
         """Return the groups, the largest first, with their telling words."""
         members = self.points["group"].astype(np.int64)
-        found = []
+        sizes = []
         naming: dict[int, list[str]] = {}
         for number in np.unique(members).tolist():
             rows = np.flatnonzero(members == number)
@@ -126,12 +126,27 @@ class Picture:
             away = np.square(x - middle[0]) + np.square(y - middle[1])
             nearest = rows[np.argsort(away, kind="stable")[:NAMING]]
             naming[number] = points.ids(self.points[nearest])
-            found.append((number, len(rows), middle))
+            sizes.append((number, len(rows), middle))
         words = telling_words.telling(_summaries(self.workspace_id, naming))
         return [
             Group(number, count, middle, tuple(words.get(number, ())))
-            for number, count, middle in found
+            for number, count, middle in sizes
         ]
+
+    def data(self) -> dict[str, Any]:
+        """Return what a browser draws: places, a digit per dimension and point."""
+        codes = {
+            dimension.name: (dimension.codes + ord("0")).tobytes().decode("ascii")
+            for dimension in self.dimensions
+        }
+        letters = (self.points["group"] + ord("A")).tobytes().decode("ascii")
+        return {
+            "x": self.points["x"].tolist(),
+            "y": self.points["y"].tolist(),
+            "codes": codes,
+            "group": letters,
+            "names": [[*group.place, group.name] for group in self.groups()],
+        }
 
 
 def load(actor: Actor) -> Picture | None:
@@ -140,7 +155,7 @@ def load(actor: Actor) -> Picture | None:
     row = MemoryMap.objects.filter(pk=actor.workspace_id).first()
     if row is None or row.computed_at is None:
         return None
-    drawn = points.unpacked(row)
+    rows = points.unpacked(row)
     slugs = {crew.id: crew.slug for crew in workspace_tree.crews(actor)}
     return Picture(
         workspace_id=actor.workspace_id,
@@ -149,8 +164,8 @@ def load(actor: Actor) -> Picture | None:
         indexed=row.indexed,
         indexed_now=snapshot.current(actor.workspace_id).count(),
         agreement=row.agreement,
-        points=drawn,
-        dimensions=dimensions.of(drawn, row.crews, slugs, timezone.now()),
+        points=rows,
+        dimensions=dimensions.of(rows, row.crews, slugs, timezone.now()),
     )
 
 
@@ -166,10 +181,10 @@ def _summaries(workspace_id: str, naming: dict[int, list[str]]) -> dict[int, lis
     }
 
 
-def _inside(drawn: Points, area: Sequence[Place]) -> Mask:
+def _inside(rows: Points, area: Sequence[Place]) -> Mask:
     """Return which points lie inside a polygon (even-odd rule)."""
-    x, y = (drawn[axis].astype(np.float64) for axis in ("x", "y"))
-    inside = np.zeros(len(drawn), dtype=np.bool_)
+    x, y = (rows[axis].astype(np.float64) for axis in ("x", "y"))
+    inside = np.zeros(len(rows), dtype=np.bool_)
     for (x1, y1), (x2, y2) in zip(area, [*area[1:], area[0]], strict=True):
         if y1 == y2:
             continue

@@ -1,4 +1,4 @@
-"""Places of vectors in a plane: principal components, then drawn together by neighbours.
+"""Places of vectors in a plane: principal components, then pulled by neighbours.
 
 Everything is a function of the vectors: there is a fixed seed, and the sign of a
 component is the one that makes its largest part positive.
@@ -63,34 +63,34 @@ def neighbours(vectors: Floats, count: int = NEIGHBOURS) -> Neighbours:
     return Neighbours(rows, cosines)
 
 
-def layout(places: Floats, near: Neighbours) -> Floats:
-    """Return the places after neighbours drew together and strangers moved apart.
+def layout(places: Floats, nearest: Neighbours) -> Floats:
+    """Return the places after neighbours drew together and strangers positions apart.
 
     The forces are those of UMAP with both shape parameters 1, computed for all edges of
     a round at once.
     """
     rng = np.random.default_rng(SEED)
-    total, count = near.rows.shape
+    total, count = nearest.rows.shape
     heads = np.repeat(np.arange(total), count)
-    tails = near.rows.ravel()
-    weights = _weights(near.cosines).ravel()
+    tails = nearest.rows.ravel()
+    weights = _weights(nearest.cosines).ravel()
     # Both axes begin equally wide, or the first one would stretch the picture.
     spread = np.maximum(places.std(axis=0, dtype=np.float64), 1e-9)
-    moved = places * (FIRST_SPREAD / spread)
+    positions = places * (FIRST_SPREAD / spread)
     # Equal vectors would stay on one spot for ever.
-    moved += rng.normal(0, 1e-3, moved.shape)
+    positions += rng.normal(0, 1e-3, positions.shape)
     for number in range(ROUNDS):
         step = STEP * (1 - number / ROUNDS)
-        towards = moved[tails] - moved[heads]
+        towards = positions[tails] - positions[heads]
         square = np.einsum("ij,ij->i", towards, towards)
         pull = (weights / (1 + square))[:, None] * towards
         forces = _summed(heads, pull, total) - _summed(tails, pull, total)
         for _ in range(STRANGERS):
-            away = moved - moved[rng.integers(0, total, total)]
+            away = positions - positions[rng.integers(0, total, total)]
             square = np.einsum("ij,ij->i", away, away)
             forces += (PUSH / ((0.01 + square) * (1 + square)))[:, None] * away
-        moved += np.clip(step * forces, -FARTHEST_MOVE, FARTHEST_MOVE)
-    settled: Floats = moved.astype(np.float32)
+        positions += np.clip(step * forces, -FARTHEST_MOVE, FARTHEST_MOVE)
+    settled: Floats = positions.astype(np.float32)
     return settled
 
 
@@ -108,17 +108,17 @@ def _summed(rows: Rows, forces: NDArray[np.float64], total: int) -> NDArray[np.f
     return np.stack(parts, axis=1)
 
 
-def trustworthiness(near: Neighbours, places: Floats, sampled: Rows) -> float:
+def trustworthiness(nearest: Neighbours, places: Floats, sampled: Rows) -> float:
     """Return the share of the plane's nearest that are near as vectors too, 0 to 1.
 
-    Of the sampled rows, each with as many neighbours as ``near`` has.
+    Of the sampled rows, each with as many neighbours as ``nearest`` has.
     """
-    count = near.rows.shape[1]
+    count = nearest.rows.shape[1]
     shares = []
     for row in sampled.tolist():
         away = places - places[row]
         distance = np.einsum("ij,ij->i", away, away)
         distance[row] = np.inf
-        nearest = np.argpartition(distance, count - 1)[:count]
-        shares.append(np.isin(nearest, near.rows[row]).mean())
+        candidates = np.argpartition(distance, count - 1)[:count]
+        shares.append(np.isin(candidates, nearest.rows[row]).mean())
     return float(np.mean(shares)) if shares else 0.0
