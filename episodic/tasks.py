@@ -91,6 +91,7 @@ def sweep() -> None:
         try:
             health.begin()
             consolidation.begin()
+            memory_map.begin()
         finally:
             _beginning.release()
 

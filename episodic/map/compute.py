@@ -16,8 +16,9 @@ from episodic.map import clusters, projection
 from episodic.map import points as map_points
 from episodic.map.points import POINT, Points
 from episodic.map.projection import Neighbours
-from episodic.models import MemoryMap
+from episodic.models import Embedding, MemoryMap, State
 from episodic.vectors import cosine
+from memory.models import Workspace
 from memory.word_index import entry_rows
 
 # Above this many entries the map shows a sample of them, always the same one.
@@ -65,6 +66,27 @@ def compute(workspace_id: str) -> int:
     return len(remaining)
 
 
+def begin() -> int:
+    """Compute the first map of workspaces that have vectors; return how many.
+
+    A workspace whose entries still wait for their first try is left for later.
+    """
+    maps = MemoryMap.objects.filter(indexed__gte=FEWEST_POINTS)
+    new = Workspace.objects.exclude(pk__in=maps.values("pk")).order_by("pk")
+    ids = [pk for pk in new.values_list("pk", flat=True) if _is_ready(pk)]
+    for workspace_id in ids:
+        compute(workspace_id)
+    return len(ids)
+
+
+def _is_ready(workspace_id: str) -> bool:
+    rows = Embedding.objects.filter(workspace_id=workspace_id).order_by()
+    if rows.filter(state=State.PENDING, attempts=0).exists():
+        return False
+    indexed = snapshot.current(workspace_id).order_by().values("state")
+    return len(indexed[:FEWEST_POINTS]) == FEWEST_POINTS
+
+
 def _sample(rows: cosine.Rows) -> cosine.Rows:
     if len(rows) <= MOST_POINTS:
         return rows
@@ -76,7 +98,8 @@ def _draw(arrays: IndexArrays, rows: cosine.Rows) -> _Sketch:
     columns = arrays.view.columns
     vectors = columns.vectors[rows]
     nearest = projection.neighbours(vectors)
-    places = projection.layout(projection.components(vectors), nearest)
+    layout = projection.layout(projection.components(vectors), nearest)
+    places = projection.spread(layout)
     points = np.zeros(len(rows), dtype=POINT)
     points["id"], points["ts"] = columns.ids[rows], columns.ts[rows]
     points["x"], points["y"] = map_points.on_grid(places).T

@@ -6,8 +6,7 @@
   if (!frame || !canvas) return;
   const pen = canvas.getContext("2d");
   const GRID = 4095;
-  const REACH = 14;
-  const CORNERS = 60;
+  const [REACH, CORNERS] = [14, 60];
   const view = { scale: 1, x: 0, y: 0 };
   const fingers = new Map();
   let points = null;
@@ -153,7 +152,8 @@
     if (lasso) drawLine(lasso, false);
     drawTrail();
     if (state.at.length) ring(toX(state.at[0]), toY(state.at[1]), 9);
-    if (document.activeElement === canvas) cross();
+    // With the keyboard: the middle that Enter looks from.
+    if (canvas.matches(":focus-visible")) ring(canvas.clientWidth / 2, canvas.clientHeight / 2, 4);
   }
 
   function drawPoints(isChosen) {
@@ -235,15 +235,6 @@
     pen.lineWidth = 2;
     pen.beginPath();
     pen.arc(x, y, radius, 0, 7);
-    pen.stroke();
-  }
-
-  function cross() {
-    const [x, y] = [canvas.clientWidth / 2, canvas.clientHeight / 2];
-    pen.strokeStyle = ink.text;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    for (const [dx, dy] of [[8, 0], [0, 8]]) { pen.moveTo(x - dx, y - dy); pen.lineTo(x + dx, y + dy); }
     pen.stroke();
   }
 
