@@ -222,17 +222,23 @@ class MapPage:
         ]
 
     @property
-    def remarks(self) -> dict[str, Remark]:
-        """What reachability, coherence and duplicates are about, by dimension."""
-        remarks = {}
-        for dimension in self.dimensions:
-            if dimension.name in ("relations", "topic", "copies"):
-                value = dimension.values[0].name
-                query = f"colour={dimension.name}&{dimension.name}={value}"
-                count = int((dimension.codes == 0).sum())
-                address = pages.address("map:page", query=query)
-                remarks[dimension.name] = Remark(count, address)
-        return remarks
+    def isolated(self) -> Remark:
+        return self._remark("relations")
+
+    @property
+    def apart(self) -> Remark:
+        return self._remark("topic")
+
+    @property
+    def copies(self) -> Remark:
+        return self._remark("copies")
+
+    def _remark(self, name: str) -> Remark:
+        """Return what a dimension's first value is true of, coloured and filtered."""
+        dimension = next(d for d in self.dimensions if d.name == name)
+        query = urlencode({"colour": name, name: dimension.values[0].name})
+        count = int((dimension.codes == 0).sum())
+        return Remark(count, pages.address("map:page", query=query))
 
     @property
     def state(self) -> dict[str, Any]:
