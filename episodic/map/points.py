@@ -46,12 +46,15 @@ def ids(points: Points) -> list[str]:
 
 
 def on_grid(places: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Return places as whole numbers of the grid, both axes to the same scale."""
+    """Return places as whole numbers of the grid, both axes to the same scale.
+
+    The grid's own border stays free, so that an area can lie around every point.
+    """
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max()) or 1.0
     middle = (low + high) / 2
     shares = (places - middle) / span + 0.5
-    return np.rint(np.clip(shares, 0, 1) * GRID).astype(np.uint16)
+    return np.rint(1 + np.clip(shares, 0, 1) * (GRID - 2)).astype(np.uint16)
 
 
 def present(workspace_id: str, entry_ids: Sequence[str]) -> list[str]:
