@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ FIRST: Final = 8
 
 def count(points: int) -> int:
     """Return how many groups so many points are divided into."""
-    return min(MOST, points, max(2, round((points / FIRST) ** 0.5)))
+    return min(MOST, points, max(2, round(math.sqrt(points / FIRST))))
 
 
 def groups(places: Floats) -> NDArray[np.int64]:

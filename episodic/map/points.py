@@ -54,7 +54,10 @@ def on_grid(places: NDArray[np.float32]) -> NDArray[np.uint16]:
     span = float((high - low).max()) or 1.0
     middle = (low + high) / 2
     shares = (places - middle) / span + 0.5
-    return np.rint(1 + np.clip(shares, 0, 1) * (GRID - 2)).astype(np.uint16)
+    grid: NDArray[np.uint16] = np.rint(1 + np.clip(shares, 0, 1) * (GRID - 2)).astype(
+        np.uint16
+    )
+    return grid
 
 
 def present(workspace_id: str, entry_ids: Sequence[str]) -> list[str]:

@@ -35,7 +35,7 @@ def ids(world: World) -> list[str]:
 
 
 def page(
-    world: World, person: str = "viewer", /, status: int = 200, **query: Any
+    world: World, person: str = "viewer", /, *, status: int = 200, **query: Any
 ) -> str:
     response = world.page(person).get(PATH, query)
     assert response.status_code == status, response.content
@@ -155,7 +155,13 @@ def test_a_question_that_is_too_long_is_refused_at_its_field(
 
 
 def test_hostile_text_is_text(world: World, ids: list[str]) -> None:
-    for query in ({}, {"query": HOSTILE}, {"crew": HOSTILE}, {"query": "refund"}):
+    queries: list[dict[str, Any]] = [
+        {},
+        {"query": HOSTILE},
+        {"crew": HOSTILE},
+        {"query": "refund"},
+    ]
+    for query in queries:
         assert "<img" not in page(world, **query)
     data = world.page("viewer").get(f"{PATH}points/")
     assert data.headers["Content-Type"] == "application/json"
@@ -212,7 +218,7 @@ def test_htmx_is_given_the_list_alone(world: World, ids: list[str]) -> None:
 
 
 def test_more_entries_cost_no_more_queries(world: World, ids: list[str]) -> None:
-    query = {"colour": "age", "group": "0"}
+    query: dict[str, Any] = {"colour": "age", "group": "0"}
 
     def count() -> int:
         page(world, **query)
