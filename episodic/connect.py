@@ -14,6 +14,7 @@ from episodic.consolidation import extractor
 from episodic.embedders.base import EmbedderError
 from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
+from episodic.map import erasure as map_erasure
 from episodic.models import Embedding, State
 from episodic.recall import name_index
 from episodic.recall import search as recall
@@ -139,6 +140,7 @@ def connect() -> None:
     ranker.register(Hybrid())
     language_model.register(llm_port.OllamaLanguageModel())
     erasure.install()
+    map_erasure.install()
     agent_tools.install()
     extractor.install()
     journal.entry_appended.connect(tasks.nudge, dispatch_uid="episodic.nudge")

@@ -15,6 +15,7 @@ from episodic.embedders.rests import rests
 from episodic.health import snapshots as health
 from episodic.index import decay, waiting
 from episodic.index import sweep as index
+from episodic.map import compute as memory_map
 from episodic.recall import nudges
 from memory.jobs import dispatch
 from memory.jobs import registry as jobs
@@ -67,6 +68,10 @@ def consolidate(home: str) -> Outcome:
     return Outcome(counts, "; ".join(faults)[:400])
 
 
+def draw_map(home: str) -> Outcome:
+    return Outcome({"points": memory_map.compute(home)})
+
+
 def forget_nudges(_home: str) -> Outcome:
     return Outcome({"nudges": nudges.forget()})
 
@@ -86,6 +91,7 @@ def sweep() -> None:
         try:
             health.begin()
             consolidation.begin()
+            memory_map.begin()
         finally:
             _beginning.release()
 

@@ -8,6 +8,7 @@ from episodic.models.index import (
     MemoryRelation,
     State,
 )
+from episodic.models.memory_map import MemoryMap
 from episodic.models.nudges import NudgeSent, RecallCheck, RecallCheckRun
 from episodic.models.proposals import (
     ConsolidationMark,
@@ -26,6 +27,7 @@ __all__ = [
     "IndexState",
     "LoggedHit",
     "LoggedQuestion",
+    "MemoryMap",
     "MemoryRelation",
     "NudgeSent",
     "ProposalState",

@@ -9,6 +9,7 @@ from episodic.web import (
     check_views,
     health_views,
     index_views,
+    map_views,
     proposal_views,
     question_views,
     recall_views,
@@ -34,6 +35,11 @@ HEALTH = [
     path("accept/", health_views.accept, name="accept"),
     path("accepted/<slug:acceptance_id>/reopen/", health_views.reopen, name="reopen"),
 ]
+MAP = [
+    path("", map_views.page, name="page"),
+    path("points/", map_views.points, name="points"),
+    path("compute/", map_views.compute, name="compute"),
+]
 PROPOSALS = [
     path("", proposal_views.listing, name="list"),
     path("run/", proposal_views.run, name="run"),
@@ -57,5 +63,6 @@ WORKSPACE = [
 urlpatterns = [
     path("recall/", include((RECALL, "episodic"))),
     path("health/", include((HEALTH, "health"))),
+    path("map/", include((MAP, "map"))),
     path("proposals/", include((PROPOSALS, "proposals"))),
 ]

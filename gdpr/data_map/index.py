@@ -1,4 +1,4 @@
-"""Holders of data derived from entries: the word index, vectors, relations.
+"""Holders of data derived from entries: the word index, vectors, relations, the map.
 
 Erasing an entry erases them in the same transaction; here they are counted and
 verified, in the tables and in this process's memory.
@@ -13,6 +13,7 @@ from typing import Final
 from django.db.models import Exists, OuterRef, Q
 
 from episodic.index import engine
+from episodic.map import points as map_points
 from episodic.models import Embedding, MemoryRelation
 from episodic.vectors.base import VectorScope
 from episodic.vectors.scan import ScanIndex
@@ -169,3 +170,22 @@ class Relations(_MadeFromEntries):
         erased = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
         for pk in rows.filter(erased).values_list("pk", flat=True):
             yield Trace(self.name, str(pk), "edge")
+
+
+class MapPoints(_MadeFromEntries):
+    """Points of the map of memory: an entry's id, place and numbers, no words."""
+
+    name, title = "map", "Map of memory"
+    tables = ("episodic.MemoryMap",)
+
+    def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
+        return map_points.present(workspace_id, entry_ids)
+
+    def verify(self, person: Person) -> Iterator[Trace]:
+        """Search the points for erased entries."""
+        erased = JournalEntry.objects.filter(
+            workspace_id=person.workspace_id, erased_at__isnull=False
+        )
+        erased_ids = list(erased.values_list("pk", flat=True))
+        for entry_id in map_points.present(person.workspace_id, erased_ids):
+            yield Trace(self.name, entry_id, "point")

@@ -13,7 +13,7 @@ from typing import Final
 from gdpr.data_map import declared_tables, logins, requests
 from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
-from gdpr.data_map.index import Relations, Vectors, WordIndex
+from gdpr.data_map.index import MapPoints, Relations, Vectors, WordIndex
 from gdpr.data_map.journal import Journal
 from gdpr.data_map.memory_files import NAMED_KEY, MemoryFiles
 from gdpr.data_map.orphan_files import OrphanFiles
@@ -53,6 +53,7 @@ ALL: Final[tuple[Holder, ...]] = (
     Journal(),
     Vectors(),
     Relations(),
+    MapPoints(),
     WordIndex(),
     Caches(),
     Logs(),

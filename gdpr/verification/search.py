@@ -117,7 +117,7 @@ def run(
 
 
 # Places whose rows have the ids of entries.
-_ENTRIES: Final = ("journal", "archive", "word_index", "vectors", "relations")
+_ENTRIES: Final = ("journal", "archive", "word_index", "vectors", "relations", "map")
 
 
 def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from episodic.index import sweep as index
+from episodic.map import compute as memory_map
 from gdpr.cases import dry_run, legal_holds
 from gdpr.cases.legal_holds import NewHold
 from memory.accounts import invitations
@@ -43,6 +44,9 @@ PAGES: dict[str, tuple[str, int]] = {
     "questions, all": ("/recall/questions/?show=all", 200),
     "questions, wrong": ("/recall/questions/?agent_id=nobody", 422),
     "health": ("/health/", 200),
+    "map": ("/map/", 200),
+    "map, selected": ("/map/?colour=relations&relations=none&query=refund", 200),
+    "map, empty": ("/map/?crew=nobody", 200),
     "proposals": ("/proposals/", 200),
     "files": ("/files/", 200),
     "records": ("/records/", 200),
@@ -106,7 +110,9 @@ def page_urls(shared_world: World) -> dict[str, str]:
     shared_world.file()
     shared_world.held()
     logged(shared_world, "Who parked the submarine?", unanswered=True)
+    shared_world.entry("The parcel is late")
     index.sweep()
+    memory_map.compute(shared_world.acme.id)
     admin = shared_world.actor("owner")
     guest = invitations.invite("guest@b.example", Role.VIEWER, by=admin)
     subject = erasing.maria(shared_world)

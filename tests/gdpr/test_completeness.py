@@ -120,6 +120,7 @@ COLUMNS = {
     "memory.MemoryChunk": "heading text",
     "episodic.Embedding": "vector crew_id agent_id last_error",
     "episodic.MemoryRelation": "",
+    "episodic.MemoryMap": "model crews points",
     "sessions.Session": "session_data",
     "gdpr.Export": "counts error made_by last_read_by",
     "gdpr.Subject": "display_name consent_note created_by",
