@@ -22,6 +22,7 @@ from memory import workspace_tree
 from memory.journal import timeline
 from memory.models import Agent, Crew
 from memory.rules import entries
+from memory.rules.entries import Priority
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
@@ -99,6 +100,13 @@ class RecallForm(FilterForm):
     )
     against_as_of = MomentField(label="As of, now when empty", upper=True)
     against_agent_id = _choice("The other agent")
+    if_entry_id = forms.CharField(
+        label="Entry", required=False, max_length=entries.ID_CHARS
+    )
+    if_priority = _choice(
+        "As if its priority were",
+        [("", "the next higher"), *((p.value, p.value) for p in Priority)],
+    )
     legs = forms.ChoiceField(
         required=False,
         choices=[("", "short"), ("all", "all")],
@@ -259,9 +267,14 @@ class RecallForm(FilterForm):
         return self._but("against", "against_as_of", "against_agent_id")
 
     @property
+    def kept_by_what_if(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form of another priority."""
+        return self._but("if_entry_id", "if_priority")
+
+    @property
     def question_only(self) -> list[tuple[str, str]]:
         """The question's own fields, without those of the other forms."""
         return self._but(
-            "entry_id", "legs", "max_chars",
+            "entry_id", "legs", "max_chars", "if_entry_id", "if_priority",
             "against", "against_as_of", "against_agent_id",
         )  # fmt: skip

@@ -16,6 +16,7 @@ from episodic.web import (
 
 RECALL = [
     path("", recall_views.recall, name="recall"),
+    path("what-if/", recall_views.what_if, name="what_if"),
     path("checks/", check_views.checks, name="checks"),
     path("checks/save/", check_views.save, name="check_save"),
     path("checks/run/", check_views.rerun, name="checks_run"),
