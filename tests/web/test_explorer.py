@@ -78,6 +78,7 @@ def test_a_budget_that_is_no_number_is_a_fault(world: World) -> None:
         "/recall/", {"query": "refund", "max_chars": "many"}
     )
     assert response.status_code == 422
+    assert "Budget, characters: Enter a whole number." in response.content.decode()
 
 
 def test_nudges_stand_beside_the_block_and_are_not_used_up(world: World) -> None:
