@@ -50,6 +50,12 @@ class WhatIfPanel:
     expected_rank: int | None = None
 
     @property
+    def shows_table(self) -> bool:
+        """Whether something moves, or was to move."""
+        moves = ("enters", "leaves", "up", "down")
+        return self.was_applied or (self.case is not None and self.case.effect in moves)
+
+    @property
     def can_apply(self) -> bool:
         """Whether setting this priority changes something for this question."""
         case = self.case
