@@ -31,7 +31,7 @@ def panel(world: World, person: str = "operator", **query: Any) -> str:
 
 def last(world: World) -> str:
     """Return the id of an entry below the cut."""
-    return re.findall(r'<option value="(j_\w+)"', panel(world))[-1]
+    return str(re.findall(r'<option value="(j_\w+)"', panel(world))[-1])
 
 
 def apply(world: World, person: str, entry_id: str, **fields: Any) -> Any:
