@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +13,12 @@ from episodic.recall import checks as recall_checks
 from episodic.web.recall_form import RecallForm
 from memory.rules import errors
 from memory.web import pages
+
+OUTCOMES: Final = {
+    "holds": "It holds.",
+    "broken": "It is broken.",
+    "refused": "It could not be judged.",
+}
 
 
 @require_GET
@@ -42,7 +50,7 @@ def save(request: HttpRequest) -> HttpResponse:
         messages.error(request, f"{error.detail} Nothing was saved.")
         return redirect(pages.address("episodic:recall", query=form.address()))
     run = recall_checks.run(check, by=actor)
-    messages.success(request, f"Saved the check {check.name}: {run.result}")
+    messages.success(request, f"Saved the check “{check.name}”. {OUTCOMES[run.result]}")
     return redirect("episodic:checks")
 
 
