@@ -78,6 +78,22 @@ def parts(entry: JournalEntry, row: Embedding, at: datetime) -> Importance | Non
     )
 
 
+def value_as(entry: JournalEntry, row: Embedding, priority: str, at: datetime) -> float:
+    """Return the importance that an entry would have with a priority, unrounded.
+
+    Where no run of decay computes it, while it has no vector, it is the stored value.
+    """
+    if row.indexed_at is None or not row.dim:
+        return row.importance_score
+    return importance.explain(
+        entry.entry_type,
+        entry.severity,
+        priority,
+        days=_days_since(row.indexed_at, at),
+        references=row.reference_count,
+    ).value
+
+
 def _value(row: dict[str, Any], at: datetime) -> float:
     return importance.explain(
         row["kind"],
@@ -89,8 +105,10 @@ def _value(row: dict[str, Any], at: datetime) -> float:
 
 
 def _batch(entry_ids: Sequence[str]) -> list[dict[str, Any]]:
-    rows = Embedding.objects.filter(pk__in=entry_ids).order_by("pk")
-    annotated = rows.annotate(
+    rows = Embedding.objects.filter(
+        pk__in=entry_ids, dim__gt=0, indexed_at__isnull=False
+    )
+    annotated = rows.order_by("pk").annotate(
         kind=F("entry__entry_type"),
         loud=F("entry__severity"),
         mark=F("entry__priority"),
@@ -111,6 +129,27 @@ def _write(changes: Sequence[tuple[float, str]]) -> None:
         raise RowsLost(written=count, wanted=len(changes))
 
 
+def _recompute(entry_ids: Sequence[str], at: datetime, report: Report) -> None:
+    with transaction.atomic():
+        rows = _batch(entry_ids)
+        values = [(_value(row, at), row) for row in rows]
+        changes = [
+            (value, row["entry_id"])
+            for value, row in values
+            if abs(value - row["importance_score"]) > LEAST_CHANGE
+        ]
+        _write(changes)
+    report.rows += len(rows)
+    report.updated += len(changes)
+
+
+def refresh(entry_ids: Sequence[str]) -> Report:
+    """Recompute a few entries now: a changed priority need not wait for the night."""
+    report = Report()
+    _recompute(entry_ids, timezone.now(), report)
+    return report
+
+
 def run(workspace_id: str, *, at: datetime | None = None) -> Report:
     """Recompute every embedding's importance of a workspace, as of ``at`` or now."""
     moment = at or timezone.now()
@@ -121,15 +160,5 @@ def run(workspace_id: str, *, at: datetime | None = None) -> Report:
     # The ids once: SQLite would sort the whole workspace again for every batch.
     entry_ids = list(with_vector.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(entry_ids), BATCH):
-        with transaction.atomic():
-            rows = _batch(entry_ids[start : start + BATCH])
-            values = [(_value(row, moment), row) for row in rows]
-            changes = [
-                (value, row["entry_id"])
-                for value, row in values
-                if abs(value - row["importance_score"]) > LEAST_CHANGE
-            ]
-            _write(changes)
-        report.rows += len(rows)
-        report.updated += len(changes)
+        _recompute(entry_ids[start : start + BATCH], moment, report)
     return report

@@ -11,12 +11,14 @@ right to ask as an agent (``recall.ask_as_agent``).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
+from django.utils.text import Truncator
 from pydantic import TypeAdapter
 
 from episodic.index import engine
@@ -119,18 +121,47 @@ def _expected(ids: Sequence[str], by: Actor) -> list[str]:
     return entry_ids
 
 
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
+        raise errors.Invalid("The check needs a name.", code="bad_name")
+    return name
+
+
+def _name_of(request: Request, existing: QuerySet[RecallCheck]) -> str:
+    """Return the question as a name, numbered when a check has it."""
+    words = " ".join(request.query.split())
+    taken = set(existing.values_list("name", flat=True))
+    names = itertools.chain(
+        [Truncator(words).chars(NAME_CHARS)],
+        (
+            f"{Truncator(words).chars(NAME_CHARS - 8)} ({number})"
+            for number in itertools.count(2)
+        ),
+    )
+    return _name(next(name for name in names if name not in taken))
+
+
+def _note(check: RecallCheck) -> None:
+    query = str(check.question.get("query", ""))
+    texts = (check.name, query, check.created_by)
+    row = subject_linker.TextRow(str(check.pk), texts)
+    subject_linker.note(check.workspace_id, "recall_checks", [row])
+
+
 def save(
     name: str, request: Request, expected: Sequence[str], *, by: Actor
 ) -> RecallCheck:
-    """Store a question and the entries that its answer has to contain."""
+    """Store a question and the entries that its answer has to contain.
+
+    Without a ``name`` it is the question's words.
+    """
     by.require("index.run")
-    name = " ".join(name.split())
-    if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
-        raise errors.Invalid("The check needs a name.", code="bad_name")
     settled(request, by.workspace_id)
+    existing = RecallCheck.objects.filter(workspace_id=by.workspace_id)
+    name = _name(name) if name.strip() else _name_of(request, existing)
     subject_linker.refuse(by.workspace_id, (name, request.query))
     entry_ids = _expected(expected, by)
-    existing = RecallCheck.objects.filter(workspace_id=by.workspace_id)
     with transaction.atomic():
         if existing.filter(name=name).exists():
             raise errors.Conflict("A check has this name.", code="name_taken")
@@ -144,9 +175,22 @@ def save(
             expected=entry_ids,
             created_by=by.label,
         )
-        texts = subject_linker.TextRow(str(check.pk), (name, request.query, by.label))
-        subject_linker.note(by.workspace_id, "recall_checks", [texts])
+        _note(check)
     return check
+
+
+def rename(check: RecallCheck, name: str, *, by: Actor) -> None:
+    """Give a check another name."""
+    by.require("index.run", check.workspace_id)
+    name = _name(name)
+    subject_linker.refuse(by.workspace_id, (name,))
+    with transaction.atomic():
+        others = RecallCheck.objects.filter(workspace_id=by.workspace_id)
+        if others.exclude(pk=check.pk).filter(name=name).exists():
+            raise errors.Conflict("A check has this name.", code="name_taken")
+        check.name = name
+        check.save(update_fields=["name"])
+        _note(check)
 
 
 def drop(check: RecallCheck, *, by: Actor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,6 +13,12 @@ from episodic.recall import checks as recall_checks
 from episodic.web.recall_form import RecallForm
 from memory.rules import errors
 from memory.web import pages
+
+OUTCOMES: Final = {
+    "holds": "It holds.",
+    "broken": "It is broken.",
+    "refused": "It could not be judged.",
+}
 
 
 @require_GET
@@ -41,8 +49,8 @@ def save(request: HttpRequest) -> HttpResponse:
     except (errors.Invalid, errors.Conflict) as error:
         messages.error(request, f"{error.detail} Nothing was saved.")
         return redirect(pages.address("episodic:recall", query=form.address()))
-    recall_checks.run(check, by=actor)
-    messages.success(request, f"Saved the check {check.name}")
+    run = recall_checks.run(check, by=actor)
+    messages.success(request, f"Saved the check “{check.name}”. {OUTCOMES[run.result]}")
     return redirect("episodic:checks")
 
 
@@ -64,6 +72,15 @@ def rerun(request: HttpRequest) -> str | tuple[int, str]:
     count = sum(run.result == "holds" for run in runs)
     text = f"{count} of {len(runs)} hold"
     return text if count == len(runs) else (messages.WARNING, text)
+
+
+@pages.action("episodic:checks", page_statuses=pages.MENDABLE)
+def rename(request: HttpRequest, check_id: str) -> str:
+    """Give a check another name, for an operator."""
+    actor = pages.actor(request)
+    check = recall_checks.get(actor, check_id)
+    recall_checks.rename(check, request.POST.get("name", ""), by=actor)
+    return f"Renamed the check to {check.name}"
 
 
 @pages.action("episodic:checks")

@@ -13,11 +13,15 @@ from memory.models import JournalEntry
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry and its rank in both answers; ``change`` is the second's."""
+    """One entry and its rank in both answers; ``change`` is the second's.
+
+    ``expected`` is the rank that was expected of the second.
+    """
 
     entry: JournalEntry
     first: int | None
     second: int | None
+    expected: int | None = None
 
     @property
     def change(self) -> str:
@@ -38,12 +42,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Both answers as one table, in the order of the first, then of the second."""
+    """Both answers as one table, in the order of the first, then of the second.
+
+    ``expected`` heads a column between them, "" for none.
+    """
 
     first: str
     second: str
     rows: list[Row]
     degraded: str | None
+    expected: str = ""
 
     def _count(self, *changes: str) -> int:
         return sum(row.change in changes for row in self.rows)
@@ -74,6 +82,21 @@ def _name(request: Request, reach: str) -> str:
     return f"{reach}, {name}" if reach else name
 
 
+def table(
+    entries: Mapping[str, JournalEntry],
+    first: Mapping[str, int],
+    second: Mapping[str, int],
+    expected: Mapping[str, int] | None = None,
+) -> list[Row]:
+    """Return a row for each entry with its ranks, in the order of the first."""
+    rows = [
+        Row(entry, first.get(e), second.get(e), (expected or {}).get(e))
+        for e, entry in entries.items()
+    ]
+    far = len(first) + len(second) + max((*first.values(), *second.values(), 0))
+    return sorted(rows, key=lambda row: (row.first or far, row.second or far))
+
+
 def _ranked(answer: Answer) -> dict[str, tuple[int, JournalEntry]]:
     """Return rank and entry by id; neighbours of hits have no rank and are left out."""
     hits = [hit for hit in answer.hits if ":" not in hit.via]
@@ -88,13 +111,11 @@ def compare(first: Answer, second: Answer, slugs: Mapping[str, str]) -> Comparis
     if owner_ids[0] == owner_ids[1]:
         reaches = ["", ""]
     first_ranks, second_ranks = _ranked(first), _ranked(second)
-    rows = []
-    for entry_id, (_, entry) in {**second_ranks, **first_ranks}.items():
-        ranks = (by_id[entry_id][0] if entry_id in by_id else None
-                 for by_id in (first_ranks, second_ranks))  # fmt: skip
-        rows.append(Row(entry, *ranks))
-    far = len(rows) + 1
-    rows.sort(key=lambda row: (row.first or far, row.second or far))
+    rows = table(
+        {e: entry for e, (_, entry) in {**second_ranks, **first_ranks}.items()},
+        {e: rank for e, (rank, _) in first_ranks.items()},
+        {e: rank for e, (rank, _) in second_ranks.items()},
+    )
     return Comparison(
         first=_name(first.request, reaches[0]),
         second=_name(second.request, reaches[1]),

@@ -10,8 +10,6 @@ from episodic.recall import (
     candidates,
     examples,
     explain,
-    fusion,
-    hit_sentences,
     prompt_context,
     ranking,
     ranking_rows,
@@ -22,52 +20,27 @@ from episodic.recall.explain import Explanation
 from episodic.recall.prompt_context import Context
 from episodic.recall.ranking_rows import RankingRow
 from episodic.recall.request import K_MAX, QUERY_CHARS, Mode, Request
-from episodic.recall.results import Hit
 from episodic.recall.search import Answer
-from episodic.web import comparison, curl_command, neighbour_graph
+from episodic.web import (
+    answer_lines,
+    comparison,
+    curl_command,
+    neighbour_graph,
+    what_if_panel,
+)
+from episodic.web.answer_lines import Line
 from episodic.web.comparison import Comparison
 from episodic.web.recall_form import FIELD_OF, RecallForm
-from memory import workspace_tree
+from episodic.web.what_if_panel import Expectation, WhatIfPanel
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules import errors
-from memory.rules.convex import Parts
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
 
 RANKING_SHOWN: Final = 8
 RANKING_MOST: Final = 3 * K_MAX
-GAP: Final = 0.6
-# The most one ranking can add in reciprocal rank fusion: its first place.
-MAX_SHARE: Final = fusion.reciprocal(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One piece of a contribution, in hundredths of the widest possible bar."""
-
-    kind: str
-    x: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One entry of the fused answer. ``label`` says in words what the bars show.
-
-    ``reason`` is one sentence on why it is there. A neighbour of a hit has no rank;
-    ``beside`` is the hit it was reached from and ``relation`` how.
-    """
-
-    rank: int | None
-    hit: Hit
-    author: str
-    bars: list[Bar]
-    label: str
-    reason: str = ""
-    relation: str = ""
-    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +111,7 @@ class RecallPage:
     status: int
     context: Context | None = None
     compared: Comparison | None = None
+    what_if: WhatIfPanel | None = None
     candidates: list[JournalEntry] | None = None
 
     @property
@@ -173,81 +147,12 @@ def _address(form: RecallForm, **changes: str) -> str:
     return pages.address("episodic:recall", query=form.address(**changes))
 
 
-def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
-    if rule == "product":
-        wide = 100 * min(1.0, max(0.0, hit.score))
-        return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
-    if hit.parts is not None:
-        return _part_bars(hit.parts)
-    ranks = (hit.dense_rank, hit.sparse_rank)
-    dense, words = (fusion.reciprocal(rank) if rank else 0.0 for rank in ranks)
-    scale = (100 - GAP) / (2 * MAX_SHARE)
-    bars = []
-    if dense:
-        bars.append(Bar("", 0.0, round(dense * scale, 2)))
-    if words:
-        start = dense * scale + GAP if dense else 0.0
-        bars.append(Bar("two", round(start, 2), round(words * scale, 2)))
-    return bars, f"dense {dense:.4f}, words {words:.4f}"
-
-
-def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
-    """Return a bar for meaning, words, what stands around the entry, and the rest."""
-    around = parts.context + parts.neighbours + parts.conversation
-    rest = parts.substance + parts.preference
-    shares = {"": parts.meaning, "two": parts.words, "three": around, "four": rest}
-    bars, x = [], 0.0
-    for kind, share in shares.items():
-        if share > 0:
-            width = share * (100 - 3 * GAP)
-            bars.append(Bar(kind, round(x, 2), round(width, 2)))
-            x += width + GAP
-    label = (
-        f"meaning {parts.meaning:.3f}, words {parts.words:.3f}, around it {around:.3f} "
-        f"(words {parts.context:.3f}, neighbours {parts.neighbours:.3f}, conversation "
-        f"{parts.conversation:.3f}), length {parts.substance:.3f}, "
-        f"preference {parts.preference:.3f}"
-    )
-    return bars, label
-
-
-def _line(hit: Hit, rank: int | None, author: str, rule: str, reason: str) -> Line:
-    relation, _, hit_id = hit.via.partition(":")
-    if hit_id:
-        return Line(None, hit, author, [], "a neighbour", "", relation, hit_id)
-    bars, label = _bars(hit, rule)
-    return Line(rank, hit, author, bars, label, reason)
-
-
-def _lines(answer: Answer, rule: str) -> tuple[list[Line], list[Line]]:
-    hits = [*answer.hits, *answer.below]
-    slugs = workspace_tree.agent_slugs([hit.entry for hit in hits])
-    ranked = [hit.entry.id for hit in hits if ":" not in hit.via]
-    ranks = {entry_id: rank for rank, entry_id in enumerate(ranked, 1)}
-    texts = hit_sentences.sentences(answer, hits)
-    lines = [
-        _line(
-            hit,
-            ranks.get(hit.entry.id),
-            slugs.get(hit.entry.agent_id or "", hit.entry.actor_id),
-            rule,
-            texts[hit.entry.id],
-        )
-        for hit in hits
-    ]
-    count = len(answer.hits)
-    # A neighbour that was returned may have been found below the cut as well.
-    returned = {hit.entry.id for hit in answer.hits}
-    below = [line for line in lines[count:] if line.hit.entry.id not in returned]
-    return lines[:count], below
-
-
 def explore(answer: Answer, *, full: bool = False) -> Explored:
     """Return an answer by its parts; ``full`` shows the whole rankings."""
     limit = RANKING_MOST if full else RANKING_SHOWN
     dense, words = ranking_rows.of(answer, limit)
     rule = ranking.rule(answer.request, answer.rankings)
-    hits, below = _lines(answer, rule)
+    hits, below = answer_lines.lines(answer, rule)
     word_ids = set(answer.rankings.word_ids)
     return Explored(
         answer=answer,
@@ -312,8 +217,13 @@ def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | No
         return None
 
 
-def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
-    """Return the page for a form, with an answer when there is a question."""
+def build(
+    actor: Actor, form: RecallForm, origin: str, expectation: Expectation | None = None
+) -> RecallPage:
+    """Return the page for a form, with an answer when there is a question.
+
+    ``expectation`` is what the priority that was changed last was to bring.
+    """
     request = form.request()
     answer, explanation, entry = None, None, None
     if request is not None:
@@ -322,13 +232,15 @@ def build(actor: Actor, form: RecallForm, origin: str) -> RecallPage:
         entry = _entry(actor, form)
     entry = explanation.entry if explanation else entry
     searches = bool(form.entry_asked) and entry is None
-    context, compared = None, None
+    context, compared, panel = None, None, None
     if answer is not None:
         context = prompt_context.show(answer, form.budget)
         compared = _compared(actor, form, answer)
+        panel = what_if_panel.build(actor, form, answer, entry, expectation)
     return RecallPage(
         context=context,
         compared=compared,
+        what_if=panel,
         form=form,
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,

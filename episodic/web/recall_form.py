@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django import forms
 from django.http import QueryDict
@@ -22,9 +22,11 @@ from memory import workspace_tree
 from memory.journal import timeline
 from memory.models import Agent, Crew
 from memory.rules import entries
+from memory.rules.entries import Priority
 from memory.rules.fusion import Fusion
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.agent_field import AgentField, Suggestion
 from memory.web.filter_forms import FilterForm, MomentField
 
 FIELD_OF: Final = {
@@ -40,11 +42,13 @@ AGAINST: Final[dict[str, dict[str, Any]]] = {
     "dense": {"mode": Mode.DENSE},
     "sparse": {"mode": Mode.SPARSE},
 }
+COMPARISON: Final = ("against", "against_as_of", "against_agent_id")
 TIME: Final = "time"
 AGENT: Final = "agent"
 CHARS_MOST: Final = 100_000
 # An address with one of these says whose memory it asks for: no agent is chosen.
 NAMES_A_REACH: Final = ("query", "agent_id", "crew_id", "entry_id")
+EVERYBODY: Final = "Whole workspace"
 UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
 Choices = list[tuple[str, Any]]
 
@@ -59,7 +63,7 @@ class RecallForm(FilterForm):
     """One question with its conditions; all of the page's state is in the address."""
 
     query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
-    agent_id = _choice("Agent")
+    agent_id = AgentField(label="Agent", empty=EVERYBODY)
     scope = _choice("Scope", [("", "by role"), *((s.value, s.value) for s in Scope)])
     mode = _choice("Mode", [(m.value, m.value) for m in Mode])
     fusion = _choice("Fusion")
@@ -98,7 +102,14 @@ class RecallForm(FilterForm):
         ],
     )
     against_as_of = MomentField(label="As of, now when empty", upper=True)
-    against_agent_id = _choice("The other agent")
+    against_agent_id = AgentField(label="The other agent", empty=EVERYBODY)
+    if_entry_id = forms.CharField(
+        label="Entry", required=False, max_length=entries.ID_CHARS
+    )
+    if_priority = _choice(
+        "As if its priority were",
+        [("", "the next higher"), *((p.value, p.value) for p in Priority)],
+    )
     legs = forms.ChoiceField(
         required=False,
         choices=[("", "short"), ("all", "all")],
@@ -130,9 +141,8 @@ class RecallForm(FilterForm):
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
         pages.offer(self, "fusion", [("", f"{default.value}, default"), *names])
-        reaches = [("", "Whole workspace"), *self._by_crew()]
-        pages.offer(self, "agent_id", reaches)
-        pages.offer(self, "against_agent_id", reaches)
+        for name in ("agent_id", "against_agent_id"):
+            self._agent_field(name).offer(self.agents)
         pages.offer(
             self, "crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)]
         )
@@ -142,11 +152,8 @@ class RecallForm(FilterForm):
             self.fields[name].widget = forms.TextInput({"inputmode": "decimal"})
         self.set_date_controls(["since", "until", "as_of", "against_as_of"])
 
-    def _by_crew(self) -> Choices:
-        groups: dict[str, list[tuple[str, str]]] = {}
-        for agent in self.agents:
-            groups.setdefault(agent.crew.slug, []).append((agent.id, agent.slug))
-        return list(groups.items())
+    def _agent_field(self, name: str) -> AgentField:
+        return cast("AgentField", self.fields[name])
 
     def clean_query(self) -> str:
         """Return the question; once the form was sent, there must be one."""
@@ -167,8 +174,14 @@ class RecallForm(FilterForm):
 
     @property
     def agent(self) -> Agent | None:
-        agent_id = self.data.get("agent_id")
-        return next((agent for agent in self.agents if agent.id == agent_id), None)
+        """The agent that is asked as, None for none or an unclear name."""
+        agents = self._agent_field("agent_id").find(str(self.data.get("agent_id", "")))
+        return agents[0] if len(agents) == 1 else None
+
+    @property
+    def agent_names(self) -> list[Suggestion]:
+        """The suggestions of the fields that name an agent."""
+        return self._agent_field("agent_id").suggestions
 
     @property
     def crew(self) -> Crew | None:
@@ -227,6 +240,20 @@ class RecallForm(FilterForm):
         """Whether the rankings are shown in full."""
         return self.data.get("legs") == "all"
 
+    @property
+    def has_comparison_fault(self) -> bool:
+        """Whether the comparison's form keeps the question from being answered."""
+        return any(name in self.errors for name in COMPARISON)
+
+    @property
+    def unseen_faults(self) -> list[str]:
+        """The faults of fields that stand beside an answer, while there is none."""
+        return [
+            f"{self[name].label}: {fault}"
+            for name in ("max_chars", "if_entry_id", "if_priority", "legs")
+            for fault in self.errors.get(name, [])
+        ]
+
     def address(self, **changes: str) -> str:
         """Return the state as a query string, with changes; "" drops a field."""
         params = QueryDict(mutable=True)
@@ -256,12 +283,16 @@ class RecallForm(FilterForm):
     @property
     def kept_by_against(self) -> list[tuple[str, str]]:
         """The hidden fields of the comparison's form."""
-        return self._but("against", "against_as_of", "against_agent_id")
+        return self._but(*COMPARISON)
+
+    @property
+    def kept_by_what_if(self) -> list[tuple[str, str]]:
+        """The hidden fields of the form of another priority."""
+        return self._but("if_entry_id", "if_priority")
 
     @property
     def question_only(self) -> list[tuple[str, str]]:
         """The question's own fields, without those of the other forms."""
         return self._but(
-            "entry_id", "legs", "max_chars",
-            "against", "against_as_of", "against_agent_id",
+            "entry_id", "legs", "max_chars", "if_entry_id", "if_priority", *COMPARISON
         )  # fmt: skip

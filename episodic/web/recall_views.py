@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import push_url
 
 from episodic.recall import importance_detail
-from episodic.web import explorer, neighbour_graph
+from episodic.recall import what_if as recall_what_if
+from episodic.web import explorer, neighbour_graph, what_if_panel
 from episodic.web.recall_form import RecallForm
 from memory.accounts import sessions
+from memory.rules import errors
+from memory.rules.entries import Priority
 from memory.web import pages
 
 
@@ -22,7 +26,8 @@ def recall(request: HttpRequest) -> HttpResponse:
     previous_agent = str(request.session.get(sessions.AGENT, ""))
     form = RecallForm(request.GET, by=actor, previous_agent=previous_agent)
     origin = f"{request.scheme}://{request.get_host()}"
-    page = explorer.build(actor, form, origin)
+    expectation = request.session.get(sessions.EXPECTED)
+    page = explorer.build(actor, form, origin, expectation)
     if page.explored and form.agent and form.agent.id != previous_agent:
         sessions.note(request.session, sessions.AGENT, form.agent.id)
     region = pages.target_fragment(request, "explorer")
@@ -33,6 +38,31 @@ def recall(request: HttpRequest) -> HttpResponse:
         # A form sends its empty fields too; the address shows what is in force.
         push_url(response, pages.address("episodic:recall", query=form.address()))
     return response
+
+
+@require_POST
+def what_if(request: HttpRequest) -> HttpResponse:
+    """Set the priority of an entry as the page shows it, then show what came of it."""
+    actor = pages.actor(request)
+    actor.require("journal.prioritise")
+    form = RecallForm(request.POST, by=actor)
+    question = form.request()
+    if question is None or not form.cleaned_data["if_priority"]:
+        messages.error(request, "The question is invalid; nothing was changed.")
+        return redirect(pages.address("episodic:recall", query=form.address()))
+    priority = Priority(form.cleaned_data["if_priority"])
+    entry_id = form.cleaned_data["if_entry_id"]
+    reason = request.POST.get("reason", "")
+    try:
+        case = recall_what_if.apply(question, entry_id, priority, reason, by=actor)
+    except (errors.Invalid, errors.Conflict) as error:
+        messages.error(request, error.detail)
+    else:
+        expectation = what_if_panel.expectation(form, case)
+        sessions.note(request.session, sessions.EXPECTED, expectation)
+        messages.success(request, f"Priority set to {priority.value}")
+    address = pages.address("episodic:recall", query=form.address())
+    return redirect(f"{address}#h-what-if")
 
 
 @require_GET

@@ -17,10 +17,12 @@ from episodic.web import (
 
 RECALL = [
     path("", recall_views.recall, name="recall"),
+    path("what-if/", recall_views.what_if, name="what_if"),
     path("checks/", check_views.checks, name="checks"),
     path("checks/save/", check_views.save, name="check_save"),
     path("checks/run/", check_views.rerun, name="checks_run"),
     path("checks/<slug:check_id>/run/", check_views.run, name="check_run"),
+    path("checks/<slug:check_id>/name/", check_views.rename, name="check_rename"),
     path("checks/<slug:check_id>/delete/", check_views.drop, name="check_drop"),
     path("questions/", question_views.questions, name="questions"),
     path("questions/empty/", question_views.empty, name="questions_empty"),

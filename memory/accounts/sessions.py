@@ -11,6 +11,8 @@ from memory import outages
 
 # The agent that was last asked as.
 AGENT: Final = "recall_agent"
+# The orders that a changed priority was expected to bring.
+EXPECTED: Final = "recall_expected"
 # The ids that were opened last, by workspace.
 RECENT: Final = "recent"
 

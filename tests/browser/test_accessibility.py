@@ -38,6 +38,12 @@ PAGES: dict[str, tuple[str, int]] = {
     "entry": ("/journal/{entry}/", 200),
     "recall": ("/recall/", 200),
     "recall, answered": ("/recall/?query=refund", 200),
+    "recall, compared": ("/recall/?query=refund&against=dense", 200),
+    "recall, what if": (
+        "/recall/?query=refund&if_entry_id={entry}&if_priority=permanent",
+        200,
+    ),
+    "recall, no such agent": ("/recall/?query=refund&agent_id=zeppelin", 422),
     "index": ("/recall/index/", 200),
     "recall checks": ("/recall/checks/", 200),
     "questions": ("/recall/questions/", 200),

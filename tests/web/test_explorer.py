@@ -78,6 +78,7 @@ def test_a_budget_that_is_no_number_is_a_fault(world: World) -> None:
         "/recall/", {"query": "refund", "max_chars": "many"}
     )
     assert response.status_code == 422
+    assert "Budget, characters: Enter a whole number." in response.content.decode()
 
 
 def test_nudges_stand_beside_the_block_and_are_not_used_up(world: World) -> None:
@@ -166,12 +167,53 @@ def test_run_now_tells_what_is_missing_and_why(world: World) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"name": ""}, {"expected": []}, {"k": "99"}, {"query": " "}, {"name": "x" * 121}],
+    [{"expected": []}, {"k": "99"}, {"query": " "}, {"name": "x" * 121}],
 )
 def test_what_cannot_be_saved_is_not(world: World, fields: dict[str, Any]) -> None:
     rows = fill(world)
     assert save(world, **{"expected": [rows[0].id], **fields}).status_code == 302
     assert not RecallCheck.objects.exists()
+
+
+def test_one_click_saves_the_ticked_hits_under_the_question(world: World) -> None:
+    rows = fill(world)
+    page = ask(world, k="2")
+    assert 'form="save-check" data-key="s"' in page
+    ticks = re.findall(r'name="expected" type="checkbox" value="(\w+)"([^>]*)>', page)
+    assert len(ticks) == 2
+    assert [name for name, rest in ticks if " checked" in rest] == [ticks[0][0]]
+    for name in ("refund", "refund (2)", "refund (3)"):
+        save(world, name="", expected=[ticks[0][0]])
+        assert RecallCheck.objects.filter(name=name, result="holds").exists()
+    save(world, name=" ", query="refund " * 99, expected=[rows[0].id])
+    assert max(len(check.name) for check in RecallCheck.objects.all()) == 120
+    assert "save-check" not in ask(world, "viewer")
+
+
+def test_an_entry_that_was_expected_is_what_the_check_expects(world: World) -> None:
+    rows = fill(world)
+    page = ask(world, k="1", entry_id=rows[0].id)
+    other = ask(world, k="1", entry_id=rows[1].id)
+    ticked = r'name="expected" type="checkbox" value="(\w+)"[^>]* checked'
+    assert re.findall(ticked, page) == [rows[0].id]
+    assert re.findall(ticked, other) == [rows[1].id]
+
+
+def test_a_check_is_renamed_by_those_who_may(world: World) -> None:
+    rows = fill(world)
+    for name in ("Refunds", "Parcels"):
+        save(world, name=name, expected=[rows[0].id])
+    check = RecallCheck.objects.get(name="Refunds")
+    path = f"/recall/checks/{check.id}/name/"
+    for person, status in (("viewer", 403), ("stranger", 404)):
+        assert world.page(person).post(path, {"name": "x"}).status_code == status
+    for name, text in (("", "needs a name"), ("Parcels", "A check has this name.")):
+        reply = world.page("operator").post(path, {"name": name}, follow=True)
+        assert text in reply.content.decode()
+        check.refresh_from_db()
+        assert check.name == "Refunds"
+    reply = world.page("operator").post(path, {"name": " No  refund "}, follow=True)
+    assert "Renamed the check to No refund" in reply.content.decode()
 
 
 def test_a_name_is_taken_once(world: World) -> None:

@@ -7,7 +7,6 @@ from re import findall
 
 import pytest
 
-from memory.models import JournalEntry
 from tests.world import World
 
 
@@ -42,16 +41,14 @@ def test_words_without_an_entry(world: World, words: str) -> None:
     assert candidates(world, words) == []
 
 
-@pytest.mark.parametrize(("person", "may"), [("operator", True), ("viewer", False)])
-def test_what_would_bring_it_in_for_those_who_may(
-    world: World, person: str, *, may: bool
-) -> None:
-    row = world.entry("Headlamp", by="lena")
-    query = {"query": "z", "mode": "sparse", "entry_id": row.id}
-    browser = world.page(person)
-    text = browser.get("/recall/", query).content.decode()
-    assert ("Set its priority to high" in text) is may
-    if may:
-        fields = {"priority": "high", "reason": "It was expected"}
-        browser.post(f"/journal/{row.id}/priority/", fields)
-        assert JournalEntry.objects.get(pk=row.pk).priority == "high"
+def test_only_what_a_ranking_finds_is_asked_what_would_lift_it(world: World) -> None:
+    row = world.indexed("Headlamp")
+    browser = world.page("viewer")
+    for entry in (row, world.indexed("Headlamp again"), world.indexed("Headlamp")):
+        fields = {"query": "headlamp", "k": "1", "entry_id": entry.id}
+        text = browser.get("/recall/", fields).content.decode()
+        below = "below the cut" in text.split('id="h-why"', 1)[1]
+        assert ("What if it weighed more?" in text) is below
+    fields = {"query": "z", "mode": "sparse", "entry_id": row.id}
+    text = browser.get("/recall/", fields).content.decode()
+    assert "What if it weighed more?" not in text

@@ -1,0 +1,85 @@
+"""A field that names one agent among many: typed, with a list of suggestions.
+
+Addresses carry an agent's id; what people type is its slug, with the crew's before it
+where two crews have an agent of that slug. Works without scripts, as a datalist.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django import forms
+
+from memory.models import Agent
+
+LIST_ID: Final = "agents"
+# Suggestions only: an agent beyond them is found by its name all the same.
+SUGGESTIONS: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What is typed for an agent, and its crew."""
+
+    name: str
+    crew: str
+
+
+class AgentField(forms.CharField):
+    """One agent by slug, by crew and slug, or by id; the value is the id."""
+
+    def __init__(self, *, label: str, empty: str) -> None:
+        attrs = {"list": LIST_ID, "autocomplete": "off", "placeholder": empty}
+        widget = forms.TextInput({**attrs, "type": "search", "spellcheck": "false"})
+        super().__init__(label=label, required=False, max_length=200, widget=widget)
+        self.agents: list[Agent] = []
+        self._names: dict[str, str] = {}
+
+    def offer(self, agents: Sequence[Agent]) -> None:
+        """Set the agents that can be named."""
+        self.agents = list(agents)
+        counts = Counter(agent.slug for agent in agents)
+        self._names = {
+            agent.id: agent.slug if counts[agent.slug] == 1 else _full_name(agent)
+            for agent in agents
+        }
+
+    @property
+    def suggestions(self) -> list[Suggestion]:
+        """The names of the first agents, for a datalist."""
+        agents = self.agents[:SUGGESTIONS]
+        return [Suggestion(self._names[agent.id], agent.crew.slug) for agent in agents]
+
+    def find(self, text: str) -> list[Agent]:
+        """Return the agents that a text names: one, none, or those of several crews."""
+        name = text.strip().lower()
+        same_id = [agent for agent in self.agents if agent.id == text.strip()]
+        return same_id or [
+            agent for agent in self.agents if name in (agent.slug, _full_name(agent))
+        ]
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show the name of an agent whose id came with a link."""
+        return self._names.get(str(value), value)
+
+    def clean(self, value: Any) -> str:
+        """Return the id of the agent, "" for none."""
+        text = str(super().clean(value))
+        if not text:
+            return ""
+        agents = self.find(text)
+        if len(agents) == 1:
+            return agents[0].id
+        if agents:
+            names = " or ".join(_full_name(agent) for agent in agents)
+            fault = f"Several crews have an agent of this name: write {names}."
+            raise forms.ValidationError(fault, code="ambiguous_agent")
+        fault = "No agent here has this name. Choose one from the list."
+        raise forms.ValidationError(fault, code="unknown_agent")
+
+
+def _full_name(agent: Agent) -> str:
+    return f"{agent.crew.slug}/{agent.slug}"
