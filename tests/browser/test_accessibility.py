@@ -37,6 +37,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "journal, empty": ("/journal/?q=zeppelin", 200),
     "journal, wrong": ("/journal/?since=yesterday", 422),
     "entry": ("/journal/{entry}/", 200),
+    "life of an entry": ("/recall/entries/{entry}/", 200),
     "recall": ("/recall/", 200),
     "recall, answered": ("/recall/?query=refund", 200),
     "index": ("/recall/index/", 200),
