@@ -184,19 +184,20 @@ def _outlook(weight: Weight, now: datetime) -> list[tuple[int, Point]]:
 
 
 def _reason(weight: Weight) -> str:
-    """Return why an entry has no embedding, "" when it has one or had its text."""
+    """Return why an entry has no embedding, "" when it has one or is out of use."""
     entry, row = weight.entry, weight.embedding
-    if entry.erased_at is not None or (row is not None and row.indexed_at is not None):
+    is_indexed = row is not None and row.indexed_at is not None
+    if is_indexed or entry.erased_at or entry.retired_at or entry.restricted_at:
         return ""
     if row is None and not entry.embeddable:
         judgement = policy.judge(
             entry.entry_type, entry.severity, entry.payload, entry.refs
         )
         return "" if judgement.embeds else judgement.why
-    return _waiting(row)
+    return _wait_reason(row)
 
 
-def _waiting(row: Embedding | None) -> str:
+def _wait_reason(row: Embedding | None) -> str:
     if row is not None and row.state == State.FAILED:
         return f"the embedder failed: {row.last_error or 'without an error text'}"
     return "it waits for the index"

@@ -24,7 +24,7 @@ from memory.rules.permissions import Actor
 DEPTH_MOST: Final = 3
 NODES_MOST: Final = 200
 # Of each step the most that is drawn, and the most edges that are read, the strongest.
-DRAWN: Final = (12, 24)
+NODES_DRAWN: Final = (12, 24)
 EDGES_READ: Final = 400
 
 
@@ -85,13 +85,13 @@ def around(entry_id: str, depth: int = 1, *, by: Actor) -> Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """What lies one step further; ``more`` are the entries that are not drawn.
+    """What lies one step further; ``rest`` counts the entries that are not drawn.
 
-    ``is_capped`` when not all edges were read: there may be more than ``more``.
+    ``is_capped`` when not all edges were read: there may be more than ``rest``.
     """
 
     entries: list[JournalEntry]
-    more: int
+    rest: int
     is_capped: bool
 
 
@@ -112,35 +112,36 @@ def graph(root: JournalEntry, reach: Reach, steps: int = 2) -> Graph:
 
     The caller may read the entry; the reach decides about every other one.
     """
-    drawn = {root.id: root}
+    nodes = {root.id: root}
     rings: list[Ring] = []
     links: dict[tuple[str, str, str], Link] = {}
     around = [root.id]
-    for most in DRAWN[:steps]:
-        ring, ring_links = _ring(around, reach, drawn, most)
+    for limit in NODES_DRAWN[:steps]:
+        ring, ring_links = _ring(around, reach, nodes, limit)
         links |= {(link.src, link.dst, link.relation): link for link in ring_links}
         if not ring.entries:
             break
         rings.append(ring)
-        drawn |= {entry.id: entry for entry in ring.entries}
+        nodes |= {entry.id: entry for entry in ring.entries}
         around = [entry.id for entry in ring.entries]
-    between = [link for link in links.values() if {link.src, link.dst} <= drawn.keys()]
+    between = [link for link in links.values() if {link.src, link.dst} <= nodes.keys()]
     return Graph(root, rings, sorted(between, key=lambda link: -link.weight))
 
 
 def _ring(
-    around: Collection[str], reach: Reach, drawn: Collection[str], most: int
+    around: Collection[str], reach: Reach, nodes: Collection[str], limit: int
 ) -> tuple[Ring, list[Link]]:
     """Return what is one step from some entries and not drawn yet, and the edges."""
     touching = Q(src__in=around) | Q(dst__in=around)
     rows = MemoryRelation.objects.filter(touching, workspace_id=reach.workspace_id)
-    ordered = rows.order_by("-weight", "id")
-    values = ordered.values_list("src_id", "dst_id", "relation", "weight")
+    values = rows.order_by("-weight", "id").values_list(
+        "src_id", "dst_id", "relation", "weight"
+    )
     edges = [Link(*row) for row in values[: EDGES_READ + 1]]
     is_capped = len(edges) > EDGES_READ
     del edges[EDGES_READ:]
     # A dict keeps the order: the entry with the strongest edge comes first.
     ends = dict.fromkeys(end for edge in edges for end in (edge.src, edge.dst))
-    usable = reach.load([end for end in ends if end not in drawn])
+    usable = reach.load([end for end in ends if end not in nodes])
     entries = [usable[end] for end in ends if end in usable]
-    return Ring(entries[:most], max(0, len(entries) - most), is_capped), edges
+    return Ring(entries[:limit], max(0, len(entries) - limit), is_capped), edges

@@ -46,18 +46,18 @@ class Card:
 class Line:
     """One edge: from the card nearer to the middle to the one farther from it."""
 
-    near: Card
-    far: Card
+    inner: Card
+    outer: Card
     link: Link
 
     @property
     def path(self) -> str:
         """The line as an SVG path."""
-        start, end = self.near.x + CARD_WIDTH, self.far.x
+        start, end = self.inner.x + CARD_WIDTH, self.outer.x
         offset = OFFSETS.get(self.link.relation, 0)
-        top, bottom = self.near.middle + offset, self.far.middle + offset
-        if self.near.column == self.far.column:
-            apart = abs(self.far.y - self.near.y) // STEP
+        top, bottom = self.inner.middle + offset, self.outer.middle + offset
+        if self.inner.column == self.outer.column:
+            apart = abs(self.outer.y - self.inner.y) // STEP
             end, bend = start, start + min(BULGE, 10 + 5 * apart)
         else:
             bend = (start + end) // 2
@@ -92,9 +92,9 @@ class Drawing:
         return sorted({line.link.relation for line in self.lines})
 
     @property
-    def more(self) -> int:
+    def rest(self) -> int:
         """How many entries were found and are not drawn."""
-        return sum(ring.more for ring in self.rings)
+        return sum(ring.rest for ring in self.rings)
 
     @property
     def is_capped(self) -> bool:
@@ -124,7 +124,7 @@ def draw(graph: Graph) -> Drawing | None:
             y = top + place * STEP
             cards[entry.id] = Card(len(cards), entry, column, y, words)
     lines = [_line(cards[link.src], cards[link.dst], link) for link in graph.links]
-    lines.sort(key=lambda line: (line.far.number, line.near.number))
+    lines.sort(key=lambda line: (line.outer.number, line.inner.number))
     return Drawing(root, list(cards.values())[1:], lines, graph.rings, height)
 
 
@@ -152,5 +152,5 @@ def _words(links: Sequence[Link], nearer: set[str]) -> str:
 
 
 def _line(src: Card, dst: Card, link: Link) -> Line:
-    near, far = sorted((src, dst), key=lambda card: card.number)
-    return Line(near, far, link)
+    inner, outer = sorted((src, dst), key=lambda card: card.number)
+    return Line(inner, outer, link)

@@ -127,8 +127,8 @@ def _calendar(actor: Actor, owner: Agent | Crew, **owned: Any) -> Calendar:
 
 def _limits(counts: dict[date, int]) -> list[int]:
     """Return the most entries of each step but the last, each larger than the last."""
-    ordered = sorted(counts.values())
-    if not ordered:
+    sizes = sorted(counts.values())
+    if not sizes:
         return []
-    parts = (ordered[(len(ordered) - 1) * n // STEPS] for n in range(1, STEPS))
-    return sorted({limit for limit in parts if limit < ordered[-1]})
+    parts = (sizes[(len(sizes) - 1) * n // STEPS] for n in range(1, STEPS))
+    return sorted({limit for limit in parts if limit < sizes[-1]})

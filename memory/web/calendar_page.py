@@ -109,8 +109,8 @@ def build(calendar: Calendar) -> CalendarPage:
     ]
     ends = [*calendar.limits, None] if calendar.days else []
     key = [
-        Step(number, 1 + (calendar.limits[number - 2] if number > 1 else 0), most)
-        for number, most in enumerate(ends, 1)
+        Step(number, 1 + (calendar.limits[number - 2] if number > 1 else 0), end)
+        for number, end in enumerate(ends, 1)
     ]
     return CalendarPage(calendar, weeks, key, pages.address("memory:journal", **query))
 

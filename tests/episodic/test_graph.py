@@ -32,30 +32,30 @@ def ids(rows: list[JournalEntry]) -> list[str]:
 
 
 def test_two_steps_both_ways_the_strongest_first(world: World) -> None:
-    root, near, nearer, far, beyond = (world.entry() for _ in range(5))
-    tie(root, near, 0.81)
-    tie(nearer, root, 1.0, relation="supports")
-    tie(near, far, 0.85)
-    tie(far, beyond, 0.99)
-    drawn = graph(world, root)
-    assert [ids(ring.entries) for ring in drawn.rings] == [
-        [nearer.id, near.id],
-        [far.id],
+    root, weak, strong, second, third = (world.entry() for _ in range(5))
+    tie(root, weak, 0.81)
+    tie(strong, root, 1.0, relation="supports")
+    tie(weak, second, 0.85)
+    tie(second, third, 0.99)
+    rows = graph(world, root)
+    assert [ids(ring.entries) for ring in rows.rings] == [
+        [strong.id, weak.id],
+        [second.id],
     ]
-    assert [(link.src, link.dst, link.relation) for link in drawn.links] == [
-        (nearer.id, root.id, "supports"),
-        (near.id, far.id, "similar"),
-        (root.id, near.id, "similar"),
+    assert [(link.src, link.dst, link.relation) for link in rows.links] == [
+        (strong.id, root.id, "supports"),
+        (weak.id, second.id, "similar"),
+        (root.id, weak.id, "similar"),
     ]
     assert len(graph(world, root, steps=1).rings) == 1
 
 
 def test_edges_between_neighbours_and_of_two_kinds_are_in_it(world: World) -> None:
-    root, one, two = (world.entry() for _ in range(3))
-    tie(root, one)
-    tie(root, one, 1.0, relation="supports")
-    tie(root, two)
-    tie(one, two, 0.95)
+    root, left, right = (world.entry() for _ in range(3))
+    tie(root, left)
+    tie(root, left, 1.0, relation="supports")
+    tie(root, right)
+    tie(left, right, 0.95)
     assert len(graph(world, root).links) == 4
     assert len(graph(world, root).rings) == 1
 
@@ -75,8 +75,8 @@ def test_what_may_not_be_seen_is_neither_drawn_nor_counted(world: World) -> None
 
 
 def test_an_agent_s_reach_bounds_it(world: World) -> None:
-    root, theirs = world.entry(), world.entry(by="lena")
-    tie(root, theirs)
+    root, other = world.entry(), world.entry(by="lena")
+    tie(root, other)
     own = scopes.reach("own", None, None, by=world.actor("ada"))
     assert neighbours.graph(root, own).rings == []
 
@@ -87,7 +87,7 @@ def test_the_rest_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> N
     for row in rows:
         tie(root, row)
     (ring,) = graph(world, root).rings
-    assert (len(ring.entries), ring.more, ring.is_capped) == (12, 3, False)
+    assert (len(ring.entries), ring.rest, ring.is_capped) == (12, 3, False)
     monkeypatch.setattr(neighbours, "EDGES_READ", 13)
     ring = graph(world, root).rings[0]
-    assert (len(ring.entries), ring.more, ring.is_capped) == (12, 1, True)
+    assert (len(ring.entries), ring.rest, ring.is_capped) == (12, 1, True)

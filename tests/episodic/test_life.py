@@ -125,3 +125,9 @@ def test_another_workspace_s_entry_is_not_there(world: World) -> None:
     row = world.entry()
     with pytest.raises(errors.NotFound):
         of(world, row, "stranger")
+
+
+def test_what_is_out_of_use_does_not_wait_for_the_index(world: World) -> None:
+    row = world.entry()
+    visibility.retire(world.acme.id, [row.id])
+    assert of(world, row).reason == ""

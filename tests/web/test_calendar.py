@@ -33,24 +33,24 @@ def test_people_of_the_workspace_read_it(
 
 def test_one_owner_is_named(world: World) -> None:
     browser = world.page("viewer")
-    both = {**of_ada(world), "crew_id": world.crews["support"].id}
-    for query in ({}, {"agent_id": ""}, both):
+    two_owners = {**of_ada(world), "crew_id": world.crews["support"].id}
+    for query in ({}, {"agent_id": ""}, two_owners):
         assert browser.get(CALENDAR, query).status_code == 422
     assert browser.get(CALENDAR, {"agent_id": "agent_0"}).status_code == 404
 
 
 def test_each_day_leads_to_exactly_its_entries(world: World) -> None:
     rows = [world.entry(ts=factories.ago(days)) for days in (1, 1, 2, 300)]
-    theirs = world.entry(ts=factories.ago(1))
-    JournalEntry.objects.filter(pk=theirs.pk).update(actor_type="user")
+    other = world.entry(ts=factories.ago(1))
+    JournalEntry.objects.filter(pk=other.pk).update(actor_type="user")
     browser = world.page("viewer")
     _, text = get(browser, CALENDAR, **of_ada(world))
-    drawn = re.findall(r'<a href="([^"]+)" tabindex="-1">', text)
+    squares = re.findall(r'<a href="([^"]+)" tabindex="-1">', text)
     cells = re.findall(r'<td class="number"><a href="([^"]+)"', text)
-    assert set(drawn) == set(cells)
-    assert len(drawn) == 3
-    listed = [row_ids(get(browser, unescape(link))[1]) for link in drawn]
-    assert sorted(map(sorted, listed)) == sorted(
+    assert set(squares) == set(cells)
+    assert len(squares) == 3
+    pages = [row_ids(get(browser, unescape(link))[1]) for link in squares]
+    assert sorted(map(sorted, pages)) == sorted(
         [[rows[3].id], [rows[2].id], sorted([rows[0].id, rows[1].id])]
     )
     assert "4 entries on 3 days" in text

@@ -50,9 +50,9 @@ def test_the_list_says_what_the_line_draws(world: World) -> None:
     assert "Priority high, was normal" in text
     assert "Never returned to an agent." in text
     assert "If nothing changes, its importance is " in text
-    drawn = re.findall(r'text-anchor="middle">(\d+)</text>', text)
-    listed = re.findall(r'<span class="note-number">(\d+)</span>', text)
-    assert drawn == listed == ["1", "2", "3"]
+    marks = re.findall(r'text-anchor="middle">(\d+)</text>', text)
+    numbers = re.findall(r'<span class="note-number">(\d+)</span>', text)
+    assert marks == numbers == ["1", "2", "3"]
 
 
 def test_an_erased_entry_shows_dates_alone(world: World) -> None:
@@ -67,17 +67,17 @@ def test_an_erased_entry_shows_dates_alone(world: World) -> None:
 
 
 def test_relations_are_links_in_the_drawing_and_the_table(world: World) -> None:
-    root, near, far = world.entry(), world.entry(HOSTILE), world.entry()
-    tie(root, near, 1.0, relation="supports")
-    tie(near, far, 0.85)
+    root, first, second = world.entry(), world.entry(HOSTILE), world.entry()
+    tie(root, first, 1.0, relation="supports")
+    tie(first, second, 0.85)
     _, text = get(world.page("viewer"), page_of(root))
-    for row in (near, far):
+    for row in (first, second):
         assert text.count(f'href="/journal/{row.id}/"') == 2
     assert 'class="edge supports"' in text
     assert ">1 · supports 1.00 · " in text
     assert HOSTILE not in text
     part = world.page("viewer").get(page_of(root), headers={"HX-Request": "true"})
-    assert f"/journal/{far.id}/" not in part.content.decode()
+    assert f"/journal/{second.id}/" not in part.content.decode()
     assert f'href="{page_of(root)}"' in part.content.decode()
 
 
@@ -97,7 +97,7 @@ def test_no_two_cards_cover_each_other_and_lines_meet_cards(world: World) -> Non
         assert tops[-1] + neighbour_graph.CARD_HEIGHT <= drawing.height
     assert [card.number for card in drawing.cards] == list(range(1, 15))
     for line in drawing.lines:
-        assert line.path.startswith(f"M{line.near.x + neighbour_graph.CARD_WIDTH} ")
+        assert line.path.startswith(f"M{line.inner.x + neighbour_graph.CARD_WIDTH} ")
         assert float(line.width) >= neighbour_graph.THINNEST
     assert neighbour_graph.draw(graph(world, rows[0], steps=0)) is None
 
