@@ -49,7 +49,9 @@ def test_a_fresh_entry_says_no_more_than_is_stored(world: World) -> None:
     entry_life = of(world, world.entry())
     assert kinds(entry_life) == ["written"]
     assert entry_life.reason == "it waits for the index"
-    assert entry_life.curve == entry_life.outlook == entry_life.logged == []
+    assert not entry_life.curve
+    assert not entry_life.outlook
+    assert not entry_life.logged
 
 
 def test_why_an_entry_has_no_embedding(world: World) -> None:
@@ -90,7 +92,8 @@ def test_an_erased_entry_has_dates_and_no_curve(world: World) -> None:
     )
     entry_life = of(world, row)
     assert kinds(entry_life)[-1] == "erased"
-    assert entry_life.curve == entry_life.outlook == []
+    assert not entry_life.curve
+    assert not entry_life.outlook
 
 
 def test_the_curve_is_the_formula_s(world: World) -> None:
