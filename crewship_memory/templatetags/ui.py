@@ -6,11 +6,13 @@ unknown is a word and never a zero.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -26,6 +28,7 @@ SERIES: Final = ("", "two", "three", "four")
 SEVERITIES: Final = {"warn": "yellow", "error": "red"}
 PRIORITIES: Final = {"high": "accent", "pin": "accent", "permanent": "accent"}
 BANDS: Final = frozenset({"green", "yellow", "red", "idle"})
+ENTRY_ID: Final = re.compile(r"\b(j_[0-9a-f]{16})\b")
 STAMPS: Final = {
     "": "%-d %b %Y, %H:%M UTC",
     "day": "%-d %b %Y",
@@ -153,6 +156,22 @@ def short_id(value: str) -> SafeString:
     head, _, digits = value.partition("_")
     short = value if len(digits) <= 8 else f"{head}_{digits[:8]}…"
     return format_html('<span class="id" title="{}">{}</span>', value, short)
+
+
+@register.filter
+def entry_links(text: str) -> SafeString:
+    """Return a sentence with the ids of journal entries in it as links."""
+    # Of the parts, every second one is an id.
+    parts = ENTRY_ID.split(text)
+    plain_parts = [format_html("{}", part) for part in parts[::2]]
+    links = [
+        format_html(
+            '<a class="id" href="{}">{}</a>', reverse("memory:entry", args=[part]), part
+        )
+        for part in parts[1::2]
+    ]
+    pairs = zip(plain_parts, [*links, ""], strict=True)
+    return format_html_join("", "{}{}", pairs)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,6 +46,7 @@ NEWEST_LISTED: Final = 8
 FILES_LISTED: Final = 12
 QUESTIONS_LISTED: Final = 5
 EVENTS_LISTED: Final = 12
+AGENTS_LISTED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,19 @@ class AgentPage:
 
 
 @dataclass(frozen=True, slots=True)
+class CrewSums:
+    """What a crew's agents add up to, and the agents with the most of it first.
+
+    ``cost`` is of the last 24 hours, ``unanswered`` of the whole recall log.
+    """
+
+    cost: Cost
+    costs: tuple[tuple[Agent, Cost], ...]
+    unanswered: int
+    askers: tuple[tuple[Agent, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CrewPage:
     """A crew's page; ``rows`` are the facts of all of its agents."""
 
@@ -119,6 +134,7 @@ class CrewPage:
     rows: tuple[AgentFacts, ...]
     leads: tuple[Agent, ...]
     profile: Profile
+    sums: CrewSums
 
 
 def agent_page(actor: Actor, agent_id: str) -> AgentPage:
@@ -150,6 +166,20 @@ def crew_page(actor: Actor, crew_id: str) -> CrewPage:
         rows=rows,
         leads=tuple(facts.agent for facts in rows if facts.is_lead),
         profile=_profile(actor, Q(crew_id=crew.id), crew.id, None),
+        sums=_sums(actor, {facts.agent.id: facts.agent for facts in rows}),
+    )
+
+
+def _sums(actor: Actor, agents: Mapping[str, Agent]) -> CrewSums:
+    costs = nudges.costs(actor.workspace_id, list(agents))
+    by_dollars = sorted(costs.items(), key=lambda item: -item[1].dollars)
+    counts = questions.unanswered_counts(list(agents), by=actor)
+    by_count = sorted(counts.items(), key=lambda item: -item[1])
+    return CrewSums(
+        cost=sum(costs.values(), Cost()),
+        costs=tuple((agents[pk], cost) for pk, cost in by_dollars[:AGENTS_LISTED]),
+        unanswered=sum(counts.values()),
+        askers=tuple((agents[pk], count) for pk, count in by_count[:AGENTS_LISTED]),
     )
 
 

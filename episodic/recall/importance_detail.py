@@ -1,4 +1,4 @@
-"""One entry's importance by its parts, and its relations, for its page."""
+"""One entry's importance by its parts, for its page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
-from episodic import scopes
-from episodic.index import decay, relations
+from episodic.index import decay
 from episodic.index.importance import Importance
-from episodic.index.relations import Edge
 from episodic.models import Embedding
 from memory.journal import queries
 from memory.models import JournalEntry
@@ -18,15 +16,18 @@ from memory.rules.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """An entry, its parts (None before it is indexed) and its edges, strongest first.
+    """An entry, its embedding and its parts, both None before it is indexed.
 
     ``stored`` is the importance that recall uses: that of the last night.
     """
 
     entry: JournalEntry
-    stored: float | None
+    embedding: Embedding | None
     parts: Importance | None
-    edges: list[Edge]
+
+    @property
+    def stored(self) -> float | None:
+        return self.embedding.importance_score if self.embedding else None
 
     @property
     def is_held_up(self) -> bool:
@@ -43,10 +44,8 @@ class Weight:
 
 
 def of(actor: Actor, entry_id: str) -> Weight:
-    """Return an entry's importance, and its relations inside the caller's reach."""
+    """Return the importance of an entry the caller may read."""
     entry = queries.entry(actor, entry_id)
     row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
     parts = decay.parts(entry, row, timezone.now()) if row else None
-    reach = scopes.reach(None, None, None, by=actor)
-    edges = relations.of([entry.id], reach)[entry.id]
-    return Weight(entry, row.importance_score if row else None, parts, edges)
+    return Weight(entry, row, parts)

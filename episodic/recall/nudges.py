@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -73,11 +73,20 @@ class Nudge:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The sums of an agent's calls of a day."""
+    """The sums of calls of a day; with ``is_capped`` there were more than are read."""
 
-    calls: int
-    tokens: int
-    dollars: float
+    calls: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+    is_capped: bool = False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.calls + other.calls,
+            self.tokens + other.tokens,
+            self.dollars + other.dollars,
+            self.is_capped or other.is_capped,
+        )
 
 
 def _number(payload: Mapping[str, Any], keys: Iterable[str]) -> float:
@@ -99,30 +108,44 @@ def _tokens(payload: Mapping[str, Any]) -> float:
 
 def cost(workspace_id: str, agent_id: str) -> Cost:
     """Return the sums of the agent's calls of the last 24 hours."""
+    return costs(workspace_id, [agent_id]).get(agent_id, Cost())
+
+
+def costs(workspace_id: str, agent_ids: Sequence[str]) -> dict[str, Cost]:
+    """Return agent id → the sums of its calls of the last 24 hours, if there are any.
+
+    Of all the agents together the newest MOST_ROWS entries are read.
+    """
     rows = JournalEntry.objects.filter(
         workspace_id=workspace_id,
-        agent_id=agent_id,
+        agent_id__in=agent_ids,
         entry_type__in=(CALL, COST_INCURRED),
         ts__gte=timezone.now() - DAY,
         erased_at__isnull=True,
     )
-    values = rows.order_by("-ts").values_list("entry_type", "trace_id", "payload_text")
-    # The sums of each run by entry type.
-    tokens: dict[str | None, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    dollars: dict[str | None, dict[str, float]] = defaultdict(
-        lambda: defaultdict(float)
+    columns = ("agent_id", "entry_type", "trace_id", "payload_text")
+    values = list(rows.order_by("-ts").values_list(*columns)[: MOST_ROWS + 1])
+    is_capped = len(values) > MOST_ROWS
+    # The sums of each run of an agent, by entry type.
+    runs: dict[tuple[str, str | None], dict[str, Cost]] = defaultdict(
+        lambda: defaultdict(Cost)
     )
-    calls = 0
-    for kind, trace_id, text in values[:MOST_ROWS]:
+    for agent_id, kind, trace_id, text in values[:MOST_ROWS]:
         payload = json.loads(text)
-        calls += kind == CALL
-        tokens[trace_id][kind] += _tokens(payload)
-        dollars[trace_id][kind] += _number(payload, DOLLARS)
-    return Cost(
-        calls=calls,
-        tokens=sum(round(max(by_kind.values())) for by_kind in tokens.values()),
-        dollars=sum(max(by_kind.values()) for by_kind in dollars.values()),
-    )
+        dollars = _number(payload, DOLLARS)
+        runs[agent_id, trace_id][kind] += Cost(
+            int(kind == CALL), round(_tokens(payload)), dollars
+        )
+    totals: dict[str, Cost] = defaultdict(Cost)
+    for (agent_id, _), by_kind in runs.items():
+        sums = by_kind.values()
+        totals[agent_id] += Cost(
+            sum(part.calls for part in sums),
+            max(part.tokens for part in sums),
+            max(part.dollars for part in sums),
+            is_capped,
+        )
+    return dict(totals)
 
 
 def _entries(workspace_id: str, agent_id: str) -> str:

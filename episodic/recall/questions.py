@@ -189,6 +189,14 @@ def unanswered_groups(
     return GroupPage(_groups(groups, filters, by), next_cursor)
 
 
+def unanswered_counts(agent_ids: Sequence[str], *, by: Actor) -> dict[str, int]:
+    """Return agent id → how many of its questions found nothing, if any did."""
+    by.require(READ)
+    rows = QuestionFilter(found_nothing=True).rows(by.workspace_id)
+    rows = rows.filter(agent_id__in=agent_ids).order_by()
+    return dict(rows.values_list("agent_id").annotate(count=Count("id")))
+
+
 def _groups(
     groups: Sequence[Mapping[str, Any]], filters: QuestionFilter, by: Actor
 ) -> list[QuestionGroup]:

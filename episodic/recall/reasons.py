@@ -19,7 +19,6 @@ RELATED: Final = 0.5
 UNUSUAL: Final = 0.3
 # Below this share of the most that a signal can add it is not worth a word.
 SLIGHT: Final = 0.15
-SHORT_ID: Final = 10
 
 
 def word_list(words: Sequence[str], limit: int = MAX_WORDS) -> str:
@@ -142,4 +141,4 @@ def best_of_conversation(entry_id: str, rankings: Rankings) -> str | None:
 
 def _name(entry_id: str, ranks: Mapping[str, int]) -> str:
     rank = ranks.get(entry_id)
-    return f"hit {rank}" if rank else f"{entry_id[:SHORT_ID]}…"
+    return f"hit {rank}" if rank else entry_id

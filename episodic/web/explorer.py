@@ -10,6 +10,7 @@ from episodic.recall import (
     candidates,
     examples,
     explain,
+    neighbours,
     prompt_context,
     ranking,
     ranking_rows,
@@ -56,7 +57,7 @@ class Explored:
     below: list[Line]
     rule: str
     silent: int
-    neighbours: list[neighbour_graph.Neighbour]
+    neighbours: neighbour_graph.Drawing | None
 
     @property
     def asks_dense(self) -> bool:
@@ -78,16 +79,6 @@ class Explored:
     def preferences(self) -> list[str]:
         """What the question prefers, a sentence each."""
         return self.answer.rankings.preferences.sentences()
-
-    @property
-    def height(self) -> int:
-        """The height of the drawing of the neighbours."""
-        return neighbour_graph.height(len(self.neighbours))
-
-    @property
-    def middle(self) -> int:
-        """The first hit's height in the drawing."""
-        return self.height // 2
 
     @property
     def rest(self) -> float:
@@ -164,8 +155,15 @@ def explore(answer: Answer, *, full: bool = False) -> Explored:
         below=below,
         rule=rule,
         silent=sum(row.entry_id not in word_ids for row in dense),
-        neighbours=neighbour_graph.neighbours(answer),
+        neighbours=_relations(answer),
     )
+
+
+def _relations(answer: Answer) -> neighbour_graph.Drawing | None:
+    if not answer.hits:
+        return None
+    first = answer.hits[0].entry
+    return neighbour_graph.draw(neighbours.graph(first, answer.reach))
 
 
 def _answer(

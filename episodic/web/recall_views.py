@@ -8,9 +8,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import push_url
 
-from episodic.recall import importance_detail
+from episodic import scopes
+from episodic.recall import life, neighbours
 from episodic.recall import what_if as recall_what_if
-from episodic.web import explorer, neighbour_graph, what_if_panel
+from episodic.web import explorer, life_line, neighbour_graph, what_if_panel
 from episodic.web.recall_form import RecallForm
 from memory.accounts import sessions
 from memory.rules import errors
@@ -67,16 +68,18 @@ def what_if(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def entry_weight(request: HttpRequest, entry_id: str) -> HttpResponse:
-    """Show the part alone to htmx, else a page of its own."""
-    detail = importance_detail.of(pages.actor(request), entry_id)
-    neighbours = neighbour_graph.layout(detail.edges)
-    height = neighbour_graph.height(len(neighbours))
+    """Show the part with one step to htmx, else a page of its own with two."""
+    actor = pages.actor(request)
+    entry_life = life.of(actor, entry_id)
     is_part = pages.fragment(request, "weight") != ""
+    reach = scopes.reach(None, None, None, by=actor)
+    graph = neighbours.graph(entry_life.entry, reach, steps=1 if is_part else 2)
     context = {
-        "weight": detail,
-        "neighbours": neighbours,
-        "height": height,
-        "middle": height // 2,
+        "life": entry_life,
+        "line": life_line.draw(entry_life),
+        "weight": entry_life.weight,
+        "drawing": neighbour_graph.draw(graph),
+        "whole": not is_part,
     }
-    name = "_importance.html" if is_part else "entry.html"
+    name = "_entry_life.html" if is_part else "entry.html"
     return render(request, f"episodic/{name}", context)

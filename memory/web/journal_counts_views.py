@@ -6,9 +6,10 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
+from memory.journal import calendar as journal_calendar
 from memory.journal import export, timeline
 from memory.rules import errors
-from memory.web import journal_counts_page, pages
+from memory.web import calendar_page, journal_counts_page, pages
 from memory.web.journal_forms import JournalForm
 
 
@@ -19,6 +20,22 @@ def counts(request: HttpRequest) -> HttpResponse:
     region = pages.fragment(request, "counts")
     template = f"memory/journal_counts.html{region}"
     return render(request, template, {"page": page}, status=page.status)
+
+
+@require_GET
+def calendar(request: HttpRequest) -> HttpResponse:
+    """Show the entries of an agent, or of a crew's agents, by day."""
+    actor = pages.actor(request)
+    agent_id, crew_id = (request.GET.get(name) for name in ("agent_id", "crew_id"))
+    if bool(agent_id) == bool(crew_id):
+        raise errors.Invalid("Name an agent_id or a crew_id.", code="bad_filter")
+    if agent_id:
+        rows = journal_calendar.of_agent(actor, agent_id)
+    else:
+        rows = journal_calendar.of_crew(actor, str(crew_id))
+    region = pages.fragment(request, "calendar")
+    context = {"page": calendar_page.build(rows)}
+    return render(request, f"memory/calendar.html{region}", context)
 
 
 @require_POST

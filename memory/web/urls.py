@@ -25,6 +25,7 @@ from memory.web import (
 JOURNAL = [
     path("", journal_views.entries, name="journal"),
     path("arrived/", journal_counts_views.arrived, name="arrived"),
+    path("calendar/", journal_counts_views.calendar, name="calendar"),
     path("counts/", journal_counts_views.counts, name="counts"),
     path("export/", journal_counts_views.export_entries, name="export"),
     path("verify/", journal_views.verify, name="verify"),

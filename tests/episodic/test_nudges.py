@@ -116,6 +116,19 @@ def test_yesterday_and_other_agents_do_not_count(world: World) -> None:
     assert cost(world).dollars == 0
 
 
+def test_the_costs_of_several_agents_are_apart(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spend(world, trace="run_1", usd=2)
+    world.entry(by="lena", entry_type="llm.call", payload={"usd": 5}, trace_id="run_1")
+    world.entry(by="bob", entry_type="llm.call", payload={"usd": 9})
+    ada, lena = (world.agents[name].id for name in ("ada", "lena"))
+    costs = nudges.costs(world.acme.id, [ada, lena])
+    assert costs == {ada: nudges.Cost(1, 0, 2.0), lena: nudges.Cost(1, 0, 5.0)}
+    monkeypatch.setattr(nudges, "MOST_ROWS", 1)
+    assert nudges.costs(world.acme.id, [ada, lena])[lena].is_capped
+
+
 @pytest.mark.parametrize(
     ("limit", "cost", "expected"),
     [

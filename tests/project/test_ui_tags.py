@@ -163,3 +163,12 @@ def test_the_tags_are_there_without_loading_them() -> None:
     source = '{{ n|number }} {% band "red" "No" %} {% if 1|in:group %}in{% endif %}'
     html = Template(source).render(Context({"n": 1_000, "group": {1}}))
     assert html == '1,000 <span class="band red">No</span> in'
+
+
+def test_ids_of_entries_in_a_sentence_are_links() -> None:
+    link = '<a class="id" href="/journal/{0}/">{0}</a>'
+    first, second = "j_0123456789abcdef", "j_fedcba9876543210"
+    text = ui.entry_links(f"Beside {first} <b>and {second}.")
+    assert text == (f"Beside {link.format(first)} &lt;b&gt;and {link.format(second)}.")
+    for plain in ("", "No id", "xj_0123456789abcdef", "j_0123456789abcdef0"):
+        assert ui.entry_links(plain) == plain

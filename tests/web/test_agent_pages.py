@@ -114,6 +114,26 @@ def test_a_crew_lists_its_agents_and_its_lead(world: World) -> None:
     assert '<h2 id="h-list">1 agent</h2>' in lead_only
 
 
+def test_a_crew_adds_up_what_its_agents_cost_and_did_not_find(world: World) -> None:
+    page = crew_page(world, "viewer")
+    assert "Not recorded: the recall log is off." in page
+    assert "Not recorded: no entry of the type llm.call" in page
+    for by, dollars in (("ada", 1.25), ("lena", 2), ("bob", 40)):
+        payload = {"cost_usd": dollars, "tokens": 40}
+        world.entry("Called", by=by, entry_type="llm.call", payload=payload)
+    for by in ("ada", "ada", "lena", "bob"):
+        logged(world, "Who parked the submarine?", by=by, unanswered=True)
+    logged(world, "Answered")
+    page = crew_page(world, "viewer")
+    assert "$3.25 in 24 hours" in page
+    assert "2 calls, 80 tokens" in page
+    assert "3 questions found nothing" in page
+    lena, ada = (f">{name}</a></dt><dd>" for name in ("lena", "ada"))
+    costs, asked = page.partition('id="h-cost"')[2], page.partition('id="h-asked"')[2]
+    assert costs.index(f"{lena}$2.00") < costs.index(f"{ada}$1.25")
+    assert asked.index(f"{ada}2 questions") < asked.index(f"{lena}1 question")
+
+
 def test_hostile_text_is_text(world: World) -> None:
     world.indexed(HOSTILE)
     logged(world, HOSTILE, unanswered=True)
@@ -177,7 +197,7 @@ def test_pages_need_few_queries(
     paths = {
         "/workspace/agents/": 17,
         f"/workspace/agents/{world.agents['ada'].pk}/": 33,
-        f"/workspace/crews/{world.crews['support'].pk}/": 28,
+        f"/workspace/crews/{world.crews['support'].pk}/": 30,
     }
     for path, most in paths.items():
         client.get(path)
