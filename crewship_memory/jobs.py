@@ -14,6 +14,7 @@ from typing import Final
 import episodic.tasks
 import gdpr.tasks
 import memory.tasks
+from episodic.health import index_job
 from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
 from memory.integrations import selftest_runs
@@ -33,6 +34,8 @@ JOBS: Final = (
         gdpr.tasks.run_cases, house_wide=True),
     Job("conformance", "Conformance", "when asked",
         selftest_runs.run),
+    Job("index", "Index what waits", "when asked",
+        index_job.run, longest=timedelta(hours=12), lines=index_job.lines),
 
     Job("record_expiry", "Expired records", "every minute",
         memory.tasks.retire_expired_records, interval=MINUTE, house_wide=True),

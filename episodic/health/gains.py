@@ -24,7 +24,7 @@ from memory.models import JournalEntry
 
 COVERAGE: Final = coverage.METRIC.name
 REACHABILITY: Final = reachability.METRIC.name
-# A run by hand stops after so many entries.
+# More are indexed by a job.
 INDEXED_AT_ONCE: Final = 512
 LINKED_AT_ONCE: Final = 2_000
 PROPOSALS_READ: Final = 1_000
@@ -57,8 +57,7 @@ def of_index(row: HealthSnapshot) -> Gain:
     """Return what embedding the waiting entries brings, if none is refused."""
     details = row.details[COVERAGE]
     total, indexed = details["embeddable"], details["indexed"]
-    count = min(total - indexed, INDEXED_AT_ONCE)
-    return _gain(row, COVERAGE, coverage.value(indexed + count, total), count)
+    return _gain(row, COVERAGE, coverage.value(total, total), total - indexed)
 
 
 def of_link(row: HealthSnapshot) -> Gain:

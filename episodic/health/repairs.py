@@ -66,14 +66,9 @@ def of(
 
 def _index(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
     gain = gains.of_index(row)
-    details = row.details[gains.COVERAGE]
-    rest = details["embeddable"] - details["indexed"] - gain.count
     text = "They are found by words alone until they have a vector."
-    if rest > 0:
-        text = (
-            f"One run takes {gain.count:,}; the scheduled sweep goes on with the other "
-            f"{rest:,}, and the page Index says how far it is."
-        )
+    if gain.count > gains.INDEXED_AT_ONCE:
+        text += " It runs as a job that says how far it is; you can leave meanwhile."
     title = f"Index {plural(gain.count, 'entry', 'entries')}"
     action = causes[0].action
     return Repair("index", title, text, action, "index.run", gain, tuple(causes))

@@ -29,7 +29,13 @@ def fix(request: HttpRequest, kind: str) -> HttpResponse:
     """Carry out a fix for an operator and show what it changed."""
     actor = pages.actor(request)
     crew_id = request.GET.get("crew_id") or None
-    result = fixes.fix(kind, actor, crew_id)
+    try:
+        result = fixes.fix(kind, actor, crew_id)
+    except errors.Conflict as error:
+        messages.info(request, error.detail)
+        return redirect(pages.address("health:page", crew_id=crew_id or ""))
+    if result.run is not None:
+        return redirect("jobs:work", result.run.name, result.run.pk)
     level = messages.SUCCESS if result.complete else messages.WARNING
     messages.add_message(request, level, result.text)
     return redirect(pages.address("health:page", crew_id=crew_id or ""))

@@ -15,8 +15,7 @@ from episodic.index import sweep as index
 from gdpr.cases import dry_run, legal_holds
 from gdpr.cases.legal_holds import NewHold
 from memory.accounts import invitations
-from memory.models import User
-from memory.models import JobRun
+from memory.models import JobRun, User
 from memory.rules.entries import Severity
 from memory.rules.permissions import Role
 from tests.episodic.test_questions import logged
