@@ -82,17 +82,10 @@ def _record_approvals(
     before: HealthSnapshot, after: HealthSnapshot, actor: Actor
 ) -> None:
     """Record what the rules brought that were approved between two measurements."""
-    rows = ConsolidationProposal.objects.filter(
-        workspace_id=actor.workspace_id,
-        state=ProposalState.APPROVED,
-        decided_at__gt=before.computed_at,
-        decided_at__lte=after.computed_at,
-    )
-    if after.crew_id:
-        rows = rows.filter(crew_id=after.crew_id)
-    if count := rows.count():
-        text = f"{plural(count, 'rule', 'rules')} approved, among other changes"
-        outcomes.record("proposals", text, before, after, None, actor)
+    gain = gains.of_approved(before, after.computed_at)
+    if gain.count:
+        text = f"{plural(gain.count, 'rule', 'rules')} approved, among other changes"
+        outcomes.record("proposals", text, before, after, gain, actor)
 
 
 def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:
