@@ -20,6 +20,7 @@ from gdpr.cases import reminder_email
 from memory.integrations import selftest_runs
 from memory.jobs import registry
 from memory.jobs.registry import Job
+from memory.review import rescan_job
 
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
@@ -33,7 +34,9 @@ JOBS: Final = (
     Job("gdpr_cases", "Personal data: cases", "every 5 s",
         gdpr.tasks.run_cases, house_wide=True),
     Job("conformance", "Conformance", "when asked",
-        selftest_runs.run),
+        selftest_runs.run, lines=selftest_runs.lines),
+    Job("rescan", "Scan stored files again", "when asked",
+        rescan_job.run, longest=timedelta(hours=12), lines=rescan_job.lines),
     Job("index", "Index what waits", "when asked",
         index_job.run, longest=timedelta(hours=12), lines=index_job.lines),
 
