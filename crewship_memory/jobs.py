@@ -14,6 +14,7 @@ from typing import Final
 import episodic.tasks
 import gdpr.tasks
 import memory.tasks
+from episodic.consolidation import job as consolidation_job
 from episodic.health import index_job
 from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
@@ -56,7 +57,8 @@ JOBS: Final = (
     Job("gdpr_digest", "Digest of cases", "daily, asked every hour",
         reminder_email.send, interval=HOUR),
     Job("consolidation", "Consolidation", "every 6 h",
-        episodic.tasks.consolidate, interval=timedelta(hours=6)),
+        consolidation_job.run, interval=timedelta(hours=6),
+        lines=consolidation_job.lines),
 
     Job("compaction", "Compaction", "nightly, first",
         memory.tasks.compact, night=10),

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from django.db.models import Q
 
+from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
 from episodic.health import gains, index_job, outcomes
 from episodic.health import snapshots as health
@@ -58,6 +59,9 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
     if kind == "index" and gain and gain.count > INDEXED_AT_ONCE:
         run = index_job.begin(actor, scope)
         return FixResult(f"Indexing {gain.count:,} entries", complete=True, run=run)
+    if kind == "consolidate" and consolidation_job.is_long(actor):
+        run = consolidation_job.begin(actor, scope)
+        return FixResult("Looking for rules", complete=True, run=run)
     text, complete = FIXES[kind].run(actor, scope)
     after = health.recompute(actor, scope)
     if scope:

@@ -89,6 +89,14 @@ def report(done: int, total: int, unit: str) -> None:
         progress.write()
 
 
+def advance(count: int) -> None:
+    """Say that so much more is done, of what was reported before."""
+    progress = _current.get()
+    if progress is not None and progress.total is not None:
+        done = progress.done + count
+        report(done, max(done, progress.total), progress.unit)
+
+
 def add_item(kind: str, item_id: str, why: str = "") -> None:
     """Name something that the run made, or did not do, and why; never its words."""
     progress = _current.get()
