@@ -31,8 +31,9 @@ LEAST_SECONDS: Final = 3.0
 class Work:
     """Something that takes its time: its progress, its end and its result.
 
-    ``total`` is None while it is unknown. ``url`` is its own address. ``again_url`` is
-    where a form starts it again, "" where that is not offered.
+    ``total`` is None while it is unknown. ``is_even`` says that what is counted takes
+    about as long each, so that the rest can be estimated. ``url`` is its own address,
+    ``again_url`` where a form starts it again, "" where that is not offered.
     """
 
     title: str
@@ -49,6 +50,7 @@ class Work:
     fault: str = ""
     lines: Sequence[ResultLine] = ()
     again_url: str = ""
+    is_even: bool = True
 
     @property
     def element_id(self) -> str:
@@ -75,12 +77,12 @@ class Work:
     @property
     def rest_seconds(self) -> float | None:
         """How long it still takes, about; None while that cannot be known."""
-        if not self.is_live or not self.total or self.done >= self.total:
+        if not (self.is_live and self.is_even and self.total):
             return None
         seconds = self.seconds
         if seconds < LEAST_SECONDS or self.done < LEAST_SHARE * self.total:
             return None
-        return max(1.0, seconds * (self.total - self.done) / self.done)
+        return max(0.0, seconds * (self.total - self.done) / self.done)
 
 
 def of_run(actor: Actor, view: RunView) -> Work:
