@@ -173,12 +173,16 @@ def _keep(
 
 
 class _Watch:
-    """Reports each outcome to the run, and names what was not kept."""
+    """Reports each outcome to the run, and names what was not kept.
+
+    ``source`` is the integration or provider that is tried.
+    """
 
     def __init__(self) -> None:
         tried = [len(entry.selftest.promises) for entry in integrations.registered()]
         self._total = sum(tried) + len(PROVIDERS) * len(suite.checks())
         self._done = 0
+        self.source = ""
 
     def __call__(self, outcome: CheckOutcome) -> None:
         self._done += 1
@@ -186,19 +190,25 @@ class _Watch:
         if outcome.state != PASSED:
             why = "does not apply" if outcome.state == NOT_APPLICABLE else "broken"
             note = f"{why}: {outcome.note}" if outcome.note else why
-            progress.add_item("promise", outcome.id, note)
+            progress.add_item(self.source, outcome.id, note)
 
 
 def lines(_workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     """Return the promises that a run did not keep, each with why."""
-    texts = {
-        f"{entry.name}.{number}": f"{entry.title}: {promise.text}"
-        for entry in integrations.registered()
-        for number, promise in enumerate(entry.selftest.promises, start=1)
-    } | {check.id: check.text for check in suite.checks()}
+    titles = {entry.name: entry.title for entry in providers.entries()}
+    texts = {check.id: check.text for check in suite.checks()}
+    for entry in integrations.registered():
+        titles[entry.name] = entry.title
+        for number, promise in enumerate(entry.selftest.promises, start=1):
+            texts[f"{entry.name}.{number}"] = promise.text
     url = f"{reverse('conformance')}#h-unkept"
     return [
-        ResultLine(texts.get(item["id"], item["id"]), item["why"], url)
+        ResultLine(
+            f"{titles.get(item['kind'], item['kind'])}: "
+            f"{texts.get(item['id'], item['id'])}",
+            item["why"],
+            url,
+        )
         for item in items
     ]
 
@@ -212,12 +222,14 @@ def run(workspace_id: str) -> Outcome:
     counts, watch = {"kept": 0, "broken": 0}, _Watch()
     with selftest_server.running_server() as new_client:
         for integration in integrations.registered():
+            watch.source = integration.name
             outcomes = try_promises(integration, new_client, watch)
             saved_run = _keep(integration, outcomes, by=by)
             counts["kept"] += saved_run.passed
             counts["broken"] += saved_run.failed
     workspace = Workspace.objects.get(pk=workspace_id)
     for name in PROVIDERS:
+        watch.source = name
         parity = parity_runs.run_now(workspace, name, by=by, watch=watch)
         counts["kept"] += parity.passed
         counts["broken"] += parity.failed

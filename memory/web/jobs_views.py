@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.middleware import HtmxDetails
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
@@ -44,8 +45,10 @@ def one(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
     actor = pages.actor(request)
     item = work.one(actor, name, run_id)
     if pages.target_fragment(request, item.element_id):
-        return render(request, "_work.html", {"work": item})
-    context = {"work": item, "job": jobs.get(name)}
+        htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
+        own = htmx.current_url_abs_path == item.url
+        return render(request, "_work.html", {"work": item, "own": own})
+    context = {"work": item, "job": jobs.get(name), "own": True}
     return render(request, "memory/job_run.html", context)
 
 
