@@ -44,6 +44,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "questions, all": ("/recall/questions/?show=all", 200),
     "questions, wrong": ("/recall/questions/?agent_id=nobody", 422),
     "health": ("/health/", 200),
+    "pairs of records": ("/health/duplicates/", 200),
     "proposals": ("/proposals/", 200),
     "files": ("/files/", 200),
     "records": ("/records/", 200),
