@@ -14,11 +14,14 @@ from typing import Final
 import episodic.tasks
 import gdpr.tasks
 import memory.tasks
+from episodic.consolidation import job as consolidation_job
+from episodic.health import index_job
 from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
 from memory.integrations import selftest_runs
 from memory.jobs import registry
 from memory.jobs.registry import Job
+from memory.review import rescan_job
 
 MINUTE: Final = timedelta(minutes=1)
 HOUR: Final = timedelta(hours=1)
@@ -32,7 +35,11 @@ JOBS: Final = (
     Job("gdpr_cases", "Personal data: cases", "every 5 s",
         gdpr.tasks.run_cases, house_wide=True),
     Job("conformance", "Conformance", "when asked",
-        selftest_runs.run),
+        selftest_runs.run, lines=selftest_runs.lines),
+    Job("rescan", "Scan stored files again", "when asked",
+        rescan_job.run, longest=timedelta(hours=12), lines=rescan_job.lines),
+    Job("index", "Index what waits", "when asked",
+        index_job.run, longest=timedelta(hours=12), lines=index_job.lines),
 
     Job("record_expiry", "Expired records", "every minute",
         memory.tasks.retire_expired_records, interval=MINUTE, house_wide=True),
@@ -50,7 +57,8 @@ JOBS: Final = (
     Job("gdpr_digest", "Digest of cases", "daily, asked every hour",
         reminder_email.send, interval=HOUR),
     Job("consolidation", "Consolidation", "every 6 h",
-        episodic.tasks.consolidate, interval=timedelta(hours=6)),
+        consolidation_job.run, interval=timedelta(hours=6),
+        lines=consolidation_job.lines),
 
     Job("compaction", "Compaction", "nightly, first",
         memory.tasks.compact, night=10),

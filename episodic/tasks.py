@@ -57,17 +57,6 @@ def take_snapshots(home: str) -> Outcome:
     return Outcome({"snapshots": len(health.take(home))})
 
 
-def consolidate(home: str) -> Outcome:
-    report = consolidation.on_schedule(home)
-    counts = {
-        "entries": sum(crew.considered for crew in report),
-        "proposed": sum(len(crew.proposed) for crew in report),
-        "pins": sum(crew.pins for crew in report),
-    }
-    faults = [f"{crew.crew}: {crew.error}" for crew in report if crew.error]
-    return Outcome(counts, "; ".join(faults)[:400])
-
-
 def draw_map(home: str) -> Outcome:
     return Outcome({"points": memory_map.compute(home)})
 

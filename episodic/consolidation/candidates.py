@@ -71,6 +71,12 @@ def _candidates(crew: Crew, after: int, upto: int) -> QuerySet[JournalEntry]:
     )
 
 
+def unread_count(crew: Crew, upto: int) -> int:
+    """Return how many entries of a crew were not considered yet."""
+    mark = ConsolidationMark.objects.filter(crew=crew).first()
+    return _candidates(crew, mark.seq if mark else 0, upto).count()
+
+
 def _marked(crew: Crew, mark: ConsolidationMark, upto: int) -> list[JournalEntry]:
     """Return entries that were pinned since, or whose pin is still to be written."""
     ledger = JournalEntry.objects.filter(

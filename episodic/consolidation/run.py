@@ -27,6 +27,7 @@ from episodic.summarisers.extractive import Extractive
 from episodic.summarisers.ollama import OllamaSummariser
 from memory import workspace_tree
 from memory.files.paths import Owner
+from memory.jobs import progress
 from memory.journal import append as journal
 from memory.models import Crew, JournalEntry
 from memory.ports import subject_linker
@@ -132,6 +133,9 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
         _record(crew, rows, window, model.name, by)
     report.considered += len(window.entries)
     report.proposed += [row.id for row in rows]
+    progress.advance(len(window.entries))
+    for row in rows:
+        progress.add_item("proposal", row.id)
     return window.has_more
 
 

@@ -13,8 +13,9 @@ from typing import Final
 import numpy as np
 from django.db.models import Q
 
+from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
-from episodic.health import gains, outcomes
+from episodic.health import gains, index_job, outcomes
 from episodic.health import snapshots as health
 from episodic.health.gains import INDEXED_AT_ONCE, LINKED_AT_ONCE, Gain
 from episodic.health.metrics import table as metrics
@@ -27,17 +28,21 @@ from episodic.models import (
     MemoryRelation,
     ProposalState,
 )
-from memory.models import JournalEntry
+from memory.models import JobRun, JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What a fix did, in words, and whether all of it went well."""
+    """What a fix did, in words, and whether all of it went well.
+
+    ``run`` is the job that does it, where it takes longer than a request may.
+    """
 
     text: str
     complete: bool
+    run: JobRun | None = None
 
 
 def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
@@ -51,6 +56,12 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
         # What changed since the last measurement is not this fix's doing.
         before = health.recompute(actor, scope)
     gain = _expected(kind, before)
+    if kind == "index" and gain and gain.count > INDEXED_AT_ONCE:
+        run = index_job.begin(actor, scope)
+        return FixResult(f"Indexing {gain.count:,} entries", complete=True, run=run)
+    if kind == "consolidate" and consolidation_job.is_long(actor):
+        run = consolidation_job.begin(actor, scope)
+        return FixResult("Looking for rules", complete=True, run=run)
     text, complete = FIXES[kind].run(actor, scope)
     after = health.recompute(actor, scope)
     if scope:
@@ -75,17 +86,10 @@ def _record_approvals(
     before: HealthSnapshot, after: HealthSnapshot, actor: Actor
 ) -> None:
     """Record what the rules brought that were approved between two measurements."""
-    rows = ConsolidationProposal.objects.filter(
-        workspace_id=actor.workspace_id,
-        state=ProposalState.APPROVED,
-        decided_at__gt=before.computed_at,
-        decided_at__lte=after.computed_at,
-    )
-    if after.crew_id:
-        rows = rows.filter(crew_id=after.crew_id)
-    if count := rows.count():
-        text = f"{plural(count, 'rule', 'rules')} approved, among other changes"
-        outcomes.record("proposals", text, before, after, None, actor)
+    gain = gains.of_approved(before, after.computed_at)
+    if gain.count:
+        text = f"{plural(gain.count, 'rule', 'rules')} approved, among other changes"
+        outcomes.record("proposals", text, before, after, gain, actor)
 
 
 def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> str:

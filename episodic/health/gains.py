@@ -7,6 +7,7 @@ what else a repair moves, such as the age of a new rule, is not in the figure.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from django.db.models import Q, QuerySet
@@ -24,7 +25,7 @@ from memory.models import JournalEntry
 
 COVERAGE: Final = coverage.METRIC.name
 REACHABILITY: Final = reachability.METRIC.name
-# A run by hand stops after so many entries.
+# More are indexed by a job.
 INDEXED_AT_ONCE: Final = 512
 LINKED_AT_ONCE: Final = 2_000
 PROPOSALS_READ: Final = 1_000
@@ -57,8 +58,7 @@ def of_index(row: HealthSnapshot) -> Gain:
     """Return what embedding the waiting entries brings, if none is refused."""
     details = row.details[COVERAGE]
     total, indexed = details["embeddable"], details["indexed"]
-    count = min(total - indexed, INDEXED_AT_ONCE)
-    return _gain(row, COVERAGE, coverage.value(indexed + count, total), count)
+    return _gain(row, COVERAGE, coverage.value(total, total), total - indexed)
 
 
 def of_link(row: HealthSnapshot) -> Gain:
@@ -80,11 +80,31 @@ def of_proposals(row: HealthSnapshot) -> Gain:
     )
     if row.crew_id:
         pending = pending.filter(crew_id=row.crew_id)
-    count = pending.count()
+    return _of_rules(row, pending)
+
+
+def of_approved(row: HealthSnapshot, until: datetime) -> Gain:
+    """Return what the rules approved between a measurement and a moment should bring.
+
+    Counted as before their approval: relations made since are left out.
+    """
+    approved = ConsolidationProposal.objects.filter(
+        workspace_id=row.workspace_id,
+        state=ProposalState.APPROVED,
+        decided_at__gt=row.computed_at,
+        decided_at__lte=until,
+    )
+    if row.crew_id:
+        approved = approved.filter(crew_id=row.crew_id)
+    return _of_rules(row, approved)
+
+
+def _of_rules(row: HealthSnapshot, proposals: QuerySet[ConsolidationProposal]) -> Gain:
+    count = proposals.count()
     details = row.details.get(REACHABILITY)
     if not count or not details:
         return Gain(count, row.score, row.score)
-    rules = _rules(row.workspace_id, pending)
+    rules = _rules(row.workspace_id, proposals)
     evidence = {entry_id for rule in rules for entry_id in rule}
     fresh = len(_unlinked(row, evidence))
     value = reachability.value(
@@ -117,12 +137,12 @@ def _rules(
 
 
 def _unlinked(row: HealthSnapshot, entry_ids: set[str]) -> set[str]:
-    """Return which of the entries have a vector and no relation."""
+    """Return which of the entries have a vector and had no relation when measured."""
     embedded = index.current(row.workspace_id).filter(pk__in=entry_ids)
     if row.crew_id:
         embedded = embedded.filter(crew_id=row.crew_id)
     ends = MemoryRelation.objects.filter(workspace_id=row.workspace_id).filter(
-        Q(src__in=entry_ids) | Q(dst__in=entry_ids)
+        Q(src__in=entry_ids) | Q(dst__in=entry_ids), created_at__lte=row.computed_at
     )
     linked = {entry_id for pair in ends.values_list("src", "dst") for entry_id in pair}
     return set(embedded.values_list("pk", flat=True)) - linked

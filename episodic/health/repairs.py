@@ -12,7 +12,7 @@ from django.utils.http import urlencode
 
 from episodic.consolidation import candidates
 from episodic.consolidation.run import MIN_ENTRIES
-from episodic.health import gains
+from episodic.health import duplicates, gains
 from episodic.health.causes import Cause
 from episodic.health.gains import Gain
 from episodic.health.metrics.base import Action, Explanation, plural
@@ -59,6 +59,8 @@ def of(
         repairs.append(_index(row, group))
     if group := by_kind.get("link"):
         repairs.append(_link(row, group))
+    if pairs := _duplicates(actor, row):
+        repairs.append(pairs)
     if rules := _rules(actor, row, by_kind.get("rules", [])):
         repairs.append(rules)
     return tuple(sorted(repairs, key=lambda repair: -repair.points))
@@ -66,14 +68,9 @@ def of(
 
 def _index(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
     gain = gains.of_index(row)
-    details = row.details[gains.COVERAGE]
-    rest = details["embeddable"] - details["indexed"] - gain.count
     text = "They are found by words alone until they have a vector."
-    if rest > 0:
-        text = (
-            f"One run takes {gain.count:,}; the scheduled sweep goes on with the other "
-            f"{rest:,}, and the page Index says how far it is."
-        )
+    if gain.count > gains.INDEXED_AT_ONCE:
+        text += " It runs as a job that says how far it is; you can leave meanwhile."
     title = f"Index {plural(gain.count, 'entry', 'entries')}"
     action = causes[0].action
     return Repair("index", title, text, action, "index.run", gain, tuple(causes))
@@ -88,6 +85,25 @@ def _link(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
     text = "Each has an older entry of its crew at cosine 0.80 or nearer."
     action = causes[0].action
     return Repair("link", title, text, action, "index.run", gain, tuple(causes))
+
+
+def _duplicates(actor: Actor, row: HealthSnapshot) -> Repair | None:
+    """Return the review of records that say the same, if there are any."""
+    if not actor.can("records.read") or actor.is_agent:
+        return None
+    count = len(duplicates.pairs(actor, row.crew_id or None))
+    if not count:
+        return None
+    more = "or more " if count == duplicates.LISTED else ""
+    title = f"Review {count:,} {more}{'pair' if count == 1 else 'pairs'} of records"
+    text = (
+        "The two of a pair say nearly the same. No metric rises when one goes; answers "
+        "get room for something else."
+    )
+    url = reverse("health:duplicates")
+    url += f"?{urlencode({'crew_id': row.crew_id})}" if row.crew_id else ""
+    action = Action("open", "Review pairs", url)
+    return Repair("duplicates", title, text, action, "records.read", None, ())
 
 
 def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair | None:

@@ -116,10 +116,15 @@ def run(
         report.skipped += len(requested) - len(selected)
     for start in range(0, len(selected), index.BATCH):
         report.add(index.embed(selected[start : start + index.BATCH]))
+    record(report, by=by)
+    return report
+
+
+def record(report: index.Report, *, by: Actor) -> None:
+    """Write a run by hand to the journal."""
     new = NewEntry(
         entry_type="memory.indexed",
         summary=f"Index run by hand: {report.indexed} indexed, {report.failed} failed",
         payload=asdict(report),
     )
     journal.write([new], by=by)
-    return report

@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from episodic.health import accepted, fixes
+from episodic.health import accepted, duplicates, fixes
 from episodic.web import health_page
+from memory import workspace_tree
 from memory.rules import errors
 from memory.web import pages
 
@@ -29,7 +31,13 @@ def fix(request: HttpRequest, kind: str) -> HttpResponse:
     """Carry out a fix for an operator and show what it changed."""
     actor = pages.actor(request)
     crew_id = request.GET.get("crew_id") or None
-    result = fixes.fix(kind, actor, crew_id)
+    try:
+        result = fixes.fix(kind, actor, crew_id)
+    except errors.Conflict as error:
+        messages.info(request, error.detail)
+        return redirect(pages.address("health:page", crew_id=crew_id or ""))
+    if result.run is not None:
+        return redirect("jobs:work", result.run.name, result.run.pk)
     level = messages.SUCCESS if result.complete else messages.WARNING
     messages.add_message(request, level, result.text)
     return redirect(pages.address("health:page", crew_id=crew_id or ""))
@@ -58,3 +66,36 @@ def reopen(request: HttpRequest, acceptance_id: str) -> HttpResponse:
     item = accepted.revoke(pages.actor(request), acceptance_id)
     messages.success(request, "No longer accepted; the cause is listed again")
     return redirect(pages.address("health:page", crew_id=item.crew_id))
+
+
+@never_cache
+@require_GET
+def duplicate_pairs(request: HttpRequest) -> HttpResponse:
+    """Show pairs of records that say nearly the same."""
+    actor = pages.actor(request)
+    crew_id = request.GET.get("crew_id") or None
+    pairs = duplicates.pairs(actor, crew_id)
+    context = {
+        "pairs": pairs,
+        "is_full": len(pairs) == duplicates.LISTED,
+        "crew": workspace_tree.crew(actor, crew_id) if crew_id else None,
+    }
+    return render(request, "episodic/duplicates.html", context)
+
+
+@require_POST
+def merge(request: HttpRequest) -> HttpResponse:
+    """Replace two records by one with the newer text, for an operator."""
+    actor = pages.actor(request)
+    crew_id = request.GET.get("crew_id") or None
+    newer, older = request.POST.get("newer", ""), request.POST.get("older", "")
+    try:
+        record = duplicates.merge(
+            actor, newer, older, request.POST.get("reason", ""), crew_id
+        )
+    except errors.AppError as error:
+        pages.reraise_unless_mendable(error)
+        messages.error(request, error.detail)
+    else:
+        messages.success(request, f"One record is left: {record.id}")
+    return redirect(pages.address("health:duplicates", crew_id=crew_id or ""))

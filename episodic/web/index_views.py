@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from episodic.health import overview
+from episodic.health import index_job, overview
+from episodic.health.gains import INDEXED_AT_ONCE
 from episodic.index import status
 from episodic.index.sweep import Report
 from episodic.models import Embedding
+from memory.jobs import work
+from memory.jobs.work import Work
+from memory.rules import errors
 from memory.web import pages
+
+# How long a job that ended stays on the page.
+SHOWN: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPage:
-    """How complete the index is, whether the embedder answers, and what waits."""
+    """How complete the index is, whether the embedder answers, and what waits.
+
+    ``work`` is the job that indexes now or did a moment ago.
+    """
 
     card: overview.Card
     pending_entries: list[Embedding]
+    work: Work | None
 
     @property
     def rest(self) -> int:
@@ -40,7 +53,11 @@ class IndexPage:
 def index(request: HttpRequest) -> HttpResponse:
     """Show how complete the index is, and what failed."""
     actor = pages.actor(request)
-    page = IndexPage(overview.card(actor), status.pending_entries(actor))
+    page = IndexPage(
+        overview.card(actor),
+        status.pending_entries(actor),
+        work.latest(actor, index_job.JOB, within=SHOWN),
+    )
     return render(request, "episodic/index.html", {"page": page})
 
 
@@ -54,11 +71,22 @@ def _outcome(report: Report) -> str | tuple[int, str]:
     return messages.INFO, "Nothing was indexed: no entry is waiting"
 
 
-@pages.action("episodic:index")
-def index_run(request: HttpRequest) -> str | tuple[int, str]:
-    """Embed now what waits, for an operator."""
+@require_POST
+def index_run(request: HttpRequest) -> HttpResponse:
+    """Embed now what waits, for an operator; a long backlog as a job."""
     actor = pages.actor(request)
-    return _outcome(status.run(actor.workspace_id, by=actor))
+    actor.require("index.run")
+    try:
+        if index_job.is_long(actor):
+            run = index_job.begin(actor)
+            return redirect("jobs:work", run.name, run.pk)
+    except errors.Conflict as error:
+        messages.info(request, error.detail)
+        return redirect("episodic:index")
+    outcome = _outcome(status.run(actor.workspace_id, by=actor, limit=INDEXED_AT_ONCE))
+    level, text = (messages.SUCCESS, outcome) if isinstance(outcome, str) else outcome
+    messages.add_message(request, level, text)
+    return redirect("episodic:index")
 
 
 @pages.action(lambda entry_id: reverse("memory:entry", args=[entry_id]))

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import push_url
 
 from episodic.consolidation import approval, bulk, proposals
+from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
 from episodic.consolidation import undo as decision_undo
 from episodic.consolidation.run import CrewReport
@@ -198,8 +199,17 @@ def _sentence(crew: CrewReport) -> str:
 
 @require_POST
 def run(request: HttpRequest) -> HttpResponse:
-    """Consolidate every crew now, and show the report."""
-    report = consolidation.of_workspace(by=pages.actor(request))
+    """Consolidate every crew now, as a job where it takes long, and show the report."""
+    actor = pages.actor(request)
+    actor.require("consolidate.run")
+    if consolidation_job.is_long(actor):
+        try:
+            job_run = consolidation_job.begin(actor)
+        except errors.Conflict as error:
+            messages.info(request, error.detail)
+            return redirect("proposals:list")
+        return redirect("jobs:work", job_run.name, job_run.pk)
+    report = consolidation.of_workspace(by=actor)
     for crew in report:
         show = messages.warning if crew.error else messages.info
         show(request, _sentence(crew))

@@ -35,6 +35,8 @@ HEALTH = [
     path("", health_views.page, name="page"),
     path("fix/<slug:kind>/", health_views.fix, name="fix"),
     path("accept/", health_views.accept, name="accept"),
+    path("duplicates/", health_views.duplicate_pairs, name="duplicates"),
+    path("duplicates/merge/", health_views.merge, name="merge"),
     path("accepted/<slug:acceptance_id>/reopen/", health_views.reopen, name="reopen"),
 ]
 MAP = [

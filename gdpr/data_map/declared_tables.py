@@ -166,7 +166,7 @@ JOBS: Final = TableHolder(
     "Runs of jobs",
     Table(
         model=JobRun,
-        facts=("error", "counts"),
+        facts=("error", "counts", "items"),
         labels=("asked_by",),
         rule=Rule.MASKED,
         at="started_at",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from django.urls import reverse
 from django.utils import timezone
 
 from gdpr.cases import (
@@ -33,6 +34,7 @@ from gdpr.models import (
 )
 from gdpr.subjects import suggested_aliases
 from gdpr.web import progress_line
+from memory.jobs.work import Work
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
@@ -143,6 +145,34 @@ class CasePage:
     def steps_done(self) -> int:
         """How many steps of the run are done."""
         return sum(step.state == StepState.DONE for step in self.detail.steps)
+
+    @property
+    def work(self) -> Work:
+        """The run as long work. Its steps are uneven: the rest cannot be known."""
+        steps = self.detail.steps
+        begun = [step.started_at for step in steps if step.started_at]
+        ended = [step.finished_at for step in steps if step.finished_at]
+        states = {step.state for step in steps}
+        word, colour = "Not finished", "yellow"
+        if self.is_live:
+            word, colour = ("Running", "idle") if begun else ("Waiting", "")
+        elif states <= {StepState.DONE}:
+            word, colour = "Done", "green"
+        elif StepState.FAILED in states:
+            word, colour = "Failed", "red"
+        return Work(
+            title=f"Run {self.case.run}",
+            url=reverse("privacy:case", args=[self.case.id]),
+            colour=colour,
+            word=word,
+            is_live=self.is_live,
+            done=self.steps_done,
+            total=len(steps) or None,
+            unit="steps",
+            started_at=min(begun, default=None),
+            ended_at=None if self.is_live else max(ended, default=None),
+            is_even=False,
+        )
 
     @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:

@@ -6,21 +6,27 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from typing import Final
 
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from memory.integrations import registry as integrations
 from memory.integrations import selftest_server
 from memory.integrations.base import Integration
 from memory.integrations.selftest_server import Client, Promise
+from memory.jobs import progress, work
 from memory.jobs import registry as jobs
+from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
+from memory.jobs.work import Work
 from memory.journal import append as journal
 from memory.models import JobRun, ProviderRun, RunState, Workspace
 from memory.providers import parity_runs
 from memory.providers import registry as providers
+from memory.providers.parity import suite
 from memory.providers.parity.base import Failed, NotApplicable
 from memory.providers.parity.suite import FAILED, NOT_APPLICABLE, PASSED
 from memory.providers.parity.suite import Outcome as CheckOutcome
@@ -29,6 +35,8 @@ from memory.rules.permissions import Actor, system
 
 JOB: Final = "conformance"
 KEPT_RUNS: Final = 20
+# How long a run that ended stays on the page.
+SHOWN: Final = timedelta(minutes=10)
 PROVIDERS: Final = parity_runs.TESTED_PROVIDERS
 
 
@@ -42,11 +50,15 @@ class IntegrationStatus:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Every integration and provider; ``current_run`` is the job that runs now."""
+    """Every integration and provider; ``current_run`` is the job that runs now.
+
+    ``work`` is that run, or one that ended a moment ago, for those who may see runs.
+    """
 
     integrations: list[IntegrationStatus]
     providers: list[tuple[str, str, ProviderRun | None]]
     current_run: JobRun | None
+    work: Work | None
 
     @property
     def failed(self) -> list[IntegrationStatus]:
@@ -57,6 +69,34 @@ class Overview:
     def never_run(self) -> list[IntegrationStatus]:
         """The integrations that never ran here."""
         return [row for row in self.integrations if row.run is None]
+
+    @property
+    def runs(self) -> list[tuple[str, ProviderRun]]:
+        """The last run of everything that was tried, with its title."""
+        tried = [(row.integration.title, row.run) for row in self.integrations]
+        tried += [(title, run) for _, title, run in self.providers]
+        return [(title, run) for title, run in tried if run is not None]
+
+    @property
+    def unkept(self) -> list[tuple[str, dict[str, str]]]:
+        """The promises that the last runs did not keep: broken first, then n/a."""
+        outcomes = [
+            (title, outcome)
+            for title, run in self.runs
+            for outcome in run.details
+            if outcome["state"] != PASSED
+        ]
+        return sorted(outcomes, key=lambda pair: pair[1]["state"] != FAILED)
+
+    @property
+    def tried(self) -> int:
+        """How many promises the last runs tried."""
+        return sum(len(run.details) for _, run in self.runs)
+
+    @property
+    def kept(self) -> int:
+        """How many of them were kept."""
+        return sum(run.passed for _, run in self.runs)
 
 
 def _run_name(integration: Integration) -> str:
@@ -78,9 +118,14 @@ def _try(promise: Promise, new_client: Callable[[], Client]) -> tuple[str, str]:
 
 
 def try_promises(
-    integration: Integration, new_client: Callable[[], Client]
+    integration: Integration,
+    new_client: Callable[[], Client],
+    watch: Callable[[CheckOutcome], None] = lambda _: None,
 ) -> list[CheckOutcome]:
-    """Try every promise of an integration, each with agents of its own."""
+    """Try every promise of an integration, each with agents of its own.
+
+    ``watch`` is called with each outcome.
+    """
     outcomes = []
     for number, promise in enumerate(integration.selftest.promises, start=1):
         start = time.perf_counter()
@@ -90,6 +135,7 @@ def try_promises(
         outcomes.append(
             CheckOutcome(outcome_id, promise.text, state, note, milliseconds)
         )
+        watch(outcomes[-1])
     return outcomes
 
 
@@ -126,22 +172,65 @@ def _keep(
     return run
 
 
+class _Watch:
+    """Reports each outcome to the run, and names what was not kept.
+
+    ``source`` is the integration or provider that is tried.
+    """
+
+    def __init__(self) -> None:
+        tried = [len(entry.selftest.promises) for entry in integrations.registered()]
+        self._total = sum(tried) + len(PROVIDERS) * len(suite.checks())
+        self._done = 0
+        self.source = ""
+
+    def __call__(self, outcome: CheckOutcome) -> None:
+        self._done += 1
+        progress.report(self._done, self._total, "promises")
+        if outcome.state != PASSED:
+            why = "does not apply" if outcome.state == NOT_APPLICABLE else "broken"
+            note = f"{why}: {outcome.note}" if outcome.note else why
+            progress.add_item(self.source, outcome.id, note)
+
+
+def lines(_workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
+    """Return the promises that a run did not keep, each with why."""
+    titles = {entry.name: entry.title for entry in providers.entries()}
+    texts = {check.id: check.text for check in suite.checks()}
+    for entry in integrations.registered():
+        titles[entry.name] = entry.title
+        for number, promise in enumerate(entry.selftest.promises, start=1):
+            texts[f"{entry.name}.{number}"] = promise.text
+    url = f"{reverse('conformance')}#h-unkept"
+    return [
+        ResultLine(
+            f"{titles.get(item['kind'], item['kind'])}: "
+            f"{texts.get(item['id'], item['id'])}",
+            item["why"],
+            url,
+        )
+        for item in items
+    ]
+
+
 def run(workspace_id: str) -> Outcome:
     """Try every integration and provider, in workspaces made for the run.
 
     Takes up to a minute, so the worker does it. The results belong to ``workspace_id``.
     """
     by = system(workspace_id, "conformance")
-    counts = {"kept": 0, "broken": 0}
+    counts, watch = {"kept": 0, "broken": 0}, _Watch()
     with selftest_server.running_server() as new_client:
         for integration in integrations.registered():
-            outcomes = try_promises(integration, new_client)
+            watch.source = integration.name
+            outcomes = try_promises(integration, new_client, watch)
             saved_run = _keep(integration, outcomes, by=by)
             counts["kept"] += saved_run.passed
             counts["broken"] += saved_run.failed
     workspace = Workspace.objects.get(pk=workspace_id)
     for name in PROVIDERS:
-        parity = parity_runs.run_now(workspace, name, by=by)
+        watch.source = name
+        parity = parity_runs.run_now(workspace, name, by=by, watch=watch)
         counts["kept"] += parity.passed
         counts["broken"] += parity.failed
     fault = f"{counts['broken']} promises were broken" if counts["broken"] else ""
@@ -176,4 +265,5 @@ def overview(*, by: Actor) -> Overview:
             for entry in providers.entries()
         ],
         current_run=open_runs.order_by("-pk").first(),
+        work=work.latest(by, JOB, within=SHOWN),
     )

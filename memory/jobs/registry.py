@@ -25,7 +25,8 @@ from django.utils import timezone
 
 from memory.installation import identity as installation
 from memory.installation import schema_version
-from memory.jobs import dispatch
+from memory.jobs import dispatch, progress
+from memory.jobs.progress import ResultLine
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -53,7 +54,9 @@ class Job:
 
     ``act`` is given a workspace's id, or "" when the job is ``house_wide``. With an
     ``interval`` the tick runs it, ``night`` is its position in the nightly chain; a job
-    with neither is started elsewhere and only records its runs here (``note``).
+    with neither is started elsewhere and only records its runs here (``note``), or
+    runs when it is asked for. ``lines`` words what a run named with ``add_item``; texts
+    are read anew, so that nothing erased comes back.
     """
 
     name: str
@@ -65,6 +68,9 @@ class Job:
     night: int | None = None
     house_wide: bool = False
     longest: timedelta = timedelta(hours=1)
+    lines: Callable[[str, list[dict[str, str]]], list[ResultLine]] = (
+        progress.plain_lines
+    )
 
 
 _registry: dict[str, Job] = {}
@@ -165,7 +171,7 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
 
 def execute(job: Job, run: JobRun) -> JobRun:
     """Run a claimed job and record how it ended."""
-    with _heartbeat(run):
+    with _heartbeat(run), progress.of_run(run):
         state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
     now = timezone.now()
     JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
@@ -286,10 +292,11 @@ def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) ->
 
 
 # ── On request ───────────────────────────────────────────────────────────────
-def run_now(name: str, *, by: Actor) -> JobRun:
+def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> JobRun:
     """Run a job now: in the worker if there is one, else in this process.
 
-    Raises Conflict ``job_running`` when it is running already.
+    ``params`` is what is asked for, in the words of the job. Raises Conflict
+    ``job_running`` when it is running already.
     """
     by.require("jobs.run")
     schema_version.guard()
@@ -311,6 +318,7 @@ def run_now(name: str, *, by: Actor) -> JobRun:
         workspace_id=workspace_id or None,
         state=RunState.WAITING,
         asked_by=by.label,
+        params={**(params or {}), "by_id": by.id, "by_role": by.role.value},
     )
     if current_app.conf.get("crewship_delivers"):
         # Without a broker the tick finds the run waiting.

@@ -16,10 +16,13 @@ from django.utils import timezone
 from memory.jobs import registry as jobs
 from memory.jobs.registry import Job
 from memory.models import JobRun, RunState, Workspace
+from memory.rules import errors
 from memory.rules.permissions import Actor
 
 HISTORY: Final = 30
 RECENT_RUNS: Final = 1_000
+# The database has no larger number.
+MAX_ID: Final = 2**63 - 1
 LABELS: Final = {
     RunState.WAITING: ("", "Waiting"),
     RunState.RUNNING: ("", "Running"),
@@ -182,6 +185,25 @@ def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:
     job, now, is_shared = jobs.get(name), timezone.now(), _is_shared()
     runs = _visible(actor).filter(name=name).order_by("-pk")[:HISTORY]
     return job, [_run_view(job, run, is_shared=is_shared, now=now) for run in runs]
+
+
+def one(actor: Actor, name: str, run_id: int) -> RunView:
+    """Return one run of a job, or raise NotFound."""
+    actor.require("jobs.read")
+    jobs.get(name)
+    rows = _visible(actor).filter(name=name)
+    run = rows.filter(pk=run_id).first() if run_id <= MAX_ID else None
+    if run is None:
+        raise errors.NotFound
+    return run_view(actor, run)
+
+
+def newest(actor: Actor, name: str) -> RunView | None:
+    """Return the newest run of a job that the actor may read, None before the first."""
+    if not actor.can("jobs.read"):
+        return None
+    run = _visible(actor).filter(name=name).order_by("-pk").first()
+    return run_view(actor, run) if run is not None else None
 
 
 def run_view(actor: Actor, run: JobRun) -> RunView:

@@ -22,7 +22,8 @@ class JobRun(models.Model):
     """One run of a job. The process that inserts the (name, slot) pair runs it.
 
     ``workspace`` is null for jobs of the whole installation. ``heartbeat_at`` is the
-    last sign of life of the process that runs it.
+    last sign of life of the process that runs it. ``params`` is what a person asked
+    for, ``items`` names what came of it by ids; ``total`` is null while it is unknown.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -41,6 +42,11 @@ class JobRun(models.Model):
     error = models.CharField(max_length=400, blank=True)
     asked_by = models.CharField(max_length=254, blank=True)
     claimed_by = models.CharField(max_length=120, blank=True)
+    params = models.JSONField(default=dict, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(null=True, blank=True)
+    unit = models.CharField(max_length=20, blank=True)
+    items = models.JSONField(default=list, blank=True)
 
     class Meta:
         db_table = "job_runs"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -55,10 +56,17 @@ def last_run(workspace_id: str, provider: str) -> ProviderRun | None:
     return rows.order_by("-started_at", "-id").first()
 
 
-def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
+def run_now(
+    workspace: Workspace,
+    provider: str,
+    *,
+    by: Actor,
+    watch: Callable[[parity.Outcome], None] | None = None,
+) -> ProviderRun:
     """Run the parity suite on a provider in a temporary workspace; store the result.
 
-    Takes seconds. One run at a time in a process: the second caller gets Conflict.
+    Takes seconds; ``watch`` is called with each outcome. One run at a time in a
+    process: the second caller gets Conflict.
     """
     by.require("providers.manage", workspace.id)
     if provider not in TESTED_PROVIDERS:
@@ -69,7 +77,7 @@ def run_now(workspace: Workspace, provider: str, *, by: Actor) -> ProviderRun:
     try:
         started = timezone.now()
         with parity_harness.open_harness(provider) as harness:
-            report = parity.run(harness)
+            report = parity.run(harness, watch)
     finally:
         _running.release()
     return _keep(workspace, report, started, by)

@@ -198,6 +198,7 @@ class Rescan:
     held: list[HeldFile]
     failed: list[str]
     after: str | None
+    failed_ids: list[str] = field(default_factory=list)
 
 
 def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
@@ -209,20 +210,28 @@ def rescan(actor: Actor, *, after: str = "", limit: int = BATCH) -> Rescan:
     rows = MemoryFile.objects.filter(workspace_id=actor.workspace_id)
     rows = rows.exclude(sha256="").select_related("crew__workspace", "agent")
     batch = list(rows.filter(path__gt=after).order_by("path")[: limit + 1])
-    total, held_files, failed = rows.count(), [], []
+    total, held_files, failed = rows.count(), list[HeldFile](), list[MemoryFile]()
     for file in batch[:limit]:
         try:
             case = _rescan_file(file, actor)
         except RootLost:
             raise
         except errors.AppError:
-            failed.append(file.label)
+            failed.append(file)
             continue
         if case:
             held_files.append(case)
     last = batch[limit - 1].path if len(batch) > limit else None
     done_count = rows.filter(path__lte=last).count() if last else total
-    return Rescan(len(batch[:limit]), total, done_count, held_files, failed, last)
+    return Rescan(
+        seen=len(batch[:limit]),
+        total=total,
+        done=done_count,
+        held=held_files,
+        failed=[file.label for file in failed],
+        after=last,
+        failed_ids=[file.id for file in failed],
+    )
 
 
 def _rescan_file(file: MemoryFile, by: Actor) -> HeldFile | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
 from memory.integrations import selftest_runs
 from memory.rules import errors
@@ -26,15 +26,12 @@ def overview(request: HttpRequest) -> HttpResponse:
     return render(request, template, context)
 
 
-@pages.action("conformance")
-def run(request: HttpRequest) -> str | tuple[int, str]:
-    """Request a run for an operator; the worker does it."""
+@require_POST
+def run(request: HttpRequest) -> HttpResponse:
+    """Request a run for an operator and show how far it is; the worker does it."""
     try:
         job_run = selftest_runs.begin(by=pages.actor(request))
     except errors.Conflict as error:
-        return messages.INFO, error.detail
-    if job_run.ended_at is None:
-        return messages.INFO, "The run has begun; results come in as they are made."
-    if job_run.error:
-        return messages.ERROR, f"The run ended: {job_run.error}"
-    return f"All {job_run.counts['kept']} promises were kept"
+        messages.info(request, error.detail)
+        return redirect("conformance")
+    return redirect("jobs:work", job_run.name, job_run.pk)

@@ -1,14 +1,17 @@
-"""The views of the jobs pages: last runs, problems, and running a job now."""
+"""The views of the jobs pages: last runs, problems, one run, and running a job now."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.middleware import HtmxDetails
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
+from memory.jobs import work
 from memory.rules import errors
 from memory.web import pages
 
@@ -23,9 +26,30 @@ def job_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def history(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the last runs of one job."""
-    job, runs = job_status.history(pages.actor(request), name)
-    return render(request, "memory/job.html", {"job": job, "runs": runs})
+    """Show the last runs of one job, and above them the one that is under way."""
+    actor = pages.actor(request)
+    job, runs = job_status.history(actor, name)
+    live = next((run for run in runs if run.is_open), None)
+    context = {
+        "job": job,
+        "runs": runs,
+        "work": work.of_run(actor, live) if live else None,
+    }
+    return render(request, "memory/job.html", context)
+
+
+@never_cache
+@require_GET
+def one(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
+    """Show one run; while it is under way its panel refreshes itself."""
+    actor = pages.actor(request)
+    item = work.one(actor, name, run_id)
+    if pages.target_fragment(request, item.element_id):
+        htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
+        own = htmx.current_url_abs_path == item.url
+        return render(request, "_work.html", {"work": item, "own": own})
+    context = {"work": item, "job": jobs.get(name), "own": True}
+    return render(request, "memory/job_run.html", context)
 
 
 @pages.action("jobs:board")
@@ -42,3 +66,13 @@ def run(request: HttpRequest, name: str) -> str | tuple[int, str]:
     if report.run.error:
         return messages.ERROR, f"{title}: {report.fault}"
     return f"{title} done: {report.summary or 'finished'}"
+
+
+@require_POST
+def again(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
+    """Start a run that did not end well again, and show the new one."""
+    try:
+        run_id = work.again(pages.actor(request), name, run_id).pk
+    except errors.Conflict as error:
+        messages.info(request, error.detail)
+    return redirect("jobs:work", name, run_id)

@@ -10,10 +10,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
+from memory.jobs import work
 from memory.models import HeldFile
 from memory.review import decide as review
 from memory.review import detail as review_detail
-from memory.review import highlight
+from memory.review import highlight, rescan_job
 from memory.review import queue as review_queue
 from memory.review import rescan as review_rescan
 from memory.review.rescan import Rescan
@@ -217,11 +218,22 @@ def _bulk(
 # ── The rescan ───────────────────────────────────────────────────────────────
 @require_http_methods(["GET", "POST"])
 def rescan(request: HttpRequest) -> HttpResponse:
-    """Scan the next batch of stored files; the page then requests the rest."""
+    """Scan the stored files again; many as a job, whose page says how far it is."""
     if request.method == "GET":
         return redirect("quarantine:inbox")
     actor = pages.actor(request)
-    result = review_rescan.rescan(actor, after=request.POST.get("after", "")[:400])
-    if pages.target_fragment(request, "rescan"):
+    actor.require("quarantine.decide")
+    is_part = bool(pages.target_fragment(request, "rescan"))
+    if rescan_job.is_long(actor):
+        try:
+            run = rescan_job.begin(actor)
+        except errors.Conflict as error:
+            return _page(request, error=error)
+        if is_part:
+            item = work.one(actor, run.name, run.pk)
+            return render(request, "_work.html", {"work": item})
+        return redirect("jobs:work", run.name, run.pk)
+    result = review_rescan.rescan(actor)
+    if is_part:
         return render(request, "memory/_rescan.html", {"rescanned": result})
     return _page(request, rescan_result=result)

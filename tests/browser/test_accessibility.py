@@ -15,7 +15,7 @@ from episodic.map import compute as memory_map
 from gdpr.cases import dry_run, legal_holds
 from gdpr.cases.legal_holds import NewHold
 from memory.accounts import invitations
-from memory.models import User
+from memory.models import JobRun, User
 from memory.rules.entries import Severity
 from memory.rules.permissions import Role
 from tests.episodic.test_questions import logged
@@ -55,6 +55,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "map": ("/map/", 200),
     "map, selected": ("/map/?colour=relations&relations=none&query=refund", 200),
     "map, empty": ("/map/?crew=nobody", 200),
+    "pairs of records": ("/health/duplicates/", 200),
     "proposals": ("/proposals/", 200),
     "files": ("/files/", 200),
     "records": ("/records/", 200),
@@ -79,6 +80,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "settings": ("/workspace/settings/", 200),
     "jobs": ("/jobs/", 200),
     "job": ("/jobs/index_sweep/", 200),
+    "job run": ("/jobs/index_sweep/runs/{run}/", 200),
     "cases": ("/privacy/cases/", 200),
     "cases, none": ("/privacy/cases/?kind=access", 200),
     "case": ("/privacy/cases/{case}/", 200),
@@ -126,11 +128,16 @@ def page_urls(shared_world: World) -> dict[str, str]:
     subject = erasing.maria(shared_world)
     case = erasing.opened(shared_world, subject)
     dry_run.make(case, by=shared_world.actor("compliance"))
+    running = JobRun.objects.create(
+        name="index_sweep", slot="one", workspace=shared_world.acme, done=3, total=9,
+        unit="entries", items=[{"kind": "entry", "id": row.id, "why": "too long"}],
+    )  # fmt: skip
     return {
         "entry": row.id,
         "agent": shared_world.agents["ada"].id,
         "crew": shared_world.crews["support"].id,
         "record": shared_world.record().id,
+        "run": str(running.pk),
         "case": case.id,
         "subject": subject.id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],

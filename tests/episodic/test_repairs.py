@@ -114,6 +114,8 @@ def test_the_gain_of_a_review_is_expected_as_it_is_measured(world: World) -> Non
         "1 rule approved, among other changes",
     )
     assert (outcome.before, outcome.after) == (before.score, after.score)
+    # What was expected of this rule stands beside it, as it was before the approval.
+    assert outcome.expected == repair.gain.after
 
 
 def test_erased_evidence_is_no_gain(world: World) -> None:

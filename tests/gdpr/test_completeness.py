@@ -143,6 +143,7 @@ SILENT = {
     "memory.AgentKey.scopes", "memory.OperatorKey.scopes",
     "memory.Webhook.events", "memory.Webhook.secret",
     "memory.JobRun.name", "memory.JobRun.slot",
+    "memory.JobRun.params", "memory.JobRun.unit",
     "memory.User.password",
     "memory.WorkspaceSetting.name", "memory.WorkspaceSetting.sealed",
     "memory.PriorityChange.previous", "memory.PriorityChange.priority",

@@ -79,6 +79,27 @@ def test_a_broken_promise_says_why_and_stops_no_other(
     assert notes[3] == ""
 
 
+def test_what_was_not_kept_is_listed_with_why(
+    shared_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy = Selftest()
+    toy.promise("Breaks")(lambda _: expect(False, "<b>it is broken"))
+    toy.promise("Is kept")(lambda client: client.call("GET", "/livez", sender="nobody"))
+    monkeypatch.setattr(registry, "registered", lambda: (_toy(toy),))
+    monkeypatch.setattr(selftest_runs, "PROVIDERS", ())
+    client = shared_world.page("operator")
+    at = client.post("/conformance/run/").headers["Location"]
+    run = JobRun.objects.get()
+    assert (run.done, run.total, run.unit) == (2, 2, "promises")
+    page = client.get(at).content.decode()
+    assert "Toy: Breaks" in page
+    assert "broken: &lt;b&gt;it is broken" in page
+    assert "Toy: Is kept" not in page
+    page = shared_world.page("viewer").get("/conformance/").content.decode()
+    assert "1 of 2 promises kept; the other, and why" in page
+    assert "&lt;b&gt;it is broken" in page
+
+
 def test_two_runs_at_once_are_one(shared_world: World) -> None:
     by = shared_world.actor("operator")
     running_job = JobRun.objects.create(

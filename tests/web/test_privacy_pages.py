@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from gdpr import audit_log, erasure
 from gdpr.audit_log import AuditLogQuery
-from gdpr.cases import dry_run, legal_holds, privacy_settings
+from gdpr.cases import dry_run, leases, legal_holds, privacy_settings
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
 from gdpr.export import make as export
-from gdpr.models import Case, CaseKind, Hold, Subject, Suppression
+from gdpr.models import Case, CaseKind, CaseStep, Hold, Subject, Suppression
 from gdpr.web.case_actions import ACTIONS
 from tests.gdpr.erasing import MAIL, NAME, WORD, erased, lived_in, maria, opened
 from tests.world import World
@@ -167,6 +167,16 @@ def test_the_live_part_asks_for_the_whole_page_at_the_end(shared_world: World) -
     live = page.get(f"/privacy/cases/{case.id}/", headers=headers)
     assert "HX-Refresh" not in live
     assert "<html" not in text(live)
+    assert "The worker takes it up" in text(live)
+    rows = [("prepare", "Audit log", 1), ("journal", "Journal entries", 3)]
+    first, _ = leases.ensure_steps(Case.objects.get(pk=case.pk), rows)
+    leases.finish(leases.begin(first))
+    live = page.get(f"/privacy/cases/{case.id}/", headers=headers)
+    assert "1 of 2 steps" in text(live)
+    assert '<progress class="work-progress" max="2" value="1"' in text(live)
+    # Steps are uneven: no rest is promised.
+    assert " left" not in text(live).partition("Running for")[2].partition("</p>")[0]
+    CaseStep.objects.all().delete()
     erasure.run(case.workspace_id, case.pk)
     over = page.get(f"/privacy/cases/{case.id}/", headers=headers)
     assert over["HX-Refresh"] == "true"

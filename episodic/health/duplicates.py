@@ -1,0 +1,106 @@
+"""Pairs of records that say nearly the same, and keeping only the newer of two.
+
+Both take a place in an answer where one would do. They stand near each other, so they
+raise coherence, and no metric rises when one goes: what is gained is room in answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from episodic.health import snapshots as health
+from episodic.models import MemoryRelation
+from memory import records
+from memory.models import Record, RecordStatus
+from memory.records import Provenance
+from memory.records.access import reach
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+LEAST_COSINE: Final = 0.97
+# The newest records that are looked at, and the pairs that are listed.
+RECORDS_READ: Final = 2_000
+LISTED: Final = 50
+REASON_LENGTH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two current records of one owner and scope, and how near they are."""
+
+    newer: Record
+    older: Record
+    cosine: float
+
+
+def pairs(actor: Actor, crew_id: str | None = None) -> list[Pair]:
+    """Return the nearest pairs among the newest records of a scope."""
+    crew = health.scope(actor, crew_id)
+    rows = reach(None, by=actor).filter(
+        status=RecordStatus.CURRENT, current_entry__isnull=False
+    )
+    if crew:
+        rows = rows.filter(crew_id=crew)
+    newest = {row.current_entry_id: row for row in rows[:RECORDS_READ]}
+    edges = MemoryRelation.objects.filter(
+        workspace_id=actor.workspace_id,
+        src__in=newest,
+        relation=MemoryRelation.Kind.SIMILAR,
+        weight__gte=LEAST_COSINE,
+    )
+    found = []
+    for src, dst, weight in edges.order_by("-weight", "id").values_list(
+        "src_id", "dst_id", "weight"
+    ):
+        # Each record once: what is left of it shows after the first decision.
+        newer, older = newest.get(src), newest.get(dst)
+        if newer is not None and older is not None and _belong(newer, older):
+            found.append(Pair(newer, older, weight))
+            del newest[src], newest[dst]
+        if len(found) == LISTED:
+            break
+    return found
+
+
+def _belong(newer: Record, older: Record) -> bool:
+    """Whether two records have one owner and one scope."""
+    return (newer.crew_id, newer.agent_id, newer.scope_key) == (
+        older.crew_id,
+        older.agent_id,
+        older.scope_key,
+    )
+
+
+def merge(
+    actor: Actor, newer_id: str, older_id: str, reason: str, crew_id: str | None = None
+) -> Record:
+    """Replace two records that are still a pair by one with the newer one's text.
+
+    Both stay in the history. Raises Conflict where they are no pair any more.
+    """
+    actor.require("records.write")
+    reason = reason.strip()
+    if not reason or "\0" in reason:
+        raise errors.Invalid("Replacing records needs a reason.", code="no_reason")
+    if len(reason) > REASON_LENGTH:
+        raise errors.TooLarge(what="reason", limit=REASON_LENGTH, size=len(reason))
+    for pair in pairs(actor, crew_id):
+        if (pair.newer.id, pair.older.id) == (newer_id, older_id):
+            subjects = [
+                subject
+                for record in (pair.newer, pair.older)
+                for subject in records.subjects_of(record)
+            ]
+            draft = records.draft_of(
+                pair.newer, pair.newer.content, tuple(dict.fromkeys(subjects))
+            )
+            saved = records.supersede(
+                [pair.newer, pair.older],
+                draft,
+                provenance=Provenance.OPERATOR_CURATED,
+                reason=reason,
+                by=actor,
+            )
+            return saved.record
+    raise errors.Conflict("They are no pair any more.", code="no_pair")

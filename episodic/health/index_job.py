@@ -1,0 +1,124 @@
+"""Embedding a whole backlog as a job that says how far it is and what it brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from episodic.health import gains, outcomes
+from episodic.health import snapshots as health
+from episodic.index import engine
+from episodic.index import status as index_status
+from episodic.index import sweep as index
+from episodic.index.sweep import Report
+from episodic.models import Embedding
+from memory.jobs import progress
+from memory.jobs import registry as jobs
+from memory.jobs.progress import ResultLine
+from memory.jobs.registry import Outcome
+from memory.models import JobRun
+from memory.rules import errors
+from memory.rules.permissions import Actor
+
+JOB: Final = "index"
+
+
+def begin(actor: Actor, crew_id: str | None = None) -> JobRun:
+    """Ask for a run over everything that waits in a scope, for an operator.
+
+    Conflict while one runs.
+    """
+    actor.require("index.run")
+    scope = health.scope(actor, crew_id)
+    if engine.embedder().name == "none":
+        raise errors.Unavailable(reason="no embedder is configured")
+    return jobs.run_now(JOB, by=actor, params={"crew_id": scope})
+
+
+def is_long(actor: Actor) -> bool:
+    """Whether more waits than a request should embed."""
+    return waiting(actor).count() > gains.INDEXED_AT_ONCE
+
+
+def waiting(actor: Actor, crew_id: str | None = None) -> QuerySet[Embedding]:
+    """Return the rows of a scope without a vector of the model in use."""
+    rows = index_status.pending(actor.workspace_id)
+    return rows.filter(crew_id=crew_id) if crew_id else rows
+
+
+def run(workspace_id: str) -> Outcome:
+    """Embed what waits, measure health before and after, and record the gain."""
+    actor = progress.requester(workspace_id, JOB)
+    crew_id = progress.params().get("crew_id") or None
+    index.discover(workspace_id)
+    total = waiting(actor, crew_id).count()
+    progress.report(0, total, "entries")
+    before = health.recompute(actor, crew_id)
+    gain = gains.of_index(before) if before.details.get(gains.COVERAGE) else None
+    report, left = _embed(waiting(actor, crew_id), total)
+    after = health.recompute(actor, crew_id)
+    if crew_id:
+        # The workspace's score contains the crew's entries as well.
+        health.take(workspace_id, [])
+    index_status.record(report, by=actor)
+    outcomes.record("index", f"{report.indexed:,} indexed", before, after, gain, actor)
+    counts = {"indexed": report.indexed, "failed": report.failed}
+    if left:
+        return Outcome(counts, f"The embedder does not answer; {left:,} still wait")
+    fault = "The embedder refused some; each is listed" if report.failed else ""
+    return Outcome(counts, fault)
+
+
+def _embed(rows: QuerySet[Embedding], total: int) -> tuple[Report, int]:
+    """Embed rows, the newest first; return the report and how many were left."""
+    report, done = Report(), 0
+    for batch in _batches(rows):
+        part = index.embed(batch)
+        report.add(part)
+        done += len(batch)
+        if part.failed == len(batch) and len(batch) > 1:
+            # The embedder is down, not one text faulty.
+            return report, max(0, total - done + part.failed)
+        if part.failed:
+            _name_failed(batch)
+        progress.report(done, max(total, done), "entries")
+    # What the scheduled sweep embedded meanwhile is done as well.
+    progress.report(max(total, done), max(total, done), "entries")
+    return report, 0
+
+
+def _batches(rows: QuerySet[Embedding]) -> Iterator[list[str]]:
+    """Yield the ids of rows, each once, however they end."""
+    page = list(rows.order_by("-seq").values_list("pk", "seq")[: index.BATCH])
+    while page:
+        yield [entry_id for entry_id, _ in page]
+        older = rows.filter(seq__lt=page[-1][1]).order_by("-seq")
+        page = list(older.values_list("pk", "seq")[: index.BATCH])
+
+
+def _name_failed(entry_ids: list[str]) -> None:
+    refused = Embedding.objects.filter(pk__in=entry_ids, attempts__gt=0)
+    for entry_id in refused.values_list("pk", flat=True):
+        progress.add_item("entry", entry_id)
+
+
+def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
+    """Return the entries that were refused, each with the embedder's last reason."""
+    ids = [item["id"] for item in items]
+    rows = Embedding.objects.filter(
+        workspace_id=workspace_id, pk__in=ids, entry__erased_at__isnull=True
+    )
+    columns = rows.values_list("pk", "last_error", "entry__summary")
+    by_id = {entry_id: (error, summary) for entry_id, error, summary in columns}
+    return [
+        ResultLine(
+            by_id[entry_id][1][:120],
+            by_id[entry_id][0] or "indexed meanwhile",
+            reverse("memory:entry", args=[entry_id]),
+        )
+        for entry_id in ids
+        if entry_id in by_id
+    ]
