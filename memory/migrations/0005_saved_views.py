@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     Beside it, an index that counts embeddable entries which no recall may use.
     """
 
-    dependencies = [("memory", "0003_last_visits")]
+    dependencies = [("memory", "0004_job_progress")]
 
     operations = [
         migrations.AddIndex(

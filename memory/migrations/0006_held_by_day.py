@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """The newest held texts and the newest decisions, without reading the others."""
 
-    dependencies = [("memory", "0003_last_visits")]
+    dependencies = [("memory", "0005_saved_views")]
 
     operations = [
         migrations.AddIndex(
