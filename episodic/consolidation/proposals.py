@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.db.models import Count, Q, QuerySet
@@ -23,14 +23,35 @@ from memory.files.paths import Owner
 from memory.files.versions import DiffLine
 from memory.files.writer import Request
 from memory.journal import append as journal
-from memory.models import JournalEntry, MemoryFile
+from memory.models import Agent, JournalEntry, MemoryFile
 from memory.rules import errors, tokenizer
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier, WriteMode
 
 SHOWN_IDS: Final = 8
 MIN_SIMILARITY: Final = 0.75
+AGES: Final = {"day": timedelta(days=1), "week": timedelta(days=7)}
+OLDER: Final = "older"
+# Of how many proposals the evidence is looked at for an agent, newest first.
+AGENT_PROPOSALS: Final = 1_000
+ID_BATCH: Final = 2_000
 _HEADING: Final = re.compile(r"^##\s+(.+?)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalFilter:
+    """Filters beside the state; empty matches any.
+
+    ``agent`` is the slug of whose entries are evidence; ``age`` is day, week or older.
+    """
+
+    crew_id: str = ""
+    words: str = ""
+    agent: str = ""
+    age: str = ""
+
+
+EVERY: Final = ProposalFilter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,18 +145,45 @@ def proposal(actor: Actor, proposal_id: str) -> ConsolidationProposal:
     return row
 
 
+def _evidence_of(
+    rows: QuerySet[ConsolidationProposal], workspace_id: str, agent: str
+) -> list[str]:
+    """Return the newest proposals with entries of an agent of this slug as evidence."""
+    agents = Agent.objects.filter(workspace_id=workspace_id, slug=agent)
+    crews = rows.filter(crew_id__in=agents.values("crew_id"))
+    newest = crews.order_by("-created_at", "-id").values_list("pk", "evidence")
+    evidence = {pk: set(ids) for pk, ids in newest[:AGENT_PROPOSALS]}
+    ids = sorted(set().union(*evidence.values()))
+    own: set[str] = set()
+    for start in range(0, len(ids), ID_BATCH):
+        entries = JournalEntry.objects.filter(pk__in=ids[start : start + ID_BATCH])
+        entries = entries.filter(agent_id__in=agents.values("pk"))
+        own.update(entries.values_list("pk", flat=True))
+    return [pk for pk, entry_ids in evidence.items() if entry_ids & own]
+
+
 def filtered(
-    actor: Actor, state: str = "", crew_id: str = "", words: str = ""
+    actor: Actor, state: str = "", filters: ProposalFilter = EVERY
 ) -> QuerySet[ConsolidationProposal]:
     """Return the proposals that match; an empty filter matches any."""
     actor.require("proposals.read")
     rows = ConsolidationProposal.objects.filter(workspace_id=actor.workspace_id)
     if state:
         rows = rows.filter(state=state)
-    if crew_id:
-        rows = rows.filter(crew_id=crew_id)
-    if words.strip():
-        rows = rows.filter(Q(text__icontains=words.strip()) | Q(pk=words.strip()))
+    if filters.crew_id:
+        rows = rows.filter(crew_id=filters.crew_id)
+    words = filters.words.strip()
+    if words:
+        rows = rows.filter(Q(text__icontains=words) | Q(pk=words))
+    if filters.age == OLDER:
+        rows = rows.filter(created_at__lt=timezone.now() - AGES["week"])
+    elif filters.age:
+        if filters.age not in AGES:
+            raise errors.unknown_value("age", [*AGES, OLDER])
+        rows = rows.filter(created_at__gte=timezone.now() - AGES[filters.age])
+    if filters.agent:
+        pks = _evidence_of(rows, actor.workspace_id, filters.agent)
+        rows = rows.filter(pk__in=pks)
     return rows
 
 
@@ -143,14 +191,13 @@ def page(
     actor: Actor,
     state: str = "",
     *,
-    crew_id: str = "",
-    words: str = "",
+    filters: ProposalFilter = EVERY,
     limit: int = 50,
     cursor: str | None = None,
 ) -> ProposalPage:
     """Return a page of proposals, newest first."""
-    rows = filtered(actor, state, crew_id, words)
-    question = pagination.digest(["proposals", state, crew_id, words.strip()])
+    rows = filtered(actor, state, filters)
+    question = pagination.digest(["proposals", state, asdict(filters)])
     if cursor:
         at, last = pagination.read(cursor, actor.workspace_id, question)
         edge = parse_datetime(str(at))

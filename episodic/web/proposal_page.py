@@ -10,7 +10,13 @@ from django.http import QueryDict
 
 from episodic.consolidation import approval, promotion, proposals, undo
 from episodic.consolidation.approval import TEXT_CHARS, Seen
-from episodic.consolidation.proposals import Change, Facts, ProposalPage
+from episodic.consolidation.proposals import (
+    EVERY,
+    Change,
+    Facts,
+    ProposalFilter,
+    ProposalPage,
+)
 from episodic.models import ConsolidationProposal
 from memory.files import versions
 from memory.files.paths import Owner
@@ -34,6 +40,11 @@ PRESETS: Final = (
     "Out of date: it no longer happens",
     "Wrong: this is not what should be done",
 )
+AGES: Final = (
+    ("day", "Last day"),
+    ("week", "Last 7 days"),
+    ("older", "Older than 7 days"),
+)
 SIGNALS: Final = {
     "relevance": ("Confidence", "how sure the summariser is"),
     "frequency": ("Recalled", "times at least, full at 30"),
@@ -50,21 +61,22 @@ class Filters:
     """The list beside the open proposal; ``state`` is never empty."""
 
     state: str
-    crew_id: str = ""
-    words: str = ""
+    narrow: ProposalFilter = EVERY
     cursor: str = ""
 
     @property
     def is_narrow(self) -> bool:
-        return bool(self.crew_id or self.words)
+        return self.narrow != EVERY
 
     def query(self, **changes: str) -> str:
         """Return the filters as a query string for links."""
         params = QueryDict(mutable=True)
         parts = {
             "state": self.state,
-            "crew": self.crew_id,
-            "q": self.words,
+            "crew": self.narrow.crew_id,
+            "q": self.narrow.words,
+            "agent": self.narrow.agent,
+            "age": self.narrow.age,
             "cursor": self.cursor,
         }
         params.update({key: text for key, text in (parts | changes).items() if text})
@@ -127,6 +139,7 @@ class Inbox:
     difference: Difference | None = None
     data: QueryDict = field(default_factory=QueryDict)
     presets: tuple[str, ...] = PRESETS
+    ages: tuple[tuple[str, str], ...] = AGES
 
     @property
     def query(self) -> str:
@@ -161,9 +174,17 @@ def filters_of(data: QueryDict, proposal: ConsolidationProposal | None) -> Filte
     state = data.get("state") or (proposal.state if proposal else "pending")
     if state not in STATES:
         raise errors.Invalid("There is no such state.", code="unknown_state")
-    words = data.get("q", "").replace("\0", "").strip()[:WORDS_CHARS]
-    crew_id = data.get("crew", "").replace("\0", "")[:32]
-    return Filters(str(state), crew_id, words, data.get("cursor", ""))
+    narrow = ProposalFilter(
+        crew_id=_text(data, "crew")[:32],
+        words=_text(data, "q")[:WORDS_CHARS],
+        agent=_text(data, "agent")[:64],
+        age=_text(data, "age"),
+    )
+    return Filters(str(state), narrow, data.get("cursor", ""))
+
+
+def _text(data: QueryDict, name: str) -> str:
+    return data.get(name, "").replace("\0", "").strip()
 
 
 def seen_in(data: QueryDict) -> Seen:
@@ -175,11 +196,7 @@ def seen_in(data: QueryDict) -> Seen:
 def listing(actor: Actor, filters: Filters) -> ProposalPage:
     state = "" if filters.state == "all" else filters.state
     return proposals.page(
-        actor,
-        state,
-        crew_id=filters.crew_id,
-        words=filters.words,
-        cursor=filters.cursor or None,
+        actor, state, filters=filters.narrow, cursor=filters.cursor or None
     )
 
 

@@ -139,7 +139,7 @@ def test_a_decision_opens_the_next(world: World) -> None:
     assert at(middle, "undo/") in html
 
 
-def test_the_list_is_filtered_by_crew_state_and_words(world: World) -> None:
+def test_the_list_is_filtered(world: World) -> None:
     toner, parcel = proposed(world, "Toner is out"), proposed(world, "Parcel is lost")
     page = world.page("viewer")
 
@@ -151,6 +151,15 @@ def test_the_list_is_filtered_by_crew_state_and_words(world: World) -> None:
     assert listed("q=toner") == {toner.id}
     assert listed(f"crew={world.crews['billing'].id}") == set()
     assert listed(f"crew={world.crews['support'].id}") == {toner.id, parcel.id}
+    assert listed("agent=ada") == {toner.id, parcel.id}
+    for other in ("lena", "bob", "olga", "nobody", "%00"):
+        everything = {toner.id, parcel.id} if other == "%00" else set()
+        assert listed(f"agent={other}") == everything
+    long_ago = timezone.now() - timedelta(days=8)
+    ConsolidationProposal.objects.filter(pk=toner.pk).update(created_at=long_ago)
+    assert listed("age=week") == {parcel.id}
+    assert listed("age=older&agent=ada") == {toner.id}
+    assert page.get("/proposals/?age=century").status_code == 422
     reject(world, parcel)
     assert listed("state=rejected") == {parcel.id}
     assert listed("q=%25%00") == set()
