@@ -39,7 +39,8 @@ def read(actor: Actor) -> GatewayState | None:
     if not actor.can(PERMISSION):
         return None
     setups = GatewaySetup.objects.filter(workspace_id=actor.workspace_id)
-    urls = setups.exclude(base_url="").values_list("base_url", flat=True)[:SETUPS_READ]
+    setups = setups.exclude(base_url="").order_by("base_url")
+    urls = setups.values_list("base_url", flat=True)[:SETUPS_READ]
     hosts = tuple(dict.fromkeys(urlsplit(url).hostname or url for url in urls))
     if not hosts:
         return None
