@@ -77,7 +77,8 @@ def _groups(rows: QuerySet[JournalEntry]) -> list[tuple[str, str, str, int]]:
             f"WITH newest(ts, {', '.join(COLUMNS)}) AS MATERIALIZED ({sql}) {counting}",
             params,
         )
-        return cursor.fetchall()
+        groups: list[tuple[str, str, str, int]] = cursor.fetchall()
+    return groups
 
 
 def facets(actor: Actor, filters: JournalFilter) -> Facets:
