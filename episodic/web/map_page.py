@@ -280,7 +280,7 @@ def _area(text: str) -> tuple[Place, ...]:
 
 
 def _selection(params: QueryDict, dimensions: list[Dimension]) -> Selection:
-    filters = {d.name: params[d.name] for d in dimensions if params.get(d.name)}
+    filters = {d.name: str(params[d.name]) for d in dimensions if params.get(d.name)}
     group = pages.number(params.get("group", ""))
     return Selection(filters, group, _area(params.get("area", "")))
 

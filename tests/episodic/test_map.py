@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from episodic.index import sweep
-from episodic.map import compute, picture, points
+from episodic.map import compute, picture, points, projection
 from episodic.map.picture import Picture, Selection
 from episodic.models import Embedding, MemoryMap
 from memory.journal import erasure, visibility
@@ -137,13 +138,13 @@ def test_an_entry_that_leaves_takes_its_point_along(
 def test_an_entry_erased_while_the_map_is_computed_has_no_point(
     world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    layout = compute.projection.layout
+    layout = projection.layout
 
-    def meanwhile(*parts: object) -> object:
+    def meanwhile(*parts: Any) -> object:
         erasure.erase(world.acme.id, [ids[2]])
-        return layout(*parts)  # type: ignore[arg-type]
+        return layout(*parts)
 
-    monkeypatch.setattr(compute.projection, "layout", meanwhile)
+    monkeypatch.setattr(projection, "layout", meanwhile)
     assert ids[2] not in points.ids(loaded(world).points)
 
 
