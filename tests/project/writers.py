@@ -21,7 +21,7 @@ from episodic.consolidation import undo
 from episodic.health import accepted, causes, fixes
 from episodic.health import snapshots as health
 from episodic.models import ConsolidationProposal, HealthSnapshot, ProposalState
-from episodic.recall import checks, questions
+from episodic.recall import checks, questions, what_if
 from episodic.recall.request import Request
 from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
@@ -44,6 +44,7 @@ from memory.journal import compaction, export
 from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry, User
 from memory.providers import parity_runs, registry
+from memory.rules.entries import Priority
 from memory.rules.permissions import Role
 from tests import factories
 from tests.api import gdpr_operations
@@ -152,6 +153,11 @@ def _accepted_cause(world: World) -> None:
     by = world.actor("operator")
     cause = next(c for c in causes.of(health.latest(by)) if c.can_be_accepted)
     accepted.revoke(by, accepted.accept(by, None, cause.metric, cause.key, "x").id)
+
+
+def _weighed(world: World) -> None:
+    row, request = world.indexed(), Request(query="refund")
+    what_if.apply(request, row.id, Priority.HIGH, "", by=world.actor("operator"))
 
 
 def _broken_check(world: World) -> None:
@@ -335,6 +341,7 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/health/accepted.py", "_record"): _accepted_cause,
     ("episodic/recall/checks.py", "_record"): _broken_check,
     ("episodic/recall/questions.py", "empty"): _emptied_log,
+    ("episodic/recall/what_if.py", "apply"): _weighed,
     ("gdpr/erasure/finish.py", "_record"): _erased,
     ("gdpr/cases/transitions.py", "record"): operation("open_case"),
     ("gdpr/cases/reminder_email.py", "_record"): _late_case,
