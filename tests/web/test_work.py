@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memory.jobs import progress, work
 from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome, ResultLine
+from memory.jobs.progress import ResultLine
+from memory.jobs.registry import Job, Outcome
 from memory.models import JobRun, RunState
 from memory.rules import errors
 from tests.world import World
@@ -28,7 +29,8 @@ def act(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     acts: list[Any] = []
 
     def do(home: str) -> Outcome:
-        return acts[-1](home)
+        outcome: Outcome = acts[-1](home)
+        return outcome
 
     monkeypatch.setattr(jobs, "_registry", dict(jobs._registry))
     jobs.register(Job("sums", "Sums", "when asked", do))
