@@ -49,18 +49,18 @@ def pairs(actor: Actor, crew_id: str | None = None) -> list[Pair]:
         relation=MemoryRelation.Kind.SIMILAR,
         weight__gte=LEAST_COSINE,
     )
-    found = []
+    hits = []
     for src, dst, weight in edges.order_by("-weight", "id").values_list(
         "src_id", "dst_id", "weight"
     ):
         # Each record once: what is left of it shows after the first decision.
         newer, older = newest.get(src), newest.get(dst)
         if newer is not None and older is not None and _belong(newer, older):
-            found.append(Pair(newer, older, weight))
+            hits.append(Pair(newer, older, weight))
             del newest[src], newest[dst]
-        if len(found) == LISTED:
+        if len(hits) == LISTED:
             break
-    return found
+    return hits
 
 
 def _belong(newer: Record, older: Record) -> bool:

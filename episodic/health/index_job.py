@@ -33,9 +33,13 @@ def begin(actor: Actor, crew_id: str | None = None) -> JobRun:
     """
     actor.require("index.run")
     scope = health.scope(actor, crew_id)
+    _require_embedder()
+    return jobs.run_now(JOB, by=actor, params={"crew_id": scope})
+
+
+def _require_embedder() -> None:
     if engine.embedder().name == "none":
         raise errors.Unavailable(reason="no embedder is configured")
-    return jobs.run_now(JOB, by=actor, params={"crew_id": scope})
 
 
 def is_long(actor: Actor) -> bool:
@@ -51,6 +55,7 @@ def waiting(actor: Actor, crew_id: str | None = None) -> QuerySet[Embedding]:
 
 def run(workspace_id: str) -> Outcome:
     """Embed what waits, measure health before and after, and record the gain."""
+    _require_embedder()
     actor = progress.requester(workspace_id, JOB)
     crew_id = progress.params().get("crew_id") or None
     index.discover(workspace_id)

@@ -23,7 +23,7 @@ from memory.rules import errors
 from memory.web import pages
 
 # How long a job that ended stays on the page.
-SHOWN: Final = timedelta(minutes=10)
+RECENT: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def index(request: HttpRequest) -> HttpResponse:
     page = IndexPage(
         overview.card(actor),
         status.pending_entries(actor),
-        work.latest(actor, index_job.JOB, within=SHOWN),
+        work.latest(actor, index_job.JOB, within=RECENT),
     )
     return render(request, "episodic/index.html", {"page": page})
 

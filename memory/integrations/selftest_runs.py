@@ -36,7 +36,7 @@ from memory.rules.permissions import Actor, system
 JOB: Final = "conformance"
 KEPT_RUNS: Final = 20
 # How long a run that ended stays on the page.
-SHOWN: Final = timedelta(minutes=10)
+RECENT: Final = timedelta(minutes=10)
 PROVIDERS: Final = parity_runs.TESTED_PROVIDERS
 
 
@@ -73,12 +73,12 @@ class Overview:
     @property
     def runs(self) -> list[tuple[str, ProviderRun]]:
         """The last run of everything that was tried, with its title."""
-        tried = [(row.integration.title, row.run) for row in self.integrations]
-        tried += [(title, run) for _, title, run in self.providers]
-        return [(title, run) for title, run in tried if run is not None]
+        rows = [(row.integration.title, row.run) for row in self.integrations]
+        rows += [(title, run) for _, title, run in self.providers]
+        return [(title, run) for title, run in rows if run is not None]
 
     @property
-    def unkept(self) -> list[tuple[str, dict[str, str]]]:
+    def exceptions(self) -> list[tuple[str, dict[str, str]]]:
         """The promises that the last runs did not keep: broken first, then n/a."""
         outcomes = [
             (title, outcome)
@@ -89,12 +89,12 @@ class Overview:
         return sorted(outcomes, key=lambda pair: pair[1]["state"] != FAILED)
 
     @property
-    def tried(self) -> int:
+    def promise_count(self) -> int:
         """How many promises the last runs tried."""
         return sum(len(run.details) for _, run in self.runs)
 
     @property
-    def kept(self) -> int:
+    def passed_count(self) -> int:
         """How many of them were kept."""
         return sum(run.passed for _, run in self.runs)
 
@@ -179,8 +179,8 @@ class _Watch:
     """
 
     def __init__(self) -> None:
-        tried = [len(entry.selftest.promises) for entry in integrations.registered()]
-        self._total = sum(tried) + len(PROVIDERS) * len(suite.checks())
+        counts = [len(entry.selftest.promises) for entry in integrations.registered()]
+        self._total = sum(counts) + len(PROVIDERS) * len(suite.checks())
         self._done = 0
         self.source = ""
 
@@ -265,5 +265,5 @@ def overview(*, by: Actor) -> Overview:
             for entry in providers.entries()
         ],
         current_run=open_runs.order_by("-pk").first(),
-        work=work.latest(by, JOB, within=SHOWN),
+        work=work.latest(by, JOB, within=RECENT),
     )

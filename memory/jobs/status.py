@@ -187,7 +187,7 @@ def history(actor: Actor, name: str) -> tuple[Job, list[RunView]]:
     return job, [_run_view(job, run, is_shared=is_shared, now=now) for run in runs]
 
 
-def one(actor: Actor, name: str, run_id: int) -> RunView:
+def run_of(actor: Actor, name: str, run_id: int) -> RunView:
     """Return one run of a job, or raise NotFound."""
     actor.require("jobs.read")
     jobs.get(name)

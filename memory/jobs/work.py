@@ -33,7 +33,7 @@ class Work:
 
     ``total`` is None while it is unknown. ``is_even`` says that what is counted takes
     about as long each, so that the rest can be estimated. ``url`` is its own address,
-    ``again_url`` where a form starts it again, "" where that is not offered.
+    ``repeat_url`` where a form starts it again, "" where that is not offered.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Work:
     summary: str = ""
     fault: str = ""
     lines: Sequence[ResultLine] = ()
-    again_url: str = ""
+    repeat_url: str = ""
     is_even: bool = True
 
     @property
@@ -109,7 +109,9 @@ def of_run(actor: Actor, view: RunView) -> Work:
         summary="" if is_live else view.summary,
         fault=fault,
         lines=() if view.is_secret else job.lines(actor.workspace_id, run.items),
-        again_url=reverse("jobs:again", args=[job.name, run.pk]) if may_repeat else "",
+        repeat_url=reverse("jobs:repeat", args=[job.name, run.pk])
+        if may_repeat
+        else "",
     )
 
 
@@ -123,14 +125,14 @@ def latest(actor: Actor, name: str, *, within: timedelta) -> Work | None:
     return of_run(actor, view)
 
 
-def one(actor: Actor, name: str, run_id: int) -> Work:
+def of_id(actor: Actor, name: str, run_id: int) -> Work:
     """Return one run as work; NotFound for another workspace's."""
-    return of_run(actor, job_status.one(actor, name, run_id))
+    return of_run(actor, job_status.run_of(actor, name, run_id))
 
 
-def again(actor: Actor, name: str, run_id: int) -> JobRun:
+def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
     """Start a run again that did not end well, for the same thing."""
-    view = job_status.one(actor, name, run_id)
+    view = job_status.run_of(actor, name, run_id)
     if view.run.state == RunState.DONE:
         raise errors.Conflict("That run has done its work.", code="job_done")
     params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}

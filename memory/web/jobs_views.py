@@ -40,10 +40,10 @@ def history(request: HttpRequest, name: str) -> HttpResponse:
 
 @never_cache
 @require_GET
-def one(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
+def run_page(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
     """Show one run; while it is under way its panel refreshes itself."""
     actor = pages.actor(request)
-    item = work.one(actor, name, run_id)
+    item = work.of_id(actor, name, run_id)
     if pages.target_fragment(request, item.element_id):
         htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
         own = htmx.current_url_abs_path == item.url
@@ -69,10 +69,10 @@ def run(request: HttpRequest, name: str) -> str | tuple[int, str]:
 
 
 @require_POST
-def again(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
+def repeat(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
     """Start a run that did not end well again, and show the new one."""
     try:
-        run_id = work.again(pages.actor(request), name, run_id).pk
+        run_id = work.repeat(pages.actor(request), name, run_id).pk
     except errors.Conflict as error:
         messages.info(request, error.detail)
     return redirect("jobs:work", name, run_id)

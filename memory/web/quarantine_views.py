@@ -230,7 +230,7 @@ def rescan(request: HttpRequest) -> HttpResponse:
         except errors.Conflict as error:
             return _page(request, error=error)
         if is_part:
-            item = work.one(actor, run.name, run.pk)
+            item = work.of_id(actor, run.name, run.pk)
             return render(request, "_work.html", {"work": item})
         return redirect("jobs:work", run.name, run.pk)
     result = review_rescan.rescan(actor)

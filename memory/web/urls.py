@@ -75,8 +75,8 @@ JOBS = [
     path("", jobs_views.job_list, name="board"),
     path("<slug:name>/", jobs_views.history, name="history"),
     path("<slug:name>/run/", jobs_views.run, name="run"),
-    path("<slug:name>/runs/<int:run_id>/", jobs_views.one, name="work"),
-    path("<slug:name>/runs/<int:run_id>/again/", jobs_views.again, name="again"),
+    path("<slug:name>/runs/<int:run_id>/", jobs_views.run_page, name="work"),
+    path("<slug:name>/runs/<int:run_id>/repeat/", jobs_views.repeat, name="repeat"),
 ]
 # crewship_memory/urls.py joins these with those of the other packages.
 WORKSPACE = [

@@ -8,7 +8,9 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from memory.models import JobRun, RunState
+from episodic.index import sweep as index
+from memory.models import JobRun, Record, RecordStatus, RunState
+from tests.web.test_duplicates import saved
 from tests.world import World
 
 
@@ -42,4 +44,30 @@ def test_a_run_shows_how_far_it_is_until_it_is_done(
     expect(page.get_by_text("9 indexed.")).to_be_visible()
     assert page.locator("[hx-trigger*=every]").count() == 0
     assert axe(page) == []
+    assert faults == []
+
+
+def test_two_records_that_say_the_same_become_one(
+    page: Page,
+    live_server: LiveServer,
+    shared_world: World,
+    sign_in: Callable[..., Page],
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    saved(shared_world)
+    saved(shared_world)
+    index.sweep()
+    sign_in(page, "operator")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{live_server.url}/health/duplicates/")
+    page.get_by_text("Keep the newer text").click()
+    page.emulate_media(color_scheme="dark")
+    assert axe(page) == []
+    page.get_by_label("Why").fill("Said twice")
+    page.get_by_role("button", name="Make one record of two").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "No two records say nearly the same"
+    )
+    assert Record.objects.filter(status=RecordStatus.CURRENT).count() == 1
     assert faults == []

@@ -31,13 +31,13 @@ def test_a_long_run_is_a_job_that_names_its_rules(unread: World, address: str) -
     assert answer.headers["Location"] == f"/jobs/consolidation/runs/{run.pk}/"
     assert (run.state, run.done, run.total) == (RunState.DONE, 10, 10)
     proposal = ConsolidationProposal.objects.get()
-    (line,) = work.one(by, "consolidation", run.pk).lines
+    (line,) = work.of_id(by, "consolidation", run.pk).lines
     assert (line.text, line.why) == (proposal.pattern[:120], "pending")
     assert line.url == f"/proposals/{proposal.id}/"
     entry = JournalEntry.objects.get(entry_type="memory.consolidation_proposed")
     assert entry.actor_id == by.id
     proposal.delete()
-    assert list(work.one(by, "consolidation", run.pk).lines) == []
+    assert list(work.of_id(by, "consolidation", run.pk).lines) == []
 
 
 def test_a_short_run_is_done_at_once(world: World) -> None:

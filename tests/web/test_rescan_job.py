@@ -45,7 +45,7 @@ def test_what_it_holds_is_named_by_the_person_who_asked_and_linked(
     by = many.actor("operator")
     run = rescan_job.begin(by)
     case = HeldFile.objects.get()
-    (line,) = work.one(by, "rescan", run.pk).lines
+    (line,) = work.of_id(by, "rescan", run.pk).lines
     assert (line.text, line.url) == (case.label, f"/quarantine/{case.id}/")
     assert line.why == "held for review"
 
@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_read_is_named(
     run = rescan_job.begin(by)
     run.refresh_from_db()
     assert run.state == RunState.PARTLY
-    (line,) = work.one(by, "rescan", run.pk).lines
+    (line,) = work.of_id(by, "rescan", run.pk).lines
     assert (line.text, line.why) == (bad.label, "could not be read")
     assert bad.label not in str(run.items)
 

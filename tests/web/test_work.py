@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from memory.jobs import progress, work
 from memory.jobs import registry as jobs
-from memory.jobs.registry import Job, Outcome, ResultLine
+from memory.jobs.progress import ResultLine
+from memory.jobs.registry import Job, Outcome
 from memory.models import JobRun, RunState
 from memory.rules import errors
 from tests.world import World
@@ -28,7 +29,8 @@ def act(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     acts: list[Any] = []
 
     def do(home: str) -> Outcome:
-        return acts[-1](home)
+        outcome: Outcome = acts[-1](home)
+        return outcome
 
     monkeypatch.setattr(jobs, "_registry", dict(jobs._registry))
     jobs.register(Job("sums", "Sums", "when asked", do))
@@ -103,12 +105,12 @@ def test_the_rest_is_said_only_once_it_can_be_known(
     run = running(world, done=1, total=100, unit="sums")
     by = world.actor("operator")
     JobRun.objects.update(started_at=timezone.now() - timedelta(seconds=50))
-    assert work.one(by, "sums", run.pk).rest_seconds is None
+    assert work.of_id(by, "sums", run.pk).rest_seconds is None
     JobRun.objects.update(done=25)
-    assert work.one(by, "sums", run.pk).rest_seconds == pytest.approx(150, abs=5)
+    assert work.of_id(by, "sums", run.pk).rest_seconds == pytest.approx(150, abs=5)
     assert "about 2 m left" in _text(world.page("operator").get(address(run)))
     JobRun.objects.update(started_at=timezone.now())
-    assert work.one(by, "sums", run.pk).rest_seconds is None
+    assert work.of_id(by, "sums", run.pk).rest_seconds is None
     JobRun.objects.update(total=None)
     page = _text(world.page("operator").get(address(run)))
     assert "It is not known yet how much there is to do." in page
@@ -133,7 +135,7 @@ def test_a_run_whose_process_died_is_stopped_and_starts_again(
     assert "Stopped" in page
     assert "Its process gives no sign of life" in page
     assert "2 of 9 sums" in page
-    answer = client.post(f"{address(run)}again/")
+    answer = client.post(f"{address(run)}repeat/")
     new = JobRun.objects.latest("pk")
     assert answer.headers["Location"] == address(new)
     assert (new.state, asked[0]["crew_id"]) == (RunState.DONE, "c1")
@@ -144,7 +146,7 @@ def test_a_run_that_is_done_is_not_started_again(world: World, act: list[Any]) -
     run = running(world, state=RunState.DONE, ended_at=timezone.now())
     assert "Start again" not in _text(world.page("operator").get(address(run)))
     with pytest.raises(errors.Conflict):
-        work.again(world.actor("operator"), "sums", run.pk)
+        work.repeat(world.actor("operator"), "sums", run.pk)
 
 
 def test_a_requester_is_the_person_and_without_one_the_system(
@@ -177,7 +179,7 @@ def test_who_sees_a_run(world: World, act: list[Any], person: str, status: int) 
     client = world.page(person)
     assert client.get(address(run)).status_code == status
     if status != 200:
-        assert client.post(f"{address(run)}again/").status_code == status
+        assert client.post(f"{address(run)}repeat/").status_code == status
     assert client.get(f"/jobs/sums/runs/{2**70}/").status_code != 200
 
 
