@@ -334,8 +334,6 @@ SITES: Final[dict[Site, Drive]] = {
     ("episodic/consolidation/approval.py", "_record"): operation("approve_proposal"),
     ("episodic/consolidation/approval.py", "reject"): operation("reject_proposal"),
     ("episodic/consolidation/undo.py", "_wait_again"): _rejection_undone,
-    ("episodic/index/status.py", "run"): _indexed,
-    ("episodic/consolidation/approval.py", "undo_rejection"): _rejection_undone,
     ("episodic/index/status.py", "record"): _indexed,
     ("episodic/consolidation/run.py", "_record"): _consolidated,
     ("episodic/health/snapshots.py", "_record_band_change"): _fell,
