@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import IntEnum
 from typing import Final
 
@@ -69,13 +69,13 @@ def read(actor: Actor, entry_count: int) -> FirstRun | None:
     if entry_count >= WELL_BEGUN:
         return None
     entry = first_entry(actor)
-    if entry is None:
-        return _before_writing(actor)
-    return introduction(entry) if _is_recent(entry.recorded_at) else None
-
-
-def _is_recent(at: datetime) -> bool:
-    return at > timezone.now() - INTRODUCED
+    if entry is not None:
+        is_recent = entry.recorded_at > timezone.now() - INTRODUCED
+        return introduction(entry) if is_recent else None
+    # What was erased or restricted was written all the same.
+    rows = JournalEntry.objects.filter(workspace_id=actor.workspace_id)
+    has_written = rows.filter(actor_type=ActorType.AGENT.value).exists()
+    return None if has_written else _before_writing(actor)
 
 
 def introduction(entry: JournalEntry) -> FirstRun:

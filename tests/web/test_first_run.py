@@ -193,6 +193,18 @@ def test_the_introduction_ends_a_day_after_the_first_entry(world: World) -> None
         assert "The first agent is connected" not in _text(client.get("/"))
 
 
+def test_an_erased_first_entry_is_no_entry_that_was_never_written(
+    world: World,
+) -> None:
+    entry = _first_entry(world, "Ore is sorted by hand")
+    JournalEntry.objects.filter(pk=entry.pk).update(erased_at=timezone.now())
+    client = world.page("new owner")
+    page = _text(client.get("/"))
+    assert "No agent has written here yet" not in page
+    assert "Ore is sorted" not in page
+    assert client.get("/", headers=POLL).status_code == 204
+
+
 def test_a_long_journal_is_no_first_run(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -219,6 +219,7 @@ def test_accepting_is_for_operators(world: World, person: str, status: int) -> N
 
 # ── The first page ───────────────────────────────────────────────────────────
 def test_the_first_page_shows_crews_and_scores(world: World) -> None:
+    world.entry("Refund denied")
     assert "Health has not been measured yet." in _text(world.page("viewer").get("/"))
     fill(world)
     page = _text(world.page("viewer").get("/"))
