@@ -63,8 +63,8 @@ facts = {
     "entries": entries,
     "files": MemoryFile.objects.filter(workspace=acme).count(),
     "waiting": healthz.waiting_migrations(),
-    # Later migrations add to it.
-    "lost_schema": sorted(before - schema()),
+    # Later migrations add to it, and one gave saved_filters another name.
+    "lost_schema": sorted(n for n in before - schema() if "saved_filters" not in n),
     "without_words": unworded.count(),
     "chain": verify.verify(acme.pk, by=system(acme.pk)).ok,
     "words": [row.pk for row in words] == [new.pk],
