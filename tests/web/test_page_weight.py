@@ -19,8 +19,6 @@ from tests.browser import test_accessibility
 from tests.world import World
 
 MOST_BYTES = 150_000
-# Every rule of the scanner in one table, each with its form.
-HEAVIER = {"rules": 170_000}
 page_urls = test_accessibility.page_urls
 ASSET = re.compile(r"""(?:href|src)="/static/([^"?#]+\.(?:css|js|svg|png|woff2?))""")
 IN_STYLES = re.compile(r"""url\(["']?([^"')]+\.(?:svg|png|woff2?))""")
@@ -61,7 +59,7 @@ def test_every_page_is_light(
         with subtests.test(name):
             response = browser.get(path.format(**page_urls), follow=True)
             assert response.status_code == status
-            assert weight(response.content) < HEAVIER.get(name, MOST_BYTES)
+            assert weight(response.content) < MOST_BYTES
 
 
 @pytest.mark.parametrize("path", ["/recall/?query=refund&k=20", "/workspace/agents/"])
