@@ -12,9 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from episodic.health.metrics.table import METRICS
 from memory.web import pages
 
-MEANINGS: Final = {
+WORDS: Final = {
     "certificate": (
         "A signed statement of what an erasure did, place by place. A stranger can "
         "check it without an account."
@@ -22,10 +23,6 @@ MEANINGS: Final = {
     "chain": (
         "Every journal entry carries the hash of the entry before it. Verifying the "
         "chain shows an entry that was changed or taken out."
-    ),
-    "coherence": (
-        "How near in meaning an entry is to its nearest neighbours, compared with "
-        "entries picked at random."
     ),
     "conformance": (
         "Whether a connection keeps its promises, tried with the other system’s own "
@@ -35,7 +32,6 @@ MEANINGS: Final = {
         "Reading the journal for what recurs and proposing rules from it. A person "
         "decides what is learned."
     ),
-    "coverage": "The share of the entries to be embedded that have an embedding.",
     "dense ranking": (
         "Entries in the order of how near they are to the question in meaning, "
         "whatever their words."
@@ -43,17 +39,10 @@ MEANINGS: Final = {
     "dry run": (
         "A plan of what a case would delete, redact and keep. It changes nothing."
     ),
-    "efficiency": (
-        "How near in meaning the best answers are to what is asked: by real questions "
-        "where the recall log has enough, else by replays of new entries."
-    ),
     "embedder": "The model that turns text into embeddings.",
     "embedding": (
         "The meaning of a text as a list of numbers. Texts that mean nearly the same "
         "have nearly the same numbers."
-    ),
-    "freshness": (
-        "How young memory is, by the age of its middle entry: every 30 days halve it."
     ),
     "fusion": "How the rankings by meaning and by words become one list.",
     "hold": (
@@ -71,9 +60,6 @@ MEANINGS: Final = {
     "provenance": (
         "Who wrote a record: a user who asked, an agent, the system or an operator. "
         "The way in decides it, not the text."
-    ),
-    "reachability": (
-        "The share of embedded entries that at least one relation leads to."
     ),
     "relation": (
         "A link between two entries, such as being alike or one supporting the other. "
@@ -98,8 +84,13 @@ MEANINGS: Final = {
 }
 
 
+def meanings() -> dict[str, str]:
+    """Return every word with its meaning; a metric of health says its own."""
+    return WORDS | {metric.name: metric.explanation for metric in METRICS}
+
+
 @require_GET
 def glossary(request: HttpRequest) -> HttpResponse:
     """Show every word with its meaning."""
     pages.actor(request)
-    return render(request, "glossary.html", {"meanings": sorted(MEANINGS.items())})
+    return render(request, "glossary.html", {"meanings": sorted(meanings().items())})

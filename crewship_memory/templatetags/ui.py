@@ -18,7 +18,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
-from crewship_memory.glossary import MEANINGS
+from crewship_memory.glossary import meanings
 from memory.rules.permissions import Actor
 
 register = template.Library()
@@ -197,7 +197,7 @@ def term(word: str, label: str = "") -> SafeString:
         'popovertarget="term-{}" aria-describedby="term-{}">{}</button>'
         '<span class="meaning" id="term-{}" role="note" popover>{}</span></span>',
         *(slugify(word), slugify(word), label or word, slugify(word)),
-        MEANINGS[word],
+        meanings()[word],
     )
 
 

@@ -14,7 +14,7 @@ from episodic.consolidation import proposals
 from episodic.consolidation.approval import Decided
 from episodic.models import ConsolidationProposal, MemoryRelation, ProposalState
 from episodic.models.proposals import UNDO_DAYS
-from memory.files import editing, paths, quarantine, writer
+from memory.files import editing, paths, writer
 from memory.files.paths import Owner
 from memory.journal import append as journal
 from memory.journal import visibility
@@ -76,9 +76,6 @@ def undo_approval(
             editing.take_out(owner, place, live.text, note=note, by=by)
     except BaseException as error:
         _restore_file(proposal, owner, place, before)
-        if isinstance(error, quarantine.HeldForReview):
-            detail = f"The scanner would hold the rest of {place.label}."
-            raise errors.Conflict(detail, code="held_text") from None
         if isinstance(error, errors.Conflict) and error.problem_code in CONFLICT_CODES:
             raise NotAsLearned(label=place.label) from None
         raise
@@ -120,18 +117,19 @@ def _locked(
 
 def _unlink(live: ConsolidationProposal) -> None:
     """Take the entry that says what was learned out of recall, and its relations."""
-    relations = MemoryRelation.objects.filter(
-        workspace_id=live.workspace_id,
-        dst_id__in=live.evidence,
-        relation=MemoryRelation.Kind.SUPPORTS,
-    )
     entries = JournalEntry.objects.filter(
         workspace_id=live.workspace_id,
-        pk__in=relations.values("src_id"),
+        crew_id=live.crew_id,
         entry_type="memory.consolidated",
+        refs__proposal_id=live.id,
     )
-    ids = [row.id for row in entries if row.refs.get("proposal_id") == live.id]
-    relations.filter(src_id__in=ids).delete()
+    ids = list(entries.values_list("pk", flat=True))
+    relations = MemoryRelation.objects.filter(
+        workspace_id=live.workspace_id,
+        src_id__in=ids,
+        relation=MemoryRelation.Kind.SUPPORTS,
+    )
+    relations.delete()
     visibility.retire(live.workspace_id, ids)
 
 

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import push_url
 
 from episodic.consolidation import approval, bulk, proposals
@@ -160,9 +160,11 @@ def undo(request: HttpRequest, proposal_id: str) -> HttpResponse:
     return redirect(url)
 
 
-@require_POST
+@require_http_methods(pages.METHODS)
 def many(request: HttpRequest) -> HttpResponse:
     """Reject the ticked proposals, or undo that; show the result of each."""
+    if request.method != "POST":
+        return redirect(pages.address("proposals:list", query=request.GET.urlencode()))
     actor = pages.actor(request)
     picks = parse(request.POST.getlist("items"))
     is_undo = "undo" in request.POST

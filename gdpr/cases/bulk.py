@@ -10,7 +10,7 @@ from functools import partial
 
 from django.db import transaction
 
-from gdpr.cases import actions, transitions
+from gdpr.cases import actions, reminder_email, transitions
 from gdpr.models import Case
 from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
@@ -30,8 +30,12 @@ def assign(actor: Actor, picks: Sequence[Pick], assignee: str) -> list[Item]:
 def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
     """Give cases that did not change since back to whom they were assigned before."""
     actor.require("gdpr.manage")
+    people = {"", *reminder_email.recipients(actor.workspace_id)}
 
     def act(case: Case, pick: Pick) -> Outcome:
+        if pick.former not in people:
+            detail = "Who had it is no longer here. Assign it by itself."
+            raise errors.Conflict(detail, code="assignee_gone")
         return _assign(case, pick, pick.former, actor)
 
     return bulk.run(picks, partial(_cases, actor), act, title=_title)

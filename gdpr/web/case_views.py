@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from gdpr.api.cases import StaleVersion
 from gdpr.cases import (
@@ -96,9 +96,11 @@ def case_list(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_POST
+@require_http_methods(pages.METHODS)
 def assign_many(request: HttpRequest) -> HttpResponse:
     """Assign the ticked cases, or undo that; show the result of each."""
+    if request.method != "POST":
+        return redirect(pages.address("privacy:cases", query=request.GET.urlencode()))
     actor = pages.actor(request)
     picks = parse(request.POST.getlist("items"))
     is_undo = "undo" in request.POST

@@ -214,11 +214,11 @@ def current_text(owner: Owner, place: Place) -> str:
     return stored.data.decode("utf-8", "replace") if stored else ""
 
 
-def write(request: Request, *, by: Actor, expected: str | None = None) -> WriteResult:
+def write(request: Request, *, by: Actor) -> WriteResult:
     """Write a memory file; it is on the disk and in the journal when this returns.
 
     Raises Forbidden, Invalid, TierFull, Held, Refused, Unsafe or Busy; in each case the
-    file is unchanged. With an ``expected`` text another one is a Conflict.
+    file is unchanged.
     """
     _permit(request, by)
     _check_text(request)
@@ -228,7 +228,6 @@ def write(request: Request, *, by: Actor, expected: str | None = None) -> WriteR
     final = _prepare(request, present, by)
     with reconcile.locked(request.owner, request.place) as file:
         present_now = current_text(request.owner, request.place)
-        _require_text(present_now, expected)
         if present_now != present:
             final = _prepare(request, present_now, by)
         return _put(file, request, final, by)
@@ -292,12 +291,18 @@ def _store(
     return version
 
 
-def write_released(request: Request, *, by: Actor) -> WriteResult:
-    """Write a text that a person judged: everything as in ``write``, but the scan."""
+def write_released(
+    request: Request, *, by: Actor, expected: str | None = None
+) -> WriteResult:
+    """Write a text that a person judged: everything as in ``write``, but the scan.
+
+    Where the file has another text than the ``expected``, nothing is written.
+    """
     _permit(request, by)
     _check_text(request)
     with reconcile.locked(request.owner, request.place) as file:
         present = current_text(request.owner, request.place)
+        _require_text(present, expected)
         final = resulting_text(present, request)
         check_cap(request.place, present, final)
         return _put(file, request, final, by)
@@ -331,12 +336,7 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
 
 
 def remove(
-    owner: Owner,
-    place: Place,
-    *,
-    source: str,
-    by: Actor,
-    expected: str | None = None,
+    owner: Owner, place: Place, *, source: str, by: Actor, expected: str | None = None
 ) -> bool:
     """Remove a file, as a version of its own; return whether there was one."""
     _permit(Request(owner, place, "-", WriteMode.REPLACE, source), by)

@@ -7,6 +7,7 @@ therefore changes nothing, and an undo finds exactly what did not change since.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -15,6 +16,7 @@ from memory.rules import errors
 
 Row = TypeVar("Row")
 LIMIT: Final = 200
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,13 @@ def run(
                 code=error.problem_code,
                 detail=error.detail,
             )
+        except Exception:
+            # What was done before it is reported, and can be undone.
+            if not any(item.ok for item in items):
+                raise
+            log.exception("An act on one of many items failed")
+            detail = "The server could not do it; look at it and try again."
+            item = Item(id=pick.id, ok=False, title=words, code="failed", detail=detail)
         else:
             item = Item(
                 id=pick.id,

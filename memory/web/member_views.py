@@ -196,7 +196,7 @@ def _confirm_removal(actor: Actor, picks: list[Pick]) -> Confirmation:
         words=("Remove this person?", "Remove these {count} people?"),
         text="Their keys here stop at once, and the invitations they sent are "
         "withdrawn. Their accounts stay; to come back, each has to be invited again.",
-        button=("Remove this person", "Remove all {count}"),
+        button=("Remove this person", "Remove the ticked ones"),
         action=reverse("workspace:members_many"),
         act="remove",
         back=reverse("workspace:members"),

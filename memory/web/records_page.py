@@ -183,7 +183,7 @@ def confirm_forget(
         words=("Forget this record?", "Forget these {count} records?"),
         text="Their text is erased from every version, from the journal and from every "
         "index. That they were there, when they were forgotten and why stays.",
-        button=("Forget it for good", "Forget all {count} for good"),
+        button=("Forget it for good", "Forget the ticked ones for good"),
         action=pages.address("records:many", query=query),
         act="forget",
         back=pages.address("records:list", query=query),

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from memory import records
 from memory.accounts import saved_views
@@ -64,9 +64,11 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_POST
+@require_http_methods(pages.METHODS)
 def many(request: HttpRequest) -> HttpResponse:
     """Act on the ticked records, or undo that; show the result of each."""
+    if request.method != "POST":
+        return redirect(pages.address("records:list", query=request.GET.urlencode()))
     actor = pages.actor(request)
     actor.require("records.write")
     picks = bulk.parse(request.POST.getlist("items"))

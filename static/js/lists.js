@@ -11,7 +11,7 @@
   const shown = (element) => element.checkVisibility();
   const rows = () => [...document.querySelectorAll("[data-list] [data-row]")].filter(shown);
   const current = () => document.activeElement?.closest("[data-row]");
-  const first = (row) => row.querySelector("a[href]") ?? row.querySelector("button, input:not([type=hidden])") ?? row;
+  const first = (row) => row.querySelector("a[href]") ?? row.querySelector("button:not(:disabled), input:not([type=hidden], :disabled)") ?? row;
 
   function move(step) {
     const all = rows();
