@@ -107,7 +107,9 @@ def _agents(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
 
 def _decisions(actor: Actor, at: datetime, types: Collection[str]) -> QuerySet[Any]:
     """Return the decisions of other people, as entries of the journal."""
-    rows = queries.visible_entries(actor).filter(ts__gte=at, entry_type__in=types)
+    rows = queries.visible_entries(actor).filter(
+        ts__gte=at, entry_type__in=types, actor_type=ActorType.USER.value
+    )
     return rows.exclude(actor_id=actor.id)
 
 
@@ -124,10 +126,14 @@ def _review(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
             url,
         )  # fmt: skip
     if actor.can("proposals.read"):
+        # A run that found no rule is of the same type, and names no proposal.
+        decisions = _decisions(actor, at, PROPOSALS_DECIDED).filter(
+            refs_text__contains='"proposal_id":'
+        )
         yield from _lines(
-            _decisions(actor, at, PROPOSALS_DECIDED),
+            decisions,
             "decision by others on proposals", "decisions by others on proposals",
-            address("proposals:list", state=ProposalState.APPROVED.value),
+            address("proposals:list", state="all"),
         )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from memory.models import Agent, AgentKey, JournalEntry
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor, Role
 
-# A journal this long was not written by people setting up.
+# With a journal this long an agent that came in is no news.
 WELL_BEGUN: Final = 200
 # So long after its first entry an agent is introduced, and what comes next offered.
 INTRODUCED: Final = timedelta(days=1)
@@ -67,7 +67,7 @@ class FirstRun:
 def read(actor: Actor, entry_count: int) -> FirstRun | None:
     """Return how far a new workspace is, None for one that is well under way."""
     if entry_count >= WELL_BEGUN:
-        return None
+        return None if _is_in_use(actor) else _before_writing(actor)
     entry = first_entry(actor)
     if entry is not None:
         is_recent = entry.recorded_at > timezone.now() - INTRODUCED
@@ -87,7 +87,7 @@ def introduction(entry: JournalEntry) -> FirstRun:
 def first_entry(actor: Actor) -> JournalEntry | None:
     """Return the first entry that an agent wrote itself, if it can be read.
 
-    Called for short journals only: no index leads to it.
+    No index leads to it: the journal is short, or no agent has written in it.
     """
     agents = Agent.objects.filter(workspace_id=actor.workspace_id)
     rows = queries.visible_entries(actor).filter(
@@ -96,6 +96,20 @@ def first_entry(actor: Actor) -> JournalEntry | None:
         erased_at__isnull=True,
     )
     return rows.order_by("seq").first()
+
+
+def _is_in_use(actor: Actor) -> bool:
+    """Whether an agent came in with a key, or its entries were brought along."""
+    keys = AgentKey.objects.filter(workspace_id=actor.workspace_id)
+    if keys.filter(last_used_at__isnull=False).exists():
+        return True
+    agents = Agent.objects.filter(workspace_id=actor.workspace_id)
+    rows = JournalEntry.objects.filter(
+        workspace_id=actor.workspace_id,
+        agent_id__in=agents.values("pk"),
+        actor_type=ActorType.AGENT.value,
+    )
+    return rows.exists()
 
 
 def _before_writing(actor: Actor) -> FirstRun:

@@ -45,7 +45,7 @@ def issue_key(request: HttpRequest) -> HttpResponse:
     # Before the key: its own entry in the journal does not end the first run.
     first = first_run.read(actor, queries.chain_length(actor.workspace_id))
     if first is None:
-        detail = "Agents write here already. The page Keys issues keys."
+        detail = "The first steps are over here. The page Keys issues keys."
         raise errors.Conflict(detail)
     issued = first_run.issue_key(request.POST.get("agent", ""), by=actor)
     context = {

@@ -26,9 +26,10 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 # The first words of our addresses; what follows them may be anybody's name.
 SECTIONS: Final = (
     *("accounts", "admin", "api", "certificates", "compat", "conformance", "episodic"),
-    *("files", "find", "gateway", "health", "invitations", "jobs", "journal", "livez"),
-    *("login", "mcp", "metrics", "privacy", "proposals", "providers", "quarantine"),
-    *("readyz", "recall", "records", "static", "workspace"),
+    *("files", "find", "first", "gateway", "glossary", "health", "invitations", "jobs"),
+    *("journal", "livez", "login", "map", "mcp", "metrics", "privacy", "proposals"),
+    *("providers", "quarantine", "readyz", "recall", "records", "static", "views"),
+    "workspace",
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)

@@ -86,14 +86,18 @@ def _provider(entry: Entry, pulse: ProviderPulse | None) -> Part:
 def _gateways(gateways: GatewayState) -> Part:
     """Return the memory gateways of turns as one part, by their newest call."""
     url, hosts = reverse("workspace:gateway"), gateways.hosts
-    figure = hosts[0] if len(hosts) == 1 else f"{len(hosts)} gateways"
+    figure, word, place = hosts[0], "Answers", ""
+    if len(hosts) > 1:
+        # Which of them was called is not recorded; the others may not answer.
+        figure, word, place = f"{len(hosts)} gateways", "Answered", " to one of them"
     if gateways.is_failing:
-        note, at = "the last call failed", gateways.failed_at
+        note, at = f"the last call{place} failed", gateways.failed_at
         return Part("Gateway", "red", "No answer", figure, note, url, at)
     if gateways.answered_at is None:
-        return Part("Gateway", "", "Not used yet", figure, "no turn has come", url)
-    note, at = "at the last call", gateways.answered_at
-    return Part("Gateway", "green", "Answers", figure, note, url, at)
+        note = "no call since the set-up"
+        return Part("Gateway", "", "Not used yet", figure, note, url)
+    note, at = f"at the last call{place}", gateways.answered_at
+    return Part("Gateway", "green", word, figure, note, url, at)
 
 
 def _jobs(jobs: JobsOverview) -> Part:

@@ -23,7 +23,7 @@ from gdpr.cases import overview as case_overview
 from memory import outages, workspace_tree
 from memory.accounts import invitations
 from memory.integrations import registry
-from memory.models import User
+from memory.models import Agent, User
 from memory.review import queue as review_queue
 from memory.rules import errors
 
@@ -95,9 +95,12 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     }
     if actor is None:
         return {**personal, "actor": None}
+    agents = Agent.objects.filter(workspace_id=actor.workspace_id)
     return {
         **personal,
         "actor": actor,
+        # Not called here: a query only for templates that ask.
+        "has_agents": agents.exists,
         "workspace": workspace_tree.workspace(actor),
         "memberships": auth.memberships(user),
         "waiting": review_queue.open_case_count(actor),

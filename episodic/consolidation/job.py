@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.db.models import Min
 from django.urls import reverse
 
 from episodic.consolidation import candidates
 from episodic.consolidation import run as consolidation
 from episodic.consolidation.run import CrewReport
-from episodic.models import ConsolidationMark, ConsolidationProposal
+from episodic.models import ConsolidationProposal
 from memory import workspace_tree
 from memory.jobs import progress
 from memory.jobs import registry as jobs
@@ -28,10 +27,17 @@ def is_long(actor: Actor) -> bool:
     """Whether a run by hand takes a job: it asks a model, or has much to read."""
     if consolidation.chat_model() is not None:
         return True
+    return _unread(actor) > READ_AT_ONCE
+
+
+def _unread(actor: Actor, crew_id: str | None = None) -> int:
+    """Return how many entries of a crew, else of all crews, wait to be considered."""
     head = ChainHead.objects.filter(workspace_id=actor.workspace_id).first()
-    marks = ConsolidationMark.objects.filter(workspace_id=actor.workspace_id)
-    read = marks.aggregate(least=Min("seq"))["least"] or 0
-    return head is not None and head.seq - read > READ_AT_ONCE
+    return sum(
+        candidates.unread_count(crew, head.seq if head else 0)
+        for crew in workspace_tree.crews(actor)
+        if crew_id in (None, crew.id)
+    )
 
 
 def begin(actor: Actor, crew_id: str | None = None) -> JobRun:
@@ -59,15 +65,13 @@ def run(workspace_id: str) -> Outcome:
 
 
 def _by_hand(actor: Actor, crew_id: str | None) -> list[CrewReport]:
-    head = ChainHead.objects.filter(workspace_id=actor.workspace_id).first()
-    crews = workspace_tree.crews(actor)
-    unread = sum(
-        candidates.unread_count(crew, head.seq if head else 0)
-        for crew in crews
-        if crew_id in (None, crew.id)
-    )
+    unread = _unread(actor, crew_id)
     progress.report(0, unread, "entries")
-    return consolidation.of_workspace(by=actor, crew_id=crew_id)
+    report = consolidation.of_workspace(by=actor, crew_id=crew_id)
+    if not any(crew.error for crew in report):
+        # Too few entries of a crew wait for the next run; they are looked at as well.
+        progress.report(unread, unread, "entries")
+    return report
 
 
 def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:

@@ -70,8 +70,9 @@ def undo_approval(
     try:
         with transaction.atomic():
             live = _locked(proposal, version, ProposalState.APPROVED)
-            _unlink(live)
+            # The chain's head is locked first, as in every other write.
             _wait_again(live, by)
+            _unlink(live)
             note = f"{live.id} undone by {by.label}"
             editing.take_out(owner, place, live.text, note=note, by=by)
     except BaseException as error:
@@ -121,7 +122,7 @@ def _unlink(live: ConsolidationProposal) -> None:
         workspace_id=live.workspace_id,
         crew_id=live.crew_id,
         entry_type="memory.consolidated",
-        refs__proposal_id=live.id,
+        refs_text__contains=f'"{live.id}"',
     )
     ids = list(entries.values_list("pk", flat=True))
     relations = MemoryRelation.objects.filter(

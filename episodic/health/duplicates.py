@@ -12,7 +12,7 @@ from typing import Final
 from episodic.health import snapshots as health
 from episodic.models import MemoryRelation
 from memory import records
-from memory.models import Record, RecordStatus
+from memory.models import Record
 from memory.records import Provenance
 from memory.records.access import reach
 from memory.rules import errors
@@ -34,15 +34,35 @@ class Pair:
     cosine: float
 
 
+def count(actor: Actor, crew_id: str | None = None) -> int:
+    """Return how many pairs of a scope would be listed."""
+    return len(_nearest(actor, crew_id))
+
+
 def pairs(actor: Actor, crew_id: str | None = None) -> list[Pair]:
     """Return the nearest pairs among the newest records of a scope."""
+    hits = _nearest(actor, crew_id)
+    ids = [record_id for newer, older, _ in hits for record_id in (newer, older)]
+    rows = reach(None, by=actor, among=ids).in_bulk()
+    return [
+        Pair(rows[newer], rows[older], cosine)
+        for newer, older, cosine in hits
+        if newer in rows and older in rows
+    ]
+
+
+def _nearest(actor: Actor, crew_id: str | None) -> list[tuple[str, str, float]]:
+    """Return the nearest pairs: the newer record's id, the older's, the cosine."""
     crew = health.scope(actor, crew_id)
-    rows = reach(None, by=actor).filter(
-        status=RecordStatus.CURRENT, current_entry__isnull=False
-    )
+    rows = records.current_records(None, by=actor).filter(current_entry__isnull=False)
     if crew:
         rows = rows.filter(crew_id=crew)
-    newest = {row.current_entry_id: row for row in rows[:RECORDS_READ]}
+    # A pair has one owner and one scope.
+    columns = ("current_entry_id", "pk", "crew_id", "agent_id", "scope_key")
+    newest = {
+        entry_id: (record_id, place)
+        for entry_id, record_id, *place in rows.values_list(*columns)[:RECORDS_READ]
+    }
     edges = MemoryRelation.objects.filter(
         workspace_id=actor.workspace_id,
         src__in=newest,
@@ -55,21 +75,12 @@ def pairs(actor: Actor, crew_id: str | None = None) -> list[Pair]:
     ):
         # Each record once: what is left of it shows after the first decision.
         newer, older = newest.get(src), newest.get(dst)
-        if newer is not None and older is not None and _belong(newer, older):
-            hits.append(Pair(newer, older, weight))
+        if newer is not None and older is not None and newer[1] == older[1]:
+            hits.append((newer[0], older[0], weight))
             del newest[src], newest[dst]
         if len(hits) == LISTED:
             break
     return hits
-
-
-def _belong(newer: Record, older: Record) -> bool:
-    """Whether two records have one owner and one scope."""
-    return (newer.crew_id, newer.agent_id, newer.scope_key) == (
-        older.crew_id,
-        older.agent_id,
-        older.scope_key,
-    )
 
 
 def merge(

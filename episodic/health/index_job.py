@@ -7,6 +7,7 @@ from typing import Final
 
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils import timezone
 
 from episodic.health import gains, outcomes
 from episodic.health import snapshots as health
@@ -80,10 +81,14 @@ def run(workspace_id: str) -> Outcome:
 def _embed(rows: QuerySet[Embedding], total: int) -> tuple[Report, int]:
     """Embed rows, the newest first; return the report and how many were left."""
     report, done = Report(), 0
-    for batch in _batches(rows):
+    # Whoever asks for it wants no wait after an earlier failure.
+    rows.filter(next_attempt_at__isnull=False).update(next_attempt_at=None)
+    for page in _batches(rows):
+        # What the scheduled sweep holds, it embeds.
+        batch = index.claim(page, timezone.now())
         part = index.embed(batch)
         report.add(part)
-        done += len(batch)
+        done += len(page)
         if part.failed == len(batch) and len(batch) > 1:
             # The embedder is down, not one text faulty.
             return report, max(0, total - done + part.failed)

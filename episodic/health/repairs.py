@@ -91,7 +91,7 @@ def _duplicates(actor: Actor, row: HealthSnapshot) -> Repair | None:
     """Return the review of records that say the same, if there are any."""
     if not actor.can("records.read") or actor.is_agent:
         return None
-    count = len(duplicates.pairs(actor, row.crew_id or None))
+    count = duplicates.count(actor, row.crew_id or None)
     if not count:
         return None
     more = "or more " if count == duplicates.LISTED else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import structlog
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -18,10 +21,13 @@ from episodic.map.points import POINT, Points
 from episodic.map.projection import Neighbours
 from episodic.models import Embedding, MemoryMap, State
 from episodic.vectors import cosine
+from memory.journal import erasure
 from memory.models import Workspace
 from memory.word_index import entry_rows
 
-# Above this many entries the map shows a sample of them, always the same one.
+log = structlog.get_logger(__name__)
+# Above this many entries the map shows a sample of them, nearly the same one as entries
+# are added.
 MOST_POINTS: Final = 20_000
 FEWEST_POINTS: Final = 3
 # How many nearest others say whether an entry stands apart, and how many random pairs
@@ -55,7 +61,7 @@ def compute(workspace_id: str) -> int:
         rows = np.flatnonzero(arrays.view.columns.alive[: arrays.view.size])
         indexed = len(rows)
         if indexed >= FEWEST_POINTS:
-            sketch = _draw(arrays, _sample(rows))
+            sketch = _draw(arrays, _sample(arrays, rows))
     with transaction.atomic():
         row = MemoryMap.objects.select_for_update().get(pk=workspace_id)
         remaining = sketch.points[_is_indexed(workspace_id, sketch.points)]
@@ -72,26 +78,35 @@ def begin() -> int:
     A workspace whose entries still wait for their first try is left for later.
     """
     maps = MemoryMap.objects.filter(indexed__gte=FEWEST_POINTS)
-    new = Workspace.objects.exclude(pk__in=maps.values("pk")).order_by("pk")
-    ids = [pk for pk in new.values_list("pk", flat=True) if _is_ready(pk)]
-    for workspace_id in ids:
+    rows = Embedding.objects.filter(workspace=OuterRef("pk")).order_by()
+    indexed = rows.filter(state=State.INDEXED, model=engine.embedder().model)
+    ready = Workspace.objects.exclude(pk__in=maps.values("pk")).filter(
+        ~Exists(rows.filter(state=State.PENDING, attempts=0)),
+        Exists(indexed[FEWEST_POINTS - 1 : FEWEST_POINTS]),
+    )
+    return sum(_begin(pk) for pk in ready.order_by("pk").values_list("pk", flat=True))
+
+
+def _begin(workspace_id: str) -> bool:
+    """Compute a first map; a failure does not stop the other workspaces."""
+    try:
         compute(workspace_id)
-    return len(ids)
-
-
-def _is_ready(workspace_id: str) -> bool:
-    rows = Embedding.objects.filter(workspace_id=workspace_id).order_by()
-    if rows.filter(state=State.PENDING, attempts=0).exists():
+    except Exception:
+        log.exception("first_map_failed", workspace=workspace_id)
         return False
-    indexed = snapshot.current(workspace_id).order_by().values("state")
-    return len(indexed[:FEWEST_POINTS]) == FEWEST_POINTS
+    return True
 
 
-def _sample(rows: cosine.Rows) -> cosine.Rows:
-    if len(rows) <= MOST_POINTS:
-        return rows
-    rng = np.random.default_rng(projection.SEED)
-    return np.sort(rng.choice(rows, MOST_POINTS, replace=False))
+def _sample(arrays: IndexArrays, rows: cosine.Rows) -> cosine.Rows:
+    """Return rows in the order of ids; of too many those whose ids hash lowest.
+
+    So one entry more changes one point of a sample at most.
+    """
+    ids = arrays.view.columns.ids
+    if len(rows) > MOST_POINTS:
+        hashes = np.array([zlib.crc32(name) for name in ids[rows].tolist()])
+        rows = rows[np.argsort(hashes, kind="stable")[:MOST_POINTS]]
+    return rows[np.argsort(ids[rows])]
 
 
 def _draw(arrays: IndexArrays, rows: cosine.Rows) -> _Sketch:
@@ -157,6 +172,9 @@ def _is_indexed(workspace_id: str, points: Points) -> NDArray[np.bool_]:
     ids, present = map_points.ids(points), set[str]()
     for start in range(0, len(ids), CHUNK):
         part = ids[start : start + CHUNK]
-        rows = snapshot.current(workspace_id).filter(pk__in=part).order_by()
-        present.update(rows.values_list("pk", flat=True))
+        rows = Embedding.objects.filter(
+            pk__in=part, state=State.INDEXED, model=engine.embedder().model
+        )
+        indexed = erasure.of(rows, workspace_id)
+        present.update(indexed.values_list("pk", flat=True))
     return np.isin(points["id"], entry_rows.encode(sorted(present)))

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from episodic.map import points
+from episodic.models import Embedding
+from memory.journal import erasure
 from memory.journal.erasure import entries_left
 
 LEAVING: Final = ("erased", "redacted", "withheld")
@@ -19,8 +21,15 @@ def on_entries_left(
     *, workspace_id: str, entry_ids: Sequence[str], kind: str, **_: Any
 ) -> None:
     """Follow an erasure, a redaction or a withholding."""
-    if kind in LEAVING:
-        points.leave(workspace_id, entry_ids)
+    if kind not in LEAVING or not entry_ids:
+        return
+    if kind == "withheld":
+        # What never had a vector has no point. Appends wait meanwhile: the map, which
+        # may be large, is not read for it.
+        rows = Embedding.objects.filter(pk__in=entry_ids, dim__gt=0)
+        if not erasure.of(rows, workspace_id).exists():
+            return
+    points.leave(workspace_id, entry_ids)
 
 
 def install() -> None:

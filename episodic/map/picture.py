@@ -17,6 +17,7 @@ from episodic.map.dimensions import Dimension
 from episodic.map.points import Points
 from episodic.models import MemoryMap
 from memory import workspace_tree
+from memory.journal import erasure
 from memory.journal.visibility import USABLE, usable_entries
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
@@ -71,6 +72,11 @@ class Picture:
     agreement: float
     points: Points
     dimensions: list[Dimension]
+
+    @property
+    def version(self) -> str:
+        """What is another text after a computation and after points have left."""
+        return f"{self.computed_at.isoformat()} {len(self.points)}"
 
     def select(self, selection: Selection) -> Mask:
         """Return which points are selected; an unknown value selects none."""
@@ -141,6 +147,7 @@ class Picture:
         }
         letters = (self.points["group"] + ord("A")).tobytes().decode("ascii")
         return {
+            "version": self.version,
             "x": self.points["x"].tolist(),
             "y": self.points["y"].tolist(),
             "codes": codes,
@@ -171,10 +178,8 @@ def load(actor: Actor) -> Picture | None:
 
 def _summaries(workspace_id: str, naming: dict[int, list[str]]) -> dict[int, list[str]]:
     names = [name for part in naming.values() for name in part]
-    rows = JournalEntry.objects.filter(
-        USABLE, workspace_id=workspace_id, pk__in=names, erased_at=None
-    )
-    summaries = dict(rows.values_list("pk", "summary"))
+    rows = JournalEntry.objects.filter(USABLE, pk__in=names, erased_at=None)
+    summaries = dict(erasure.of(rows, workspace_id).values_list("pk", "summary"))
     return {
         number: [summaries[name] for name in part if name in summaries]
         for number, part in naming.items()

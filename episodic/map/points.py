@@ -70,11 +70,14 @@ def present(workspace_id: str, entry_ids: Sequence[str]) -> list[str]:
 
 
 def leave(workspace_id: str, entry_ids: Sequence[str]) -> int:
-    """Remove the points of entries from a workspace's map; return how many."""
+    """Remove the points of entries from a workspace's map; return how many.
+
+    Before the first map the row is written, so that a computation waits for it.
+    """
     with transaction.atomic():
-        rows = MemoryMap.objects.select_for_update().filter(pk=workspace_id)
-        row = rows.first()
-        if row is None or not row.points:
+        MemoryMap.objects.only("pk").get_or_create(workspace_id=workspace_id)
+        row = MemoryMap.objects.select_for_update().get(pk=workspace_id)
+        if not row.points:
             return 0
         points = unpacked(row)
         leaving = np.isin(points["id"], entry_rows.encode(entry_ids))

@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
-from django.utils.text import Truncator
 from pydantic import TypeAdapter
 
 from episodic.index import engine
@@ -131,14 +130,11 @@ def _name(text: str) -> str:
 def _name_of(request: Request, existing: QuerySet[RecallCheck]) -> str:
     """Return the question as a name, numbered when a check has it."""
     words = " ".join(request.query.split())
+    whole = words if len(words) <= NAME_CHARS else words[: NAME_CHARS - 1] + "…"
+    stem = words[: NAME_CHARS - 8].rstrip()
     taken = set(existing.values_list("name", flat=True))
-    names = itertools.chain(
-        [Truncator(words).chars(NAME_CHARS)],
-        (
-            f"{Truncator(words).chars(NAME_CHARS - 8)} ({number})"
-            for number in itertools.count(2)
-        ),
-    )
+    numbered = (f"{stem} ({number})" for number in itertools.count(2))
+    names = itertools.chain([whole], numbered)
     return _name(next(name for name in names if name not in taken))
 
 
@@ -147,6 +143,19 @@ def _note(check: RecallCheck) -> None:
     texts = (check.name, query, check.created_by)
     row = subject_linker.TextRow(str(check.pk), texts)
     subject_linker.note(check.workspace_id, "recall_checks", [row])
+
+
+def _refuse_another(check: RecallCheck, existing: QuerySet[RecallCheck]) -> None:
+    """Refuse a check that is there already, under any name, or is one too many."""
+    rows = list(existing.all())
+    if any(row.name == check.name for row in rows):
+        raise errors.Conflict("A check has this name.", code="name_taken")
+    ids = set(check.expected)
+    if any(row.question == check.question and set(row.expected) == ids for row in rows):
+        raise errors.Conflict("This check is saved already.", code="saved_already")
+    if len(rows) >= MAX_CHECKS:
+        detail = f"A workspace keeps at most {MAX_CHECKS} checks."
+        raise errors.Conflict(detail, code="too_many_checks")
 
 
 def save(
@@ -162,20 +171,21 @@ def save(
     name = _name(name) if name.strip() else _name_of(request, existing)
     subject_linker.refuse(by.workspace_id, (name, request.query))
     entry_ids = _expected(expected, by)
-    with transaction.atomic():
-        if existing.filter(name=name).exists():
-            raise errors.Conflict("A check has this name.", code="name_taken")
-        if existing.count() >= MAX_CHECKS:
-            detail = f"A workspace keeps at most {MAX_CHECKS} checks."
-            raise errors.Conflict(detail, code="too_many_checks")
-        check = RecallCheck.objects.create(
-            workspace_id=by.workspace_id,
-            name=name,
-            question=to_json(request),
-            expected=entry_ids,
-            created_by=by.label,
-        )
-        _note(check)
+    check = RecallCheck(
+        workspace_id=by.workspace_id,
+        name=name,
+        question=to_json(request),
+        expected=entry_ids,
+        created_by=by.label,
+    )
+    try:
+        with transaction.atomic():
+            _refuse_another(check, existing)
+            check.save(force_insert=True)
+            _note(check)
+    except IntegrityError as error:
+        # Another request saved this name between the look and the write.
+        raise errors.Conflict("A check has this name.", code="name_taken") from error
     return check
 
 

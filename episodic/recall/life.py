@@ -59,13 +59,15 @@ class Life:
     """An entry's life, oldest event first.
 
     ``curve`` is empty and ``outlook`` too for an entry that was never indexed or is
-    erased. ``logged`` are the times of the newest logged questions that returned it.
+    erased. ``logged`` are the times of the newest logged questions that returned it,
+    and ``is_log_capped`` says that there are more.
     ``reason`` says why it has no embedding, "" when it has one.
     """
 
     weight: Weight
     events: list[Event]
     logged: list[datetime]
+    is_log_capped: bool
     curve: list[Point]
     outlook: list[tuple[int, Point]]
     reason: str
@@ -81,10 +83,12 @@ def of(actor: Actor, entry_id: str) -> Life:
     weight = importance_detail.of(actor, entry_id)
     now = timezone.now()
     events = sorted(_events(weight), key=lambda event: event.at)
+    logged = _logged(actor, weight.entry)
     return Life(
         weight=weight,
         events=events,
-        logged=_logged(actor, weight.entry),
+        logged=logged[:LOGGED_MOST],
+        is_log_capped=len(logged) > LOGGED_MOST,
         curve=_curve(weight),
         outlook=_outlook(weight, now),
         reason=_reason(weight),
@@ -134,12 +138,13 @@ def _successor(entry: JournalEntry) -> str:
 
 
 def _logged(actor: Actor, entry: JournalEntry) -> list[datetime]:
+    """Return the newest times, one more than are shown when there are more."""
     if not actor.can(questions.READ):
         return []
     hits = LoggedHit.objects.filter(
         workspace_id=entry.workspace_id, entry_id=entry.id
     ).order_by("-id")
-    return list(hits.values_list("question__asked_at", flat=True)[:LOGGED_MOST])
+    return list(hits.values_list("question__asked_at", flat=True)[: LOGGED_MOST + 1])
 
 
 def _value(weight: Weight, days: float) -> float:

@@ -112,12 +112,13 @@ def graph(root: JournalEntry, reach: Reach, steps: int = 2) -> Graph:
 
     The caller may read the entry; the reach decides about every other one.
     """
-    nodes = {root.id: root}
+    nodes, seen_ids = {root.id: root}, {root.id}
     rings: list[Ring] = []
     links: dict[tuple[str, str, str], Link] = {}
     around = [root.id]
     for limit in NODES_DRAWN[:steps]:
-        ring, ring_links = _ring(around, reach, nodes, limit)
+        ring, ring_links, ids = _ring(around, reach, seen_ids, limit)
+        seen_ids |= ids
         links |= {(link.src, link.dst, link.relation): link for link in ring_links}
         if not ring.entries:
             break
@@ -129,9 +130,12 @@ def graph(root: JournalEntry, reach: Reach, steps: int = 2) -> Graph:
 
 
 def _ring(
-    around: Collection[str], reach: Reach, nodes: Collection[str], limit: int
-) -> tuple[Ring, list[Link]]:
-    """Return what is one step from some entries and not drawn yet, and the edges."""
+    around: Collection[str], reach: Reach, seen_ids: Collection[str], limit: int
+) -> tuple[Ring, list[Link], set[str]]:
+    """Return what is one step from some entries and was not found yet, and the edges.
+
+    The ids are of all that was found, with what is beyond the limit.
+    """
     touching = Q(src__in=around) | Q(dst__in=around)
     rows = MemoryRelation.objects.filter(touching, workspace_id=reach.workspace_id)
     values = rows.order_by("-weight", "id").values_list(
@@ -142,6 +146,7 @@ def _ring(
     del edges[EDGES_READ:]
     # A dict keeps the order: the entry with the strongest edge comes first.
     ends = dict.fromkeys(end for edge in edges for end in (edge.src, edge.dst))
-    usable = reach.load([end for end in ends if end not in nodes])
+    usable = reach.load([end for end in ends if end not in seen_ids])
     entries = [usable[end] for end in ends if end in usable]
-    return Ring(entries[:limit], max(0, len(entries) - limit), is_capped), edges
+    ring = Ring(entries[:limit], max(0, len(entries) - limit), is_capped)
+    return ring, edges, set(usable)

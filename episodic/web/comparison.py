@@ -25,7 +25,9 @@ class Row:
 
     @property
     def change(self) -> str:
-        """What the second answer does to it: entered, left, up, down or same."""
+        """What the second does to it: entered, left, up, down, same or absent."""
+        if self.first is None and self.second is None:
+            return "absent"
         if self.first is None:
             return "entered"
         if self.second is None:

@@ -229,7 +229,9 @@ def build(
     else:
         entry = _entry(actor, form)
     entry = explanation.entry if explanation else entry
-    searches = bool(form.entry_asked) and entry is None
+    # A fault that is added below would empty what was asked.
+    words = form.entry_asked
+    searches = bool(words) and entry is None
     context, compared, panel = None, None, None
     if answer is not None:
         context = prompt_context.show(answer, form.budget)
@@ -243,7 +245,7 @@ def build(
         explored=explore(answer, full=form.shows_whole_rankings) if answer else None,
         why=explanation,
         entry=entry,
-        candidates=candidates.search(actor, form.entry_asked) if searches else None,
+        candidates=candidates.search(actor, words) if searches else None,
         examples=[] if answer else examples.of(actor),
         curl=curl_command.build(request, origin) if request and answer else "",
         status=422 if form.errors else 200,

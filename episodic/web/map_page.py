@@ -87,6 +87,7 @@ class MapPage:
     spot_count: int = 0
     steps: list[Step] | None = None
     entries: list[JournalEntry] | None = None
+    start: int = 0
     next_cursor: str = ""
     fault: str = ""
 
@@ -249,6 +250,7 @@ class MapPage:
             if dimension.name in self.selection.filters
         }
         return {
+            "version": self.picture.version if self.picture else "",
             "colour": self.colour,
             "filters": filters,
             "group": self.selection.group,
@@ -305,6 +307,8 @@ def build(actor: Actor, params: QueryDict) -> MapPage:
     mask, next_cursor = drawing.select(selection), ""
     rows = drawing.newest(mask)
     start = pages.number(params.get("cursor", "")) or 0
+    if start >= len(rows):
+        start = 0
     if start + PAGE < len(rows):
         next_cursor = str(start + PAGE)
     place = _numbers(params.get("at", ""))
@@ -321,6 +325,7 @@ def build(actor: Actor, params: QueryDict) -> MapPage:
         spot_count=0 if spot is None else len(spot),
         steps=steps,
         entries=drawing.entries(rows[start : start + PAGE]),
+        start=start,
         next_cursor=next_cursor,
         fault=fault,
     )

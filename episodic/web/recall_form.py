@@ -108,7 +108,7 @@ class RecallForm(FilterForm):
     )
     if_priority = _choice(
         "As if its priority were",
-        [("", "the next higher"), *((p.value, p.value) for p in Priority)],
+        [("", "chosen for it"), *((p.value, p.value) for p in Priority)],
     )
     legs = forms.ChoiceField(
         required=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final
 
 from episodic.recall import what_if
@@ -17,7 +18,7 @@ from memory.rules import errors
 from memory.rules.entries import Priority
 from memory.rules.permissions import Actor
 
-# What the session keeps of a changed priority: ids and names, no text of an entry.
+# What the session keeps of a changed priority: no words, which erasure could not find.
 Expectation = dict[str, Any]
 HIGHER: Final = {
     Priority.NORMAL: Priority.HIGH,
@@ -75,10 +76,14 @@ def _choices(answer: Answer, *others: JournalEntry | None) -> list[Choice]:
     return choices
 
 
+def _digest(form: RecallForm) -> str:
+    return sha256(form.address().encode()).hexdigest()
+
+
 def expectation(form: RecallForm, case: WhatIf) -> Expectation:
     """Return what the session keeps of an applied change."""
     return {
-        "address": form.address(),
+        "address": _digest(form),
         "entry_id": case.entry.id,
         "priority": case.priority.value,
         "rank": case.expected_rank,
@@ -140,7 +145,7 @@ def build(
     choices = _choices(answer, entry, case.entry)
     was_applied = (
         noted is not None
-        and noted["address"] == form.address()
+        and noted["address"] == _digest(form)
         and noted["entry_id"] == case.entry.id
         and noted["priority"] == case.entry.priority == case.priority.value
     )

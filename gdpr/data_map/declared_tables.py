@@ -190,6 +190,7 @@ FILTERS: Final = TableHolder(
     Table(
         model=SavedView,
         words=("name", "query"),
+        queries=("query",),
         unique=("name",),
         at="made_at",
         why="The saved view names the person.",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 from django.db import models, transaction
 
@@ -41,12 +42,12 @@ class Table:
 
     ``workspace`` and ``owner`` are the look-ups of the workspace and of the person
     whose row it is; that row is never doubtful, and with ``owned``, the reason, it is
-    deleted whatever it says. ``jsons`` are columns with JSON as text. ``entry`` is a
-    column that may hold ids of journal entries, so that a row made from an entry is
-    erased with it. ``facts`` are columns that the program fills: their keys and numbers
-    stay. ``system`` tables have no free text: only sure matches count. ``cards``: a row
-    of the peer tier is about the person whom its ``key`` names. ``mend`` updates values
-    computed from columns.
+    deleted whatever it says. ``jsons`` are columns with JSON as text, ``queries`` with
+    the query of an address. ``entry`` is a column that may hold ids of journal entries,
+    so that a row made from an entry is erased with it. ``facts`` are columns that the
+    program fills: their keys and numbers stay. ``system`` tables have no free text:
+    only sure matches count. ``cards``: a row of the peer tier is about the person whom
+    its ``key`` names. ``mend`` updates values computed from columns.
     """
 
     model: type[models.Model]
@@ -57,6 +58,7 @@ class Table:
     system: bool = False
     cards: bool = False
     jsons: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
     rule: Rule = Rule.BY_CONTENT
     why: str = "It names the person."
     keep_reason: str = ""
@@ -89,10 +91,17 @@ class Table:
             + [
                 name_fields.json_as_text(row[name] or "")
                 if name in self.jsons
-                else row_text.plain(row[name], name)
+                else row_text.plain(self.readable(name, row[name]), name)
                 for name in columns
             ]
         )
+
+    def readable(self, name: str, value: Any) -> Any:
+        """Return a column's value as people read it: bytes as text, a query parsed."""
+        if name in self.queries:
+            return parse_qs(value or "", keep_blank_values=True)
+        is_bytes = isinstance(value, (bytes, bytearray, memoryview))
+        return row_text.plain(value) if is_bytes else value
 
     def sign(self, person: Person, row_id: str, text: str, place: str) -> Sign:
         sign = person.sign(place, row_id, text) if text else Sign.NONE
@@ -238,7 +247,7 @@ class TableHolder(Holder):
         """Yield rows with all their columns; other people are masked."""
         for table, row in self._rows(person, [match.row_id for match in rows]):
             values = {
-                name: row_text.without_others(person, _readable(value))
+                name: row_text.without_others(person, table.readable(name, value))
                 for name, value in row.items()
                 if name != "pk"
             }
@@ -295,11 +304,6 @@ class TableHolder(Holder):
                     yield text
 
 
-def _readable(value: Any) -> Any:
-    is_bytes = isinstance(value, (bytes, bytearray, memoryview))
-    return row_text.plain(value) if is_bytes else value
-
-
 def _mask_row(table: Table, row: models.Model, person: Person) -> None:
     """Mask the words and labels of a row, and update values computed from them."""
     for name in table.facts:
@@ -325,6 +329,9 @@ def _masked_value(table: Table, name: str, value: Any, person: Person) -> Any:
     finder = person.matcher if table.system else person.matcher.for_redaction()
     if name in table.jsons:
         return entries.canonical(row_text.masked(finder, row_text.parsed(value)))
+    if name in table.queries:
+        params = row_text.masked(finder, table.readable(name, value))
+        return urlencode(params, doseq=True)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return row_text.masked_bytes(finder, bytes(value))
     return row_text.masked(finder, value, column=name)

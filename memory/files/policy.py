@@ -109,7 +109,8 @@ def agreement(actor: Actor) -> dict[str, Agreement]:
     rows = decisions.values_list("state", "findings")[:MAX_DECISIONS]
     confirmed: dict[str, int] = defaultdict(int)
     released: dict[str, int] = defaultdict(int)
-    for state, findings in rows:
+    # In chunks: a text may have many findings.
+    for state, findings in rows.iterator(chunk_size=100):
         tally = released if state == HeldState.RELEASED else confirmed
         for name in {finding["rule"] for finding in findings}:
             tally[name] += 1
@@ -200,13 +201,15 @@ def save(
     """Set all lines of a draft, or none; return what changed.
 
     ``base`` is what the person saw the draft's lines set to. A line that somebody
-    changed since is a Conflict.
+    changed since is a Conflict, unless it is set to what the draft says already.
     """
     by.require("scanner.manage")
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         lines, new = in_force(by.workspace_id), changes(by, draft)
-        if base is not None and any(lines[key] != base.get(key) for key in draft):
+        if base is not None and any(
+            change.before != base.get(change.key) for change in new
+        ):
             detail = "Somebody changed the policy meanwhile; nothing was saved."
             raise errors.Conflict(detail, code="policy_changed")
         lines |= {change.key: change.after for change in new}

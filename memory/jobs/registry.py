@@ -37,6 +37,7 @@ HEARTBEAT_SECONDS: Final = 10.0
 STALE: Final = timedelta(seconds=60)
 MAX_RUNS: Final = 50
 ALL_WORKSPACES: Final = ""
+LONG: Final = timedelta(hours=1)
 log = structlog.get_logger(__name__)
 
 
@@ -310,8 +311,7 @@ def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> Jo
         heartbeat_at__gte=now - STALE,
     )
     if alive.exists():
-        detail = f"{job.title} is running already."
-        raise errors.Conflict(detail, code="job_running")
+        raise errors.Conflict(f"{job.title} is running already.", code="job_running")
     run = JobRun.objects.create(
         name=name,
         slot=f"{workspace_id or 'house'} by hand {secrets.token_hex(8)}",
@@ -330,14 +330,21 @@ def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> Jo
 
 
 def run_requested(run_id: int) -> list[JobRun]:
-    """Do a requested run, unless another process has claimed it."""
+    """Do a requested run, unless it is claimed, or long and has to wait its turn."""
     schema_version.guard()
     worker_id, now = _worker_id(), timezone.now()
     rows = JobRun.objects.filter(pk=run_id, state=RunState.WAITING)
-    is_claimed = rows.update(
+    long_names = [job.name for job in registered() if job.longest > LONG]
+    live = JobRun.objects.filter(
+        name__in=long_names, state=RunState.RUNNING, heartbeat_at__gte=now - STALE
+    )
+    # One long run at a time: the scheduler needs a thread of the worker as well.
+    free = rows.exclude(name__in=long_names) if live.exists() else rows
+    is_claimed = free.update(
         state=RunState.RUNNING, claimed_by=worker_id, started_at=now, heartbeat_at=now
     )
     if not is_claimed:
+        rows.update(heartbeat_at=now)
         return []
     run = JobRun.objects.get(pk=run_id)
     return [execute(get(run.name), run)]

@@ -137,7 +137,7 @@ def stuck_reason(run: JobRun, longest: timedelta, now: datetime) -> str:
     if run.ended_at is not None:
         return ""
     if run.state == RunState.WAITING:
-        late = now - run.started_at > 2 * jobs.STALE
+        late = now - run.heartbeat_at > 2 * jobs.STALE
         return "no worker has taken it" if late else ""
     if now - run.heartbeat_at > jobs.STALE:
         return "its process gives no sign of life"

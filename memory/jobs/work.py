@@ -25,6 +25,7 @@ from memory.rules.permissions import Actor
 # The rest is estimated once so much is done: an earlier figure would jump about.
 LEAST_SHARE: Final = 0.02
 LEAST_SECONDS: Final = 3.0
+ENDED_BADLY: Final = (RunState.RUNNING, RunState.PARTLY, RunState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def of_run(actor: Actor, view: RunView) -> Work:
         is_live = timezone.now() - run.heartbeat_at <= jobs.STALE
         word = "Stopped" if run.state == RunState.RUNNING else "Not started"
         word = "Running" if is_live else word
-    may_repeat = actor.can("jobs.run") and not is_live and run.state != RunState.DONE
+    may_repeat = actor.can("jobs.run") and not is_live and run.state in ENDED_BADLY
     return Work(
         title=job.title,
         url=reverse("jobs:work", args=[job.name, run.pk]),
@@ -135,5 +136,8 @@ def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
     view = job_status.run_of(actor, name, run_id)
     if view.run.state == RunState.DONE:
         raise errors.Conflict("That run has done its work.", code="job_done")
+    if view.run.state == RunState.WAITING:
+        detail = "That run still waits for the worker."
+        raise errors.Conflict(detail, code="job_waiting")
     params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}
     return jobs.run_now(name, by=actor, params=params)

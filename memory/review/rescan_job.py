@@ -55,8 +55,11 @@ def run(workspace_id: str) -> Outcome:
 def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     """Return what was held, and what could not be read, by today's names."""
     ids = [item["id"] for item in items]
-    held = HeldFile.objects.filter(workspace_id=workspace_id).in_bulk(ids)
-    files = MemoryFile.objects.filter(workspace_id=workspace_id).in_bulk(ids)
+    # Without the bodies: the page asks every second while the job runs.
+    cases = HeldFile.objects.filter(workspace_id=workspace_id)
+    held = cases.only("label", "state").in_bulk(ids)
+    stored = MemoryFile.objects.filter(workspace_id=workspace_id)
+    files = stored.only("label").in_bulk(ids)
     rows = []
     for item_id in ids:
         if item_id in held:

@@ -114,14 +114,17 @@ def daily_hits(actor: Actor) -> Hits:
         workspace_id=actor.workspace_id, received_at__gte=start
     )
     newest = rows.order_by("-received_at").values_list("received_at", "findings")
-    texts = list(newest[: MAX_HITS + 1])
     by_rule: dict[str, list[int]] = defaultdict(lambda: [0] * DAYS)
-    for received_at, findings in texts[:MAX_HITS]:
+    # In chunks: a text may have many findings.
+    texts = newest[: MAX_HITS + 1].iterator(chunk_size=100)
+    for number, (received_at, findings) in enumerate(texts):
+        if number == MAX_HITS:
+            return Hits(dict(by_rule), is_cut=True)
         # A clock that ran ahead counts as today.
         day = min((received_at - start).days, DAYS - 1)
         for name in {finding["rule"] for finding in findings}:
             by_rule[name][day] += 1
-    return Hits(dict(by_rule), len(texts) > MAX_HITS)
+    return Hits(dict(by_rule), is_cut=False)
 
 
 def _matches(line: RuleLine, filters: RuleFilter) -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 from memory.rules import errors
 
 Row = TypeVar("Row")
 LIMIT: Final = 200
+FAULT: Final = "The server could not do it; look at it and try again."
 log = logging.getLogger(__name__)
 
 
@@ -86,29 +88,23 @@ def run(
     if not 0 < len(unique) <= LIMIT:
         raise errors.Invalid(f"Tick between 1 and {LIMIT} rows.", code="bad_ids")
     rows = load(list(unique))
-    items = []
+    items: list[Item] = []
     for pick in unique.values():
         row = rows.get(pick.id)
         words = "" if row is None else title(row)
+        refused = partial(Item, id=pick.id, ok=False, title=words)
         try:
             if row is None:
                 raise errors.NotFound
             outcome = act(row, pick)
         except errors.AppError as error:
-            item = Item(
-                id=pick.id,
-                ok=False,
-                title=words,
-                code=error.problem_code,
-                detail=error.detail,
-            )
+            item = refused(code=error.problem_code, detail=error.detail)
         except Exception:
             # What was done before it is reported, and can be undone.
             if not any(item.ok for item in items):
                 raise
             log.exception("An act on one of many items failed")
-            detail = "The server could not do it; look at it and try again."
-            item = Item(id=pick.id, ok=False, title=words, code="failed", detail=detail)
+            item = refused(code="failed", detail=FAULT)
         else:
             item = Item(
                 id=pick.id,

@@ -17,7 +17,7 @@ from memory.models import Agent
 
 LIST_ID: Final = "agents"
 # Suggestions only: an agent beyond them is found by its name all the same.
-SUGGESTIONS: Final = 500
+SUGGESTIONS: Final = 250
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ def history(request: HttpRequest, name: str) -> HttpResponse:
     """Show the last runs of one job, and above them the one that is under way."""
     actor = pages.actor(request)
     job, runs = job_status.history(actor, name)
-    live = next((run for run in runs if run.is_open), None)
+    live = runs[0] if runs and runs[0].is_open else None
     context = {
         "job": job,
         "runs": runs,

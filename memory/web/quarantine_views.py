@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
@@ -228,7 +229,14 @@ def rescan(request: HttpRequest) -> HttpResponse:
         try:
             run = rescan_job.begin(actor)
         except errors.Conflict as error:
-            return _page(request, error=error)
+            item = (
+                work.latest(actor, rescan_job.JOB, within=timedelta())
+                if is_part
+                else None
+            )
+            if item is None:
+                return _page(request, error=error)
+            return render(request, "_work.html", {"work": item})
         if is_part:
             item = work.of_id(actor, run.name, run.pk)
             return render(request, "_work.html", {"work": item})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from django.contrib import messages
@@ -88,7 +89,11 @@ def _context(actor: Actor, params: QueryDict) -> dict[str, Any]:
     listing = workbench.listing(actor, filters.rule_filter(), draft, page)
     if bulk := _bulk(actor, params, listing):
         draft = _changing(actor, draft | bulk)
-        listing = workbench.listing(actor, filters.rule_filter(), draft, page)
+        matching = [
+            replace(line, mode=draft.get(line.card.rule.id, line.card.mode))
+            for line in listing.matching
+        ]
+        listing = replace(listing, matching=matching)
     lines = policy.lines(actor)
     return _draft_context(actor, params, draft, listing.page) | {
         "filters": filters,
@@ -185,8 +190,10 @@ def policy_change(request: HttpRequest) -> HttpResponse:
         changes = policy.save(draft, by=actor, base=base)
     except errors.Conflict as conflict:
         return _review(request, actor, request.POST, base, conflict)
-    count = len(changes)
-    messages.success(request, f"{count} {'change' if count == 1 else 'changes'} saved")
+    # None when all is so already, as after the same form sent twice.
+    if changes:
+        words = "1 change" if len(changes) == 1 else f"{len(changes)} changes"
+        messages.success(request, f"{words} saved")
     return redirect("quarantine:rules")
 
 

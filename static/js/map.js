@@ -9,12 +9,10 @@
   const [REACH, CORNERS] = [14, 60];
   const view = { scale: 1, x: 0, y: 0 };
   const fingers = new Map();
-  let points = null;
-  let chosen = null;
+  let [points, chosen, asked] = [null, null, null];
   let state = {};
   let ink = {};
-  let lasso = null;
-  let start = null;
+  let [lasso, start] = [null, null];
   let waits = false;
 
   // ── The page around it ─────────────────────────────────────────────────────
@@ -26,6 +24,8 @@
       colours[swatch.dataset.code] = getComputedStyle(swatch).backgroundColor;
     }
     ink = { colours, text: style.color, ground: style.backgroundColor };
+    // The page is of another map than the points: they are loaded again, once.
+    if (points && ![points.version, asked].includes(state.version)) load();
     select();
     redraw();
   }
@@ -331,6 +331,7 @@
 
   async function load() {
     const said = document.getElementById("map-said");
+    asked = state.version;
     said.textContent = "loading the points";
     try {
       const answer = await fetch(frame.dataset.points, { headers: { Accept: "application/json" } });
@@ -341,10 +342,9 @@
       said.textContent = "The points could not be loaded. Load the page again.";
       return;
     }
-    fit();
     read();
   }
 
   read();
-  load();
+  load().then(fit);
 })();

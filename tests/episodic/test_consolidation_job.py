@@ -59,3 +59,20 @@ def test_one_runs_at_a_time(unread: World) -> None:
     JobRun.objects.create(name="consolidation", slot="one", workspace=unread.acme)
     page = unread.page("operator").post("/proposals/run/", follow=True)
     assert "Consolidation is running already." in page.content.decode()
+
+
+def test_entries_that_no_crew_considers_make_no_run_long(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "READ_AT_ONCE", 5)
+    for _ in range(6):
+        world.entry("A model was called", entry_type="llm.call")
+    assert not job.is_long(world.actor("operator"))
+
+
+def test_a_run_over_too_few_entries_is_done_to_its_end(world: World) -> None:
+    for number in range(9):
+        world.entry(f"Refund {number} refused without receipt")
+    run = job.begin(world.actor("operator"))
+    run.refresh_from_db()
+    assert (run.state, run.done, run.total) == (RunState.DONE, 9, 9)

@@ -88,6 +88,9 @@ def test_the_rest_is_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> N
         tie(root, row)
     (ring,) = graph(world, root).rings
     assert (len(ring.entries), ring.rest, ring.is_capped) == (12, 3, False)
+    # What is left out of the first ring is no part of the second one either.
+    tie(rows[0], rows[14], 0.1)
+    assert [ring.rest for ring in graph(world, root).rings] == [3]
     monkeypatch.setattr(neighbours, "EDGES_READ", 13)
     ring = graph(world, root).rings[0]
     assert (len(ring.entries), ring.rest, ring.is_capped) == (12, 1, True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from episodic.embedders.base import BadAnswer
 from episodic.embedders.none import NoEmbedder
@@ -123,3 +125,14 @@ def test_who_may_ask_for_it_and_when(backlog: World) -> None:
     JobRun.objects.all().delete()
     assert jobs.run_now("index", by=backlog.actor("operator")).state == "failed"
     assert not Embedding.objects.filter(attempts__gt=0).exists()
+
+
+def test_rows_that_the_sweep_holds_are_left_to_it(backlog: World) -> None:
+    now = timezone.now()
+    Embedding.objects.update(next_attempt_at=now + timedelta(hours=1), attempts=3)
+    held = list(Embedding.objects.order_by("-seq").values_list("pk", flat=True)[:5])
+    Embedding.objects.filter(pk__in=held).update(next_attempt_at=None)
+    assert index.claim(held, now) == held
+    index_job.begin(backlog.actor("operator"))
+    waiting = Embedding.objects.exclude(state=State.INDEXED)
+    assert set(waiting.values_list("pk", flat=True)) == set(held)

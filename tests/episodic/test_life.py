@@ -124,6 +124,20 @@ def test_the_log_tells_when_it_was_returned(world: World) -> None:
     assert of(world, row).logged == [question.asked_at]
 
 
+def test_a_log_with_more_than_is_shown_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = world.indexed()
+    for _ in range(3):
+        LoggedHit.objects.filter(question=logged(world)).update(entry_id=row.id)
+    for most, is_capped in ((3, False), (2, True)):
+        monkeypatch.setattr(life, "LOGGED_MOST", most)
+        entry_life = of(world, row)
+        assert (len(entry_life.logged), entry_life.is_log_capped) == (most, is_capped)
+        page = world.page("viewer").get(f"/recall/entries/{row.id}/").content.decode()
+        assert ("has more than 2 questions" in page) is is_capped
+
+
 def test_another_workspace_s_entry_is_not_there(world: World) -> None:
     row = world.entry()
     with pytest.raises(errors.NotFound):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from episodic.index import sweep
 from episodic.map import compute, picture, points, projection
@@ -71,6 +73,37 @@ def test_above_the_limit_a_sample_is_drawn(
     assert len(drawing.points) == 4
     assert drawing.indexed == len(ids)
     assert np.array_equal(drawing.points["id"], loaded(world).points["id"])
+
+
+def test_one_entry_more_changes_one_point_of_a_sample_at_most(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        world.entry(f"Parcel {number} is late")
+    sweep.sweep()
+    monkeypatch.setattr(compute, "MOST_POINTS", 10)
+    before = points.ids(loaded(world).points)
+    assert before == sorted(before)
+    for number in range(3):
+        world.indexed(f"Refund {number} was denied")
+        after = points.ids(loaded(world).points)
+        assert len(after) == 10
+        assert len(set(before) - set(after)) <= 1
+        before = after
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's planner")
+def test_named_entries_are_read_by_their_ids(world: World, ids: list[str]) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        loaded(world).groups()
+    reads = [q["sql"] for q in queries if ids[0] in q["sql"] and " IN (" in q["sql"]]
+    tables = {table for table in ("journal_entries", "journal_embeddings")
+              for sql in reads if f'FROM "{table}"' in sql}  # fmt: skip
+    assert len(tables) == 2
+    with connection.cursor() as cursor:
+        for sql in reads:
+            cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
+            assert "(workspace_id=?" not in str(cursor.fetchall())
 
 
 def test_recalled_and_related_entries_are_told_apart(
@@ -148,6 +181,26 @@ def test_an_entry_erased_while_the_map_is_computed_has_no_point(
     assert ids[2] not in points.ids(loaded(world).points)
 
 
+def test_what_never_had_a_vector_leaves_the_map_unread(
+    world: World, ids: list[str]
+) -> None:
+    loaded(world)
+    row = world.unembedded("Hidden as soon as it is written")
+    with CaptureQueriesContext(connection) as queries:
+        visibility.retire(world.acme.id, [row.id])
+    assert queries.captured_queries
+    assert not [q for q in queries if "memory_maps" in q["sql"]]
+
+
+def test_the_first_map_waits_for_an_erasure(world: World, ids: list[str]) -> None:
+    erasure.erase(world.acme.id, [ids[2]])
+    # The row that a computation locks; it is no map.
+    assert MemoryMap.objects.filter(pk=world.acme.id).exists()
+    assert picture.load(world.actor("viewer")) is None
+    assert compute.begin() == 1
+    assert ids[2] not in points.ids(loaded(world).points)
+
+
 def test_a_freed_entry_is_back_with_the_next_map(world: World, ids: list[str]) -> None:
     loaded(world)
     visibility.restrict(world.acme.id, [ids[2]])
@@ -164,6 +217,38 @@ def test_the_first_map_is_computed_once_nothing_waits(
     sweep.sweep()
     assert compute.begin() == 1
     assert compute.begin() == 0
+
+
+def test_first_maps_of_all_workspaces_are_looked_for_in_one_query(
+    world: World,
+) -> None:
+    for text in TEXTS[:2]:
+        world.indexed(text)
+    with CaptureQueriesContext(connection) as queries:
+        assert compute.begin() == 0
+    assert len(queries) == 1
+    world.indexed(TEXTS[2])
+    assert compute.begin() == 1
+
+
+def test_a_map_that_fails_does_not_stop_the_others(
+    world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in TEXTS:
+        world.entry(text, by="olga")
+    sweep.sweep()
+    workspace_ids = sorted([world.acme.id, world.other.id])
+    load = compute.snapshot.load
+
+    def failing(workspace_id: str) -> object:
+        if workspace_id == workspace_ids[0]:
+            raise ValueError
+        return load(workspace_id)
+
+    monkeypatch.setattr(compute.snapshot, "load", failing)
+    assert compute.begin() == 1
+    maps = MemoryMap.objects.exclude(computed_at=None)
+    assert list(maps.values_list("pk", flat=True)) == workspace_ids[1:]
 
 
 def test_vectors_of_another_model_are_left_out(

@@ -98,6 +98,29 @@ def test_there_is_an_end_to_checks(
         saved(world, [row.id])
 
 
+def test_two_requests_at_once_save_one_name(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = fill(world, 1)[0]
+    checks.save("one", Request(query="refund"), [row.id], by=world.actor("operator"))
+    # The second request looked before the first had written.
+    monkeypatch.setattr(checks, "_refuse_another", lambda *_: None)
+    with pytest.raises(errors.Conflict, match="has this name"):
+        other = Request(query="receipt")
+        checks.save("one", other, [row.id], by=world.actor("operator"))
+    assert RecallCheck.objects.count() == 1
+
+
+def test_a_long_question_of_any_script_becomes_a_name(world: World) -> None:
+    rows = fill(world, 2)
+    words = "रिफंड की स्थिति क्या है " * 9
+    for row in rows:
+        checks.save("", Request(query=words), [row.id], by=world.actor("operator"))
+    names = sorted(RecallCheck.objects.values_list("name", flat=True), key=len)
+    assert len(names[1]) == 120
+    assert names[0].endswith(" (2)")
+
+
 @pytest.mark.parametrize("person", ["viewer", "compliance", "ada", "looker"])
 def test_only_operators_save_and_run(world: World, person: str) -> None:
     check = saved(world, [fill(world, 1)[0].id])

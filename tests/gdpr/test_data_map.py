@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
+from django.http import QueryDict
 
 from episodic.consolidation import run as consolidation
 from episodic.index import engine
@@ -22,7 +23,7 @@ from episodic.recall.request import Request
 from episodic.summarisers.base import Rule
 from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import Fate
-from gdpr.models import Via
+from gdpr.models import AliasKind, Via
 from memory import records, webhooks
 from memory.journal import append as journal
 from memory.journal import verify
@@ -31,6 +32,7 @@ from memory.models import (
     IdempotencyRecord,
     JournalEntry,
     Record,
+    SavedView,
     SubjectMention,
     Webhook,
     WebhookDelivery,
@@ -320,6 +322,39 @@ def test_a_message_to_a_webhook_goes_or_is_masked(world: World) -> None:
     kit.erase("webhooks", anna)
     hook.refresh_from_db()
     assert (hook.created_by, hook.active) == ("[erased]", True)
+
+
+def test_a_saved_view_goes_or_is_masked_inside_its_address(world: World) -> None:
+    anna, _ = kit.subject(world), kit.subject(world, kit.BERT)
+    kit.alias(anna, "will", AliasKind.HANDLE)
+    queries = (
+        "q=Anna+Kowalczyk",
+        "subject=will",
+        "q=Anna+Kowalczyk+and+Bertram+Ohlsen&state=held&state=released",
+        "q=will+it+ship",
+    )
+    for number, query in enumerate(queries):
+        SavedView.objects.create(
+            workspace=world.acme,
+            user=world.people["operator"],
+            page="journal",
+            name=f"View {number}",
+            query=query,
+        )
+    exported = registry.by_name("filters").export(
+        registry.person(anna), kit.matches_in("filters", anna).values()
+    )
+    assert "Bertram" not in str(list(exported))
+    plan = kit.erase("filters", anna)
+    assert sorted(plan.values()) == [Fate.DELETE, Fate.DELETE, Fate.REDACT]
+    rows = SavedView.objects.order_by("name").values_list("query", flat=True)
+    masked, other = rows
+    assert QueryDict(masked).dict() == {
+        "q": "[erased] and Bertram Ohlsen", "state": "released",
+    }  # fmt: skip
+    assert QueryDict(masked).getlist("state") == ["held", "released"]
+    assert other == "q=will+it+ship"
+    assert kit.traces(anna, "filters") == []
 
 
 def test_a_proposal_goes_or_is_masked_and_can_still_be_approved(world: World) -> None:

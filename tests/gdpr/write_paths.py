@@ -402,8 +402,9 @@ def released(world: World, word: str) -> None:
 @write_path()
 def saved_filter(world: World, word: str) -> None:
     """A saved filter of a reviewer."""
-    payload = {"name": word, "query": f"q={word}", "q": word}
-    _ok(world.page("operator").post("/quarantine/filters/", payload), 200, 302)
+    operator = world.page("operator")
+    _ok(operator.post(f"/quarantine/filters/?q={word}", {"name": "Mine"}), 302)
+    _ok(operator.post(f"/views/journal/?subject={word}", {"name": "Hers"}), 302)
 
 
 # ── Rules ────────────────────────────────────────────────────────────────────

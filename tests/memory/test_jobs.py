@@ -256,6 +256,27 @@ def test_with_a_worker_it_waits_for_it_and_a_lost_message_costs_a_tick(
     assert len(diary.ran) == 1
 
 
+def test_long_jobs_take_turns_and_a_short_one_does_not_wait(
+    world: World, diary: Diary
+) -> None:
+    for name in ("scan", "embed"):
+        diary.job(name, longest=timedelta(hours=12))
+    diary.job("sums")
+    JobRun.objects.create(name="scan", slot="one", workspace=world.other)
+    by = world.actor("operator")
+    run = jobs.run_now("embed", by=by)
+    assert run.state == RunState.WAITING
+    assert jobs.run_now("sums", by=by).state == RunState.DONE
+    # The scheduler looks at it again and again, so it is not stuck.
+    old = timezone.now() - timedelta(hours=1)
+    JobRun.objects.filter(pk=run.pk).update(started_at=old, heartbeat_at=old)
+    assert job_status.run_of(by, "embed", run.pk).stuck == "no worker has taken it"
+    assert jobs.tick() == []
+    assert job_status.run_of(by, "embed", run.pk).stuck == ""
+    JobRun.objects.filter(name="scan").update(heartbeat_at=old)
+    assert [row.state for row in jobs.tick()] == [RunState.DONE]
+
+
 # ── The board ────────────────────────────────────────────────────────────────
 def test_what_is_stuck_shows_with_its_reason(world: World, diary: Diary) -> None:
     job = diary.job("sums", night=1)

@@ -111,3 +111,28 @@ def test_the_bar_of_a_case_names_what_it_waits_for(
     assert 'href="#h-next">Carry it out' in bar(case)
     actions.refuse(make.fresh(case), "no", by=world.actor("compliance"))
     assert bar(case) == ""
+
+
+def test_a_case_goes_back_to_nobody_who_has_left(
+    world: World, cases: list[Case]
+) -> None:
+    picks = [Pick(cases[1].id, str(cases[1].version), "left@acme.example")]
+    items = bulk.undo(world.actor("compliance"), picks)
+    assert [item.code for item in items] == ["assignee_gone"]
+    assert assignees(cases)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("many", "listing"),
+    [
+        (MANY, "/privacy/cases/"),
+        ("/records/many/", "/records/"),
+        ("/proposals/many/", "/proposals/"),
+        ("/workspace/members/many/", "/workspace/members/"),
+    ],
+)
+def test_the_address_of_an_act_on_many_leads_to_its_list(
+    world: World, many: str, listing: str
+) -> None:
+    reply = world.page("owner").get(many)
+    assert (reply.status_code, reply.headers["Location"]) == (302, listing)

@@ -11,13 +11,18 @@ from django.utils import timezone
 
 from crewship_memory import changes
 from episodic.agents import facts
+from episodic.consolidation import approval
+from episodic.consolidation import run as consolidation
 from episodic.models import HealthSnapshot
+from episodic.summarisers.base import Rule
 from gdpr.models import Certificate
 from memory.accounts import visits
 from memory.jobs import registry as jobs
+from memory.journal import append
 from memory.models import JobRun, LastVisit, RunState
 from memory.review import decide
 from memory.review.decide import Decision
+from memory.rules.entries import NewEntry
 from tests.gdpr import requests as make
 from tests.world import World
 
@@ -131,6 +136,29 @@ def test_decisions_of_others_are_changes_and_own_ones_are_not(world: World) -> N
     assert text in _texts(world, "owner")
     assert text not in _texts(world, "operator")
     assert text not in _texts(world, "viewer")
+
+
+def test_decisions_on_proposals_are_those_of_people(world: World) -> None:
+    texts = [world.indexed(text).id for text in ("Bridge closed", "Bridge shut")]
+    rule = Rule("Bridges close early", "Ask first.", 0.9, tuple(texts))
+    proposal = consolidation.propose(world.crews["support"], rule, "test")
+    # A run that finds no rule, and an agent's entry, are of the same type.
+    for person, refs in (
+        ("operator", {"proposal_ids": ""}),
+        ("ada", {"proposal_id": "p"}),
+    ):
+        row = NewEntry(entry_type="memory.consolidated", summary="Done", refs=refs)
+        append.write([row], by=world.actor(person))
+    assert not any("on proposals" in text for text in _texts(world, "owner"))
+    approval.reject(
+        proposal, version=proposal.version, reason="Wrong", by=world.actor("operator")
+    )
+    assert "1 decision by others on proposals" in _texts(world, "owner")
+    assert not any("on proposals" in text for text in _texts(world, "operator"))
+    lines = changes.since(world.actor("owner"), timezone.now() - timedelta(hours=1))
+    [url] = [line.url for line in lines.lines if "on proposals" in line.text]
+    page = world.page("owner").get(url).content.decode()
+    assert "Bridges close early" in page
 
 
 def test_an_agent_that_fell_silent_meanwhile_is_a_change(world: World) -> None:

@@ -6,6 +6,7 @@ import html
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from episodic.health import duplicates
 from episodic.health import snapshots as health
@@ -70,7 +71,7 @@ def test_one_record_is_left_and_the_two_stay_in_the_history(
         row.refresh_from_db()
         assert (row.status, row.superseded_by_id) == ("superseded", current.id)
     assert JournalEntry.objects.filter(actor_id=world.actor("operator").id).exists()
-    assert "No two records say nearly the same" in html.unescape(
+    assert "No pair of records was found" in html.unescape(
         client.get("/health/duplicates/").content.decode()
     )
     answer = client.post("/health/duplicates/merge/", form(newer, older), follow=True)
@@ -119,3 +120,13 @@ def test_records_of_two_users_are_no_pair(world: World) -> None:
     saved(world, user="u2")
     index.sweep()
     assert duplicates.pairs(world.actor("operator")) == []
+
+
+def test_a_record_past_its_end_is_no_half_of_a_pair(
+    pair: tuple[World, Record, Record],
+) -> None:
+    world, _, older = pair
+    operator = world.actor("operator")
+    assert duplicates.count(operator) == 1
+    Record.objects.filter(pk=older.pk).update(expires_at=timezone.now())
+    assert (duplicates.count(operator), duplicates.pairs(operator)) == (0, [])

@@ -7,10 +7,13 @@ from html import unescape
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from episodic.index import sweep as index
 from episodic.models import NudgeSent, RecallCheck
+from memory.models import JournalEntry
 from tests import factories
+from tests.episodic.test_graph import tie
 from tests.world import ATTACK, World
 
 SWAP = {"HX-Request": "true", "HX-Target": "explorer"}
@@ -182,8 +185,13 @@ def test_one_click_saves_the_ticked_hits_under_the_question(world: World) -> Non
     ticks = re.findall(r'name="expected" type="checkbox" value="(\w+)"([^>]*)>', page)
     assert len(ticks) == 2
     assert [name for name, rest in ticks if " checked" in rest] == [ticks[0][0]]
-    for name in ("refund", "refund (2)", "refund (3)"):
-        save(world, name="", expected=[ticks[0][0]])
+    first, second = (entry_id for entry_id, _ in ticks)
+    for name, ids in (
+        ("refund", [first]),
+        ("refund (2)", [second]),
+        ("refund (3)", [first, second]),
+    ):
+        save(world, name="", expected=ids)
         assert RecallCheck.objects.filter(name=name, result="holds").exists()
     save(world, name=" ", query="refund " * 99, expected=[rows[0].id])
     assert max(len(check.name) for check in RecallCheck.objects.all()) == 120
@@ -199,10 +207,37 @@ def test_an_entry_that_was_expected_is_what_the_check_expects(world: World) -> N
     assert re.findall(ticked, other) == [rows[1].id]
 
 
+def test_an_entry_that_cannot_be_chosen_leaves_the_first_ticked(world: World) -> None:
+    fill(world, 2)
+    near, erased = world.entry("Anchor chain"), world.entry("Forgotten")
+    first = ask(world, k="1", mode="sparse")
+    ticked = r'name="expected" type="checkbox" value="(\w+)"[^>]* checked'
+    [hit] = re.findall(ticked, first)
+    tie(JournalEntry.objects.get(pk=hit), near)
+    fields = {"k": "1", "mode": "sparse", "walk_depth": "1"}
+    page = ask(world, entry_id=near.id, **fields)
+    assert "</span>1</label>" in page
+    assert re.findall(ticked, page) == [near.id]
+    save(world, expected=[near.id], **fields)
+    assert RecallCheck.objects.get().result == "holds"
+    JournalEntry.objects.filter(pk=erased.pk).update(erased_at=timezone.now())
+    assert re.findall(ticked, ask(world, entry_id=erased.id, **fields)) == [hit]
+
+
+def test_a_second_press_saves_nothing(world: World) -> None:
+    rows = fill(world)
+    assert re.search(r'id="save-check"[^>]* data-once>', ask(world))
+    save(world, name="", expected=[rows[0].id, rows[1].id])
+    data = {"query": "refund", "expected": [rows[1].id, rows[0].id]}
+    again = world.page("operator").post("/recall/checks/save/", data, follow=True)
+    assert "This check is saved already." in again.content.decode()
+    assert RecallCheck.objects.count() == 1
+
+
 def test_a_check_is_renamed_by_those_who_may(world: World) -> None:
     rows = fill(world)
-    for name in ("Refunds", "Parcels"):
-        save(world, name=name, expected=[rows[0].id])
+    for name, row in zip(("Refunds", "Parcels"), rows, strict=False):
+        save(world, name=name, expected=[row.id])
     check = RecallCheck.objects.get(name="Refunds")
     path = f"/recall/checks/{check.id}/name/"
     for person, status in (("viewer", 403), ("stranger", 404)):
@@ -246,8 +281,8 @@ def test_who_may_run_and_delete(world: World, person: str, status: int) -> None:
 
 def test_all_checks_are_run_again_by_those_who_may(world: World) -> None:
     rows = fill(world)
-    for name in ("One", "Two"):
-        save(world, name=name, expected=[rows[0].id])
+    for name, row in zip(("One", "Two"), rows, strict=False):
+        save(world, name=name, expected=[row.id])
     RecallCheck.objects.update(result="new")
     assert world.page("viewer").post("/recall/checks/run/").status_code == 403
     world.page("stranger").post("/recall/checks/run/")

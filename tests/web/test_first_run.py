@@ -12,7 +12,9 @@ from django.utils import timezone
 
 from crewship_memory import first_run
 from memory.accounts import api_keys, workspaces
+from memory.journal import append
 from memory.models import Agent, AgentKey, Crew, JournalEntry
+from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor
 from tests import factories
 from tests.gdpr import requests as make
@@ -208,12 +210,32 @@ def test_an_erased_first_entry_is_no_entry_that_was_never_written(
 def test_a_long_journal_is_no_first_run(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, agent = _agent(world)
+    admin, agent = _agent(world)
+    monkeypatch.setattr(first_run, "WELL_BEGUN", 1)
+    key = first_run.issue_key(agent.id, by=admin).key
+    AgentKey.objects.filter(pk=key.pk).update(last_used_at=timezone.now())
+    client = world.page("new owner")
+    assert "No agent has written here yet" not in _text(client.get("/"))
+    answer = client.post("/first/key/", {"agent": agent.id})
+    assert answer.status_code == 409
+    assert "The first steps are over here" in _text(answer)
+    assert AgentKey.objects.filter(agent=agent).count() == 1
+
+
+def test_a_journal_of_people_alone_ends_no_first_run(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin, agent = _agent(world)
     monkeypatch.setattr(first_run, "WELL_BEGUN", 1)
     client = world.page("new owner")
-    assert "Connect the first agent" not in _text(client.get("/"))
-    assert client.post("/first/key/", {"agent": agent.id}).status_code == 409
-    assert not AgentKey.objects.filter(agent=agent).exists()
+    assert "Issue the key for copper" in _text(client.get("/"))
+    assert client.post("/first/key/", {"agent": agent.id}).status_code == 201
+    # What an import brings along was written by agents, without a key of ours.
+    row = NewEntry(
+        entry_type="peer.escalation", summary="Ore", agent_id=agent.id, as_agent=True
+    )
+    append.write([row], by=admin)
+    assert "No agent has written here yet" not in _text(client.get("/"))
 
 
 # ── Personal data ────────────────────────────────────────────────────────────

@@ -44,7 +44,7 @@ def test_the_five_metrics_and_their_causes(world: World) -> None:
     fill(world)
     page = _text(world.page("operator").get("/health/"))
     for name in ("Freshness", "Coverage", "Coherence", "Efficiency", "Reachability"):
-        assert f">{name}</button>" in page
+        assert f'<h2 class="name">{name}</h2>' in page
     assert "The workspace is " in page
     assert "median age 3.5 days" in page
     assert "8 of 8 embeddable" in page

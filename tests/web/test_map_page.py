@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 
 from episodic.index import sweep
-from episodic.map import compute
-from episodic.models import Embedding
+from episodic.map import compute, picture
+from episodic.models import Embedding, MemoryMap
+from episodic.web import map_page
 from memory.journal import erasure
 from memory.models import JobRun
 from tests.world import World
@@ -83,16 +85,77 @@ def test_a_link_of_the_legend_narrows_the_list(world: World, ids: list[str]) -> 
 
 
 def test_the_sentences_lead_to_what_they_count(world: World, ids: list[str]) -> None:
+    world.indexed("Parcel to Oslo is late")
+    compute.compute(world.acme.id)
     text = page(world)
     for name, words in (("relations", "isolated"), ("topic", "apart"),
                         ("copies", "near copy")):  # fmt: skip
         match = re.search(rf'href="([^"]*{name}=[^"]*)">(\d+)[^<]* {words}', text)
-        if match is None:
-            continue
+        assert match is not None, name
         target = world.page("viewer").get(unescape(match[1])).content.decode()
         assert len(listed(target)) == int(match[2])
         assert state(target)["colour"] == name
-    assert "isolated" in text
+
+
+def test_what_is_said_of_few_points_a_sample_and_another_model(
+    world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampled_only = "looked for among the sampled entries only"
+    text = page(world)
+    assert "Of the ten points nearest" not in text
+    assert sampled_only not in text
+    for number in range(6):
+        world.entry(f"Parcel {number} is late")
+    sweep.sweep()
+    compute.compute(world.acme.id)
+    assert "Of the ten points nearest" in page(world)
+    monkeypatch.setattr(compute, "MOST_POINTS", 10)
+    assert sampled_only in page(world)
+    MemoryMap.objects.update(model="another")
+    text = page(world)
+    assert "Another model’s map" in text
+    assert "entries in the index" not in text
+
+
+def test_the_page_says_which_points_it_is_of(world: World, ids: list[str]) -> None:
+    def version() -> str:
+        data = json.loads(world.page("viewer").get(f"{PATH}points/").content)
+        assert state(page(world))["version"] == data["version"]
+        return str(data["version"])
+
+    versions = {version()}
+    erasure.erase(world.acme.id, [ids[2]])
+    versions.add(version())
+    compute.compute(world.acme.id)
+    versions.add(version())
+    assert len(versions) == 3
+
+
+def test_turning_the_list_over_leaves_the_focus_with_it(
+    world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (picture, map_page):
+        monkeypatch.setattr(module, "PAGE", 2)
+
+    def focused(text: str) -> list[str]:
+        return re.findall(r'id="(h-\w+)" tabindex="-1" data-focus', text)
+
+    query = {"query": "parcel", "at": "0,1"}
+    text = page(world, **query)
+    assert focused(text) == ["h-spot", "h-trail"]
+    for words, expected in (("Older", ids[2:0:-1]), ("Newest", ids[:2:-1])):
+        link = re.search(rf'href="([^"]*)"[^>]*>{words}<', text)
+        assert link is not None
+        text = page(world, **QueryDict(unescape(link[1])[1:]).dict())
+        assert listed(text) == expected
+        assert focused(text) == ["h-entries"]
+    assert ">Newest<" not in text
+
+
+def test_a_page_behind_the_end_is_the_first(world: World, ids: list[str]) -> None:
+    text = page(world, cursor="9999")
+    assert listed(text) == ids[::-1]
+    assert ">Newest<" not in text
 
 
 def test_the_hits_of_a_question_are_numbered_with_their_places(
@@ -176,9 +239,15 @@ def test_the_points_name_no_entry(world: World, ids: list[str]) -> None:
 
 
 def test_an_erased_entry_is_nowhere(world: World, ids: list[str]) -> None:
-    erasure.erase(world.acme.id, [ids[2]])
+    # A word names a group when two of its texts have it.
+    second = world.indexed("Parcel to Bergen is lost")
+    compute.compute(world.acme.id)
+    before = world.page("viewer").get(f"{PATH}points/").content.decode()
+    assert "bergen" in before
+    assert "Bergen is l" in page(world, query="Bergen")
+    erasure.erase(world.acme.id, [ids[2], second.id])
     text = page(world, query="Bergen")
-    assert "Bergen is late" not in text
+    assert "Bergen is l" not in text
     assert ids[2] not in text
     data = world.page("viewer").get(f"{PATH}points/").content.decode()
     assert len(json.loads(data)["x"]) == 4

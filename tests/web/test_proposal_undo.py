@@ -18,6 +18,7 @@ from memory.files.writer import Request
 from memory.models import JournalEntry, MemoryVersion
 from memory.rules import errors
 from memory.rules.tiers import Place, Tier, WriteMode
+from tests.memory.files import kit
 from tests.web.test_proposals import at, form_of, learned, proposed
 from tests.world import World
 
@@ -80,6 +81,27 @@ def test_what_was_learned_leaves_recall(world: World) -> None:
     entry = JournalEntry.objects.get(entry_type="memory.consolidation_undone")
     assert entry.payload == {"was": "approved", "undone_by": "operator@acme.example"}
     assert entry.actor_id == world.people["operator"].id
+
+
+def test_what_was_learned_leaves_recall_without_its_relations(world: World) -> None:
+    rule = approved(world, "Toner is out")
+    # As an erasure of its evidence leaves it.
+    MemoryRelation.objects.filter(relation="supports").delete()
+    take_back(world, rule)
+    entry = JournalEntry.objects.get(entry_type="memory.consolidated")
+    assert entry.retired_at is not None
+
+
+def test_the_scanner_does_not_judge_the_other_rules_again(world: World) -> None:
+    rule = approved(world, "Toner is out")
+    place = Place(Tier.LEARNED, timezone.now().date().isoformat())
+    suspect = f"{learned(world)}\n{kit.POISON}\n"
+    request = Request(
+        Owner(world.crews["support"]), place, suspect, WriteMode.REPLACE, "operator"
+    )
+    writer.write_released(request, by=world.actor("operator"))
+    take_back(world, rule)
+    assert learned(world).strip() == kit.POISON
 
 
 def test_an_edited_text_waits_again_as_it_was_approved(world: World) -> None:

@@ -7,6 +7,8 @@ from re import findall
 
 import pytest
 
+from memory.models import JournalEntry
+from tests import factories
 from tests.world import World
 
 
@@ -39,6 +41,27 @@ def test_at_most_eight_candidates(world: World) -> None:
 def test_words_without_an_entry(world: World, words: str) -> None:
     world.indexed("Refund of a headlamp")
     assert candidates(world, words) == []
+
+
+def test_another_field_s_fault_leaves_the_words(world: World) -> None:
+    row = world.indexed("Refund of a headlamp")
+    world.indexed("Anchor chain")
+    fields = {"query": "parcel", "entry_id": "headlamp", "if_entry_id": "j_none"}
+    response = world.page("viewer").get("/recall/", fields)
+    assert response.status_code == 422
+    assert [entry.id for entry in response.context["page"].candidates] == [row.id]
+
+
+def test_what_is_permanent_cannot_weigh_more(world: World) -> None:
+    rows = [world.indexed("Headlamp", ts=factories.ago(n)) for n in range(2)]
+    JournalEntry.objects.filter(workspace=world.acme).update(priority="permanent")
+    browser = world.page("viewer")
+    texts = [
+        browser.get("/recall/", {"query": "headlamp", "k": "1", "entry_id": row.id})
+        for row in rows
+    ]
+    assert any("below the cut" in text.content.decode() for text in texts)
+    assert not any("weighed more?" in text.content.decode() for text in texts)
 
 
 def test_only_what_a_ranking_finds_is_asked_what_would_lift_it(world: World) -> None:

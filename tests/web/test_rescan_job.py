@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memory.files import versions
 from memory.jobs import work
@@ -45,7 +47,9 @@ def test_what_it_holds_is_named_by_the_person_who_asked_and_linked(
     by = many.actor("operator")
     run = rescan_job.begin(by)
     case = HeldFile.objects.get()
-    (line,) = work.of_id(by, "rescan", run.pk).lines
+    with CaptureQueriesContext(connection) as queries:
+        (line,) = work.of_id(by, "rescan", run.pk).lines
+    assert not any('"body"' in query["sql"] for query in queries)
     assert (line.text, line.url) == (case.label, f"/quarantine/{case.id}/")
     assert line.why == "held for review"
 
@@ -84,3 +88,8 @@ def test_one_runs_at_a_time(many: World) -> None:
     answer = many.page("operator").post("/quarantine/rescan/")
     assert answer.status_code == 409
     assert "Scan stored files again is running already." in answer.content.decode()
+    headers = {"HX-Request": "true", "HX-Target": "rescan"}
+    answer = many.page("operator").post("/quarantine/rescan/", headers=headers)
+    part = answer.content.decode()
+    assert (answer.status_code, "<html" in part) == (200, False)
+    assert 'class="panel work"' in part

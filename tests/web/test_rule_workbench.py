@@ -97,6 +97,17 @@ def test_many_rules_are_set_at_once(world: World) -> None:
     )
 
 
+def test_setting_many_rules_reads_held_texts_no_more_often(world: World) -> None:
+    page = world.page("owner")
+    reads = []
+    for params in ({}, {"apply": "all", "to": "observe"}):
+        with CaptureQueriesContext(connection) as queries:
+            html = page.get(PATH, params).content.decode()
+        reads.append(sum('"findings"' in query["sql"] for query in queries))
+    assert reads[0] == reads[1] > 0
+    assert f"{RULE}:observe" in SELECTED.findall(html)
+
+
 def test_an_edit_swaps_only_the_draft(world: World) -> None:
     headers = {"HX-Request": "true", "HX-Target": "draft"}
     params = {"set": [f"{RULE}:off"], "q": "instructions", "here": "1"}
@@ -128,6 +139,10 @@ def test_a_draft_is_reviewed_and_saved_once(world: World) -> None:
     assert "2 changes saved" in saved.content.decode()
     assert quarantine.rule_modes(world.acme.id) == {RULE: "off"}
     assert "Nothing to save" in page.get(REVIEW, {"set": draft}).content.decode()
+
+    again = page.post(REVIEW, {"set": draft, "base": base}, follow=True)
+    assert again.redirect_chain == [(PATH, 302)]
+    assert not list(again.context["messages"])
 
 
 def test_a_conflict_shows_the_diff_again(world: World) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 
 from episodic.index import sweep as index
+from episodic.web import comparison
+from episodic.web.comparison import Comparison
+from memory.accounts import sessions
 from memory.models import JournalEntry, PriorityChange
 from tests import factories
 from tests.world import World
@@ -79,6 +84,30 @@ def test_applying_shows_what_was_expected_and_what_came(world: World) -> None:
     # Another question shows no expectation of this one.
     other = browser.get("/recall/", {**data, "query": "denied"}).content.decode()
     assert "It was expected at rank" not in other
+
+
+def test_the_session_keeps_no_words_of_the_question(world: World) -> None:
+    fill(world)
+    browser = world.page("operator")
+    data = {
+        "query": "refund ada@example.com", "k": "3", "if_entry_id": last(world),
+        "if_priority": "permanent",
+    }  # fmt: skip
+    browser.post("/recall/what-if/", data)
+    note = json.dumps(browser.session[sessions.EXPECTED])
+    assert "refund" not in note
+    assert "example.com" not in note
+
+
+def test_what_was_expected_and_did_not_come_is_no_arrival(world: World) -> None:
+    rows = fill(world, 2)
+    row = comparison.Row(rows[0], first=None, second=None, expected=2)
+    table = Comparison("Before", "Now", [row], None, "Expected")
+    text = render_to_string(
+        "episodic/_moves.html", {"moves": table, "title": "Ranks", "entry_id": ""}
+    )
+    assert "did not come" in text
+    assert table.entered_count == 0
 
 
 @pytest.mark.parametrize(

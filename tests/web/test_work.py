@@ -191,3 +191,24 @@ def test_htmx_gets_the_panel_alone(world: World, act: list[Any]) -> None:
     assert "<html" not in part
     assert f'id="{name}"' in part
     assert "Running" in _text(world.page("operator").get("/jobs/sums/"))
+
+
+def test_a_run_that_waits_is_not_queued_twice(world: World, act: list[Any]) -> None:
+    old = timezone.now() - timedelta(minutes=5)
+    run = running(world, state=RunState.WAITING, started_at=old, heartbeat_at=old)
+    page = _text(world.page("operator").get(address(run)))
+    assert "Not started" in page
+    assert "Start again" not in page
+    with pytest.raises(errors.Conflict, match="still waits"):
+        work.repeat(world.actor("operator"), "sums", run.pk)
+    assert JobRun.objects.count() == 1
+
+
+def test_a_dead_run_does_not_stay_above_those_after_it(
+    world: World, act: list[Any]
+) -> None:
+    running(world, heartbeat_at=timezone.now() - timedelta(minutes=5))
+    client = world.page("operator")
+    assert 'class="panel work"' in _text(client.get("/jobs/sums/"))
+    running(world, slot="two", state=RunState.DONE, ended_at=timezone.now())
+    assert 'class="panel work"' not in _text(client.get("/jobs/sums/"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
@@ -17,6 +18,7 @@ from gdpr.cases import overview as case_overview
 from gdpr.models import Case, CasePlan
 from memory.accounts import api_keys, invitations
 from memory.integrations.gateway import events
+from memory.integrations.gateway import settings as gateway_settings
 from memory.jobs import registry as jobs
 from memory.models import (
     GatewaySetup,
@@ -273,6 +275,36 @@ def test_a_crew_in_yellow_waits_after_one_in_red(world: World) -> None:
         "the health of billing is red",
         "the health of support is yellow",
     ]
+
+
+def _gateway(world: World) -> tuple[str, str]:
+    """Return the word and the note of the memory gateways."""
+    parts = machine.read(world.actor("owner")).parts
+    [part] = [part for part in parts if part.name == "Gateway"]
+    return part.word, part.note
+
+
+def test_calls_count_for_the_set_ups_of_now(world: World) -> None:
+    now, owner, ada = timezone.now(), world.actor("owner"), world.agents["ada"]
+    with time_machine.travel(now, tick=False) as clock:
+        setups = [
+            GatewaySetup.objects.create(
+                workspace=world.acme, agent=agent, mode="memory_gateway",
+                base_url=f"https://{host}.example/v1",
+            )
+            for agent, host in ((None, "memory"), (ada, "other"))
+        ]  # fmt: skip
+        events.write(events.Event("memory_gateway_recall_succeeded"), ada)
+        assert _gateway(world) == ("Answered", "at the last call to one of them")
+        events.write(events.Event("memory_gateway_add_failed"), ada)
+        clock.shift(timedelta(seconds=1))
+        gateway_settings.remove(setups[1].pk, by=owner)
+        assert _gateway(world) == ("Not used yet", "no call since the set-up")
+        events.write(events.Event("memory_gateway_recall_failed"), ada)
+        assert _gateway(world) == ("No answer", "the last call failed")
+        clock.shift(timedelta(seconds=1))
+        GatewaySetup.objects.update(updated_at=timezone.now())
+        assert _gateway(world)[0] == "Not used yet"
 
 
 def test_a_memory_gateway_shows_how_its_newest_call_went(world: World) -> None:

@@ -8,19 +8,25 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from django.db.models import OuterRef, Subquery
+from django.utils import timezone
 
 from memory.integrations.gateway.settings import PERMISSION
 from memory.models import GatewaySetup, JournalEntry, Workspace
 from memory.rules import entries
+from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
 
 CALLS: Final = ("recall", "add", "flush")
+REMOVED: Final = "gateway_setup.removed"
 SETUPS_READ: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayState:
-    """The gateways in use, and when a call to one of them last went well or failed."""
+    """The gateways in use, and when a call to one of them last went well or failed.
+
+    Calls from before a set-up changed do not count: they may have gone elsewhere.
+    """
 
     hosts: tuple[str, ...]
     answered_at: datetime | None
@@ -48,7 +54,7 @@ def read(actor: Actor) -> GatewayState | None:
 
 
 def _newest_calls(workspace_id: str) -> tuple[datetime | None, datetime | None]:
-    """Return the newest success and failure: a step in an index for each kind."""
+    """Return the newest success and failure with the set-ups of now, by an index."""
     newest = JournalEntry.objects.filter(workspace_id=OuterRef("pk"))
     newest = newest.order_by("-ts", "-seq")
 
@@ -61,14 +67,23 @@ def _newest_calls(workspace_id: str) -> tuple[datetime | None, datetime | None]:
             for call, kind in kinds.items()
         }
 
+    setups = GatewaySetup.objects.filter(workspace_id=OuterRef("pk"))
+    # Of people only: an agent may write entries of any such type.
+    removals = newest.filter(entry_type=REMOVED, actor_type=ActorType.USER.value)
     succeeded, failed = of("succeeded"), of("failed")
-    times: list[datetime | None] = list(
-        Workspace.objects.annotate(**succeeded, **failed)
-        .values_list(*succeeded, *failed)
-        .get(pk=workspace_id)
-    )
-    answers, failures = times[: len(CALLS)], times[len(CALLS) :]
+    changes = {
+        "changed": Subquery(setups.order_by("-updated_at").values("updated_at")[:1]),
+        "removed": Subquery(removals.values("ts")[:1]),
+    }
+    rows = Workspace.objects.annotate(**succeeded, **failed, **changes)
+    times = rows.values(*succeeded, *failed, *changes).get(pk=workspace_id)
+    # Cut to milliseconds, as the times of entries are.
+    moments = [entries.round_ms(times[name]) for name in changes if times[name]]
+    # None when the last agent with a set-up was deleted meanwhile.
+    since = max(moments, default=timezone.now())
+    answers = [times[name] for name in succeeded if times[name]]
+    failures = [times[name] for name in failed if times[name]]
     return (
-        max((at for at in answers if at), default=None),
-        max((at for at in failures if at), default=None),
+        max((at for at in answers if at >= since), default=None),
+        max((at for at in failures if at >= since), default=None),
     )
