@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from episodic.index import sweep
+from episodic.index import snapshot, sweep
 from episodic.map import compute, picture, points, projection
 from episodic.map.picture import Picture, Selection
 from episodic.models import Embedding, MemoryMap
@@ -238,14 +238,14 @@ def test_a_map_that_fails_does_not_stop_the_others(
         world.entry(text, by="olga")
     sweep.sweep()
     workspace_ids = sorted([world.acme.id, world.other.id])
-    load = compute.snapshot.load
+    load = snapshot.load
 
     def failing(workspace_id: str) -> object:
         if workspace_id == workspace_ids[0]:
             raise ValueError
         return load(workspace_id)
 
-    monkeypatch.setattr(compute.snapshot, "load", failing)
+    monkeypatch.setattr(snapshot, "load", failing)
     assert compute.begin() == 1
     maps = MemoryMap.objects.exclude(computed_at=None)
     assert list(maps.values_list("pk", flat=True)) == workspace_ids[1:]

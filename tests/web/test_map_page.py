@@ -134,19 +134,20 @@ def test_the_page_says_which_points_it_is_of(world: World, ids: list[str]) -> No
 def test_turning_the_list_over_leaves_the_focus_with_it(
     world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    whole = listed(page(world))
     for module in (picture, map_page):
         monkeypatch.setattr(module, "PAGE", 2)
 
     def focused(text: str) -> list[str]:
         return re.findall(r'id="(h-\w+)" tabindex="-1" data-focus', text)
 
-    query = {"query": "parcel", "at": "0,1"}
-    text = page(world, **query)
+    text = page(world, query="parcel", at="0,1")
     assert focused(text) == ["h-spot", "h-trail"]
-    for words, expected in (("Older", ids[2:0:-1]), ("Newest", ids[:2:-1])):
+    for words, expected in (("Older", whole[2:4]), ("Newest", whole[:2])):
         link = re.search(rf'href="([^"]*)"[^>]*>{words}<', text)
         assert link is not None
-        text = page(world, **QueryDict(unescape(link[1])[1:]).dict())
+        query: dict[str, Any] = QueryDict(unescape(link[1])[1:]).dict()
+        text = page(world, **query)
         assert listed(text) == expected
         assert focused(text) == ["h-entries"]
     assert ">Newest<" not in text
