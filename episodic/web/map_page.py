@@ -100,7 +100,7 @@ class MapPage:
         return 422 if self.fault else 200
 
     @property
-    def shown(self) -> int:
+    def point_count(self) -> int:
         """How many entries have a point."""
         return len(self.picture.points) if self.picture else 0
 

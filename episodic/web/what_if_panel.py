@@ -102,11 +102,11 @@ def _table(case: WhatIf) -> Comparison:
     """Return the present order beside the expected one."""
     before, after = case.ranks(case.before), case.ranks(case.after)
     entries = {row.id: row for row in (*case.before, *case.after)}
-    shown = {e: entries[e] for e in {**before, **after}}
+    rows = {e: entries[e] for e in {**before, **after}}
     return Comparison(
         first="Now",
         second=f"With {case.priority.value}",
-        rows=comparison.table(shown, before, after),
+        rows=comparison.table(rows, before, after),
         degraded=None,
     )
 

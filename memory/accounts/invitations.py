@@ -119,8 +119,8 @@ def ending(actor: Actor) -> Ending:
         link_made_at__gte=now - lasts,
         link_made_at__lte=now - lasts + ENDS_SOON,
     ).exclude(digest="")
-    made = [at for at in rows.values_list("link_made_at", flat=True) if at]
-    return Ending(len(made), min(made) + lasts if made else None)
+    times = [at for at in rows.values_list("link_made_at", flat=True) if at]
+    return Ending(len(times), min(times) + lasts if times else None)
 
 
 def withdraw(invitation: Invitation, *, by: Actor) -> None:

@@ -58,7 +58,7 @@ def test_without_an_entry_no_agent_is_chosen(world: World) -> None:
 
 
 # ── Naming an agent ──────────────────────────────────────────────────────────
-def asked(world: World, name: str, field: str = "agent_id") -> tuple[int, str]:
+def ask(world: World, name: str, field: str = "agent_id") -> tuple[int, str]:
     fields = {"query": "refund", "against": "agent", field: name}
     response = world.page("viewer").get("/recall/", fields)
     return response.status_code, response.content.decode()
@@ -69,7 +69,7 @@ def test_an_agent_is_named_by_slug_crew_or_id(world: World, name: str) -> None:
     world.indexed("Refund of bob", by="bob")
     world.indexed("Refund of ada", by="ada")
     text = name if name != "id" else world.agents["bob"].id
-    status, page = asked(world, text)
+    status, page = ask(world, text)
     assert status == 200
     assert "What would bob recall?" in page
     answer = page.split('id="h-answer"', 1)[1].split("</section>", 1)[0]
@@ -82,7 +82,7 @@ def test_an_agent_is_named_by_slug_crew_or_id(world: World, name: str) -> None:
 def test_a_name_that_no_agent_has_is_a_fault_beside_its_field(
     world: World, name: str, field: str
 ) -> None:
-    status, page = asked(world, name, field)
+    status, page = ask(world, name, field)
     assert status == 422
     assert "No agent here has this name. Choose one from the list." in page
     assert f'id="r-{field}_error"' in page
@@ -92,10 +92,10 @@ def test_a_name_that_no_agent_has_is_a_fault_beside_its_field(
 def test_a_slug_of_two_crews_wants_the_crew(world: World) -> None:
     crew = world.crews["billing"]
     Agent.objects.create(workspace=world.acme, crew=crew, slug="ada")
-    status, page = asked(world, "ada")
+    status, page = ask(world, "ada")
     assert status == 422
     assert "write billing/ada or support/ada" in page
-    status, page = asked(world, "support/ada")
+    status, page = ask(world, "support/ada")
     assert status == 200
     assert agent(world.page("viewer"), agent_id=world.agents["ada"].id) == "support/ada"
 
@@ -104,7 +104,7 @@ def test_a_large_workspace_has_a_bounded_list_and_finds_the_rest(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_field, "SUGGESTIONS", 2)
-    _, page = asked(world, "bob")
+    _, page = ask(world, "bob")
     suggestions = page.split('<datalist id="agents">')[1].split("</datalist>")[0]
     assert suggestions.count("<option") == 2
-    assert asked(world, "lena")[0] == asked(world, "ada")[0] == 200
+    assert ask(world, "lena")[0] == ask(world, "ada")[0] == 200
