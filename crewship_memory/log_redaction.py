@@ -27,9 +27,9 @@ ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 SECTIONS: Final = (
     *("accounts", "admin", "api", "certificates", "compat", "conformance", "episodic"),
     *("files", "find", "first", "gateway", "glossary", "health", "invitations", "jobs"),
-    *("journal", "livez", "login", "map", "mcp", "metrics", "privacy", "proposals"),
-    *("providers", "quarantine", "readyz", "recall", "records", "static", "views"),
-    "workspace",
+    *("journal", "language", "livez", "login", "map", "mcp", "metrics", "privacy"),
+    *("proposals", "providers", "quarantine", "readyz", "recall", "records", "static"),
+    *("views", "workspace"),
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)

@@ -127,6 +127,7 @@ MIDDLEWARE = [
     "crewship_memory.client_address.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "crewship_memory.middleware.language.LanguageMiddleware",
     "crewship_memory.middleware.request_limits.RequestLimitsMiddleware",
     "crewship_memory.middleware.anonymous_throttle.AnonymousThrottleMiddleware",
     "crewship_memory.middleware.content_policy.ContentPolicyMiddleware",
@@ -154,9 +155,14 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
                 "crewship_memory.middleware.actor.frame",
             ],
-            "builtins": ["crewship_memory.templatetags.ui"],
+            "builtins": [
+                "crewship_memory.templatetags.ui",
+                "django.templatetags.i18n",
+                "django.templatetags.l10n",
+            ],
         },
     }
 ]
@@ -310,7 +316,10 @@ GATEWAY_PRIVATE = env.bool("CREWSHIP_GATEWAY_PRIVATE", False)
 PROVIDER_PRIVATE = env.bool("CREWSHIP_PROVIDER_PRIVATE", False)
 
 # ── Words, files, logs ───────────────────────────────────────────────────────
+# What a person who chose nothing, and whose browser asks for neither, reads.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
 TIME_ZONE = "UTC"
 USE_I18N = True
 USE_TZ = True

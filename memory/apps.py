@@ -6,8 +6,10 @@ from importlib import import_module
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
+from django.utils import translation as django_translation
 
 from memory import triggers
+from memory.rules import translation
 
 
 class MemoryConfig(AppConfig):
@@ -18,6 +20,7 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Register providers, tools and the release of held records."""
+        translation.install(django_translation.gettext, django_translation.ngettext)
         import_module("memory.records.release").install()
         import_module("memory.providers.registry")
         import_module("memory.integrations.agent_tools").install()

@@ -14,9 +14,11 @@ from typing import Any, Final
 from django import template
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
+from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 
 from crewship_memory.glossary import meanings
 from memory.rules.permissions import Actor
@@ -29,12 +31,14 @@ SEVERITIES: Final = {"warn": "yellow", "error": "red"}
 PRIORITIES: Final = {"high": "accent", "pin": "accent", "permanent": "accent"}
 BANDS: Final = frozenset({"green", "yellow", "red", "idle"})
 ENTRY_ID: Final = re.compile(r"\b(j_[0-9a-f]{16})\b")
+# In the letters of Django's date filter; a language may have another order.
 STAMPS: Final = {
-    "": "%-d %b %Y, %H:%M UTC",
-    "day": "%-d %b %Y",
-    "clock": "%H:%M:%S",
-    "full": "%-d %b %Y, %H:%M:%S UTC",
+    "": pgettext_lazy("date and time", "j M Y, H:i"),
+    "day": pgettext_lazy("date", "j M Y"),
+    "clock": "H:i:s",
+    "full": pgettext_lazy("date and time", "j M Y, H:i:s"),
 }
+IN_UTC: Final = ("", "full")
 
 
 # ── Numbers and times ────────────────────────────────────────────────────────
@@ -42,37 +46,45 @@ STAMPS: Final = {
 def number(value: Any) -> str:
     """Return a number with thousands separated: 18,204; "no data" for None."""
     if value is None:
-        return "no data"
+        return gettext("no data")
     if isinstance(value, float):
-        return f"{value:,.1f}"
-    return f"{int(value):,}"
+        return _grouped(value, 1)
+    return _grouped(int(value))
+
+
+def _grouped(value: float, decimals: int = 0) -> str:
+    """Return a rounded number with the reader's thousands and decimal signs."""
+    rounded = round(value, decimals) if decimals else round(value)
+    return number_format(rounded, decimals, use_l10n=True, force_grouping=True)
 
 
 @register.filter
 def ms(value: float | None) -> str:
     """Return milliseconds as text: 0.4 ms, 14 ms, 1,000 ms, 12.5 s."""
     if value is None:
-        return "no data"
+        return gettext("no data")
     if value >= 10_000:
-        return f"{value / 1000:,.1f} s"
-    return f"{value:,.0f} ms" if value >= 10 else f"{value:.1f} ms"
+        return f"{_grouped(value / 1000, 1)} s"
+    return f"{_grouped(value)} ms" if value >= 10 else f"{_grouped(value, 1)} ms"
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
     """Return a span in its two largest units: 42 s, 12 m, 5 h 12 m, 2 d 4 h, 33 d."""
     if seconds is None:
-        return "no data"
+        return gettext("no data")
     remaining = max(0, int(seconds))
+    minutes, hours = pgettext("minutes", "m"), pgettext("hours", "h")
+    days = pgettext("days", "d")
     if remaining < MINUTE:
         return f"{remaining} s"
     if remaining < HOUR:
-        return f"{remaining // MINUTE} m"
+        return f"{remaining // MINUTE} {minutes}"
     if remaining < DAY:
-        return _two(remaining // HOUR, "h", remaining % HOUR // MINUTE, "m")
+        return _two(remaining // HOUR, hours, remaining % HOUR // MINUTE, minutes)
     if remaining < 7 * DAY:
-        return _two(remaining // DAY, "d", remaining % DAY // HOUR, "h")
-    return f"{remaining // DAY:,} d"
+        return _two(remaining // DAY, days, remaining % DAY // HOUR, hours)
+    return f"{_grouped(remaining // DAY)} {days}"
 
 
 def _two(large: int, unit: str, small: int, part: str) -> str:
@@ -83,7 +95,7 @@ def _two(large: int, unit: str, small: int, part: str) -> str:
 def ago(value: datetime | None) -> str:
     """Return how long ago a moment was, as text: 5 h 12 m; "never" for None."""
     if not value:
-        return "never"
+        return gettext("never")
     return duration((timezone.now() - value).total_seconds())
 
 
@@ -91,10 +103,12 @@ def ago(value: datetime | None) -> str:
 def age(value: datetime | None) -> str | SafeString:
     """Return how long ago a moment was, as a time element that carries the moment."""
     if not value:
-        return "never"
-    full = value.astimezone(UTC).strftime(STAMPS["full"])
+        return gettext("never")
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', _iso(value), full, ago(value)
+        '<time datetime="{}" title="{}">{}</time>',
+        _iso(value),
+        stamp(value, "full"),
+        ago(value),
     )
 
 
@@ -102,9 +116,14 @@ def age(value: datetime | None) -> str | SafeString:
 def moment(value: datetime | None, form: str = "") -> str | SafeString:
     """Return a moment in UTC as a time element; form is day, clock, full or nothing."""
     if not value:
-        return "never"
-    text = value.astimezone(UTC).strftime(STAMPS[form])
-    return format_html('<time datetime="{}">{}</time>', _iso(value), text)
+        return gettext("never")
+    return format_html('<time datetime="{}">{}</time>', _iso(value), stamp(value, form))
+
+
+def stamp(value: datetime, form: str = "") -> str:
+    """Return a moment in UTC as the reader writes it; what has a date says UTC."""
+    text = date_format(value.astimezone(UTC), str(STAMPS[form]))
+    return f"{text} UTC" if form in IN_UTC else text
 
 
 def _iso(value: datetime) -> str:
@@ -113,11 +132,15 @@ def _iso(value: datetime) -> str:
 
 @register.filter
 def plural(value: int, words: str) -> str:
-    """Return a count with its noun: ``3|plural:"entry,entries"`` is 3 entries."""
+    """Return a count with its noun: ``3|plural:"entry,entries"`` is 3 entries.
+
+    In the reader's language: `.ci/translations.py` collects the nouns from templates.
+    """
     singular, _, plural_form = words.partition(",")
-    return (
-        f"{number(value)} {singular if value == 1 else plural_form or singular + 's'}"
+    text = ngettext(
+        f"{{count}} {singular}", f"{{count}} {plural_form or singular + 's'}", value
     )
+    return text.format(count=number(value))
 
 
 # ── Judgements and names ─────────────────────────────────────────────────────
@@ -217,7 +240,7 @@ def _points(values: Sequence[float], width: int, height: int) -> list[str]:
 def sparkline(values: Sequence[float], label: str = "") -> SafeString:
     """Return a sparkline, oldest value first; with a label it is an image with text."""
     if not values:
-        return format_html('<span class="quiet">{}</span>', "no data yet")
+        return format_html('<span class="quiet">{}</span>', gettext("no data yet"))
     line = _points([*values] if len(values) > 1 else [values[0]] * 2, 120, 32)
     return format_html(
         '<svg class="spark" viewBox="0 0 120 32" preserveAspectRatio="none" {}>'

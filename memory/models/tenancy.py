@@ -48,6 +48,8 @@ class User(AbstractUser):
     last_name = None  # type: ignore[assignment]
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
+    # The language of pages and mails; empty: that of the browser, and English in mails.
+    language = models.CharField(max_length=8, blank=True)
     # Incremented to end every session and every link of the account.
     session_generation = models.PositiveIntegerField(default=0)
 

@@ -11,7 +11,7 @@ from typing import Final
 from tests.project import source
 
 FOLDERS: Final = (*source.APPS, "templates", "static", "tests", ".ci", ".github")
-NOT_TEXT: Final = {".onnx", ".png", ".bin", ".pyc"}
+NOT_TEXT: Final = {".onnx", ".png", ".bin", ".mo", ".pyc"}
 AT_THE_TOP: Final = (
     "*.md",
     "*.py",
