@@ -18,6 +18,7 @@ from episodic.consolidation import job as consolidation_job
 from episodic.health import index_job
 from episodic.recall import checks, questions
 from gdpr.cases import reminder_email
+from memory import journal_upload
 from memory.integrations import selftest_runs
 from memory.jobs import registry
 from memory.jobs.registry import Job
@@ -38,6 +39,8 @@ JOBS: Final = (
         selftest_runs.run, lines=selftest_runs.lines),
     Job("rescan", "Scan stored files again", "when asked",
         rescan_job.run, longest=timedelta(hours=12), lines=rescan_job.lines),
+    Job("journal_import", "Import journal entries", "when asked",
+        journal_upload.run, longest=timedelta(hours=12), lines=journal_upload.lines),
     Job("index", "Index what waits", "when asked",
         index_job.run, longest=timedelta(hours=12), lines=index_job.lines),
 
@@ -76,6 +79,8 @@ JOBS: Final = (
         checks.run_nightly, night=60),
     Job("nudges_forgotten", "Forget nudges given", "nightly, after 30 days",
         episodic.tasks.forget_nudges, night=61, house_wide=True),
+    Job("imports_forgotten", "Forget imports given up", "nightly, after 7 days",
+        memory.tasks.forget_imports, night=63, house_wide=True),
     Job("recall_log", "Recall log retention", "nightly, after its days",
         questions.run_nightly, night=62),
 )

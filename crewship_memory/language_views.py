@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +14,8 @@ from django.views.decorators.http import require_POST
 from memory.accounts import languages
 from memory.models import User
 from memory.rules import errors
+
+COOKIE_SECONDS: Final = 365 * 24 * 60 * 60
 
 
 @login_not_required
@@ -28,7 +32,7 @@ def choose(request: HttpRequest) -> HttpResponse:
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,
             code,
-            max_age=settings.LANGUAGE_COOKIE_AGE,
+            max_age=COOKIE_SECONDS,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             samesite="Lax",

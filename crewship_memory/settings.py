@@ -145,6 +145,7 @@ MIDDLEWARE = [
     "crewship_memory.middleware.actor.ActorMiddleware",
 ]
 
+TAGS_OF_LANGUAGES = ("django.templatetags.i18n", "django.templatetags.l10n")
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -158,11 +159,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.i18n",
                 "crewship_memory.middleware.actor.frame",
             ],
-            "builtins": [
-                "crewship_memory.templatetags.ui",
-                "django.templatetags.i18n",
-                "django.templatetags.l10n",
-            ],
+            "builtins": ["crewship_memory.templatetags.ui", *TAGS_OF_LANGUAGES],
         },
     }
 ]
@@ -279,10 +276,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CACHES = {
     "default": (
-        {
-            "BACKEND": "crewship_memory.shared_cache.SharedCache",
-            "LOCATION": REDIS_URL,
-        }
+        {"BACKEND": "crewship_memory.shared_cache.SharedCache", "LOCATION": REDIS_URL}
         if REDIS_URL
         else {
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -319,10 +313,7 @@ PROVIDER_PRIVATE = env.bool("CREWSHIP_PROVIDER_PRIVATE", False)
 # What a person who chose nothing, and whose browser asks for neither, reads.
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
-LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
 TIME_ZONE = "UTC"
-USE_I18N = True
-USE_TZ = True
 STATIC_URL = "/static/"
 FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o600, 0o700
 STATIC_ROOT = DATA_DIR / "static"
@@ -333,7 +324,6 @@ STORAGES = {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
     },
 }
-SILENCED_SYSTEM_CHECKS: list[str] = []
 LOG_LEVEL = env.str("CREWSHIP_LOG_LEVEL", "INFO")
 LOG_FORMAT = _one_of("CREWSHIP_LOG_FORMAT", "console", ("console", "json"))
 LOGGING = logs.configured(LOG_FORMAT, LOG_LEVEL)

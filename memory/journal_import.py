@@ -138,6 +138,37 @@ def _moment(value: str | None) -> datetime | None:
         _refuse("ts is not a time such as 2026-11-21T09:30:00Z")
 
 
+def checked(line: Line, workspace_id: str) -> tuple[dict[str, Any], NewEntry]:
+    """Return a line's fields and its entry, still without crew and agent.
+
+    Raises why the line is no entry, or names somebody who has to stay out.
+    """
+    row = _object(line)
+    _check_shape(row)
+    severity = row.get("severity") or Severity.INFO
+    if severity not in list(Severity):
+        _refuse(f"severity is one of {', '.join(Severity)}")
+    new = NewEntry(
+        entry_type=row["entry_type"],
+        summary=row["summary"],
+        severity=Severity(severity),
+        payload=row.get("payload") or {},
+        refs=row.get("refs") or {},
+        ts=_moment(row.get("ts")),
+        subjects=tuple(row.get("subjects") or ()),
+        mission_id=row.get("mission_id"),
+        trace_id=row.get("trace_id"),
+        span_id=row.get("span_id"),
+    )
+    validation.check(new, timezone.now())
+    texts = (new.summary, entries.canonical([new.payload, new.refs]))
+    try:
+        subject_linker.refuse(workspace_id, texts, new.subjects)
+    except errors.Conflict as error:
+        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
+    return row, new
+
+
 # ── Crews and agents ─────────────────────────────────────────────────────────
 @dataclass(slots=True)
 class Names:
@@ -178,32 +209,10 @@ class Names:
         return crew.id, self.agent(crew, agent_slug).id
 
 
-def _entry(line: Line, names: Names, now: datetime) -> NewEntry:
+def _entry(line: Line, names: Names) -> NewEntry:
     """Return a line as a checked entry, or raise why it is refused."""
-    row = _object(line)
-    _check_shape(row)
-    severity = row.get("severity") or Severity.INFO
-    if severity not in list(Severity):
-        _refuse(f"severity is one of {', '.join(Severity)}")
-    new = NewEntry(
-        entry_type=row["entry_type"],
-        summary=row["summary"],
-        severity=Severity(severity),
-        payload=row.get("payload") or {},
-        refs=row.get("refs") or {},
-        ts=_moment(row.get("ts")),
-        subjects=tuple(row.get("subjects") or ()),
-        mission_id=row.get("mission_id"),
-        trace_id=row.get("trace_id"),
-        span_id=row.get("span_id"),
-    )
     # Checked before names are looked up: a bad line must not create a crew.
-    validation.check(new, now)
-    texts = (new.summary, entries.canonical([new.payload, new.refs]))
-    try:
-        subject_linker.refuse(names.by.workspace_id, texts, new.subjects)
-    except errors.Conflict as error:
-        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
+    row, new = checked(line, names.by.workspace_id)
     crew_id, agent_id = names.ids(row)
     return replace(
         new, crew_id=crew_id, agent_id=agent_id, as_agent=agent_id is not None
@@ -218,7 +227,7 @@ def _valid_entries(
         if line.raw is not None and not line.raw.strip():
             continue
         try:
-            new = _entry(line, names, timezone.now())
+            new = _entry(line, names)
         except errors.AppError as error:
             report.refused += 1
             report_fault(line.number, error.detail)

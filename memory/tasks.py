@@ -8,7 +8,7 @@ from __future__ import annotations
 import structlog
 from celery import shared_task
 
-from memory import records, webhooks, workspace_settings
+from memory import journal_upload, records, webhooks, workspace_settings
 from memory.files import reconcile, versions
 from memory.jobs import housekeeping
 from memory.jobs import registry as jobs
@@ -48,6 +48,10 @@ def compact(workspace_id: str) -> Outcome:
 
 def delete_old_answers(_home: str) -> Outcome:
     return Outcome({"records_dropped": housekeeping.delete_old_idempotency_records()})
+
+
+def forget_imports(_home: str) -> Outcome:
+    return Outcome({"lines_dropped": journal_upload.forget_old()})
 
 
 def retire_expired_records(_home: str) -> Outcome:

@@ -45,6 +45,8 @@ ROUTES: Final[dict[str, Limit]] = {
     "api/v1/gdpr/certificates/verify": SMALL,
     # A certificate as a file, or percent-encoded as text.
     "certificates/check/": FORM,
+    # A file of entries, and the form around it.
+    "journal/import/": Limit(16 * MIB + 64 * KIB),
     # A document whose digest is kept; it is written to disk while it arrives.
     "privacy/cases/<str:case_id>/attach/": Limit(32 * MIB),
 }

@@ -27,6 +27,7 @@ from memory.models import (
     GatewayKey,
     GatewaySetup,
     IdempotencyRecord,
+    ImportLine,
     JobRun,
     OperatorKey,
     PriorityChange,
@@ -159,6 +160,18 @@ HEALTH: Final = TableHolder(
         labels=("accepted_by",),
         at="accepted_at",
         why="The reason for accepting a cause names the person.",
+    ),
+)
+IMPORTS: Final = TableHolder(
+    "imports",
+    "Uploaded lines that wait to be appended",
+    Table(
+        model=ImportLine,
+        words=("line", "fault"),
+        jsons=("line",),
+        rule=Rule.GONE,
+        at="created_at",
+        why="The line names the person.",
     ),
 )
 JOBS: Final = TableHolder(

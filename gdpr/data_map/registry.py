@@ -34,6 +34,7 @@ ALL: Final[tuple[Holder, ...]] = (
     RECALL_LOG,
     declared_tables.PROPOSALS,
     declared_tables.HEALTH,
+    declared_tables.IMPORTS,
     declared_tables.JOBS,
     declared_tables.PROVIDERS,
     declared_tables.FILTERS,

@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.utils import timezone
+from django.conf import settings
+from django.utils import timezone, translation
 
 from memory.models import JobRun
 from memory.rules import permissions
@@ -72,7 +73,9 @@ def of_run(run: JobRun) -> Iterator[None]:
     progress = Progress(run)
     token = _current.set(progress)
     try:
-        yield
+        # A run may be in the request of a page, and what it stores is English.
+        with translation.override(settings.LANGUAGE_CODE):
+            yield
     finally:
         _current.reset(token)
         if progress.written_at or progress.items:

@@ -12,6 +12,7 @@ from memory.models.files import (
     MemoryVersion,
 )
 from memory.models.gateway import GatewayKey, GatewayPending, GatewaySetup
+from memory.models.imports import ImportLine
 from memory.models.installation import ChainSegment, Installation, KeyFingerprint
 from memory.models.invitations import Invitation
 from memory.models.jobs import JobRun, RunState
@@ -65,6 +66,7 @@ __all__ = [
     "HeldRecord",
     "HeldState",
     "IdempotencyRecord",
+    "ImportLine",
     "Installation",
     "Invitation",
     "JobRun",

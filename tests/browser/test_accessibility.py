@@ -33,6 +33,7 @@ PAGES: dict[str, tuple[str, int]] = {
     "journal": ("/journal/", 200),
     "journal, filtered": ("/journal/?q=refund&severity=error", 200),
     "journal, counts": ("/journal/counts/", 200),
+    "journal, import": ("/journal/import/", 200),
     "calendar": ("/journal/calendar/?agent_id={agent}", 200),
     "journal, empty": ("/journal/?q=zeppelin", 200),
     "journal, wrong": ("/journal/?since=yesterday", 422),

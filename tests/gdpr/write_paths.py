@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
+from unittest.mock import patch
 
 from django.test import Client
 
@@ -26,9 +27,10 @@ from gdpr.cases.workflow import NewCase
 from gdpr.data_map import registry
 from gdpr.models import CaseKind
 from memory import journal_import as memory_journal_import
-from memory import workspace_settings
+from memory import journal_upload, workspace_settings
 from memory.files import reconcile
 from memory.integrations.gateway import users
+from memory.jobs import registry as jobs
 from memory.journal import append as journal
 from memory.journal import compaction as journal_compaction
 from memory.models import HeldFile, Record
@@ -118,6 +120,14 @@ def journal_import(world: World, word: str) -> None:
         on_refusal=lambda _number, _reason: None,
     )
     assert report.appended == 1, report
+
+
+@write_path()
+def upload(world: World, word: str) -> None:
+    """A file of entries that waits for the worker to append it."""
+    file = io.BytesIO(json.dumps(_entry(word)).encode())
+    with patch.object(jobs, "run_now"):
+        journal_upload.begin(world.actor("owner"), file, create=False)
 
 
 @write_path()
