@@ -13,7 +13,6 @@ from typing import Final
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
@@ -94,12 +93,11 @@ def of_run(actor: Actor, view: RunView) -> Work:
     if view.stuck:
         fault = f"{view.stuck[:1].upper()}{view.stuck[1:]}"
         is_live = timezone.now() - run.heartbeat_at <= jobs.STALE
-        stopped = run.state == RunState.RUNNING
-        word = gettext("Stopped") if stopped else gettext("Not started")
-        word = gettext("Running") if is_live else word
+        word = "Stopped" if run.state == RunState.RUNNING else "Not started"
+        word = "Running" if is_live else word
     may_repeat = actor.can("jobs.run") and not is_live and run.state in ENDED_BADLY
     return Work(
-        title=gettext(job.title),
+        title=job.title,
         url=reverse("jobs:work", args=[job.name, run.pk]),
         colour=view.colour,
         word=word,
@@ -137,9 +135,9 @@ def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
     """Start a run again that did not end well, for the same thing."""
     view = job_status.run_of(actor, name, run_id)
     if view.run.state == RunState.DONE:
-        raise errors.Conflict(gettext("That run has done its work."), code="job_done")
+        raise errors.Conflict("That run has done its work.", code="job_done")
     if view.run.state == RunState.WAITING:
-        detail = gettext("That run still waits for the worker.")
+        detail = "That run still waits for the worker."
         raise errors.Conflict(detail, code="job_waiting")
     params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}
     return jobs.run_now(name, by=actor, params=params)
