@@ -7,9 +7,10 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Final
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, pgettext
 
 from crewship_memory.templatetags.ui import number
+from memory.rules.translation import pgettext_noop
 
 
 class Rank(IntEnum):
@@ -24,12 +25,12 @@ class Rank(IntEnum):
 
 
 BADGES: Final = {
-    Rank.OVERDUE: ("red", gettext_noop("overdue")),
-    Rank.BROKEN: ("red", gettext_noop("broken")),
-    Rank.TODAY: ("yellow", gettext_noop("due today")),
-    Rank.HIGH: ("red", gettext_noop("high")),
-    Rank.MEDIUM: ("yellow", gettext_noop("soon")),
-    Rank.LOW: ("", gettext_noop("waits")),
+    Rank.OVERDUE: ("red", pgettext_noop("work", "overdue")),
+    Rank.BROKEN: ("red", pgettext_noop("work", "broken")),
+    Rank.TODAY: ("yellow", pgettext_noop("work", "due today")),
+    Rank.HIGH: ("red", pgettext_noop("work", "high")),
+    Rank.MEDIUM: ("yellow", pgettext_noop("work", "soon")),
+    Rank.LOW: ("", pgettext_noop("work", "waits")),
 }
 
 
@@ -56,7 +57,7 @@ class WorkLine:
 
     @property
     def word(self) -> str:
-        return gettext(BADGES[self.rank][1])
+        return pgettext("work", BADGES[self.rank][1])
 
 
 def count_phrase(text: str, count: int, limit: int | None = None) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from django.urls import reverse
 from django.utils.formats import number_format
-from django.utils.translation import get_language, gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext, pgettext
 
 from crewship_memory import work_agents, work_machine
 from crewship_memory.machine import Machine
@@ -101,7 +101,9 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
             url=reverse("privacy:case", args=(case.pk,))
             if number == 1
             else address("privacy:cases", due=due),
-            act=gettext("Open the case") if number == 1 else gettext("Open the cases"),
+            act=pgettext("look at it", "Open the case")
+            if number == 1
+            else gettext("Open the cases"),
             since=case.received_at,
             due=deadline.due_at,
         )

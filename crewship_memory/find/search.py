@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, pgettext
 
 from crewship_memory import places
 from crewship_memory.find import rows
@@ -79,7 +79,7 @@ def search(actor: Actor, text: str, recent: Iterable[str] = ()) -> list[Group]:
     groups = [
         Group(gettext("Exact"), [exact] if exact else []),
         Group(gettext("Pages"), _pages(actor, text)[:PER_GROUP]),
-        Group(gettext("Acts"), _acts(actor, text)[:PER_GROUP]),
+        Group(pgettext("something to do", "Acts"), _acts(actor, text)[:PER_GROUP]),
         Group(gettext("Agents and crews"), _agents(actor, text)),
         Group(gettext("People"), _people(actor, text)),
         Group(gettext("Files"), _files(actor, text)),
@@ -112,12 +112,12 @@ def _pages(actor: Actor, text: str) -> list[Hit]:
     """Return pages and jobs, those whose own title begins with the text first."""
     folded = text.casefold()
     pairs = [
-        (title, Hit(title, gettext(place.title), tab.url))
+        (title, Hit(title, pgettext("place", place.title), tab.url))
         for place in places.of(actor, "")
         for tab in place.tabs
-        for title in [gettext(tab.title)]
+        for title in [pgettext("place", tab.title)]
         # In English as well: who changes the language still finds the page.
-        if folded in f"{gettext(place.title)} {title}".casefold()
+        if folded in f"{pgettext('place', place.title)} {title}".casefold()
         or folded in f"{place.title} {tab.title}".casefold()
     ]
     if text and actor.can("jobs.read"):
@@ -139,7 +139,7 @@ def _pages(actor: Actor, text: str) -> list[Hit]:
 
 def _acts(actor: Actor, text: str) -> list[Hit]:
     return [
-        Hit(gettext(act.title), gettext("Act"), reverse(act.route))
+        Hit(gettext(act.title), pgettext("something to do", "Act"), reverse(act.route))
         for act in ACTS
         if text.casefold() in f"{gettext(act.title)} {act.title}".casefold()
         and (not act.permission or actor.can(act.permission))
@@ -159,7 +159,7 @@ def _agents(actor: Actor, text: str) -> list[Hit]:
     if len(hits) == 1:
         recall = pages.address("episodic:recall", agent_id=agents[0].pk)
         ask = gettext("Ask what {agent} recalls").format(agent=hits[0].title)
-        hits.append(Hit(ask, gettext("Act"), recall))
+        hits.append(Hit(ask, pgettext("something to do", "Act"), recall))
     crews = Crew.objects.filter(workspace_id=actor.workspace_id)
     named_crews = crews.filter(slug__icontains=text).order_by("slug")[:PER_GROUP]
     hits += [
