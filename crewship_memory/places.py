@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.urls import NoReverseMatch, reverse
 
 from memory.rules.permissions import Actor
+from memory.rules.translation import pgettext_noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,70 +48,121 @@ class Place:
 
 
 PLACES: Final = (
-    Place("Home", "h", (Tab("Home", "home"),)),
-    Place("Health", "e", (Tab("Health", "health:page", "health.read"),)),
     Place(
-        "Recall",
+        pgettext_noop("place", "Home"),
+        "h",
+        (Tab(pgettext_noop("place", "Home"), "home"),),
+    ),
+    Place(
+        pgettext_noop("place", "Health"),
+        "e",
+        (Tab(pgettext_noop("place", "Health"), "health:page", "health.read"),),
+    ),
+    Place(
+        pgettext_noop("place", "Recall"),
         "r",
         (
-            Tab("Recall", "episodic:recall"),
-            Tab("Saved checks", "episodic:checks"),
-            Tab("Questions", "episodic:questions"),
-            Tab("Index", "episodic:index"),
+            Tab(pgettext_noop("place", "Recall"), "episodic:recall"),
+            Tab(pgettext_noop("place", "Saved checks"), "episodic:checks"),
+            Tab(pgettext_noop("place", "Questions"), "episodic:questions"),
+            Tab(pgettext_noop("place", "Index"), "episodic:index"),
         ),
     ),
-    Place("Map", "m", (Tab("Map", "map:page", "journal.read"),)),
-    Place("Journal", "j", (Tab("Journal", "memory:journal"),)),
     Place(
-        "Memory",
+        pgettext_noop("place", "Map"),
+        "m",
+        (Tab(pgettext_noop("place", "Map"), "map:page", "journal.read"),),
+    ),
+    Place(
+        pgettext_noop("place", "Journal"),
+        "j",
+        (Tab(pgettext_noop("place", "Journal"), "memory:journal"),),
+    ),
+    Place(
+        pgettext_noop("place", "Memory"),
         "f",
         (
-            Tab("Files", "files:browse"),
-            Tab("Records", "records:list", "records.read"),
+            Tab(pgettext_noop("place", "Files"), "files:browse"),
+            Tab(pgettext_noop("place", "Records"), "records:list", "records.read"),
         ),
     ),
     Place(
-        "Review",
+        pgettext_noop("place", "Review"),
         "q",
         (
-            Tab("Quarantine", "quarantine:inbox", "quarantine.read", "waiting"),
-            Tab("Proposals", "proposals:list", "proposals.read", "proposals_waiting"),
-            Tab("Scanner rules", "quarantine:rules", "quarantine.read"),
+            Tab(
+                pgettext_noop("place", "Quarantine"),
+                "quarantine:inbox",
+                "quarantine.read",
+                "waiting",
+            ),
+            Tab(
+                pgettext_noop("place", "Proposals"),
+                "proposals:list",
+                "proposals.read",
+                "proposals_waiting",
+            ),
+            Tab(
+                pgettext_noop("place", "Scanner rules"),
+                "quarantine:rules",
+                "quarantine.read",
+            ),
         ),
     ),
     Place(
-        "Personal data",
+        pgettext_noop("place", "Personal data"),
         "p",
         (
-            Tab("Cases", "privacy:cases", "gdpr.read", "case_numbers"),
-            Tab("Subjects", "privacy:subjects", "gdpr.read"),
-            Tab("Holds", "privacy:holds", "gdpr.read"),
-            Tab("Certificates", "privacy:certificates", "gdpr.read"),
-            Tab("Audit log", "privacy:ledger", "gdpr.read"),
-            Tab("Exports", "privacy:exports", "gdpr.read"),
-            Tab("Suppressed", "privacy:kept_out", "gdpr.read"),
-            Tab("Settings", "privacy:settings", "gdpr.read"),
+            Tab(
+                pgettext_noop("place", "Cases"),
+                "privacy:cases",
+                "gdpr.read",
+                "case_numbers",
+            ),
+            Tab(pgettext_noop("place", "Subjects"), "privacy:subjects", "gdpr.read"),
+            Tab(pgettext_noop("place", "Holds"), "privacy:holds", "gdpr.read"),
+            Tab(
+                pgettext_noop("place", "Certificates"),
+                "privacy:certificates",
+                "gdpr.read",
+            ),
+            Tab(pgettext_noop("place", "Audit log"), "privacy:ledger", "gdpr.read"),
+            Tab(pgettext_noop("place", "Exports"), "privacy:exports", "gdpr.read"),
+            Tab(pgettext_noop("place", "Suppressed"), "privacy:kept_out", "gdpr.read"),
+            Tab(pgettext_noop("place", "Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),
     Place(
-        "Agents",
+        pgettext_noop("place", "Agents"),
         "a",
         (
-            Tab("Agents", "workspace:agents", "agents.read"),
-            Tab("Keys", "workspace:keys", "keys.read"),
+            Tab(pgettext_noop("place", "Agents"), "workspace:agents", "agents.read"),
+            Tab(pgettext_noop("place", "Keys"), "workspace:keys", "keys.read"),
         ),
     ),
     Place(
-        "Workspace",
+        pgettext_noop("place", "Workspace"),
         "w",
         (
-            Tab("Members", "workspace:members", "members.read"),
-            Tab("Settings", "workspace:settings", "settings.read"),
-            Tab("Memory gateway", "workspace:gateway", "keys.manage"),
-            Tab("Webhooks", "workspace:webhooks", "workspace.manage"),
-            Tab("Providers", "providers", "providers.read"),
-            Tab("Conformance", "conformance", "providers.read"),
-            Tab("Jobs", "jobs:board", "jobs.read"),
+            Tab(pgettext_noop("place", "Members"), "workspace:members", "members.read"),
+            Tab(
+                pgettext_noop("place", "Settings"),
+                "workspace:settings",
+                "settings.read",
+            ),
+            Tab(
+                pgettext_noop("place", "Memory gateway"),
+                "workspace:gateway",
+                "keys.manage",
+            ),
+            Tab(
+                pgettext_noop("place", "Webhooks"),
+                "workspace:webhooks",
+                "workspace.manage",
+            ),
+            Tab(pgettext_noop("place", "Providers"), "providers", "providers.read"),
+            Tab(pgettext_noop("place", "Conformance"), "conformance", "providers.read"),
+            Tab(pgettext_noop("place", "Jobs"), "jobs:board", "jobs.read"),
         ),
     ),
 )

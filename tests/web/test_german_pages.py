@@ -24,6 +24,8 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
+    Admin Agent Code Compliance Crew Crewship Export Fusion Gateway Index Journal
+    Memory Operator Status System Webhook Webhooks
     """.split()
 )
 
@@ -81,7 +83,7 @@ def english(german: list[str], original: list[str], own: str) -> list[str]:
         text
         for text in dict.fromkeys(german)
         if text in same
-        and text not in own
+        and not all(part in own for part in text.split(", "))
         and any(word not in SAME for word in WORD.findall(text))
     ]
 
