@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.utils import timezone
+from django.conf import settings
+from django.utils import timezone, translation
 
 from memory.models import JobRun
 from memory.rules import permissions
@@ -68,11 +69,15 @@ _current: ContextVar[Progress | None] = ContextVar("job_progress", default=None)
 
 @contextmanager
 def of_run(run: JobRun) -> Iterator[None]:
-    """Let the work inside report to a run; what it reported last is written."""
+    """Let the work inside report to a run; what it reported last is written.
+
+    What the work leaves behind is in English, whatever language its request is in.
+    """
     progress = Progress(run)
     token = _current.set(progress)
     try:
-        yield
+        with translation.override(settings.LANGUAGE_CODE):
+            yield
     finally:
         _current.reset(token)
         if progress.written_at or progress.items:
