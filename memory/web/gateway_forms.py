@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from django import forms
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from memory.integrations.gateway import config
 from memory.integrations.gateway import settings as gateway_settings
@@ -69,7 +69,7 @@ class UserKeyForm(KeyForm):
 class SetupForm(forms.Form):
     """The source of memory for turns."""
 
-    agent = AgentField(label=gettext_lazy("For"), empty=ALL_AGENTS)
+    agent = AgentField(label=pgettext_lazy("memory gateway", "For"), empty=ALL_AGENTS)
     mode = forms.ChoiceField(label=gettext_lazy("Memory"), choices=MODES)
     base_url = forms.CharField(
         label=gettext_lazy("Gateway's address"),
@@ -96,19 +96,19 @@ class SetupForm(forms.Form):
         label=gettext_lazy("Project"), max_length=128, initial="default"
     )
     scope = forms.MultipleChoiceField(
-        label=gettext_lazy("Searches"),
+        label=pgettext_lazy("memory gateway", "Searches"),
         choices=SCOPES,
         required=False,
         initial=[scope.value for scope in config.FIRST_SCOPES],
         widget=forms.CheckboxSelectMultiple,
     )
     top_k = forms.IntegerField(
-        label=gettext_lazy("At most"),
+        label=pgettext_lazy("memory gateway", "At most"),
         min_value=1, max_value=config.MAX_TOP_K, initial=8,
         help_text=gettext_lazy("Memories for one turn."),
     )  # fmt: skip
     timeout_seconds = forms.FloatField(
-        label=gettext_lazy("Waits"), min_value=0.1, initial=10,
+        label=pgettext_lazy("memory gateway", "Waits"), min_value=0.1, initial=10,
         max_value=gateway_settings.MAX_SECONDS,
         help_text=gettext_lazy("Seconds for one call."),
     )  # fmt: skip

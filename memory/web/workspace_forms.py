@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django import forms
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from memory.models import Agent, Crew, Membership
 from memory.models.tenancy import SLUG
@@ -27,8 +27,8 @@ NEIGHBOUR_CHOICES: Final = (
     ("1", gettext_lazy("Also entries related to a hit")),
 )
 SCOPES: Final = (
-    (KeyScope.READ.value, gettext_lazy("Read")),
-    (KeyScope.WRITE.value, gettext_lazy("Write")),
+    (KeyScope.READ.value, pgettext_lazy("key", "Read")),
+    (KeyScope.WRITE.value, pgettext_lazy("key", "Write")),
 )
 ROLE_NAMES: Final = {
     Role.VIEWER: gettext_lazy("Viewer"),
@@ -95,7 +95,7 @@ class KeyForm(forms.Form):
         help_text=gettext_lazy("Where the key is used. Optional."),
     )
     scopes = forms.MultipleChoiceField(
-        label=gettext_lazy("May"),
+        label=pgettext_lazy("key", "May"),
         choices=SCOPES,
         initial=[KeyScope.READ.value, KeyScope.WRITE.value],
         widget=forms.CheckboxSelectMultiple,

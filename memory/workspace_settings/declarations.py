@@ -34,9 +34,9 @@ FUSION: Final[Setting[str]] = declare(
         help=gettext_noop(
             "How the rankings by meaning and by words become one list, where a "
             "request does not say. RRF (reciprocal rank fusion) adds 1 / (60 + rank) "
-            "of both. Convex adds up scores: of meaning, of words, of what stands around "
-            "an entry and, for the journal, of the times and names in the question; there "
-            "importance multiplies the sum."
+            "of both. Convex adds up scores: of meaning, of words, of what stands "
+            "around an entry and, for the journal, of the times and names in the "
+            "question; there importance multiplies the sum."
         ),
         readers=gettext_noop(
             "Every hybrid recall and search: the API, tools, MCP, checks, records "
