@@ -75,7 +75,9 @@ class SetupForm(forms.Form):
         label=gettext_lazy("Gateway's address"),
         max_length=config.URL_CHARS,
         required=False,
-        widget=forms.URLInput(attrs={"placeholder": "https://memory.example.com"}),
+        widget=forms.URLInput(
+            attrs={"placeholder": gettext_lazy("https://memory.example.com")}
+        ),
     )
     user_id = forms.CharField(
         label=gettext_lazy("User"), max_length=128, required=False

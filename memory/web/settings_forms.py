@@ -43,7 +43,7 @@ FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
     ),
     Kind.TEXT: _text,
     Kind.ADDRESS: lambda setting: _text(
-        setting, forms.URLInput({"placeholder": "https://memory.example.com"})
+        setting, forms.URLInput({"placeholder": gettext("https://memory.example.com")})
     ),
     Kind.SECRET: lambda _: forms.CharField(
         max_length=TEXT_CHARS,

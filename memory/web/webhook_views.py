@@ -32,7 +32,9 @@ class WebhookForm(forms.Form):
     url = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=http_out.URL_LENGTH,
-        widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks"}),
+        widget=forms.URLInput(
+            attrs={"placeholder": gettext_lazy("https://example.com/hooks")}
+        ),
         help_text=gettext_lazy(
             "Gets each event as a signed POST. Redirects are not followed."
         ),

@@ -24,6 +24,22 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
+    Admin
+    App
+    AtomicMemory
+    Compliance
+    Fusion
+    Installation
+    MCP
+    Name
+    Operator
+    Person
+    Scanner
+    Status
+    UTC
+    Variable
+    Webhooks
+    mem
     """.split()
 )
 
