@@ -48,6 +48,7 @@ KEYWORDS: Final[dict[str, Any]] = {
     "ngettext_lazy": (1, 2),
     "pgettext": ((1, "c"), 2),
     "pgettext_lazy": ((1, "c"), 2),
+    "pgettext_noop": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
 # The nouns of counts: {{ number|plural:"entry,entries" }}.

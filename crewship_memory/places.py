@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.urls import NoReverseMatch, reverse
-from django.utils.translation import gettext_noop
 
 from memory.rules.permissions import Actor
+from memory.rules.translation import pgettext_noop
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,90 +48,121 @@ class Place:
 
 
 PLACES: Final = (
-    Place(gettext_noop("Home"), "h", (Tab(gettext_noop("Home"), "home"),)),
     Place(
-        gettext_noop("Health"),
-        "e",
-        (Tab(gettext_noop("Health"), "health:page", "health.read"),),
+        pgettext_noop("place", "Home"),
+        "h",
+        (Tab(pgettext_noop("place", "Home"), "home"),),
     ),
     Place(
-        gettext_noop("Recall"),
+        pgettext_noop("place", "Health"),
+        "e",
+        (Tab(pgettext_noop("place", "Health"), "health:page", "health.read"),),
+    ),
+    Place(
+        pgettext_noop("place", "Recall"),
         "r",
         (
-            Tab(gettext_noop("Recall"), "episodic:recall"),
-            Tab(gettext_noop("Saved checks"), "episodic:checks"),
-            Tab(gettext_noop("Questions"), "episodic:questions"),
-            Tab(gettext_noop("Index"), "episodic:index"),
+            Tab(pgettext_noop("place", "Recall"), "episodic:recall"),
+            Tab(pgettext_noop("place", "Saved checks"), "episodic:checks"),
+            Tab(pgettext_noop("place", "Questions"), "episodic:questions"),
+            Tab(pgettext_noop("place", "Index"), "episodic:index"),
         ),
     ),
     Place(
-        gettext_noop("Map"),
+        pgettext_noop("place", "Map"),
         "m",
-        (Tab(gettext_noop("Map"), "map:page", "journal.read"),),
+        (Tab(pgettext_noop("place", "Map"), "map:page", "journal.read"),),
     ),
     Place(
-        gettext_noop("Journal"), "j", (Tab(gettext_noop("Journal"), "memory:journal"),)
+        pgettext_noop("place", "Journal"),
+        "j",
+        (Tab(pgettext_noop("place", "Journal"), "memory:journal"),),
     ),
     Place(
-        gettext_noop("Memory"),
+        pgettext_noop("place", "Memory"),
         "f",
         (
-            Tab(gettext_noop("Files"), "files:browse"),
-            Tab(gettext_noop("Records"), "records:list", "records.read"),
+            Tab(pgettext_noop("place", "Files"), "files:browse"),
+            Tab(pgettext_noop("place", "Records"), "records:list", "records.read"),
         ),
     ),
     Place(
-        gettext_noop("Review"),
+        pgettext_noop("place", "Review"),
         "q",
         (
             Tab(
-                gettext_noop("Quarantine"),
+                pgettext_noop("place", "Quarantine"),
                 "quarantine:inbox",
                 "quarantine.read",
                 "waiting",
             ),
             Tab(
-                gettext_noop("Proposals"),
+                pgettext_noop("place", "Proposals"),
                 "proposals:list",
                 "proposals.read",
                 "proposals_waiting",
             ),
-            Tab(gettext_noop("Scanner rules"), "quarantine:rules", "quarantine.read"),
+            Tab(
+                pgettext_noop("place", "Scanner rules"),
+                "quarantine:rules",
+                "quarantine.read",
+            ),
         ),
     ),
     Place(
-        gettext_noop("Personal data"),
+        pgettext_noop("place", "Personal data"),
         "p",
         (
-            Tab(gettext_noop("Cases"), "privacy:cases", "gdpr.read", "case_numbers"),
-            Tab(gettext_noop("Subjects"), "privacy:subjects", "gdpr.read"),
-            Tab(gettext_noop("Holds"), "privacy:holds", "gdpr.read"),
-            Tab(gettext_noop("Certificates"), "privacy:certificates", "gdpr.read"),
-            Tab(gettext_noop("Audit log"), "privacy:ledger", "gdpr.read"),
-            Tab(gettext_noop("Exports"), "privacy:exports", "gdpr.read"),
-            Tab(gettext_noop("Suppressed"), "privacy:kept_out", "gdpr.read"),
-            Tab(gettext_noop("Settings"), "privacy:settings", "gdpr.read"),
+            Tab(
+                pgettext_noop("place", "Cases"),
+                "privacy:cases",
+                "gdpr.read",
+                "case_numbers",
+            ),
+            Tab(pgettext_noop("place", "Subjects"), "privacy:subjects", "gdpr.read"),
+            Tab(pgettext_noop("place", "Holds"), "privacy:holds", "gdpr.read"),
+            Tab(
+                pgettext_noop("place", "Certificates"),
+                "privacy:certificates",
+                "gdpr.read",
+            ),
+            Tab(pgettext_noop("place", "Audit log"), "privacy:ledger", "gdpr.read"),
+            Tab(pgettext_noop("place", "Exports"), "privacy:exports", "gdpr.read"),
+            Tab(pgettext_noop("place", "Suppressed"), "privacy:kept_out", "gdpr.read"),
+            Tab(pgettext_noop("place", "Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),
     Place(
-        gettext_noop("Agents"),
+        pgettext_noop("place", "Agents"),
         "a",
         (
-            Tab(gettext_noop("Agents"), "workspace:agents", "agents.read"),
-            Tab(gettext_noop("Keys"), "workspace:keys", "keys.read"),
+            Tab(pgettext_noop("place", "Agents"), "workspace:agents", "agents.read"),
+            Tab(pgettext_noop("place", "Keys"), "workspace:keys", "keys.read"),
         ),
     ),
     Place(
-        gettext_noop("Workspace"),
+        pgettext_noop("place", "Workspace"),
         "w",
         (
-            Tab(gettext_noop("Members"), "workspace:members", "members.read"),
-            Tab(gettext_noop("Settings"), "workspace:settings", "settings.read"),
-            Tab(gettext_noop("Memory gateway"), "workspace:gateway", "keys.manage"),
-            Tab(gettext_noop("Webhooks"), "workspace:webhooks", "workspace.manage"),
-            Tab(gettext_noop("Providers"), "providers", "providers.read"),
-            Tab(gettext_noop("Conformance"), "conformance", "providers.read"),
-            Tab(gettext_noop("Jobs"), "jobs:board", "jobs.read"),
+            Tab(pgettext_noop("place", "Members"), "workspace:members", "members.read"),
+            Tab(
+                pgettext_noop("place", "Settings"),
+                "workspace:settings",
+                "settings.read",
+            ),
+            Tab(
+                pgettext_noop("place", "Memory gateway"),
+                "workspace:gateway",
+                "keys.manage",
+            ),
+            Tab(
+                pgettext_noop("place", "Webhooks"),
+                "workspace:webhooks",
+                "workspace.manage",
+            ),
+            Tab(pgettext_noop("place", "Providers"), "providers", "providers.read"),
+            Tab(pgettext_noop("place", "Conformance"), "conformance", "providers.read"),
+            Tab(pgettext_noop("place", "Jobs"), "jobs:board", "jobs.read"),
         ),
     ),
 )

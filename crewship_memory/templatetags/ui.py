@@ -250,7 +250,7 @@ def term(word: str, label: str = "") -> SafeString:
         '<span class="term-box"><button class="term" type="button" '
         'popovertarget="term-{}" aria-describedby="term-{}">{}</button>'
         '<span class="meaning" id="term-{}" role="note" popover>{}</span></span>',
-        *(slugify(word), slugify(word), label or word, slugify(word)),
+        *(slugify(word), slugify(word), label or gettext(word), slugify(word)),
         meanings()[word],
     )
 

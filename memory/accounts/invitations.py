@@ -22,12 +22,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from memory.accounts import api_keys, login_links, mail, workspaces
+from memory.accounts import api_keys, languages, login_links, mail, workspaces
 from memory.journal import append as journal
 from memory.models import Invitation, Membership, User
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.permissions import Actor, Role
+from memory.rules.permissions import Actor, Role, role_name
 
 MAX_PENDING: Final = 200
 EMAIL_LENGTH: Final = 254
@@ -69,8 +69,9 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
         detail = gettext("Is a member already; change the role in the list.")
         raise errors.Conflict(detail, code="already_member")
     if invitations.count() >= MAX_PENDING:
-        detail = gettext("{count} invitations wait already; withdraw some first.")
-        detail = detail.format(count=MAX_PENDING)
+        detail = gettext(
+            "{limit} invitations wait already; withdraw some first."
+        ).format(limit=MAX_PENDING)
         raise errors.Conflict(detail, code="too_many_invitations")
     try:
         with transaction.atomic():
@@ -160,9 +161,8 @@ def send(invitation: Invitation, base: str, *, by: Actor) -> None:
     by.require("members.manage", invitation.workspace_id)
     made_at = invitation.link_made_at
     if invitation.mailed and made_at and timezone.now() - made_at < MAIL_EVERY:
-        raise errors.Conflict(
-            gettext("A mail went out a moment ago."), code="just_sent"
-        )
+        detail = gettext("A mail went out a moment ago.")
+        raise errors.Conflict(detail, code="just_sent")
     token = _new_token(invitation, by_mail=True, by=by)
     message = _message(invitation, f"{base}/login/invitation/{token}/")
     # Outside the transaction: a slow mail server must not hold the database.
@@ -170,24 +170,40 @@ def send(invitation: Invitation, base: str, *, by: Actor) -> None:
         count = mail.send("invitation", [message])
     except OSError as error:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
-        detail = gettext("The mail did not go out: {error}.").format(
-            error=type(error).__name__
+        detail = gettext("The mail did not go out: {reason}.").format(
+            reason=type(error).__name__
         )
         raise errors.Unavailable(detail, code="mail_not_sent") from None
     if not count:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
-        raise errors.Conflict(gettext("No mail server is set."), code="no_mail_server")
+        detail = gettext("No mail server is set.")
+        raise errors.Conflict(detail, code="no_mail_server")
 
 
 def _message(invitation: Invitation, link: str) -> EmailMessage:
+    """Return the mail in the invited person's language; the admin's for a new one."""
+    person = account_of(invitation)
+    if person is not None:
+        with languages.mail_language(person):
+            return _text(invitation, link)
+    return _text(invitation, link)
+
+
+def _text(invitation: Invitation, link: str) -> EmailMessage:
     workspace = invitation.workspace.slug
-    body = (
-        f"{invitation.invited_by} invites you to the workspace {workspace} of "
-        f"Crewship Memory as {invitation.role}.\n\n"
-        f"To accept, open this link within three days. It works once:\n\n{link}\n\n"
+    body = gettext(
+        "{admin} invites you to the workspace {workspace} of Crewship Memory as {role}."
+        "\n\nTo accept, open this link within three days. It works once:\n\n{link}\n\n"
         "If you do not know what this is about, nothing happens without you.\n"
+    ).format(
+        admin=invitation.invited_by,
+        workspace=workspace,
+        role=role_name(invitation.role),
+        link=link,
     )
-    subject = f"Invitation to {workspace} in Crewship Memory"
+    subject = gettext("Invitation to {workspace} in Crewship Memory").format(
+        workspace=workspace
+    )
     return EmailMessage(subject, body, None, [invitation.email])
 
 

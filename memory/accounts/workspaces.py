@@ -174,9 +174,11 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
 def _check_addition(user: User, by: Actor) -> None:
     """Refuse to add a person who has to accept an invitation."""
     if by.role is not Role.SYSTEM:
-        raise errors.Forbidden("People are invited; nobody is added.", code="invite")
+        raise errors.Forbidden(
+            gettext("People are invited; nobody is added."), code="invite"
+        )
     if not login_links.is_proven(user) and not login_links.is_unclaimed(user):
-        detail = (
+        detail = gettext(
             "This account was opened with a link that another workspace handed out. "
             "Its owner has to accept an invitation first."
         )

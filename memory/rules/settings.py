@@ -134,17 +134,16 @@ def _switch(_setting: Setting[Any], value: object) -> bool:
 def _choice(setting: Setting[Any], value: object) -> str:
     choices = setting.choices()
     if not isinstance(value, str) or value not in choices:
-        rule = gettext("must be one of {values}")
-        raise BadValue(rule.format(values=", ".join(choices)))
+        message = gettext("must be one of {values}")
+        raise BadValue(message.format(values=", ".join(choices)))
     return str(value)
 
 
-def _with_bounds(setting: Setting[Any], rule: str, free_rule: str) -> str:
-    """Return the rule of a number with its bounds, or the one without them."""
+def _bounds(setting: Setting[Any]) -> dict[str, str] | None:
     low, high = setting.least, setting.most
     if low is None or high is None:
-        return free_rule
-    return rule.format(least=f"{low:,.15g}", most=f"{high:,.15g}")
+        return None
+    return {"low": f"{low:,.15g}", "high": f"{high:,.15g}"}
 
 
 def _within(setting: Setting[Any], value: float) -> bool:
@@ -156,16 +155,20 @@ def _within(setting: Setting[Any], value: float) -> bool:
 def _integer(setting: Setting[Any], value: object) -> int:
     good = isinstance(value, int) and not isinstance(value, bool)
     if not good or not _within(setting, value):  # type: ignore[arg-type]
-        rule = gettext("must be a whole number from {least} to {most}")
-        raise BadValue(_with_bounds(setting, rule, gettext("must be a whole number")))
+        if bounds := _bounds(setting):
+            message = gettext("must be a whole number from {low} to {high}")
+            raise BadValue(message.format(**bounds))
+        raise BadValue(gettext("must be a whole number"))
     return value  # type: ignore[return-value]
 
 
 def _number(setting: Setting[Any], value: object) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not _within(setting, value):  # type: ignore[arg-type]
-        rule = gettext("must be a number from {least} to {most}")
-        raise BadValue(_with_bounds(setting, rule, gettext("must be a number")))
+        if bounds := _bounds(setting):
+            message = gettext("must be a number from {low} to {high}")
+            raise BadValue(message.format(**bounds))
+        raise BadValue(gettext("must be a number"))
     if not math.isfinite(value):  # type: ignore[arg-type]
         raise BadValue(gettext("must be a finite number"))
     return float(value)  # type: ignore[arg-type]
@@ -176,8 +179,8 @@ def _text(setting: Setting[Any], value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BadValue(gettext("must be a text that is not empty"))
     if len(value) > limit or not entries.is_storable(value):
-        rule = gettext("must be plain text of at most {limit} characters")
-        raise BadValue(rule.format(limit=limit))
+        message = gettext("must be plain text of at most {limit} characters")
+        raise BadValue(message.format(limit=limit))
     return value.strip()
 
 
@@ -185,7 +188,8 @@ def _secret(setting: Setting[Any], value: object) -> str:
     """Return a secret that fits into an HTTP header."""
     text = _text(setting, value)
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise BadValue(gettext("must be printable ASCII characters without a space"))
+        message = gettext("must be printable ASCII characters without a space")
+        raise BadValue(message)
     return text
 
 

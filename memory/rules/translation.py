@@ -44,3 +44,8 @@ def ngettext(singular: str, plural: str, number: int) -> str:
 def gettext_noop(text: str) -> str:
     """Return the text as it is, marked for translation where it is shown."""
     return text
+
+
+def pgettext_noop(_context: str, text: str) -> str:
+    """Return the text as it is, marked like ``gettext_noop`` with what it is about."""
+    return text

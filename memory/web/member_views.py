@@ -185,7 +185,7 @@ def many(request: HttpRequest) -> HttpResponse:
         return _page(request, actor, error.status, refusal=error)
     report = Report(
         items=items,
-        words=(gettext(words[0]), gettext(words[1])),
+        words=words,
         action=reverse("workspace:members_many"),
         undo="1" if can_undo else "",
     )
@@ -206,12 +206,18 @@ def _confirm_removal(actor: Actor, picks: list[Pick]) -> Confirmation:
         lines=[
             Line(f"{m.id}:{roles[m.id]}", m.user.email, role_name(m.role)) for m in rows
         ],
-        words=(gettext("Remove this person?"), gettext("Remove these {count} people?")),
+        words=(
+            gettext_noop("Remove this person?"),
+            gettext_noop("Remove these {count} people?"),
+        ),
         text=gettext(
             "Their keys here stop at once, and the invitations they sent are withdrawn."
             " Their accounts stay; to come back, each has to be invited again."
         ),
-        button=(gettext("Remove this person"), gettext("Remove the ticked ones")),
+        button=(
+            gettext_noop("Remove this person"),
+            gettext_noop("Remove the ticked ones"),
+        ),
         action=reverse("workspace:members_many"),
         act="remove",
         back=reverse("workspace:members"),

@@ -24,21 +24,17 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
-    Admin
+    Admin Agent Code Compliance Crew Crewship Export Fusion Gateway Index Journal
+    Memory Operator Status System Webhook Webhooks
     App
     AtomicMemory
-    Compliance
-    Fusion
     Installation
     MCP
     Name
-    Operator
     Person
     Scanner
-    Status
     UTC
     Variable
-    Webhooks
     mem
     """.split()
 )
@@ -97,7 +93,7 @@ def english(german: list[str], original: list[str], own: str) -> list[str]:
         text
         for text in dict.fromkeys(german)
         if text in same
-        and text not in own
+        and not all(part in own for part in text.split(", "))
         and any(word not in SAME for word in WORD.findall(text))
     ]
 

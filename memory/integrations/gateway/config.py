@@ -198,8 +198,8 @@ def _top_k(value: object) -> int:
     try:
         return _TOP_K.validate_python(value)
     except ValidationError:
-        rule = gettext("must be a whole number from {least} to {most}").format(
-            least=1, most=MAX_TOP_K
+        rule = gettext("must be a whole number from {low} to {high}").format(
+            low=1, high=MAX_TOP_K
         )
         raise _bad(f"{GATEWAY}.topK", rule) from None
 
