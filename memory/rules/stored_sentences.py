@@ -16,6 +16,8 @@ from memory.rules.translation import gettext
 VALUE: Final = re.compile(r"\{(\w+)\}")
 # A value of this name is a sentence itself.
 SENTENCE: Final = "why"
+# A value of this name is a number.
+COUNT: Final = "count"
 
 
 def told(text: str, templates: Iterable[str] = ()) -> str:
@@ -38,10 +40,14 @@ def told(text: str, templates: Iterable[str] = ()) -> str:
     return text
 
 
+def _form(name: str) -> str:
+    return r"[\d.,]+" if name == COUNT else ".+?"
+
+
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     # Every second part is the name of a value.
     parts = VALUE.split(template)
     parts[::2] = [re.escape(part) for part in parts[::2]]
-    parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    parts[1::2] = [f"(?P<{name}>{_form(name)})" for name in parts[1::2]]
     return re.compile("".join(parts), re.DOTALL)
