@@ -79,9 +79,13 @@ def running_already(title: str) -> str:
 
 def summary(counts: dict[str, int]) -> str:
     """Return what a run counted, without what it found none of."""
+    # Another language may say it the other way round, so that no plural is wrong.
+    part = gettext("{count} {counted}")
     return ", ".join(
-        f"{number_format(count, use_l10n=True, force_grouping=True)} "
-        f"{COUNTED.get(name, name.replace('_', ' '))}"
+        part.format(
+            count=number_format(count, use_l10n=True, force_grouping=True),
+            counted=COUNTED.get(name, name.replace("_", " ")),
+        )
         for name, count in counts.items()
         if count
     )

@@ -52,7 +52,7 @@ def test_in_english_a_sentence_stays_as_it_was_stored(stored: str) -> None:
 
 def test_runs_and_checks_are_told_in_german() -> None:
     with translation.override("de"):
-        assert words.summary({"indexed": 1200, "failed": 0}) == "1.200 eingebettet"
+        assert words.summary({"indexed": 1200, "failed": 0}) == "eingebettet: 1.200"
         assert words.fault("3 promises were broken") == (
             "3 Versprechen wurden gebrochen"
         )

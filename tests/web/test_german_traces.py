@@ -43,7 +43,7 @@ def test_a_job_that_fails_in_a_german_request_leaves_english(
 def test_a_job_done_in_a_german_request_says_so_in_german(world: World) -> None:
     world.indexed()
     page = world.page("operator").post("/jobs/decay/run/", headers=GERMAN, follow=True)
-    assert "Abklingen der Wichtigkeit fertig: 1 Zeilen" in text(page)
+    assert "Abklingen der Wichtigkeit fertig – Zeilen: 1" in text(page)
     assert JobRun.objects.get(name="decay").counts["rows"] == 1
 
 
