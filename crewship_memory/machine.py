@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 
 from crewship_memory.templatetags.ui import number
 from episodic.health import overview as recall_overview
@@ -78,19 +78,21 @@ def _provider(entry: Entry, pulse: ProviderPulse | None) -> Part:
     at = pulse.checked_at
     if pulse.ok:
         note = gettext("at the last check")
-        return Part(name, "green", gettext("Answers"), title, note, url, at)
+        return Part(
+            name, "green", pgettext("a service", "Answers"), title, note, url, at
+        )
     return Part(name, "red", gettext("No answer"), title, pulse.message, url, at)
 
 
 def _gateways(gateways: GatewayState) -> Part:
     """Return the memory gateways of turns as one part, by their newest call."""
     url, hosts = reverse("workspace:gateway"), gateways.hosts
-    name, figure, word = gettext("Gateway"), hosts[0], gettext("Answers")
+    name, figure, word = gettext("Gateway"), hosts[0], pgettext("a service", "Answers")
     failed, answered = gettext("the last call failed"), gettext("at the last call")
     if len(hosts) > 1:
         # Which of them was called is not recorded; the others may not answer.
         figure = gettext("{count} gateways").format(count=number(len(hosts)))
-        word = gettext("Answered")
+        word = pgettext("a service", "Answered")
         failed = gettext("the last call to one of them failed")
         answered = gettext("at the last call to one of them")
     if gateways.is_failing:
