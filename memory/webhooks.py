@@ -18,9 +18,11 @@ from typing import Any, Final
 
 import httpx
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Case, Prefetch, When
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext, gettext_noop
 
 from memory import http_out, lookup
 from memory.journal import append as journal
@@ -35,6 +37,7 @@ from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
+from memory.rules.stored_sentences import told
 
 EVENTS: Final = (HEALTH_BAND_CHANGED,)
 TEST: Final = "webhook.test"
@@ -53,6 +56,11 @@ PENDING, DELIVERED = DeliveryStatus.PENDING, DeliveryStatus.SENT
 FAILED: Final = DeliveryStatus.FAILED
 # Counting of what was given up ends here.
 FAILED_COUNTED: Final = 100
+# Why a message did not arrive; stored in English.
+FAULTS: Final = (
+    *http_out.FAULTS,
+    gettext_noop("The sender stopped while sending."),
+)
 # What receivers may use to check a message.
 verify = http_out.verify
 log = structlog.get_logger(__name__)
@@ -106,6 +114,11 @@ def failed_count(actor: Actor, limit: int = FAILED_COUNTED) -> int:
     return rows.order_by()[:limit].count()
 
 
+def fault_words(stored: str) -> str:
+    """Return why a message did not arrive, in the reader's language."""
+    return told(stored, FAULTS)
+
+
 def _record(action: str, hook: Webhook, by: Actor) -> None:
     """Record a change with the host alone: the path may contain a secret."""
     new = NewEntry(
@@ -122,15 +135,16 @@ def create(url: str, events: Iterable[str] = EVENTS, *, by: Actor) -> Webhook:
     by.require(PERMISSION)
     target, event_types = http_out.check_url(url), sorted(set(events))
     if not event_types or not set(event_types) <= set(EVENTS):
-        raise errors.Invalid("Choose events from the list.", code="bad_events")
+        raise errors.Invalid(gettext("Choose events from the list."), code="bad_events")
     with transaction.atomic():
         Workspace.objects.select_for_update().get(pk=by.workspace_id)
         existing = Webhook.objects.filter(workspace_id=by.workspace_id)
         if existing.count() >= MAX_WEBHOOKS:
-            detail = f"A workspace has at most {MAX_WEBHOOKS} webhooks."
+            detail = gettext("A workspace has at most {limit} webhooks.")
+            detail = detail.format(limit=MAX_WEBHOOKS)
             raise errors.Conflict(detail, code="too_many_webhooks")
         if existing.filter(url=target).exists():
-            detail = "There is a webhook with this address."
+            detail = gettext("There is a webhook with this address.")
             raise errors.Conflict(detail, code="webhook_exists")
         hook = Webhook.objects.create(
             workspace_id=by.workspace_id,
@@ -220,13 +234,13 @@ def replay(row: WebhookDelivery, *, by: Actor) -> None:
         last_error="",
     )
     if not updated:
-        detail = "This delivery is on its way; it is tried again by itself."
+        detail = gettext("This delivery is on its way; it is tried again by itself.")
         raise errors.Conflict(detail, code="delivery_pending")
 
 
 def _require_active(hook: Webhook) -> None:
     if not hook.active:
-        raise errors.Conflict("This webhook is paused.", code="webhook_paused")
+        raise errors.Conflict(gettext("This webhook is paused."), code="webhook_paused")
 
 
 # ── Sending ──────────────────────────────────────────────────────────────────
@@ -250,7 +264,9 @@ def send(
     headers = {"X-Crewship-Event": row.event, "X-Crewship-Delivery": row.id}
     hook = row.webhook
     message = http_out.Message(hook.url, hook.secret, row.body, headers)
-    answer, now = http_out.post(message, transport), timezone.now()
+    # What is stored of the answer is in English.
+    with translation.override(settings.LANGUAGE_CODE):
+        answer, now = http_out.post(message, transport), timezone.now()
     status = FAILED if row.attempts >= MAX_ATTEMPTS else PENDING
     if not answer.error:
         status = DELIVERED

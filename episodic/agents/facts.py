@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from memory.models import (
     Agent,
@@ -43,13 +44,13 @@ class Mark(NamedTuple):
 
 
 # The worst first.
-OVER_CAP: Final = Mark("over_cap", "red", "over a cap")
-EXPIRED: Final = Mark("expired", "red", "every key expired")
-HELD: Final = Mark("held", "yellow", "text held")
-SILENT: Final = Mark("silent", "yellow", "silent for 7 days")
-NO_KEY: Final = Mark("no_key", "yellow", "no key")
-UNWRITTEN: Final = Mark("unwritten", "idle", "never wrote")
-UNRECALLED: Final = Mark("unrecalled", "idle", "not recalled")
+OVER_CAP: Final = Mark("over_cap", "red", gettext_noop("over a cap"))
+EXPIRED: Final = Mark("expired", "red", gettext_noop("every key expired"))
+HELD: Final = Mark("held", "yellow", gettext_noop("text held"))
+SILENT: Final = Mark("silent", "yellow", gettext_noop("silent for 7 days"))
+NO_KEY: Final = Mark("no_key", "yellow", gettext_noop("no key"))
+UNWRITTEN: Final = Mark("unwritten", "idle", gettext_noop("never wrote"))
+UNRECALLED: Final = Mark("unrecalled", "idle", gettext_noop("not recalled"))
 MARKS: Final = (OVER_CAP, EXPIRED, HELD, SILENT, NO_KEY, UNWRITTEN, UNRECALLED)
 
 

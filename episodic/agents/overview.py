@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext_noop
+
 from episodic.agents.facts import (
     EPOCH,
     EXPIRED,
@@ -28,22 +30,22 @@ PAGE: Final = 50
 LEAD: Final = "lead"
 # What a list can be narrowed to, with the words of its button.
 VIEWS: Final[dict[str, str]] = {
-    "": "All",
-    OVER_CAP.name: "Over a cap",
-    EXPIRED.name: "Every key expired",
-    HELD.name: "Text held",
-    SILENT.name: "Silent for 7 days",
-    NO_KEY.name: "No key",
-    UNWRITTEN.name: "Never wrote",
-    UNRECALLED.name: "Not recalled",
-    LEAD: "Leads",
+    "": gettext_noop("All"),
+    OVER_CAP.name: gettext_noop("Over a cap"),
+    EXPIRED.name: gettext_noop("Every key expired"),
+    HELD.name: gettext_noop("Text held"),
+    SILENT.name: gettext_noop("Silent for 7 days"),
+    NO_KEY.name: gettext_noop("No key"),
+    UNWRITTEN.name: gettext_noop("Never wrote"),
+    UNRECALLED.name: gettext_noop("Not recalled"),
+    LEAD: gettext_noop("Leads"),
 }
 SORTS: Final[dict[str, str]] = {
-    "": "Worst first",
-    "name": "Name",
-    "crew": "Crew",
-    "seen": "Last seen",
-    "quiet": "Longest silent",
+    "": gettext_noop("Worst first"),
+    "name": gettext_noop("Name"),
+    "crew": gettext_noop("Crew"),
+    "seen": gettext_noop("Last seen"),
+    "quiet": gettext_noop("Longest silent"),
 }
 
 

@@ -12,6 +12,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -71,13 +73,17 @@ def agents(request: HttpRequest) -> HttpResponse:
             walk_depth=fields["walk_depth"],
         )
         if not is_new:
-            raise errors.Conflict(f"{agent.crew.slug} has an agent of this name.")
+            detail = gettext("{crew} has an agent of this name.")
+            raise errors.Conflict(detail.format(crew=agent.crew.slug))
         return agent
 
     agent, status = pages.submit(form, add, faulty="slug")
     if agent is None:
         return _agents_page(request, actor, status, agent_form=form)
-    messages.success(request, f"{agent.slug} joined {agent.crew.slug}")
+    text = gettext("{agent} joined {crew}").format(
+        agent=agent.slug, crew=agent.crew.slug
+    )
+    messages.success(request, text)
     return redirect("workspace:agent", agent.id)
 
 
@@ -95,13 +101,14 @@ def add_crew(request: HttpRequest) -> HttpResponse:
             fields["slug"], by=actor, name=fields["name"]
         )
         if not is_new:
-            raise errors.Conflict("There is a crew of this name.")
+            raise errors.Conflict(gettext("There is a crew of this name."))
         return crew
 
     crew, status = pages.submit(form, add, faulty="slug")
     if crew is None:
         return _agents_page(request, actor, status, crew_form=form)
-    messages.success(request, f"Crew {crew.slug} created")
+    text = gettext("Crew {crew} created").format(crew=crew.slug)
+    messages.success(request, text)
     return redirect("workspace:agents")
 
 
@@ -131,12 +138,13 @@ def _change(request: HttpRequest, agent_id: str) -> str:
     row = workspace_tree.agent(actor, agent_id)
     form = forms.AgentChange(request.POST)
     if not form.is_valid():
-        raise errors.Invalid("Choose a role and the neighbours from the lists.")
+        detail = gettext("Choose a role and the neighbours from the lists.")
+        raise errors.Invalid(detail)
     fields = form.cleaned_data
     workspaces.change_agent(
         row, by=actor, role=AgentRole(fields["role"]), walk_depth=fields["walk_depth"]
     )
-    return f"{row.slug} changed"
+    return gettext("{agent} changed").format(agent=row.slug)
 
 
 @pages.action(_page_of_agent)
@@ -147,7 +155,7 @@ def revoke_key(request: HttpRequest, agent_id: str, key_id: str) -> str:
     if getattr(key, "agent_id", None) != agent_id:
         raise errors.NotFound
     api_keys.revoke(key, by=actor)
-    return f"Key {key.prefix}… revoked"
+    return gettext("Key {key}… revoked").format(key=key.prefix)
 
 
 @require_GET
@@ -158,4 +166,10 @@ def crew(request: HttpRequest, crew_id: str) -> HttpResponse:
     number = pages.number(request.GET.get("page", "")) or 1
     filters = AgentFilter(show=request.GET.get("show", ""), page=number)
     listing = overview.listing(actor, filters, page.rows)
-    return render(request, "workspace/crew.html", {"page": page, "listing": listing})
+    links = [(_page_of_agent(lead.id), lead.slug) for lead in page.leads]
+    context = {
+        "page": page,
+        "listing": listing,
+        "lead_links": format_html_join(", ", '<a href="{}">{}</a>', links),
+    }
+    return render(request, "workspace/crew.html", context)

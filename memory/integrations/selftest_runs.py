@@ -12,6 +12,7 @@ from typing import Final
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.integrations import registry as integrations
 from memory.integrations import selftest_server
@@ -24,7 +25,7 @@ from memory.jobs.registry import Outcome
 from memory.jobs.work import Work
 from memory.journal import append as journal
 from memory.models import JobRun, ProviderRun, RunState, Workspace
-from memory.providers import parity_runs
+from memory.providers import parity_runs, words
 from memory.providers import registry as providers
 from memory.providers.parity import suite
 from memory.providers.parity.base import Failed, NotApplicable
@@ -204,9 +205,9 @@ def lines(_workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     url = f"{reverse('conformance')}#h-unkept"
     return [
         ResultLine(
-            f"{titles.get(item['kind'], item['kind'])}: "
-            f"{texts.get(item['id'], item['id'])}",
-            item["why"],
+            f"{gettext(titles.get(item['kind'], item['kind']))}: "
+            f"{words.check(texts.get(item['id'], item['id']))}",
+            words.note(item["why"]),
             url,
         )
         for item in items

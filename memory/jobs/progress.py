@@ -69,7 +69,10 @@ _current: ContextVar[Progress | None] = ContextVar("job_progress", default=None)
 
 @contextmanager
 def of_run(run: JobRun) -> Iterator[None]:
-    """Let the work inside report to a run; what it reported last is written."""
+    """Let the work inside report to a run; what it reported last is written.
+
+    What the work leaves behind is in English, whatever language its request is in.
+    """
     progress = Progress(run)
     token = _current.set(progress)
     try:

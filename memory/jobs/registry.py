@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from memory.installation import identity as installation
 from memory.installation import schema_version
-from memory.jobs import dispatch, progress
+from memory.jobs import dispatch, progress, words
 from memory.jobs.progress import ResultLine
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
@@ -311,7 +311,7 @@ def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> Jo
         heartbeat_at__gte=now - STALE,
     )
     if alive.exists():
-        raise errors.Conflict(f"{job.title} is running already.", code="job_running")
+        raise errors.Conflict(words.running_already(job.title), code="job_running")
     run = JobRun.objects.create(
         name=name,
         slot=f"{workspace_id or 'house'} by hand {secrets.token_hex(8)}",

@@ -12,8 +12,10 @@ from typing import Final
 
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from memory.jobs import registry as jobs
+from memory.jobs import words
 from memory.jobs.registry import Job
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
@@ -24,11 +26,11 @@ RECENT_RUNS: Final = 1_000
 # The database has no larger number.
 MAX_ID: Final = 2**63 - 1
 LABELS: Final = {
-    RunState.WAITING: ("", "Waiting"),
-    RunState.RUNNING: ("", "Running"),
-    RunState.DONE: ("green", "Done"),
-    RunState.PARTLY: ("yellow", "Partly"),
-    RunState.FAILED: ("red", "Failed"),
+    RunState.WAITING: ("", gettext_noop("Waiting")),
+    RunState.RUNNING: ("", gettext_noop("Running")),
+    RunState.DONE: ("green", gettext_noop("Done")),
+    RunState.PARTLY: ("yellow", gettext_noop("Partly")),
+    RunState.FAILED: ("red", gettext_noop("Failed")),
 }
 
 
@@ -46,7 +48,8 @@ class RunView:
 
     @property
     def word(self) -> str:
-        return "Stuck" if self.stuck else LABELS[RunState(self.run.state)][1]
+        word = LABELS[RunState(self.run.state)][1]
+        return gettext("Stuck") if self.stuck else gettext(word)
 
     @property
     def is_open(self) -> bool:
@@ -61,17 +64,22 @@ class RunView:
         """What it did, in words."""
         if self.is_secret:
             return ""
-        parts = [
-            f"{n:,} {k.replace('_', ' ')}" for k, n in self.run.counts.items() if n
-        ]
-        return ", ".join(parts) or ("" if self.is_open else "nothing to do")
+        text = words.summary(self.run.counts)
+        return text or ("" if self.is_open else gettext("nothing to do"))
+
+    @property
+    def unit_words(self) -> str:
+        """What it works through, in the reader's language."""
+        return words.unit(self.run.unit)
 
     @property
     def fault(self) -> str:
         """Why it failed, or what was not done."""
         if not self.run.error:
             return ""
-        return "told to the administrator" if self.is_secret else self.run.error
+        if self.is_secret:
+            return gettext("told to the administrator")
+        return words.fault(self.run.error)
 
     @property
     def asked_by(self) -> str:
@@ -112,15 +120,19 @@ class JobsOverview:
         """The state of all jobs in a sentence."""
         stuck, failed = self.stuck, self.failed
         if len(stuck) == 1:
-            return f"{stuck[0].job.title} is stuck"
+            return gettext("{job} is stuck").format(job=gettext(stuck[0].job.title))
         if stuck:
-            return f"{len(stuck)} jobs are stuck"
+            sentence = gettext("{count} jobs are stuck")
+            return sentence.format(count=len(stuck))
+        if len(failed) == 1:
+            sentence = gettext("{job} did not finish the last time")
+            return sentence.format(job=gettext(failed[0].job.title))
         if failed:
-            subject = failed[0].job.title if len(failed) == 1 else f"{len(failed)} jobs"
-            return f"{subject} did not finish the last time"
+            sentence = gettext("{count} jobs did not finish the last time")
+            return sentence.format(count=len(failed))
         if not any(line.last for line in self.lines):
-            return "No job has run yet"
-        return "Every job that ran finished its work"
+            return gettext("No job has run yet")
+        return gettext("Every job that ran finished its work")
 
 
 def _is_shared() -> bool:
@@ -138,11 +150,11 @@ def stuck_reason(run: JobRun, longest: timedelta, now: datetime) -> str:
         return ""
     if run.state == RunState.WAITING:
         late = now - run.heartbeat_at > 2 * jobs.STALE
-        return "no worker has taken it" if late else ""
+        return gettext("no worker has taken it") if late else ""
     if now - run.heartbeat_at > jobs.STALE:
-        return "its process gives no sign of life"
+        return gettext("its process gives no sign of life")
     late = now - run.started_at > longest
-    return "it runs longer than it ever should" if late else ""
+    return gettext("it runs longer than it ever should") if late else ""
 
 
 def _run_view(job: Job, run: JobRun, *, is_shared: bool, now: datetime) -> RunView:

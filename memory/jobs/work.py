@@ -13,9 +13,11 @@ from typing import Final
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
+from memory.jobs import words
 from memory.jobs.progress import MAX_ITEMS, ResultLine
 from memory.jobs.status import RunView
 from memory.models import JobRun, RunState
@@ -52,6 +54,11 @@ class Work:
     lines: Sequence[ResultLine] = ()
     repeat_url: str = ""
     is_even: bool = True
+
+    @property
+    def unit_words(self) -> str:
+        """What is counted, in the reader's language."""
+        return words.unit(self.unit)
 
     @property
     def element_id(self) -> str:
@@ -93,11 +100,12 @@ def of_run(actor: Actor, view: RunView) -> Work:
     if view.stuck:
         fault = f"{view.stuck[:1].upper()}{view.stuck[1:]}"
         is_live = timezone.now() - run.heartbeat_at <= jobs.STALE
-        word = "Stopped" if run.state == RunState.RUNNING else "Not started"
-        word = "Running" if is_live else word
+        is_running = run.state == RunState.RUNNING
+        word = gettext("Stopped") if is_running else gettext("Not started")
+        word = gettext("Running") if is_live else word
     may_repeat = actor.can("jobs.run") and not is_live and run.state in ENDED_BADLY
     return Work(
-        title=job.title,
+        title=gettext(job.title),
         url=reverse("jobs:work", args=[job.name, run.pk]),
         colour=view.colour,
         word=word,
@@ -135,9 +143,9 @@ def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
     """Start a run again that did not end well, for the same thing."""
     view = job_status.run_of(actor, name, run_id)
     if view.run.state == RunState.DONE:
-        raise errors.Conflict("That run has done its work.", code="job_done")
+        raise errors.Conflict(gettext("That run has done its work."), code="job_done")
     if view.run.state == RunState.WAITING:
-        detail = "That run still waits for the worker."
+        detail = gettext("That run still waits for the worker.")
         raise errors.Conflict(detail, code="job_waiting")
     params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}
     return jobs.run_now(name, by=actor, params=params)

@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext, gettext_noop
+
 from memory.models import Agent, Workspace
 from memory.providers import base, parity_runs, registry, remote
 from memory.providers.base import Binding
@@ -18,8 +20,10 @@ from memory.rules.permissions import Actor
 
 PERMISSION: Final = "providers.manage"
 PROBE_QUERY: Final = "connection test"
-WORKS: Final = "The remote provider answers and takes our key."
-NO_AGENT: Final = "It answers; there is no agent yet for whom a recall could be tried."
+WORKS: Final = gettext_noop("The remote provider answers and takes our key.")
+NO_AGENT: Final = gettext_noop(
+    "It answers; there is no agent yet for whom a recall could be tried."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ def test(*, by: Actor) -> Outcome:
         try:
             message, ok = _recall(workspace), True
         except errors.AppError as error:
-            message = f"It answers, and refuses a recall for this workspace. {error}"
+            sentence = gettext("It answers, and refuses a recall for this workspace.")
+            message = f"{sentence} {error}"
     milliseconds = (time.perf_counter() - start) * 1000
     return Outcome(ok, message, round(milliseconds, 1))

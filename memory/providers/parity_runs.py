@@ -9,8 +9,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
 
 from memory import workspace_settings
 from memory.journal import append as journal
@@ -72,11 +74,12 @@ def run_now(
     if provider not in TESTED_PROVIDERS:
         raise errors.NotFound
     if not _running.acquire(blocking=False):
-        detail = "A conformance run is going on; wait for its result."
+        detail = gettext("A conformance run is going on; wait for its result.")
         raise errors.Conflict(detail, code="run_going_on")
     try:
         started = timezone.now()
-        with parity_harness.open_harness(provider) as harness:
+        english = translation.override(settings.LANGUAGE_CODE)
+        with english, parity_harness.open_harness(provider) as harness:
             report = parity.run(harness, watch)
     finally:
         _running.release()
@@ -114,7 +117,12 @@ def _keep(
 
 # ── Health ───────────────────────────────────────────────────────────────────
 def check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
-    """Check a provider's health within its deadline, and store the result."""
+    """Check a provider's health within its deadline; store the result, in English."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return _check_health(workspace, entry)
+
+
+def _check_health(workspace: Workspace, entry: registry.Entry) -> ProviderPulse:
     binding = Binding(by=system(workspace.id, "pulse"), workspace_id=workspace.id)
     try:
         provider = registry.provider(workspace, binding, entry.name)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from django.utils.translation import gettext, gettext_noop
+
 from memory import workspace_settings
 from memory.models import Workspace
 from memory.providers import base, native, remote, tierfiles
@@ -29,9 +31,14 @@ class Entry:
 
 
 _TABLE: Final = (
-    Entry(tierfiles.NAME, "Tier files", tierfiles.TierFiles, base.LOCAL_SECONDS),
-    Entry(native.NAME, "Records", native.Native, base.LOCAL_SECONDS),
-    Entry(remote.NAME, "Remote", remote.make, base.REMOTE_SECONDS),
+    Entry(
+        tierfiles.NAME,
+        gettext_noop("Tier files"),
+        tierfiles.TierFiles,
+        base.LOCAL_SECONDS,
+    ),
+    Entry(native.NAME, gettext_noop("Records"), native.Native, base.LOCAL_SECONDS),
+    Entry(remote.NAME, gettext_noop("Remote"), remote.make, base.REMOTE_SECONDS),
 )
 # Read-only: the provider of a request cannot change while it is served.
 ENTRIES: Final = MappingProxyType({entry.name: entry for entry in _TABLE})
@@ -54,7 +61,7 @@ def workspace_provider(workspace: Workspace) -> str:
     """Return the name of a workspace's provider; Unavailable when it is unknown."""
     name = workspace_settings.value(workspace.id, declarations.PROVIDER)
     if name not in ENTRIES:
-        raise errors.Unavailable(reason="the workspace's provider is not here")
+        raise errors.Unavailable(reason=gettext("the workspace's provider is not here"))
     return name
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from memory.rules import entries, errors
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 HEADER: Final = "X-End-User"
 META: Final = "crewship/end-user"
@@ -22,7 +23,9 @@ def validate(text: str) -> str:
     """Return the id of an end user as it is stored, or raise Invalid."""
     user = text.strip()
     if not user or len(user) > CHARS or not entries.is_storable(user):
-        message = f"An end user is 1 to {CHARS} characters of text."
+        message = gettext("An end user is 1 to {limit} characters of text.").format(
+            limit=CHARS
+        )
         raise errors.bad_field("end_user", message, code="bad_end_user")
     return user
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
+from django.utils.translation import gettext
 
 from memory.models import Agent
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LIST_ID: Final = "agents"
 # Suggestions only: an agent beyond them is found by its name all the same.
@@ -31,10 +35,19 @@ class Suggestion:
 class AgentField(forms.CharField):
     """One agent by slug, by crew and slug, or by id; the value is the id."""
 
-    def __init__(self, *, label: str, empty: str) -> None:
+    def __init__(
+        self, *, label: StrOrPromise, empty: StrOrPromise, required: bool = False,
+        help_text: StrOrPromise = "",
+    ) -> None:  # fmt: skip
         attrs = {"list": LIST_ID, "autocomplete": "off", "placeholder": empty}
         widget = forms.TextInput({**attrs, "type": "search", "spellcheck": "false"})
-        super().__init__(label=label, required=False, max_length=200, widget=widget)
+        super().__init__(
+            label=label,
+            required=required,
+            help_text=help_text,
+            max_length=200,
+            widget=widget,
+        )
         self.agents: list[Agent] = []
         self._names: dict[str, str] = {}
 
@@ -74,11 +87,22 @@ class AgentField(forms.CharField):
         if len(agents) == 1:
             return agents[0].id
         if agents:
-            names = " or ".join(_full_name(agent) for agent in agents)
-            fault = f"Several crews have an agent of this name: write {names}."
+            names = gettext(" or ").join(_full_name(agent) for agent in agents)
+            fault = gettext(
+                "Several crews have an agent of this name: write {names}."
+            ).format(names=names)
             raise forms.ValidationError(fault, code="ambiguous_agent")
-        fault = "No agent here has this name. Choose one from the list."
+        fault = gettext("No agent here has this name. Choose one from the list.")
         raise forms.ValidationError(fault, code="unknown_agent")
+
+
+def offer_agents(form: forms.Form, agents: Sequence[Agent]) -> None:
+    """Set the agents of the field ``agent``; an only one is there from the start."""
+    field = form.fields["agent"]
+    assert isinstance(field, AgentField)  # noqa: S101  (declared so in its form)
+    field.offer(agents)
+    if field.required and len(agents) == 1:
+        field.initial = agents[0].id
 
 
 def _full_name(agent: Agent) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -84,7 +85,9 @@ def revoke(request: HttpRequest, key_id: str) -> str:
     actor = pages.actor(request)
     key = users.get(actor, key_id)
     users.revoke(key, by=actor)
-    return f"Key {key.prefix}… of {key.holder} revoked"
+    return gettext("Key {key}… of {holder} revoked").format(
+        key=key.prefix, holder=key.holder
+    )
 
 
 @never_cache
@@ -109,8 +112,12 @@ def setup(request: HttpRequest) -> HttpResponse:
     row, status = pages.submit(form, save)
     if row is None:
         return _page(request, actor, status, setup_form=form)
-    scope_label = row.agent.slug if row.agent else "every agent"
-    messages.success(request, f"Turns of {scope_label} use {row.mode} memory")
+    text = gettext("Turns of every agent use {mode} memory").format(mode=row.mode)
+    if row.agent:
+        text = gettext("Turns of {agent} use {mode} memory").format(
+            agent=row.agent.slug, mode=row.mode
+        )
+    messages.success(request, text)
     return redirect("workspace:gateway")
 
 
@@ -118,4 +125,4 @@ def setup(request: HttpRequest) -> HttpResponse:
 def remove(request: HttpRequest, setup_id: str) -> str:
     """Delete a set-up with its key."""
     gateway_settings.remove(setup_id, by=pages.actor(request))
-    return "The set-up is removed"
+    return gettext("The set-up is removed")

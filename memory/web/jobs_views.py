@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.middleware import HtmxDetails
@@ -56,16 +57,19 @@ def run_page(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
 def run(request: HttpRequest, name: str) -> str | tuple[int, str]:
     """Run a job now, for an operator."""
     actor = pages.actor(request)
-    title = jobs.get(name).title
+    title = gettext(jobs.get(name).title)
     try:
         report = job_status.run_view(actor, jobs.run_now(name, by=actor))
     except errors.Conflict as error:
         return messages.INFO, error.detail
     if report.is_open:
-        return messages.INFO, f"{title} was given to the worker"
+        text = gettext("{job} was given to the worker").format(job=title)
+        return messages.INFO, text
     if report.run.error:
         return messages.ERROR, f"{title}: {report.fault}"
-    return f"{title} done: {report.summary or 'finished'}"
+    return gettext("{job} done: {summary}").format(
+        job=title, summary=report.summary or gettext("finished")
+    )
 
 
 @require_POST

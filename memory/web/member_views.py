@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -17,7 +18,7 @@ from memory.accounts import invitations, mail, members_bulk, workspaces
 from memory.models import Invitation
 from memory.rules import bulk, errors
 from memory.rules.bulk import Pick
-from memory.rules.permissions import Actor, Role
+from memory.rules.permissions import Actor, Role, role_name
 from memory.web import pages
 from memory.web import workspace_forms as forms
 from memory.web.bulk_page import Confirmation, Line, Report
@@ -67,9 +68,13 @@ def _deliver_link(
         return _show_link_once(request, actor, path, invitation.email, "invitation")
     try:
         invitations.send(invitation, _base(request), by=actor)
-        messages.success(request, f"An invitation went to {invitation.email}")
+        text = gettext("An invitation went to {email}").format(email=invitation.email)
+        messages.success(request, text)
     except (errors.Unavailable, errors.Conflict) as error:
-        messages.error(request, f"{invitation.email} is invited. {error.detail}")
+        text = gettext("{email} is invited. {why}").format(
+            email=invitation.email, why=error.detail
+        )
+        messages.error(request, text)
     return redirect("workspace:members")
 
 
@@ -103,10 +108,12 @@ def member(request: HttpRequest, member_id: str) -> str:
     row = workspace_tree.member(actor, member_id)
     form = forms.RoleForm(request.POST)
     if not form.is_valid():
-        raise errors.Invalid("Choose a role from the list.")
+        raise errors.Invalid(gettext("Choose a role from the list."))
     role = Role(form.cleaned_data["role"])
     workspaces.set_member(row.user, role, by=actor)
-    return f"{row.user.email} is {role.value} now"
+    return gettext("{email} is {role} now").format(
+        email=row.user.email, role=role_name(role)
+    )
 
 
 @never_cache
@@ -135,19 +142,22 @@ def remove(request: HttpRequest, member_id: str) -> str:
     actor = pages.actor(request)
     row = workspace_tree.member(actor, member_id)
     workspaces.remove_member(row, by=actor)
-    return f"{row.user.email} removed"
+    return gettext("{email} removed").format(email=row.user.email)
 
 
 # ── Many members ─────────────────────────────────────────────────────────────
 ROLE_WORDS: Final = (
-    "{count} person has another role",
-    "{count} people have another role",
+    gettext_noop("{count} person has another role"),
+    gettext_noop("{count} people have another role"),
 )
 UNDO_WORDS: Final = (
-    "{count} person has the former role again",
-    "{count} people have their former role again",
+    gettext_noop("{count} person has the former role again"),
+    gettext_noop("{count} people have their former role again"),
 )
-REMOVAL_WORDS: Final = ("{count} person removed", "{count} people removed")
+REMOVAL_WORDS: Final = (
+    gettext_noop("{count} person removed"),
+    gettext_noop("{count} people removed"),
+)
 
 
 @never_cache
@@ -189,18 +199,29 @@ def _confirm_removal(actor: Actor, picks: list[Pick]) -> Confirmation:
         row for row in members_bulk.memberships(actor, picks) if row.user_id != actor.id
     ]
     if not rows or len(roles) > bulk.LIMIT:
-        detail = f"Tick between 1 and {bulk.LIMIT} people other than yourself."
+        detail = gettext("Tick between 1 and {limit} people other than yourself.")
+        detail = detail.format(limit=bulk.LIMIT)
         raise errors.Invalid(detail, code="bad_ids")
     return Confirmation(
-        lines=[Line(f"{m.id}:{roles[m.id]}", m.user.email, m.role) for m in rows],
-        words=("Remove this person?", "Remove these {count} people?"),
-        text="Their keys here stop at once, and the invitations they sent are "
-        "withdrawn. Their accounts stay; to come back, each has to be invited again.",
-        button=("Remove this person", "Remove the ticked ones"),
+        lines=[
+            Line(f"{m.id}:{roles[m.id]}", m.user.email, role_name(m.role)) for m in rows
+        ],
+        words=(
+            gettext_noop("Remove this person?"),
+            gettext_noop("Remove these {count} people?"),
+        ),
+        text=gettext(
+            "Their keys here stop at once, and the invitations they sent are withdrawn."
+            " Their accounts stay; to come back, each has to be invited again."
+        ),
+        button=(
+            gettext_noop("Remove this person"),
+            gettext_noop("Remove the ticked ones"),
+        ),
         action=reverse("workspace:members_many"),
         act="remove",
         back=reverse("workspace:members"),
-        place="Members",
+        place=gettext("Members"),
     )
 
 
@@ -222,4 +243,6 @@ def withdraw(request: HttpRequest, invitation_id: str) -> str:
     actor = pages.actor(request)
     invitation = invitations.get(invitation_id, by=actor)
     invitations.withdraw(invitation, by=actor)
-    return f"The invitation of {invitation.email} is withdrawn"
+    return gettext("The invitation of {email} is withdrawn").format(
+        email=invitation.email
+    )

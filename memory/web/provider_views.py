@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from memory import workspace_tree
@@ -21,6 +22,9 @@ def provider_list(request: HttpRequest) -> HttpResponse:
     context = {
         "states": states,
         "down": sum(not state.pulse.ok for state in states),
+        "down_names": ", ".join(
+            gettext(state.entry.title) for state in states if not state.pulse.ok
+        ),
         "chosen": next((state for state in states if state.is_chosen), None),
     }
     template = f"memory/providers.html{pages.target_fragment(request, 'statuses')}"
@@ -32,8 +36,10 @@ def choose(request: HttpRequest, name: str) -> str:
     """Choose the workspace's provider, for an admin."""
     actor = pages.actor(request)
     is_changed = registry.choose(workspace_tree.workspace(actor), name, by=actor)
-    title = registry.entry(name).title
-    return f"{title} {'is used from now on' if is_changed else 'was in use already'}"
+    title = gettext(registry.entry(name).title)
+    if is_changed:
+        return gettext("{provider} is used from now on").format(provider=title)
+    return gettext("{provider} was in use already").format(provider=title)
 
 
 @pages.action("providers")
@@ -42,4 +48,7 @@ def run(request: HttpRequest, name: str) -> tuple[int, str]:
     actor = pages.actor(request)
     result = parity_runs.run_now(workspace_tree.workspace(actor), name, by=actor)
     level = messages.ERROR if result.failed else messages.SUCCESS
-    return level, f"{name}: {result.passed} passed, {result.failed} failed"
+    text = gettext("{provider}: {passed} passed, {failed} failed").format(
+        provider=name, passed=result.passed, failed=result.failed
+    )
+    return level, text

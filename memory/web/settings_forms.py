@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, Final
 
 from django import forms
+from django.utils.formats import number_format
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from memory.rules.settings import TEXT_CHARS
 from memory.workspace_settings import Kind, Setting, State
 
-ON_OFF: Final = (("on", "on"), ("off", "off"))
+ON_OFF: Final = (("on", gettext_lazy("on")), ("off", gettext_lazy("off")))
 
 
 def _integer(setting: Setting[Any]) -> forms.Field:
@@ -30,7 +33,7 @@ FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
         choices=ON_OFF, coerce=lambda text: text == "on"
     ),
     Kind.CHOICE: lambda setting: forms.ChoiceField(
-        choices=list(setting.choices().items())
+        choices=[(key, gettext(text)) for key, text in setting.choices().items()]
     ),
     Kind.INTEGER: _integer,
     Kind.NUMBER: lambda setting: forms.FloatField(
@@ -40,7 +43,7 @@ FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
     ),
     Kind.TEXT: _text,
     Kind.ADDRESS: lambda setting: _text(
-        setting, forms.URLInput({"placeholder": "https://memory.example.com"})
+        setting, forms.URLInput({"placeholder": gettext("https://memory.example.com")})
     ),
     Kind.SECRET: lambda _: forms.CharField(
         max_length=TEXT_CHARS,
@@ -52,17 +55,31 @@ FIELDS: Final[dict[Kind, Callable[[Setting[Any]], forms.Field]]] = {
 def display_value(setting: Setting[Any], value: Any) -> str:
     """Return a value as people read it."""
     if setting.kind is Kind.SWITCH:
-        return "on" if value else "off"
+        return gettext("on") if value else gettext("off")
     if setting.kind is Kind.CHOICE:
-        return str(setting.choices().get(value, value))
+        return gettext(setting.choices().get(value, value))
     if setting.kind is Kind.TABLE:
-        return ", ".join(f"{name}: {text}" for name, text in value.items()) or "none"
+        lines = ", ".join(f"{name}: {text}" for name, text in value.items())
+        return lines or gettext("none")
     if value in ("", None):
-        return "none"
-    text = f"{value:,.15g}" if isinstance(value, float) else str(value)
-    unit = setting.unit
-    if unit and value == 1:
-        unit = unit.removesuffix("s")
+        return gettext("none")
+    return _with_unit(value, setting.unit)
+
+
+def _with_unit(value: Any, unit: str) -> str:
+    if isinstance(value, float):
+        digits = Decimal(f"{value:.15g}")
+        text = number_format(digits, use_l10n=True, force_grouping=True)
+    elif isinstance(value, int):
+        text = number_format(value, use_l10n=True)
+    else:
+        text = str(value)
+    number = 1 if value == 1 else 2
+    if unit == "days":
+        return ngettext("{count} day", "{count} days", number).format(count=text)
+    if unit == "US dollars":
+        words = ngettext("{count} US dollar", "{count} US dollars", number)
+        return words.format(count=text)
     return f"{text} {unit}".strip()
 
 
@@ -82,5 +99,5 @@ class SettingForm(forms.Form):
             initial={"value": start, "version": version},
         )
         field = FIELDS[setting.kind](setting)
-        field.label = setting.label
+        field.label = gettext(setting.label)
         self.fields["value"] = field

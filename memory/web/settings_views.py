@@ -9,11 +9,13 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memory import workspace_settings
-from memory.providers import connection
+from memory.providers import connection, words
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.web import pages
@@ -34,7 +36,8 @@ class Line:
 def _line(state: State, page: Page, forms: dict[str, SettingForm]) -> Line:
     setting = state.setting
     if setting.is_secret:
-        value, default = "set" if state.is_set else "none", "none"
+        value = gettext("set") if state.is_set else gettext("none")
+        default = gettext("none")
     else:
         value, default = (
             display_value(setting, setting_value)
@@ -101,7 +104,8 @@ def change(request: HttpRequest, name: str) -> HttpResponse:
     )
     if status != 200:
         return _page(request, actor, status, {name: form})
-    messages.success(request, f"Saved: {setting.label}")
+    text = gettext("Saved: {setting}").format(setting=gettext(setting.label))
+    messages.success(request, text)
     return redirect("workspace:settings")
 
 
@@ -110,7 +114,9 @@ def reset(request: HttpRequest, name: str) -> str:
     pages.actor(request).require("settings.manage")
     setting = workspace_settings.by_name(name)
     _change(request, name, None)
-    return f"{setting.label}: reset to the default"
+    return gettext("{setting}: reset to the default").format(
+        setting=gettext(setting.label)
+    )
 
 
 @pages.action("workspace:settings")
@@ -118,4 +124,5 @@ def test_connection(request: HttpRequest) -> tuple[int, str]:
     """Test the connection to the remote provider."""
     outcome = connection.test(by=pages.actor(request))
     level = messages.SUCCESS if outcome.ok else messages.ERROR
-    return level, f"{outcome.message} ({outcome.milliseconds:.0f} ms)"
+    milliseconds = number_format(outcome.milliseconds, 0, use_l10n=True)
+    return level, f"{words.pulse(outcome.message)} ({milliseconds} ms)"

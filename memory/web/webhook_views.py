@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,7 +19,9 @@ from memory.rules.permissions import Actor
 from memory.web import pages
 
 NAMES: Final = {
-    "memory.health_band_changed": "Memory health changed its band: red, yellow or green"
+    "memory.health_band_changed": gettext_lazy(
+        "Memory health changed its band: red, yellow or green"
+    )
 }
 EVENTS: Final = tuple((event, NAMES.get(event, event)) for event in webhooks.EVENTS)
 
@@ -27,13 +30,17 @@ class WebhookForm(forms.Form):
     """A new webhook: its address and its events."""
 
     url = forms.CharField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=http_out.URL_LENGTH,
-        widget=forms.URLInput(attrs={"placeholder": "https://example.com/hooks"}),
-        help_text="Gets each event as a signed POST. Redirects are not followed.",
+        widget=forms.URLInput(
+            attrs={"placeholder": gettext_lazy("https://example.com/hooks")}
+        ),
+        help_text=gettext_lazy(
+            "Gets each event as a signed POST. Redirects are not followed."
+        ),
     )
     events = forms.MultipleChoiceField(
-        label="Events",
+        label=gettext_lazy("Events"),
         choices=EVENTS,
         initial=list(webhooks.EVENTS),
         widget=forms.CheckboxSelectMultiple,
@@ -82,7 +89,7 @@ def remove(request: HttpRequest, webhook_id: str) -> str:
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
     webhooks.remove(hook, by=actor)
-    return f"Webhook to {hook.host} removed"
+    return gettext("Webhook to {host} removed").format(host=hook.host)
 
 
 @pages.action("workspace:webhooks")
@@ -92,18 +99,19 @@ def switch(request: HttpRequest, webhook_id: str) -> str:
     hook = webhooks.webhook(actor, webhook_id)
     form = SwitchForm(request.POST)
     if not form.is_valid():
-        raise errors.Invalid("Say on or off.")
+        raise errors.Invalid(gettext("Say on or off."))
     active = form.cleaned_data["active"]
     webhooks.switch(hook, active=active, by=actor)
-    return f"Webhook to {hook.host} {'resumed' if active else 'paused'}"
+    if active:
+        return gettext("Webhook to {host} resumed").format(host=hook.host)
+    return gettext("Webhook to {host} paused").format(host=hook.host)
 
 
-def _send(row: WebhookDelivery, subject: str) -> tuple[int, str]:
+def _send(row: WebhookDelivery, arrived: str, pending: str) -> tuple[int, str]:
     """Send a delivery now and report the result; the scheduled job retries it."""
-    subject = f"{subject} to {row.webhook.host}"
     if webhooks.send(row) == DeliveryStatus.SENT:
-        return messages.SUCCESS, f"{subject} arrived"
-    return messages.WARNING, f"{subject} did not arrive yet; see below"
+        return messages.SUCCESS, arrived.format(host=row.webhook.host)
+    return messages.WARNING, pending.format(host=row.webhook.host)
 
 
 @pages.action("workspace:webhooks")
@@ -111,7 +119,11 @@ def test(request: HttpRequest, webhook_id: str) -> tuple[int, str]:
     """Send a test message now."""
     actor = pages.actor(request)
     hook = webhooks.webhook(actor, webhook_id)
-    return _send(webhooks.queue_test(hook, by=actor), "The test")
+    return _send(
+        webhooks.queue_test(hook, by=actor),
+        gettext("The test to {host} arrived"),
+        gettext("The test to {host} did not arrive yet; see below"),
+    )
 
 
 @pages.action("workspace:webhooks")
@@ -119,4 +131,8 @@ def replay(request: HttpRequest, delivery_id: str) -> tuple[int, str]:
     """Send a finished delivery again, now."""
     actor = pages.actor(request)
     webhooks.replay(webhooks.delivery(actor, delivery_id), by=actor)
-    return _send(webhooks.delivery(actor, delivery_id), "The delivery")
+    return _send(
+        webhooks.delivery(actor, delivery_id),
+        gettext("The delivery to {host} arrived"),
+        gettext("The delivery to {host} did not arrive yet; see below"),
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -121,4 +122,6 @@ def revoke(request: HttpRequest, key_id: str) -> str:
     actor = pages.actor(request)
     key = workspace_tree.key(actor, key_id)
     api_keys.revoke(key, by=actor)
-    return f"Key {key.prefix}… of {key.holder} revoked"
+    return gettext("Key {key}… of {holder} revoked").format(
+        key=key.prefix, holder=key.holder
+    )

@@ -41,7 +41,9 @@ def _clean(values_in: Mapping[str, Any]) -> dict[str, Any]:
             faults.append(_fault(name, "bad_setting", str(error)))
     if faults:
         first = faults[0]
-        detail = f"{first['field']} {first['message']}."
+        detail = gettext("{field} {fault}.").format(
+            field=first["field"], fault=first["message"]
+        )
         raise errors.Invalid(detail, code=first["code"], errors=faults)
     return cleaned
 
@@ -131,7 +133,7 @@ def change(
         rows = values.rows_of(by.workspace_id)
         current = sum(row.version for row in rows.values())
         if version is not None and version != current:
-            detail = "Somebody changed the settings meanwhile; read them again."
+            detail = gettext("Somebody changed the settings meanwhile; read them again.")
             raise errors.Conflict(detail, code="settings_changed", version=current)
         _add_resets(cleaned, rows)
         changes = _apply(cleaned, rows, by)

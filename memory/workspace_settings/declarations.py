@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from memory import http_out
 from memory.rules import errors
@@ -16,27 +17,32 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.fusion import Fusion
 from memory.rules.settings import BadValue, Change, Kind, Setting
 from memory.rules.tiers import Tier
+from memory.rules.translation import gettext_noop
 from memory.scanner import registry
 from memory.scanner.model import Mode
 from memory.workspace_settings.catalogue import declare
 
 # ── Recall ───────────────────────────────────────────────────────────────────
 FUSIONS: Final = {
-    Fusion.RRF.value: "rrf, by rank",
-    Fusion.CONVEX.value: "convex, by score",
+    Fusion.RRF.value: gettext_noop("rrf, by rank"),
+    Fusion.CONVEX.value: gettext_noop("convex, by score"),
 }
 FUSION: Final[Setting[str]] = declare(
     Setting(
         name="fusion",
-        group="Recall",
-        label="Fusion",
-        help="How the rankings by meaning and by words become one list, where a "
-        "request does not say. RRF (reciprocal rank fusion) adds 1 / (60 + rank) of "
-        "both. Convex adds up scores: of meaning, of words, of what stands around an "
-        "entry and, for the journal, of the times and names in the question; there "
-        "importance multiplies the sum.",
-        readers="Every hybrid recall and search: the API, tools, MCP, checks, records "
-        "and the other systems' clients.",
+        group=gettext_noop("Recall"),
+        label=gettext_noop("Fusion"),
+        help=gettext_noop(
+            "How the rankings by meaning and by words become one list, where a "
+            "request does not say. RRF (reciprocal rank fusion) adds 1 / (60 + rank) "
+            "of both. Convex adds up scores: of meaning, of words, of what stands "
+            "around an entry and, for the journal, of the times and names in the "
+            "question; there importance multiplies the sum."
+        ),
+        readers=gettext_noop(
+            "Every hybrid recall and search: the API, tools, MCP, checks, records "
+            "and the other systems' clients."
+        ),
         kind=Kind.CHOICE,
         default=Fusion.CONVEX.value,
         choices=lambda: FUSIONS,
@@ -47,12 +53,16 @@ FUSION: Final[Setting[str]] = declare(
 TOOLS_REQUIRE_USER: Final[Setting[bool]] = declare(
     Setting(
         name="tools_require_user",
-        group="Tools",
-        label="Memory tools need an end user",
-        help="The memory__ and provider. tools are there only for requests that name "
-        "an end user, so that an agent with many users keeps each one's memories "
-        "apart. Off: a request that names nobody uses the agent's own memory.",
-        readers="The memory__ tools over HTTP and MCP, the provider. tools over MCP.",
+        group=gettext_noop("Tools"),
+        label=gettext_noop("Memory tools need an end user"),
+        help=gettext_noop(
+            "The memory__ and provider. tools are there only for requests that name "
+            "an end user, so that an agent with many users keeps each one's memories "
+            "apart. Off: a request that names nobody uses the agent's own memory."
+        ),
+        readers=gettext_noop(
+            "The memory__ tools over HTTP and MCP, the provider. tools over MCP."
+        ),
         kind=Kind.SWITCH,
         default=False,
     )
@@ -60,12 +70,14 @@ TOOLS_REQUIRE_USER: Final[Setting[bool]] = declare(
 TURNS_USE_MEMORIES: Final[Setting[bool]] = declare(
     Setting(
         name="turns_use_memories",
-        group="Tools",
-        label="Turns recall and keep memories",
-        help="Before a turn, the memories that the conversation calls for go to the "
-        "agent; after it, what the user said of themselves is kept: for the end user "
-        "whom the request names, else in the agent's own memory.",
-        readers="POST /api/v1/turns/recall and /turns/persist.",
+        group=gettext_noop("Tools"),
+        label=gettext_noop("Turns recall and keep memories"),
+        help=gettext_noop(
+            "Before a turn, the memories that the conversation calls for go to the "
+            "agent; after it, what the user said of themselves is kept: for the end "
+            "user whom the request names, else in the agent's own memory."
+        ),
+        readers=gettext_noop("POST /api/v1/turns/recall and /turns/persist."),
         kind=Kind.SWITCH,
         default=False,
     )
@@ -75,11 +87,13 @@ TURNS_USE_MEMORIES: Final[Setting[bool]] = declare(
 VERSIONS_RETENTION_DAYS: Final[Setting[int]] = declare(
     Setting(
         name="versions_retention_days",
-        group="Memory files",
-        label="Days that versions are kept",
-        help="Older versions of memory files are deleted every night; the newest three "
-        "of each file always stay. 0 keeps every version.",
-        readers="The nightly job “Version retention”.",
+        group=gettext_noop("Memory files"),
+        label=gettext_noop("Days that versions are kept"),
+        help=gettext_noop(
+            "Older versions of memory files are deleted every night; the newest three "
+            "of each file always stay. 0 keeps every version."
+        ),
+        readers=gettext_noop("The nightly job “Version retention”."),
         kind=Kind.INTEGER,
         default=30,
         least=0,
@@ -109,22 +123,27 @@ def remote_address(text: str) -> str:
     """Return the base address of a remote provider, or raise BadValue."""
     private = bool(settings.PROVIDER_PRIVATE)
     try:
-        url = http_out.check_url(text, private=private, caller="The remote provider")
+        url = http_out.check_url(
+            text, private=private, caller=gettext_noop("The remote provider")
+        )
     except errors.Invalid as error:
-        raise BadValue(f"is refused: {error.detail}") from None
+        rule = gettext("is refused: {why}").format(why=error.detail)
+        raise BadValue(rule) from None
     if "?" in url:
-        raise BadValue("must have no query")
+        raise BadValue(gettext("must have no query"))
     return url.rstrip("/")
 
 
 PROVIDER: Final[Setting[str]] = declare(
     Setting(
         name="provider",
-        group="Provider",
-        label="Provider",
-        help="Which store keeps and recalls for agents over the provider interface. "
-        "Nothing is moved when it changes.",
-        readers="Every call of /api/v1/provider.",
+        group=gettext_noop("Provider"),
+        label=gettext_noop("Provider"),
+        help=gettext_noop(
+            "Which store keeps and recalls for agents over the provider interface. "
+            "Nothing is moved when it changes."
+        ),
+        readers=gettext_noop("Every call of /api/v1/provider."),
         kind=Kind.CHOICE,
         default="tierfiles",
         choices=lambda: provider_titles,
@@ -136,11 +155,13 @@ PROVIDER: Final[Setting[str]] = declare(
 REMOTE_URL: Final[Setting[str]] = declare(
     Setting(
         name="remote_provider_url",
-        group="Provider",
-        label="Remote provider, address",
-        help="Base URL of a server with our provider interface under /api/v1/provider. "
-        "A new address removes the key.",
-        readers="The remote provider and its status check.",
+        group=gettext_noop("Provider"),
+        label=gettext_noop("Remote provider, address"),
+        help=gettext_noop(
+            "Base URL of a server with our provider interface under /api/v1/provider. "
+            "A new address removes the key."
+        ),
+        readers=gettext_noop("The remote provider and its status check."),
         kind=Kind.ADDRESS,
         default="",
         most=http_out.URL_LENGTH,
@@ -152,11 +173,13 @@ REMOTE_URL: Final[Setting[str]] = declare(
 REMOTE_KEY: Final[Setting[str]] = declare(
     Setting(
         name="remote_provider_key",
-        group="Provider",
-        label="Remote provider, key",
-        help="Sent to the remote provider as Authorization: Bearer. Kept sealed; "
-        "nobody can read it again.",
-        readers="The remote provider and its status check.",
+        group=gettext_noop("Provider"),
+        label=gettext_noop("Remote provider, key"),
+        help=gettext_noop(
+            "Sent to the remote provider as Authorization: Bearer. Kept sealed; "
+            "nobody can read it again."
+        ),
+        readers=gettext_noop("The remote provider and its status check."),
         kind=Kind.SECRET,
         default="",
         may="providers.manage",
@@ -168,13 +191,13 @@ MODES: Final = tuple(mode.value for mode in Mode)
 DEFAULT_MODE: Final = Mode.HOLD.value
 ACTIONS: Final = ("allow", "redact", "hold", "block")
 SOURCES: Final = {
-    "tool": "agent’s tool call",
-    "web": "fetched page, not authenticated",
-    "import": "import",
-    "disk": "file found on disk",
-    "operator": "written by an operator",
-    "provider": "provider interface",
-    "restore": "restored version",
+    "tool": gettext_noop("agent’s tool call"),
+    "web": gettext_noop("fetched page, not authenticated"),
+    "import": gettext_noop("import"),
+    "disk": gettext_noop("file found on disk"),
+    "operator": gettext_noop("written by an operator"),
+    "provider": gettext_noop("provider interface"),
+    "restore": gettext_noop("restored version"),
 }
 POLICY_KEYS: Final = frozenset(
     {f"tier:{tier.value}" for tier in Tier} | {f"source:{name}" for name in SOURCES}
@@ -209,11 +232,13 @@ def _entries_per_line(
 SCANNER_RULES: Final[Setting[dict[str, str]]] = declare(
     Setting(
         name="scanner_rules",
-        group="Scanner",
-        label="Modes of scanner rules",
-        help="Rules that are switched off, or set to observe or block; every other "
-        "rule holds what it finds.",
-        readers="The scanner, for every text that comes in.",
+        group=gettext_noop("Scanner"),
+        label=gettext_noop("Modes of scanner rules"),
+        help=gettext_noop(
+            "Rules that are switched off, or set to observe or block; every other "
+            "rule holds what it finds."
+        ),
+        readers=gettext_noop("The scanner, for every text that comes in."),
         kind=Kind.TABLE,
         default={},
         pair=lambda rule, mode: rule in registry.BY_ID and mode in MODES,
@@ -228,11 +253,13 @@ SCANNER_RULES: Final[Setting[dict[str, str]]] = declare(
 SCANNER_POLICY: Final[Setting[dict[str, str]]] = declare(
     Setting(
         name="scanner_policy",
-        group="Scanner",
-        label="Policy for tiers and sources",
-        help="What happens to text with a finding, by the tier it is for or the source "
-        "it comes from; without a line here it is held.",
-        readers="The scanner, for every text that comes in.",
+        group=gettext_noop("Scanner"),
+        label=gettext_noop("Policy for tiers and sources"),
+        help=gettext_noop(
+            "What happens to text with a finding, by the tier it is for or the source "
+            "it comes from; without a line here it is held."
+        ),
+        readers=gettext_noop("The scanner, for every text that comes in."),
         kind=Kind.TABLE,
         default={},
         pair=lambda key, action: key in POLICY_KEYS and action in ACTIONS,

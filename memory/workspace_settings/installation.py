@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Final
 
 from django.conf import settings
+from django.utils.translation import gettext, gettext_noop
 
 # By variable of the environment.
 VISIBLE_VARIABLES: Final = {
-    "CREWSHIP_EMBEDDER": "What turns text into vectors.",
-    "CREWSHIP_LOCAL_MODEL": "The local embedder's model.",
-    "OLLAMA_MODEL": "The remote embedder's model.",
-    "CREWSHIP_CONSOLIDATE_MODEL": "The chat model that proposes rules.",
-    "CREWSHIP_RATE_LIMIT": "API requests per key.",
-    "CREWSHIP_RAW_CONTENT": "Raw text that AtomicMemory's clients send.",
-    "CREWSHIP_WEBHOOK_PRIVATE": "Webhooks to private addresses.",
-    "CREWSHIP_GATEWAY_PRIVATE": "A memory gateway on a private address.",
-    "CREWSHIP_PROVIDER_PRIVATE": "A remote provider on a private address.",
+    "CREWSHIP_EMBEDDER": gettext_noop("What turns text into vectors."),
+    "CREWSHIP_LOCAL_MODEL": gettext_noop("The local embedder's model."),
+    "OLLAMA_MODEL": gettext_noop("The remote embedder's model."),
+    "CREWSHIP_CONSOLIDATE_MODEL": gettext_noop("The chat model that proposes rules."),
+    "CREWSHIP_RATE_LIMIT": gettext_noop("API requests per key."),
+    "CREWSHIP_RAW_CONTENT": gettext_noop("Raw text that AtomicMemory's clients send."),
+    "CREWSHIP_WEBHOOK_PRIVATE": gettext_noop("Webhooks to private addresses."),
+    "CREWSHIP_GATEWAY_PRIVATE": gettext_noop("A memory gateway on a private address."),
+    "CREWSHIP_PROVIDER_PRIVATE": gettext_noop(
+        "A remote provider on a private address."
+    ),
 }
 
 
@@ -37,7 +40,7 @@ class Variable:
 
 def _text(value: object) -> str:
     if isinstance(value, bool):
-        return "on" if value else "off"
+        return gettext("on") if value else gettext("off")
     text = str(value)
     # A model may be a path on the server; show only its name.
     return Path(text).name if "/" in text and Path(text).is_absolute() else text
@@ -45,8 +48,10 @@ def _text(value: object) -> str:
 
 def _source(name: str) -> str:
     if f"{name}_FILE" in settings.FROM_ENVIRONMENT:
-        return "a file"
-    return "environment" if name in settings.FROM_ENVIRONMENT else "default"
+        return gettext("a file")
+    if name in settings.FROM_ENVIRONMENT:
+        return gettext("environment")
+    return gettext("default")
 
 
 def variables() -> list[Variable]:

@@ -26,6 +26,16 @@ SAME: Final = frozenset(
     """
     Admin Agent Code Compliance Crew Crewship Export Fusion Gateway Index Journal
     Memory Operator Status System Webhook Webhooks
+    App
+    AtomicMemory
+    Installation
+    MCP
+    Name
+    Person
+    Scanner
+    UTC
+    Variable
+    mem
     """.split()
 )
 

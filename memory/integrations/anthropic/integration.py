@@ -7,13 +7,16 @@ from typing import Final
 from memory.integrations.anthropic.routes import DIALECT
 from memory.integrations.anthropic.selftest import SELFTEST
 from memory.integrations.base import Integration
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="anthropic",
-    title="Anthropic memory tool",
+    title=gettext_noop("Anthropic memory tool"),
     address="/compat/anthropic/memory",
     client="anthropic 2.12.0",
-    summary="The tool's six commands on records, for a subclass of its abstract class.",
+    summary=gettext_noop(
+        "The tool's six commands on records, for a subclass of its abstract class."
+    ),
     snippets={
         "Python": """# The class is in memory/integrations/anthropic/examples/.
 from anthropic_memory import CrewshipMemory

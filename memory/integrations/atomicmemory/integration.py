@@ -7,13 +7,16 @@ from typing import Final
 from memory.integrations.atomicmemory.routes import DIALECT
 from memory.integrations.atomicmemory.selftest import SELFTEST
 from memory.integrations.base import Integration
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="atomicmemory",
     title="AtomicMemory",
     address="/compat/atomicmemory",
     client="atomicmemory 1.1.4, atomicmemory-hermes 0.2.3",
-    summary="The core's routes: ingest, search, package, history and the handle.",
+    summary=gettext_noop(
+        "The core's routes: ingest, search, package, history and the handle."
+    ),
     snippets={
         "Python": """from atomicmemory import MemoryClient
 
@@ -27,7 +30,9 @@ print(memory.search({{"query": "tea", "scope": {{"user": "harriet"}}}}))""",
   -H "Authorization: Bearer $CREWSHIP_KEY" \\
   -H "Content-Type: application/json" \\
   -d '{{"user_id": "harriet", "query": "tea"}}'""",
-        "Hermes plugin": """export ATOMICMEMORY_API_URL={url}/compat/atomicmemory
+        gettext_noop(
+            "Hermes plugin"
+        ): """export ATOMICMEMORY_API_URL={url}/compat/atomicmemory
 export ATOMICMEMORY_API_KEY=…
 export ATOMICMEMORY_SCOPE_USER=harriet""",
     },

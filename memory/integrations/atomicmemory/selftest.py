@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 AT: Final = "/compat/atomicmemory/v1/memories"
 USER: Final = {"user_id": "harriet"}
@@ -24,13 +25,17 @@ def _keep(client: Client, text: str, **fields: Any) -> str:
     return str(data["stored_memory_ids"][0])
 
 
-@SELFTEST.promise("An ingest is answered when it is done, with the ids it made")
+@SELFTEST.promise(
+    gettext_noop("An ingest is answered when it is done, with the ids it made")
+)
 def ingest(client: Client) -> None:
     """Ingest a text; the status has to be 200, never 202."""
     expect(_keep(client, "Deploys wait for a green check."), "there is no id")
 
 
-@SELFTEST.promise("A thread's search answers that thread's rows only, each naming it")
+@SELFTEST.promise(
+    gettext_noop("A thread's search answers that thread's rows only, each naming it")
+)
 def threads(client: Client) -> None:
     _keep(client, "The kiln is in Porto.", session_id="t-1")
     _keep(client, "The kiln is in Faro.", session_id="t-2")
@@ -39,7 +44,9 @@ def threads(client: Client) -> None:
     expect({row["session_id"] for row in memories} == {"t-1"}, "another thread's row")
 
 
-@SELFTEST.promise("A package says with a boolean whether its budget cut it")
+@SELFTEST.promise(
+    gettext_noop("A package says with a boolean whether its budget cut it")
+)
 def package(client: Client) -> None:
     _keep(client, "The kiln is in Porto.")
     body = {
@@ -53,7 +60,7 @@ def package(client: Client) -> None:
     expect(isinstance(data["budget_constrained"], bool), "it is no boolean")
 
 
-@SELFTEST.promise("A memory can be read, deleted, and is 404 afterwards")
+@SELFTEST.promise(gettext_noop("A memory can be read, deleted, and is 404 afterwards"))
 def deletion(client: Client) -> None:
     path = f"{AT}/{_keep(client, 'Passing.')}"
     expect(client.call("GET", path, query=USER)["content"] == "Passing.", "the content")
@@ -63,7 +70,9 @@ def deletion(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("The audit trail of a memory carries its event under both names")
+@SELFTEST.promise(
+    gettext_noop("The audit trail of a memory carries its event under both names")
+)
 def trail(client: Client) -> None:
     path = f"{AT}/{_keep(client, 'Deploys wait.')}/audit"
     steps = client.call("GET", path, query=USER)["trail"]
@@ -72,13 +81,13 @@ def trail(client: Client) -> None:
     expect(names, "the event is not named")
 
 
-@SELFTEST.promise("Health answers ok with its configuration")
+@SELFTEST.promise(gettext_noop("Health answers ok with its configuration"))
 def health(client: Client) -> None:
     data = client.call("GET", f"{AT}/health")
     expect(data["status"] == "ok" and data["config"], "it is not ok")
 
 
-@SELFTEST.promise("Another agent's user of the same name has nothing")
+@SELFTEST.promise(gettext_noop("Another agent's user of the same name has nothing"))
 def isolation(client: Client) -> None:
     _keep(client, "Mine alone.")
     body = {**USER, "query": "mine alone"}

@@ -21,6 +21,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from memory.rules import entries, errors
 from memory.rules.json_structure import is_within
+from memory.rules.translation import gettext, gettext_noop
 
 # A shorter key may occur in a longer text by chance.
 MIN_KEY_MATCH: Final = 8
@@ -68,7 +69,7 @@ FIRST_SCOPES: Final = (Scope.CURRENT_CHAT, Scope.RESOURCES)
 class ConfigError(errors.Invalid):
     """A configuration that cannot be used; its values are never repeated."""
 
-    code, title = "bad_gateway_config", "Bad memory configuration"
+    code, title = "bad_gateway_config", gettext_noop("Bad memory configuration")
 
 
 class Secret:
@@ -140,9 +141,10 @@ def _text(section: Mapping[str, Any], key: str, default: str | None = None) -> s
     """Return a text that is not blank; what is missing is the default, if any."""
     value, name = section.get(key, default), f"{GATEWAY}.{key}"
     if not isinstance(value, str) or not value.strip():
-        raise _bad(name, "must be a text that is not empty")
+        raise _bad(name, gettext("must be a text that is not empty"))
     if not entries.is_storable(value) or len(value) > URL_CHARS:
-        raise _bad(name, f"must be plain text of at most {URL_CHARS} characters")
+        rule = gettext("must be plain text of at most {limit} characters")
+        raise _bad(name, rule.format(limit=URL_CHARS))
     return value
 
 
@@ -150,7 +152,8 @@ def _name(section: Mapping[str, Any], key: str, default: str | None = None) -> s
     value = _text(section, key, default)
     if len(value) > NAME_CHARS:
         name = f"{GATEWAY}.{key}"
-        raise _bad(name, f"must be at most {NAME_CHARS} characters")
+        rule = gettext("must be at most {limit} characters")
+        raise _bad(name, rule.format(limit=NAME_CHARS))
     return value
 
 
@@ -164,7 +167,7 @@ def _is_host(text: str) -> bool:
 
 def address(text: str, name: str = f"{GATEWAY}.baseUrl") -> str:
     """Return a base address without its trailing slash, or raise ConfigError."""
-    rule = "must be an http or https address without user, query and fragment"
+    rule = gettext("must be an http or https address without user, query and fragment")
     try:
         url = httpx.URL(text.strip())
         host = url.raw_host.decode("ascii")
@@ -181,7 +184,9 @@ def address(text: str, name: str = f"{GATEWAY}.baseUrl") -> str:
 def scopes(value: object, name: str = f"{GATEWAY}.scope") -> tuple[Scope, ...]:
     """Return the scopes named, each once, in the order given; or raise ConfigError."""
     scopes_by_name = {scope.value: scope for scope in Scope}
-    rule = f"must be a list of at least one of {', '.join(scopes_by_name)}"
+    rule = gettext("must be a list of at least one of {values}").format(
+        values=", ".join(scopes_by_name)
+    )
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or not value:
         raise _bad(name, rule)
     if not all(isinstance(item, str) and item in scopes_by_name for item in value):
@@ -193,7 +198,9 @@ def _top_k(value: object) -> int:
     try:
         return _TOP_K.validate_python(value)
     except ValidationError:
-        rule = f"must be a whole number from 1 to {MAX_TOP_K}"
+        rule = gettext("must be a whole number from {low} to {high}").format(
+            low=1, high=MAX_TOP_K
+        )
         raise _bad(f"{GATEWAY}.topK", rule) from None
 
 
@@ -201,7 +208,9 @@ def _seconds(value: object) -> float:
     try:
         return _SECONDS.validate_python(value)
     except ValidationError:
-        raise _bad(f"{GATEWAY}.timeoutSeconds", "must be a number above 0") from None
+        raise _bad(
+            f"{GATEWAY}.timeoutSeconds", gettext("must be a number above 0")
+        ) from None
 
 
 # ── The whole ────────────────────────────────────────────────────────────────
@@ -231,7 +240,8 @@ def _check_key_is_alone(fields: Mapping[str, Any]) -> None:
     if key in other_texts or (
         len(key) >= MIN_KEY_MATCH and any(key in text for text in other_texts)
     ):
-        raise _bad(f"{GATEWAY}.userKey", "must not be repeated in another field")
+        rule = gettext("must not be repeated in another field")
+        raise _bad(f"{GATEWAY}.userKey", rule)
 
 
 def parse(document: object) -> MemoryConfig:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from memory.integrations.gateway import users
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 AT: Final = "/gateway/memories"
 CHAT: Final = "chat-1"
@@ -37,7 +38,9 @@ def _texts(client: Client, credentials: dict[str, Any], query: str) -> list[str]
     return [str(memory["text"]) for memory in data["results"]]
 
 
-@SELFTEST.promise("What was added is found once it is flushed, by its user alone")
+@SELFTEST.promise(
+    gettext_noop("What was added is found once it is flushed, by its user alone")
+)
 def round_trip(client: Client) -> None:
     """Add as one user, search as two."""
     harriet, omar = _user(client, "harriet"), _user(client, "omar")
@@ -46,7 +49,7 @@ def round_trip(client: Client) -> None:
     expect(not _texts(client, omar, "tea"), "another user sees it")
 
 
-@SELFTEST.promise("The same turn added again is stored once")
+@SELFTEST.promise(gettext_noop("The same turn added again is stored once"))
 def replay(client: Client) -> None:
     harriet = _user(client, "harriet")
     for _ in range(2):
@@ -55,7 +58,9 @@ def replay(client: Client) -> None:
 
 
 @SELFTEST.promise(
-    "An unknown user and a wrong key get one answer, which repeats neither"
+    gettext_noop(
+        "An unknown user and a wrong key get one answer, which repeats neither"
+    )
 )
 def refusal(client: Client) -> None:
     """Send two bad credentials."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory import workspace_tree
 from memory.installation import keys
@@ -111,10 +112,11 @@ def _with_kept_key(section: Mapping[str, Any], row: GatewaySetup) -> dict[str, A
 
 def _check_reach(gateway: GatewayConfig) -> None:
     if not gateway_client.is_allowed(gateway.base_url):
-        detail = "A memory gateway may not lie on a private address here."
+        detail = gettext("A memory gateway may not lie on a private address here.")
         raise errors.Invalid(detail, code="private_address")
     if gateway.timeout_seconds > MAX_SECONDS:
-        detail = f"timeoutSeconds is at most {MAX_SECONDS:.0f} here."
+        detail = gettext("timeoutSeconds is at most {limit} here.")
+        detail = detail.format(limit=f"{MAX_SECONDS:.0f}")
         raise errors.Invalid(detail, code="bad_gateway_config")
 
 

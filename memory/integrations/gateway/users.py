@@ -16,6 +16,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.accounts import api_keys
 from memory.journal import append as journal
@@ -59,7 +60,9 @@ class Limits:
 def _checked_name(field: str, value: str) -> str:
     if NAME.fullmatch(value):
         return value
-    message = f"{field} is letters, digits and . _ @ + - only, 128 at most."
+    message = gettext(
+        "{field} is letters, digits and . _ @ + - only, 128 at most."
+    ).format(field=field)
     fault = {"field": field, "code": "bad_name", "message": message}
     raise errors.Invalid(message, code="bad_name", errors=[fault])
 
@@ -107,7 +110,7 @@ def issue(
     by.require("keys.manage", agent.workspace_id)
     limits, now = limits or Limits(), timezone.now()
     if limits.expires_at is not None and limits.expires_at <= now:
-        raise errors.Invalid("The expiry lies in the past.", code="bad_expiry")
+        raise errors.Invalid(gettext("The expiry lies in the past."), code="bad_expiry")
     user = _checked_name("user_id", user_id.strip())
     app, project = limits.app_id.strip(), limits.project_id.strip()
     token = PREFIX + secrets.token_urlsafe(32)

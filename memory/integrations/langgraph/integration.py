@@ -7,13 +7,16 @@ from typing import Final
 from memory.integrations.base import Integration
 from memory.integrations.langgraph.routes import DIALECT
 from memory.integrations.langgraph.selftest import SELFTEST
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="langgraph",
-    title="LangGraph store",
+    title=gettext_noop("LangGraph store"),
     address="/compat/langgraph",
     client="langgraph-sdk 0.4.14",
-    summary="Values under a namespace and a key, each a record with its versions.",
+    summary=gettext_noop(
+        "Values under a namespace and a key, each a record with its versions."
+    ),
     snippets={
         "Python": """from langgraph_sdk import get_sync_client
 

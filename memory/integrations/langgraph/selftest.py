@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 AT: Final = "/compat/langgraph"
 ITEMS: Final = f"{AT}/store/items"
@@ -21,14 +22,14 @@ def _get(client: Client, key: str, **options: Any) -> Any:
     return client.call("GET", ITEMS, query=where, **options)
 
 
-@SELFTEST.promise("A value comes back as it was put, whatever is in it")
+@SELFTEST.promise(gettext_noop("A value comes back as it was put, whatever is in it"))
 def unchanged_value(client: Client) -> None:
     value = {"likes": "té", "cups": 3, "deep": [1, None, {"x": True}]}
     _put(client, "tea", value)
     expect(_get(client, "tea")["value"] == value, "it came back changed")
 
 
-@SELFTEST.promise("An overwrite keeps created_at")
+@SELFTEST.promise(gettext_noop("An overwrite keeps created_at"))
 def overwrite(client: Client) -> None:
     _put(client, "tea", {"cups": 3})
     before = _get(client, "tea")
@@ -38,7 +39,9 @@ def overwrite(client: Client) -> None:
     expect(after["created_at"] == before["created_at"], "created_at changed")
 
 
-@SELFTEST.promise("A prefix is whole labels; filters compare like with like")
+@SELFTEST.promise(
+    gettext_noop("A prefix is whole labels; filters compare like with like")
+)
 def search(client: Client) -> None:
     for number in range(3):
         _put(client, f"c{number}", {"n": number}, "cups")
@@ -50,7 +53,7 @@ def search(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("Paging ends, and namespaces are cut at a depth")
+@SELFTEST.promise(gettext_noop("Paging ends, and namespaces are cut at a depth"))
 def pages(client: Client) -> None:
     _put(client, "a", {"n": 1}, "x")
     _put(client, "b", {"n": 2}, "y")
@@ -60,7 +63,7 @@ def pages(client: Client) -> None:
     expect(data["namespaces"] == [["users"]], "the namespaces are not cut")
 
 
-@SELFTEST.promise("DELETE reads its JSON body; what is gone answers 404")
+@SELFTEST.promise(gettext_noop("DELETE reads its JSON body; what is gone answers 404"))
 def deletion(client: Client) -> None:
     _put(client, "tea", {"cups": 3})
     body = {"namespace": ["users"], "key": "tea"}
@@ -69,7 +72,7 @@ def deletion(client: Client) -> None:
     _get(client, "tea", status=404)
 
 
-@SELFTEST.promise("Another agent's items are not there")
+@SELFTEST.promise(gettext_noop("Another agent's items are not there"))
 def isolation(client: Client) -> None:
     _put(client, "tea", {"cups": 3})
     _get(client, "tea", status=404, sender="other")

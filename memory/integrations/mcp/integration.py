@@ -6,15 +6,18 @@ from typing import Final
 
 from memory.integrations.base import Integration
 from memory.integrations.mcp.selftest import SELFTEST
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="mcp",
     title="MCP",
     address="/mcp",
     client="mcp 2.3.0",
-    summary="Every tool, for agents' hosts, with an agent's key as Bearer.",
+    summary=gettext_noop(
+        "Every tool, for agents' hosts, with an agent's key as Bearer."
+    ),
     snippets={
-        "MCP config": """{{
+        gettext_noop("MCP config"): """{{
   "mcpServers": {{
     "crewship-memory": {{
       "type": "http",

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from memory import tool_registry
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 SELFTEST: Final = Selftest()
 MODERN: Final = "2026-07-28"
@@ -23,7 +24,9 @@ def _request(client: Client, method: str, **params: Any) -> dict[str, Any]:
     return dict(message["result"])
 
 
-@SELFTEST.promise("A client of 2025 initializes and gets the version it asked for")
+@SELFTEST.promise(
+    gettext_noop("A client of 2025 initializes and gets the version it asked for")
+)
 def handshake(client: Client) -> None:
     result = _request(
         client, "initialize", protocolVersion="2025-11-25", capabilities={}
@@ -32,7 +35,9 @@ def handshake(client: Client) -> None:
     expect("tools" in result["capabilities"], "tools are not offered")
 
 
-@SELFTEST.promise("A client of 2026 discovers the server without initializing")
+@SELFTEST.promise(
+    gettext_noop("A client of 2026 discovers the server without initializing")
+)
 def discovery(client: Client) -> None:
     body = {
         "jsonrpc": "2.0",
@@ -46,7 +51,7 @@ def discovery(client: Client) -> None:
 
 
 @SELFTEST.promise(
-    "An agent is offered every tool, with schemas of both sides and hints"
+    gettext_noop("An agent is offered every tool, with schemas of both sides and hints")
 )
 def tools_listed(client: Client) -> None:
     tools = {tool["name"]: tool for tool in _request(client, "tools/list")["tools"]}
@@ -59,7 +64,7 @@ def tools_listed(client: Client) -> None:
         expect(is_complete, f"{name} is not described in full")
 
 
-@SELFTEST.promise("What a tool remembers comes back as text and as data")
+@SELFTEST.promise(gettext_noop("What a tool remembers comes back as text and as data"))
 def round_trip(client: Client) -> None:
     memory = {"content": "The kiln stands in Porto"}
     _request(client, "tools/call", name="memory__remember", arguments=memory)
@@ -70,7 +75,9 @@ def round_trip(client: Client) -> None:
     expect(result["content"][0]["type"] == "text", "there is no text")
 
 
-@SELFTEST.promise("A wrong argument is a tool error that a model can act on")
+@SELFTEST.promise(
+    gettext_noop("A wrong argument is a tool error that a model can act on")
+)
 def faults(client: Client) -> None:
     arguments = {"query": "kiln", "k": "many"}
     result = _request(client, "tools/call", name="recall", arguments=arguments)
@@ -78,7 +85,7 @@ def faults(client: Client) -> None:
     expect("k" in result["content"][0]["text"], "the sentence does not name it")
 
 
-@SELFTEST.promise("Without a key the answer is 401 and no redirect")
+@SELFTEST.promise(gettext_noop("Without a key the answer is 401 and no redirect"))
 def no_key(client: Client) -> None:
     body = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
     client.call("POST", "/mcp", body, status=401, sender="nobody")

@@ -7,13 +7,14 @@ from typing import Final
 from memory.integrations.base import Integration
 from memory.integrations.mem0.routes import DIALECT
 from memory.integrations.mem0.selftest import SELFTEST
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="mem0",
     title="mem0",
     address="/compat/mem0",
     client="mem0ai 2.2.1",
-    summary="The platform's routes, for its clients with another host.",
+    summary=gettext_noop("The platform's routes, for its clients with another host."),
     snippets={
         "Python": """from mem0 import MemoryClient
 

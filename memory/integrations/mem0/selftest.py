@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 AT: Final = "/compat/mem0"
 SELFTEST: Final = Selftest()
@@ -21,13 +22,17 @@ def _list(client: Client, user: str) -> list[dict[str, Any]]:
     return list(client.call("POST", f"{AT}/v3/memories/", body)["results"])
 
 
-@SELFTEST.promise("The client's first call names the key's workspace and project")
+@SELFTEST.promise(
+    gettext_noop("The client's first call names the key's workspace and project")
+)
 def ping(client: Client) -> None:
     data = client.call("GET", f"{AT}/v1/ping/")
     expect(data["org_id"] and data["project_id"], "it does not name them")
 
 
-@SELFTEST.promise("What is added for a user is found for that user and for nobody else")
+@SELFTEST.promise(
+    gettext_noop("What is added for a user is found for that user and for nobody else")
+)
 def users(client: Client) -> None:
     _add(client, "The kiln stands in Porto")
     _add(client, "The kiln stands in Faro", "omar")
@@ -40,7 +45,7 @@ def users(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("An update keeps the earlier text in the history")
+@SELFTEST.promise(gettext_noop("An update keeps the earlier text in the history"))
 def history(client: Client) -> None:
     memory_id = _add(client, "Harriet likes tea")
     path = f"{AT}/v1/memories/{memory_id}"
@@ -51,14 +56,16 @@ def history(client: Client) -> None:
     expect(steps[1]["old_memory"] == "Harriet likes tea", "the old text is missing")
 
 
-@SELFTEST.promise("A deleted memory is gone with 404 and a detail")
+@SELFTEST.promise(gettext_noop("A deleted memory is gone with 404 and a detail"))
 def deletion(client: Client) -> None:
     path = f"{AT}/v1/memories/{_add(client, 'Passing')}/"
     client.call("DELETE", path)
     expect("detail" in client.call("GET", path, status=404), "there is no detail")
 
 
-@SELFTEST.promise("Deleting all needs an entity, and leaves the memories of others")
+@SELFTEST.promise(
+    gettext_noop("Deleting all needs an entity, and leaves the memories of others")
+)
 def delete_all(client: Client) -> None:
     _add(client, "Hers")
     _add(client, "His", "omar")
@@ -68,7 +75,7 @@ def delete_all(client: Client) -> None:
     expect(len(_list(client, "omar")) == 1, "another user's are gone too")
 
 
-@SELFTEST.promise("Paging ends and lists each memory once")
+@SELFTEST.promise(gettext_noop("Paging ends and lists each memory once"))
 def pages(client: Client) -> None:
     """Page through three memories, two at a time."""
     for text in ("One fish", "Two lamps", "Three tins"):
@@ -82,7 +89,9 @@ def pages(client: Client) -> None:
     expect(len(set(ids)) == 3, "not every memory was listed once")
 
 
-@SELFTEST.promise("A filter that is not understood is refused, not ignored")
+@SELFTEST.promise(
+    gettext_noop("A filter that is not understood is refused, not ignored")
+)
 def filters(client: Client) -> None:
     body = {"query": "x", "filters": {"user_id": "harriet", "mood": "calm"}}
     client.call("POST", f"{AT}/v3/memories/search/", body, status=400)

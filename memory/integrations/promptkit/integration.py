@@ -6,14 +6,17 @@ from typing import Final
 
 from memory.integrations.base import Integration
 from memory.integrations.promptkit.selftest import SELFTEST
+from memory.rules.translation import gettext_noop
 
 INTEGRATION: Final = Integration(
     name="promptkit",
-    title="PromptKit tools",
+    title=gettext_noop("PromptKit tools"),
     address="/api/v1/tools",
-    client="contract vectors",
-    summary="memory__recall, memory__remember, memory__list and memory__forget by "
-    "name, and memory__history and memory__revise, which are ours.",
+    client=gettext_noop("contract vectors"),
+    summary=gettext_noop(
+        "memory__recall, memory__remember, memory__list and memory__forget by "
+        "name, and memory__history and memory__revise, which are ours."
+    ),
     snippets={
         "curl": """curl -sS {url}/api/v1/tools/memory__remember \\
   -H "Authorization: Bearer $CREWSHIP_KEY" \\

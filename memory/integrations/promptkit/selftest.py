@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memory.integrations.selftest_server import Client, Selftest, expect
+from memory.rules.translation import gettext_noop
 
 TOOLS: Final = "/api/v1/tools"
 SELFTEST: Final = Selftest()
@@ -15,7 +16,7 @@ def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 @SELFTEST.promise(
-    "The contract's four tools and our two, with input and output schemas"
+    gettext_noop("The contract's four tools and our two, with input and output schemas")
 )
 def tools(client: Client) -> None:
     """List the tools: the contract's in its order, then ours."""
@@ -35,7 +36,9 @@ def tools(client: Client) -> None:
     )
 
 
-@SELFTEST.promise("A corrected memory has its earlier text in the history")
+@SELFTEST.promise(
+    gettext_noop("A corrected memory has its earlier text in the history")
+)
 def corrected(client: Client) -> None:
     """Revise a memory and ask for its history."""
     first, second = "Harriet prefers tea", "Harriet prefers coffee"
@@ -46,7 +49,9 @@ def corrected(client: Client) -> None:
     expect(sorted(texts) == sorted([first, second]), "a version is missing")
 
 
-@SELFTEST.promise("Remembering defaults to general, 0.8 and user_requested")
+@SELFTEST.promise(
+    gettext_noop("Remembering defaults to general, 0.8 and user_requested")
+)
 def defaults(client: Client) -> None:
     """Remember with nothing but content."""
     _call(client, "memory__remember", content="Harriet prefers tea")
@@ -55,7 +60,7 @@ def defaults(client: Client) -> None:
     expect(memory["metadata"]["provenance"] == "user_requested", "the provenance")
 
 
-@SELFTEST.promise("A caller cannot choose the provenance")
+@SELFTEST.promise(gettext_noop("A caller cannot choose the provenance"))
 def provenance(client: Client) -> None:
     """Send a provenance as an argument and in metadata."""
     spoofed = {"provenance": "operator_curated"}
@@ -64,13 +69,15 @@ def provenance(client: Client) -> None:
     expect(memory["metadata"]["provenance"] == "user_requested", "it was chosen")
 
 
-@SELFTEST.promise("Nothing found is an empty list, never null")
+@SELFTEST.promise(gettext_noop("Nothing found is an empty list, never null"))
 def empty_result(client: Client) -> None:
     result = _call(client, "memory__recall", query="zeppelin")
     expect(result == {"memories": [], "count": 0}, "it is not an empty list")
 
 
-@SELFTEST.promise("Another agent's memories are not there, and cannot be forgotten")
+@SELFTEST.promise(
+    gettext_noop("Another agent's memories are not there, and cannot be forgotten")
+)
 def isolation(client: Client) -> None:
     memory = _call(client, "memory__remember", content="Mine alone")
     path = f"{TOOLS}/memory__list"
@@ -81,7 +88,7 @@ def isolation(client: Client) -> None:
     expect(_call(client, "memory__list")["count"] == 1, "the other agent forgot it")
 
 
-@SELFTEST.promise("Forgetting succeeds, also again and for an unknown id")
+@SELFTEST.promise(gettext_noop("Forgetting succeeds, also again and for an unknown id"))
 def forgetting(client: Client) -> None:
     memory = _call(client, "memory__remember", content="Passing")
     for memory_id in (memory["id"], memory["id"], "mem_never"):
@@ -90,7 +97,9 @@ def forgetting(client: Client) -> None:
     expect(_call(client, "memory__list")["count"] == 0, "it is still there")
 
 
-@SELFTEST.promise("Empty content is refused with a message that names the tool")
+@SELFTEST.promise(
+    gettext_noop("Empty content is refused with a message that names the tool")
+)
 def empty(client: Client) -> None:
     path = f"{TOOLS}/memory__remember"
     problem = client.call("POST", path, {"content": ""}, status=422)

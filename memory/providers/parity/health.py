@@ -20,6 +20,7 @@ from memory.providers.parity.base import (
     expect,
     expect_refusal,
 )
+from memory.rules.translation import gettext_noop
 
 THREADS = 8
 SLACK = 0.35
@@ -35,14 +36,14 @@ def _expect_unhealthy(status: HealthStatus, harness: Harness, *words: str) -> No
         expect(secret not in status.message, "the message holds an address or a folder")
 
 
-@check("P06", "Health on a fresh store is good, with a time")
+@check("P06", gettext_noop("Health on a fresh store is good, with a time"))
 def fresh(harness: Harness) -> None:
     status = harness.provider().health(Health())
     expect(status.ok, f"not ok: {status.message}")
     expect(status.checked_at.tzinfo is not None, "the time has no zone")
 
 
-@check("P07", "Health leaves no trace in the store")
+@check("P07", gettext_noop("Health leaves no trace in the store"))
 def no_trace(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Something is there.")
@@ -52,19 +53,27 @@ def no_trace(harness: Harness) -> None:
     expect(harness.traces() == before, "something was left behind")
 
 
-@check("P08", "Health on a store that does not answer is not good and says why")
+@check(
+    "P08",
+    gettext_noop("Health on a store that does not answer is not good and says why"),
+)
 def no_store(harness: Harness) -> None:
     _expect_unhealthy(harness.broken("down").health(Health()), harness)
 
 
-@check("P18", "Unbound, Health says exactly “not initialized”, with a time")
+@check(
+    "P18", gettext_noop("Unbound, Health says exactly “not initialized”, with a time")
+)
 def unbound(harness: Harness) -> None:
     status = harness.unbound().health(Health())
     _expect_unhealthy(status, harness)
     expect(status.message == "not initialized", status.message)
 
 
-@check("P36", "Forget refuses an item that is a link, and its target survives")
+@check(
+    "P36",
+    gettext_noop("Forget refuses an item that is a link, and its target survives"),
+)
 def linked(harness: Harness) -> None:
     target = harness.link("pins.md")
     before = target()
@@ -72,13 +81,13 @@ def linked(harness: Harness) -> None:
     expect(target() == before, "the target changed")
 
 
-@check("P37", "A cancelled forget is an error and the item stays")
+@check("P37", gettext_noop("A cancelled forget is an error and the item stays"))
 def cancelled(harness: Harness) -> None:  # noqa: ARG001  (no harness can offer it)
     message = "a call has no context to cancel; X17 tries a forget that waits"
     raise NotApplicable(message)
 
 
-@check("P38", "A removal that fails is reported as forget: remove")
+@check("P38", gettext_noop("A removal that fails is reported as forget: remove"))
 def unremovable(harness: Harness) -> None:
     provider = harness.unremovable("AGENT.md")
     client = Client(harness)
@@ -86,20 +95,20 @@ def unremovable(harness: Harness) -> None:
     expect_refusal(lambda: client.forget("AGENT.md"), "forget: remove")
 
 
-@check("P39", "Health without any time left is not good")
+@check("P39", gettext_noop("Health without any time left is not good"))
 def no_time(harness: Harness) -> None:
     _expect_unhealthy(
         deadline.check_health(harness.hanging(), 0.0), harness, "time-out"
     )
 
 
-@check("P40", "Health bound to no agent still answers")
+@check("P40", gettext_noop("Health bound to no agent still answers"))
 def no_agent(harness: Harness) -> None:
     status = harness.provider("nobody").health(Health())
     expect(status.ok, status.message)
 
 
-@check("P43", "Health is good for an agent whose crew wrote nothing")
+@check("P43", gettext_noop("Health is good for an agent whose crew wrote nothing"))
 def no_crew(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Only mine.")
@@ -108,11 +117,11 @@ def no_crew(harness: Harness) -> None:
 
 
 for _number, _fault, _words, _text in (
-    ("P41", "missing", "missing", "Health on a missing folder says so"),
+    ("P41", "missing", "missing", gettext_noop("Health on a missing folder says so")),
     ("P42", "a file", "not a directory",
-     "Health on a file where the folder should be says so"),
+     gettext_noop("Health on a file where the folder should be says so")),
     ("P44", "unwritable", "probe write",
-     "Health on an unwritable folder says that the probe failed"),
+     gettext_noop("Health on an unwritable folder says that the probe failed")),
 ):  # fmt: skip
 
     @check(_number, _text)
@@ -123,7 +132,9 @@ for _number, _fault, _words, _text in (
 
 
 # ── Beyond the original list ─────────────────────────────────────────────────
-@check("X15", "Health comes back within its deadline when the store hangs")
+@check(
+    "X15", gettext_noop("Health comes back within its deadline when the store hangs")
+)
 def hangs(harness: Harness) -> None:
     start = time.monotonic()
     status = deadline.check_health(harness.hanging(), harness.seconds)
@@ -132,7 +143,7 @@ def hangs(harness: Harness) -> None:
     expect(seconds < harness.seconds + SLACK, f"it took {seconds:.2f} s")
 
 
-@check("X16", "A healthy provider answers Health within its deadline")
+@check("X16", gettext_noop("A healthy provider answers Health within its deadline"))
 def in_time(harness: Harness) -> None:
     provider = harness.provider()
     deadline.check_health(provider, 5)
@@ -140,7 +151,12 @@ def in_time(harness: Harness) -> None:
     expect(status.ok, status.message)
 
 
-@check("X17", "A forget that waits for a writer goes through when the writer is done")
+@check(
+    "X17",
+    gettext_noop(
+        "A forget that waits for a writer goes through when the writer is done"
+    ),
+)
 def waits(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Soon gone: dunnart.")
@@ -180,7 +196,7 @@ def _run_together(acts: list[Callable[[], object]]) -> list[object]:
         return [future.result(timeout=60) for future in futures]
 
 
-@check("X18", "Many appends to one item at once: none is lost")
+@check("X18", gettext_noop("Many appends to one item at once: none is lost"))
 def many_appends(harness: Harness) -> None:
     client = Client(harness)
 
@@ -192,7 +208,7 @@ def many_appends(harness: Harness) -> None:
         expect(client.sources(f"line{number}"), f"line {number} is lost")
 
 
-@check("X19", "All four methods at once from many threads")
+@check("X19", gettext_noop("All four methods at once from many threads"))
 def all_at_once(harness: Harness) -> None:
     client = Client(harness)
     client.retain("The bilby is there.", "AGENT")

@@ -13,9 +13,13 @@ from memory.providers.parity.base import (
     expect,
     expect_refusal,
 )
+from memory.rules.translation import gettext_noop
 
 
-@check("P01", "Retain with replace keeps exactly the bytes and answers the label")
+@check(
+    "P01",
+    gettext_noop("Retain with replace keeps exactly the bytes and answers the label"),
+)
 def keeps(harness: Harness) -> None:
     client = Client(harness)
     result = client.retain("The wörd is quincunx.\n")
@@ -27,7 +31,7 @@ def keeps(harness: Harness) -> None:
     expect(is_complete, "the text did not come back as it went in")
 
 
-@check("P02", "Recall finds the line with the word and names its source")
+@check("P02", gettext_noop("Recall finds the line with the word and names its source"))
 def finds(harness: Harness) -> None:
     client = Client(harness)
     client.retain("# Notes\n\nThe printer is called Zanzibar.\n")
@@ -35,7 +39,7 @@ def finds(harness: Harness) -> None:
     expect(hits and hits[0].source == "AGENT.md", "no hit names AGENT.md")
 
 
-@check("P03", "Forget by id removes the item")
+@check("P03", gettext_noop("Forget by id removes the item"))
 def forgets(harness: Harness) -> None:
     client = Client(harness)
     label = client.retain("The lever is left of the xylophone.").id
@@ -43,7 +47,7 @@ def forgets(harness: Harness) -> None:
     expect(not client.sources("xylophone"), "the item is still found")
 
 
-@check("P04", "Forgetting the same id again succeeds with removed 0")
+@check("P04", gettext_noop("Forgetting the same id again succeeds with removed 0"))
 def forgets_twice(harness: Harness) -> None:
     client = Client(harness)
     label = client.retain("Short-lived.").id
@@ -51,7 +55,10 @@ def forgets_twice(harness: Harness) -> None:
     expect(client.forget(label) == 0, "removed is not 0 the second time")
 
 
-@check("P28", "Retain to lessons is refused as read-only, with the retain: prefix")
+@check(
+    "P28",
+    gettext_noop("Retain to lessons is refused as read-only, with the retain: prefix"),
+)
 def lessons_are_closed(harness: Harness) -> None:
     client = Client(harness)
     expect_refusal(
@@ -59,17 +66,19 @@ def lessons_are_closed(harness: Harness) -> None:
     )
 
 
-@check("P29", "Recall with a blank query is refused, with the recall: prefix")
+@check(
+    "P29", gettext_noop("Recall with a blank query is refused, with the recall: prefix")
+)
 def blank_query(harness: Harness) -> None:
     expect_refusal(lambda: Client(harness).recall("  "), "recall:", "q ")
 
 
-@check("P31", "Forget without a selector is refused: exactly one")
+@check("P31", gettext_noop("Forget without a selector is refused: exactly one"))
 def no_selector(harness: Harness) -> None:
     expect_refusal(lambda: Client(harness).forget(), "exactly one", code="exactly_one")
 
 
-@check("P32", "Forget with both selectors is refused: not both")
+@check("P32", gettext_noop("Forget with both selectors is refused: not both"))
 def both_selectors(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Stays.")
@@ -79,7 +88,12 @@ def both_selectors(harness: Harness) -> None:
     expect(client.forget("AGENT.md") == 1, "the item went although it was refused")
 
 
-@check("P05", "A data subject alone: honoured, or an error that mentions the cascade")
+@check(
+    "P05",
+    gettext_noop(
+        "A data subject alone: honoured, or an error that mentions the cascade"
+    ),
+)
 def by_subject(harness: Harness) -> None:
     client = Client(harness)
     if not harness.forgets_by_subject:
@@ -96,7 +110,9 @@ def by_subject(harness: Harness) -> None:
     expect(client.forget(subject="nora@example.org") == 0, "removed is not 0 again")
 
 
-@check("P33", "A data subject that no item names: 0, or the documented error")
+@check(
+    "P33", gettext_noop("A data subject that no item names: 0, or the documented error")
+)
 def unknown_subject(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Stays.")
@@ -109,18 +125,21 @@ def unknown_subject(harness: Harness) -> None:
     expect(client.forget("AGENT.md") == 1, "the item went")
 
 
-@check("P34", "Forget of an id that is no id is refused at resolving it")
+@check("P34", gettext_noop("Forget of an id that is no id is refused at resolving it"))
 def odd_id(harness: Harness) -> None:
     for label in ("../AGENT.md", "/etc/passwd", "agent.md", "AGENT.md/", "x"):
         expect_refusal(partial(Client(harness).forget, label), "forget: resolve")
 
 
-@check("P35", "Forget of what was never written is removed 0")
+@check("P35", gettext_noop("Forget of what was never written is removed 0"))
 def never_written(harness: Harness) -> None:
     expect(Client(harness).forget("peers/never-met.md") == 0, "removed is not 0")
 
 
-@check("P30", "A poisoned item gives no hit and exactly one quarantined label")
+@check(
+    "P30",
+    gettext_noop("A poisoned item gives no hit and exactly one quarantined label"),
+)
 def poisoned(harness: Harness) -> None:
     client = Client(harness)
     text = f"{ATTACK} kumquat\n"
@@ -137,7 +156,7 @@ ATTACK = (
 
 
 # ── Beyond the original list ─────────────────────────────────────────────────
-@check("X01", "A daily note needs its day, and its id round-trips")
+@check("X01", gettext_noop("A daily note needs its day, and its id round-trips"))
 def daily_key(harness: Harness) -> None:
     client = Client(harness)
     expect_refusal(
@@ -149,7 +168,7 @@ def daily_key(harness: Harness) -> None:
     expect(client.forget(label) == 1, "the id does not lead back to the item")
 
 
-@check("X02", "Append keeps what was there")
+@check("X02", gettext_noop("Append keeps what was there"))
 def appends(harness: Harness) -> None:
     client = Client(harness)
     client.retain("First aardvark")
@@ -160,7 +179,7 @@ def appends(harness: Harness) -> None:
     expect(client.sources("aardvark") and client.sources("bandicoot"), "one is lost")
 
 
-@check("X03", "Mode has no default and knows two words")
+@check("X03", gettext_noop("Mode has no default and knows two words"))
 def modes(harness: Harness) -> None:
     client = Client(harness)
     for mode in ("", "merge", "REPLACE"):
@@ -168,7 +187,10 @@ def modes(harness: Harness) -> None:
     expect(client.forget("AGENT.md") == 0, "something was written")
 
 
-@check("X04", "Over the cap is refused with the current body, and nothing changes")
+@check(
+    "X04",
+    gettext_noop("Over the cap is refused with the current body, and nothing changes"),
+)
 def over_cap(harness: Harness) -> None:
     client = Client(harness)
     client.retain("A small capybara.")
@@ -184,7 +206,10 @@ def over_cap(harness: Harness) -> None:
     expect(client.sources("capybara") == ["AGENT.md"], "the item changed")
 
 
-@check("X05", "What the scanner holds is refused with a case, and never recalled")
+@check(
+    "X05",
+    gettext_noop("What the scanner holds is refused with a case, and never recalled"),
+)
 def held_by_scanner(harness: Harness) -> None:
     client = Client(harness)
     expect_refusal(
@@ -195,7 +220,7 @@ def held_by_scanner(harness: Harness) -> None:
     expect("pins.md" in answer.quarantined, "the label is not listed")
 
 
-@check("X06", "The limit is honoured, and capped at twenty")
+@check("X06", gettext_noop("The limit is honoured, and capped at twenty"))
 def limits(harness: Harness) -> None:
     client = Client(harness)
     for number in range(1, 25):
@@ -205,7 +230,7 @@ def limits(harness: Harness) -> None:
         expect(count == expected, f"limit {limit} gave {count} hits, not {expected}")
 
 
-@check("X07", "The tier filter leaves every other tier out")
+@check("X07", gettext_noop("The tier filter leaves every other tier out"))
 def tier_filter(harness: Harness) -> None:
     client = Client(harness)
     client.retain("The echidna digs.", "AGENT")
@@ -214,7 +239,10 @@ def tier_filter(harness: Harness) -> None:
     expect_refusal(lambda: client.recall("echidna", "attic"), "recall:", "tier")
 
 
-@check("X08", "A source is a label, never a path; a snippet ends at 500 characters")
+@check(
+    "X08",
+    gettext_noop("A source is a label, never a path; a snippet ends at 500 characters"),
+)
 def labels_and_snippets(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Ünïcödé tamarin 🐒 " * 150, "pins")
@@ -225,7 +253,7 @@ def labels_and_snippets(harness: Harness) -> None:
         expect(len(hit.snippet) <= SNIPPET_CHARS, f"{len(hit.snippet)} characters")
 
 
-@check("X09", "Scores lie in 0..1 and the best comes first")
+@check("X09", gettext_noop("Scores lie in 0..1 and the best comes first"))
 def scores(harness: Harness) -> None:
     client = Client(harness)
     client.retain("quokka quokka quokka eats figs", "pins")
@@ -237,7 +265,7 @@ def scores(harness: Harness) -> None:
     expect(scores == sorted(scores, reverse=True), "the best is not first")
 
 
-@check("X10", "Replace leaves nothing of the text before it to be found")
+@check("X10", gettext_noop("Replace leaves nothing of the text before it to be found"))
 def replaced(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Old text about the dugong.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from memory.providers.base import Forget, ProviderError, Recall, Retain
 from memory.providers.parity.base import Client, Harness, check, expect, expect_refusal
+from memory.rules.translation import gettext_noop
 
 
 def _retain(client: Client, **fields: Any) -> Callable[[], object]:
@@ -27,7 +28,7 @@ def _recall(client: Client, **fields: Any) -> Callable[[], object]:
     return lambda: client.provider.recall(replace(request, **fields))
 
 
-@check("P16", "Unbound: retain, recall and forget say not initialized")
+@check("P16", gettext_noop("Unbound: retain, recall and forget say not initialized"))
 def unbound(harness: Harness) -> None:
     provider = harness.unbound()
     request = Retain(workspace_id="", tier="AGENT", key="", content="x", mode="replace")
@@ -42,7 +43,7 @@ def unbound(harness: Harness) -> None:
     )
 
 
-@check("P17", "Unbound stays unbound, whatever workspace a request names")
+@check("P17", gettext_noop("Unbound stays unbound, whatever workspace a request names"))
 def unbound_named(harness: Harness) -> None:
     provider, workspace_id = harness.unbound(), harness.binding().workspace_id
     expect_refusal(
@@ -51,40 +52,56 @@ def unbound_named(harness: Harness) -> None:
     )
 
 
-for _number, _field in (("P19", "workspace"), ("P20", "agent"), ("P21", "crew")):
+for _number, _field, _text in (
+    (
+        "P19",
+        "workspace",
+        gettext_noop("A request for another workspace is refused and names workspace"),
+    ),
+    (
+        "P20",
+        "agent",
+        gettext_noop("A request for another agent is refused and names agent"),
+    ),
+    (
+        "P21",
+        "crew",
+        gettext_noop("A request for another crew is refused and names crew"),
+    ),
+):
 
-    @check(_number, f"A request for another {_field} is refused and names {_field}")
+    @check(_number, _text)
     def _other_scope(harness: Harness, field: str = _field) -> None:
         client = Client(harness)
         act = _recall(client, **{f"{field}_id": "somebody-else"})
         expect_refusal(act, field, code="scope_mismatch")
 
 
-@check("P22", "Empty ids in a request are no override")
+@check("P22", gettext_noop("Empty ids in a request are no override"))
 def empty_ids(harness: Harness) -> None:
     client = Client(harness)
     _retain(client, agent_id="", crew_id="", workspace_id="")()
     expect(client.sources("smuggled") == ["AGENT.md"], "nothing was kept")
 
 
-@check("P23", "Ids that match exactly pass")
+@check("P23", gettext_noop("Ids that match exactly pass"))
 def exact_ids(harness: Harness) -> None:
     client = Client(harness)
     _retain(client, agent_id=client.binding.agent_id, crew_id=client.binding.crew_id)()
     expect(client.sources("smuggled") == ["AGENT.md"], "nothing was kept")
 
 
-@check("P24", "Another workspace blocks retain")
+@check("P24", gettext_noop("Another workspace blocks retain"))
 def blocks_retain(harness: Harness) -> None:
     expect_refusal(_retain(Client(harness), workspace_id="ws_x"), code="scope_mismatch")
 
 
-@check("P25", "Another agent blocks recall")
+@check("P25", gettext_noop("Another agent blocks recall"))
 def blocks_recall(harness: Harness) -> None:
     expect_refusal(_recall(Client(harness), agent_id="agent_x"), code="scope_mismatch")
 
 
-@check("P26", "Another workspace blocks forget")
+@check("P26", gettext_noop("Another workspace blocks forget"))
 def blocks_forget(harness: Harness) -> None:
     client = Client(harness)
     client.retain("Stays.")
@@ -93,7 +110,7 @@ def blocks_forget(harness: Harness) -> None:
     expect(client.forget("AGENT.md") == 1, "the item went")
 
 
-@check("P27", "A retain refused for its scope writes nothing")
+@check("P27", gettext_noop("A retain refused for its scope writes nothing"))
 def refused_writes_nothing(harness: Harness) -> None:
     client = Client(harness)
     expect_refusal(_retain(client, agent_id="agent_x"), code="scope_mismatch")
@@ -144,7 +161,12 @@ for _number, _label in (
 
 
 # ── Beyond the original list ─────────────────────────────────────────────────
-@check("X11", "Another agent of the crew neither finds nor forgets an agent's items")
+@check(
+    "X11",
+    gettext_noop(
+        "Another agent of the crew neither finds nor forgets an agent's items"
+    ),
+)
 def other_agent(harness: Harness) -> None:
     agent, other = Client(harness), Client(harness, "other")
     agent.retain("The private okapi.")
@@ -153,7 +175,10 @@ def other_agent(harness: Harness) -> None:
     expect(agent.sources("okapi") == ["AGENT.md"], "the item went")
 
 
-@check("X12", "The crew's tier is read by its agents and written by its lead only")
+@check(
+    "X12",
+    gettext_noop("The crew's tier is read by its agents and written by its lead only"),
+)
 def crew_tier(harness: Harness) -> None:
     agent, lead = Client(harness), Client(harness, "lead")
     lead.retain("The crew's tapir.", "CREW")
@@ -163,7 +188,7 @@ def crew_tier(harness: Harness) -> None:
     expect(lead.forget("CREW.md") == 1, "the lead cannot forget it")
 
 
-@check("X13", "Keys that are no keys are refused")
+@check("X13", gettext_noop("Keys that are no keys are refused"))
 def odd_keys(harness: Harness) -> None:
     client = Client(harness)
     keys = ("../x", "a/b", "2026-02-30 ", "MARIA", "mári", "a\x00b", "..", "x" * 65)
@@ -174,7 +199,7 @@ def odd_keys(harness: Harness) -> None:
     expect_refusal(lambda: client.retain("x", "daily", "2026-02-30"), "retain:", "date")
 
 
-@check("X14", "No message tells a folder, an address or a key")
+@check("X14", gettext_noop("No message tells a folder, an address or a key"))
 def silent_messages(harness: Harness) -> None:
     client, secrets = Client(harness), harness.secrets()
     acts: tuple[Callable[[], object], ...] = (
