@@ -35,10 +35,19 @@ class Suggestion:
 class AgentField(forms.CharField):
     """One agent by slug, by crew and slug, or by id; the value is the id."""
 
-    def __init__(self, *, label: StrOrPromise, empty: StrOrPromise) -> None:
+    def __init__(
+        self, *, label: StrOrPromise, empty: StrOrPromise, required: bool = False,
+        help_text: StrOrPromise = "",
+    ) -> None:  # fmt: skip
         attrs = {"list": LIST_ID, "autocomplete": "off", "placeholder": empty}
         widget = forms.TextInput({**attrs, "type": "search", "spellcheck": "false"})
-        super().__init__(label=label, required=False, max_length=200, widget=widget)
+        super().__init__(
+            label=label,
+            required=required,
+            help_text=help_text,
+            max_length=200,
+            widget=widget,
+        )
         self.agents: list[Agent] = []
         self._names: dict[str, str] = {}
 
