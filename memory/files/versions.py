@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import pgettext
 
 from memory.files.storage import FileStore, RootLost, digest
 from memory.installation import identity as installation
@@ -24,7 +25,7 @@ from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.rules.translation import gettext, gettext_noop
+from memory.rules.translation import gettext_noop
 from memory.workspace_settings import declarations
 
 KEEP_NEWEST: Final = 3
@@ -100,9 +101,9 @@ def read(version: MemoryVersion) -> bytes:
         return b""
     stored = blobs().read(blob_parts(version.workspace_id, version.sha256))
     if stored is None:
-        raise BlobDamaged(state=gettext("missing"))
+        raise BlobDamaged(state=pgettext("bytes", "missing"))
     if stored.sha256 != version.sha256:
-        raise BlobDamaged(state=gettext("changed"))
+        raise BlobDamaged(state=pgettext("bytes", "changed"))
     return stored.data
 
 

@@ -88,7 +88,7 @@ class FilterForm(forms.Form):
     def raw_value(self, name: str) -> str:
         """Return what was sent for a field, stripped; for a known agent its id."""
         text = str(self.data.get(name) or "").strip()
-        field = self.fields[name]
+        field = self.fields.get(name)
         return field.id_of(text) if isinstance(field, AgentField) else text
 
     def offer_agents(self, agents: Sequence[Agent]) -> None:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext, gettext_lazy, gettext_noop
+from django.utils.translation import (
+    gettext,
+    gettext_lazy,
+    gettext_noop,
+    pgettext_lazy,
+)
 
 from memory import records, workspace_tree
 from memory.records import KEEP, Amendment, Criteria, Provenance, drafts
@@ -46,7 +51,7 @@ class RecordFilterForm(FilterForm):
     agent_id = AgentField(label=gettext_lazy("Agent"), empty=gettext_lazy("Any"))
     crew_id = _choice(gettext_lazy("Crew"))
     type = _choice(gettext_lazy("Type"))
-    provenance = _choice(gettext_lazy("From"))
+    provenance = _choice(pgettext_lazy("origin", "From"))
     user = text_field(gettext_lazy("Scope, user"))
     namespace = text_field(gettext_lazy("Scope, namespace"))
     thread = text_field(gettext_lazy("Scope, thread"))

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from django.utils.formats import number_format
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
 from memory import records
 from memory.models import Record, RecordStatus
@@ -247,7 +247,7 @@ def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
     pairs = [
         (gettext("Type"), before.kind, after.kind),
         (gettext("Confidence"), degrees[0], degrees[1]),
-        (gettext("From"), origins[0], origins[1]),
+        (pgettext("origin", "From"), origins[0], origins[1]),
     ]
     differences = [pair for pair in pairs if pair[1] != pair[2]]
     if before.metadata != after.metadata:
