@@ -24,16 +24,21 @@ from memory.rules.tiers import Tier, WriteMode
 from memory.web import markdown, pages
 
 QUERY_CHARS: Final = 500
+# Names, which a browser leaves as they are.
+NO_LANGUAGE: Final = {"translate": "no"}
 MODES: Final = {mode.value: mode for mode in WriteMode}
 
 
 class OpenForm(forms.Form):
     """The file to open; it need not exist yet."""
 
-    owner = forms.ChoiceField(label=gettext_lazy("Whose"))
+    owner = forms.ChoiceField(
+        label=gettext_lazy("Whose"), widget=forms.Select(NO_LANGUAGE)
+    )
     tier = forms.ChoiceField(
         label=gettext_lazy("Tier"),
         choices=[(tier.value, tier.value) for tier in Tier],
+        widget=forms.Select(NO_LANGUAGE),
         help_text=gettext_lazy(
             "The kind of memory file, with its own cap and readers."
         ),

@@ -24,6 +24,28 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
+    Apr
+    Aug
+    Bytes
+    Crewship
+    Feb
+    Info
+    Jan
+    Journal
+    Jul
+    Jun
+    Memory
+    Mission
+    Nov
+    Person
+    Sep
+    Status
+    Text
+    Trace
+    Version
+    keeper
+    orchestrator
+    sidecar
     """.split()
 )
 
