@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 
+from crewship_memory.templatetags.ui import number as shown
 from episodic.agents import facts
 from episodic.health import snapshots
 from episodic.models import ConsolidationProposal, ProposalState
@@ -23,6 +26,8 @@ from memory.web.pages import address
 
 # Counting ends here: more than this reads as "1,000 and more".
 COUNT_LIMIT: Final = 1000
+# A day without its year, in the letters of Django's date filter.
+DAY: Final = pgettext_lazy("day of a year", "j M")
 HELD_DECIDED: Final = tuple(
     f"memory.held_{state.value}" for state in HeldState if state is not HeldState.HELD
 )
@@ -54,14 +59,18 @@ def since(actor: Actor, at: datetime | None) -> Changes:
 
 
 def _lines(
-    rows: QuerySet[Any], singular: str, plural: str, url: str
+    rows: QuerySet[Any], words: Callable[[int], str], url: str
 ) -> Iterator[ChangeLine]:
-    """Return a line for the rows, none without any; it reads at most the limit."""
+    """Return a line for the rows, none without any; it reads at most the limit.
+
+    ``words`` makes the text for a number, with ``{count}`` in it.
+    """
     number = rows.order_by()[: COUNT_LIMIT + 1].count()
+    count = shown(min(number, COUNT_LIMIT))
     if number > COUNT_LIMIT:
-        yield ChangeLine(f"{COUNT_LIMIT:,} and more {plural}", url)
-    elif number:
-        yield ChangeLine(f"{number:,} {singular if number == 1 else plural}", url)
+        count = gettext("{count} and more").format(count=count)
+    if number:
+        yield ChangeLine(words(number).format(count=count), url)
 
 
 def _memory(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
@@ -70,7 +79,10 @@ def _memory(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
             ts__gte=at, actor_type=ActorType.AGENT.value
         )
         yield from _lines(
-            rows, "new entry by agents", "new entries by agents",
+            rows,
+            lambda n: ngettext(
+                "{count} new entry by agents", "{count} new entries by agents", n
+            ),
             address("memory:journal", since=at.strftime("%Y-%m-%dT%H:%M")),
         )  # fmt: skip
     if actor.can("proposals.read"):
@@ -80,7 +92,11 @@ def _memory(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
             created_at__gte=at,
         )
         url = reverse("proposals:list")
-        yield from _lines(proposals, "new proposal", "new proposals", url)
+        yield from _lines(
+            proposals,
+            lambda n: ngettext("{count} new proposal", "{count} new proposals", n),
+            url,
+        )
     yield from _score(actor, at)
 
 
@@ -91,8 +107,11 @@ def _score(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
     before, now = snapshots.around(actor, at)
     if before is None or now is None or f"{before.score:.1f}" == f"{now.score:.1f}":
         return
-    day = f"{before.date.day} {before.date:%b}"
-    text = f"health {now.score:.1f}, it was {before.score:.1f} on {day}"
+    text = gettext("health {score}, it was {before} on {day}").format(
+        score=shown(now.score),
+        before=shown(before.score),
+        day=date_format(before.date, str(DAY)),
+    )
     yield ChangeLine(text, reverse("health:page"))
 
 
@@ -101,8 +120,11 @@ def _agents(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
         url = address("workspace:agents", show=facts.SILENT.name)
         yield from _lines(
             facts.fallen_silent(actor, at),
-            "agent fell silent", "agents fell silent", url,
-        )  # fmt: skip
+            lambda n: ngettext(
+                "{count} agent fell silent", "{count} agents fell silent", n
+            ),
+            url,
+        )
 
 
 def _decisions(actor: Actor, at: datetime, types: Collection[str]) -> QuerySet[Any]:
@@ -119,12 +141,22 @@ def _review(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
             workspace_id=actor.workspace_id, state=HeldState.HELD, received_at__gte=at
         )
         url = reverse("quarantine:inbox")
-        yield from _lines(held, "text newly held", "texts newly held", url)
+        yield from _lines(
+            held,
+            lambda n: ngettext(
+                "{count} text newly held", "{count} texts newly held", n
+            ),
+            url,
+        )
         yield from _lines(
             _decisions(actor, at, HELD_DECIDED),
-            "decision by others on held texts", "decisions by others on held texts",
+            lambda n: ngettext(
+                "{count} decision by others on held texts",
+                "{count} decisions by others on held texts",
+                n,
+            ),
             url,
-        )  # fmt: skip
+        )
     if actor.can("proposals.read"):
         # A run that found no rule is of the same type, and names no proposal.
         decisions = _decisions(actor, at, PROPOSALS_DECIDED).filter(
@@ -132,9 +164,13 @@ def _review(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
         )
         yield from _lines(
             decisions,
-            "decision by others on proposals", "decisions by others on proposals",
+            lambda n: ngettext(
+                "{count} decision by others on proposals",
+                "{count} decisions by others on proposals",
+                n,
+            ),
             address("proposals:list", state="all"),
-        )  # fmt: skip
+        )
 
 
 def _cases(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
@@ -145,15 +181,27 @@ def _cases(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
         reverse("privacy:cases"),
     )
     opened, closed = rows.filter(opened_at__gte=at), rows.filter(closed_at__gte=at)
-    yield from _lines(opened, "case opened", "cases opened", url)
+    yield from _lines(
+        opened,
+        lambda n: ngettext("{count} case opened", "{count} cases opened", n),
+        url,
+    )
     closed_url = address("privacy:cases", state="closed")
-    yield from _lines(closed, "case closed", "cases closed", closed_url)
+    yield from _lines(
+        closed,
+        lambda n: ngettext("{count} case closed", "{count} cases closed", n),
+        closed_url,
+    )
     issued = Certificate.objects.filter(
         workspace_id=actor.workspace_id, issued_at__gte=at
     )
     certificates_url = reverse("privacy:certificates")
     yield from _lines(
-        issued, "certificate issued", "certificates issued", certificates_url
+        issued,
+        lambda n: ngettext(
+            "{count} certificate issued", "{count} certificates issued", n
+        ),
+        certificates_url,
     )
 
 
@@ -161,4 +209,10 @@ def _machine(actor: Actor, at: datetime) -> Iterator[ChangeLine]:
     if actor.can("jobs.read"):
         url = reverse("jobs:board")
         failed = job_status.failed_since(actor, at)
-        yield from _lines(failed, "run of a job failed", "runs of jobs failed", url)
+        yield from _lines(
+            failed,
+            lambda n: ngettext(
+                "{count} run of a job failed", "{count} runs of jobs failed", n
+            ),
+            url,
+        )

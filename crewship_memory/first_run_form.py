@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy
 
 from memory.models.tenancy import SLUG
 from memory.web.workspace_forms import SLUG_HINT
@@ -13,17 +14,20 @@ class FirstAgentForm(forms.Form):
     """A crew, which may exist, and an agent in it."""
 
     crew = forms.CharField(
-        label="Crew",
+        label=gettext_lazy("Crew"),
         max_length=64,
         validators=[SLUG],
-        help_text=f"Its agents share a memory. {SLUG_HINT}",
     )
     agent = forms.CharField(
-        label="Agent",
+        label=gettext_lazy("Agent"),
         max_length=64,
         validators=[SLUG],
-        help_text=f"It writes under this name. {SLUG_HINT}",
     )
 
     def __init__(self, data: QueryDict | None = None) -> None:
         super().__init__(data, auto_id="first_%s")
+        for name, hint in (
+            ("crew", gettext("Its agents share a memory.")),
+            ("agent", gettext("It writes under this name.")),
+        ):
+            self.fields[name].help_text = f"{hint} {SLUG_HINT}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -45,7 +46,7 @@ def issue_key(request: HttpRequest) -> HttpResponse:
     # Before the key: its own entry in the journal does not end the first run.
     first = first_run.read(actor, queries.chain_length(actor.workspace_id))
     if first is None:
-        detail = "The first steps are over here. The page Keys issues keys."
+        detail = gettext("The first steps are over here. The page Keys issues keys.")
         raise errors.Conflict(detail)
     issued = first_run.issue_key(request.POST.get("agent", ""), by=actor)
     context = {

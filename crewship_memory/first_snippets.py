@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext, gettext_noop
+
 from memory.integrations import registry
 from memory.integrations.base import fill
 
@@ -54,8 +56,8 @@ class Tab:
 
 def tabs(origin: str, key: str = "") -> tuple[Tab, ...]:
     """Return every way to connect to an address, with the key where it is shown."""
-    curl = Program("In a terminal", fill(CURL, origin, key))
-    python = Program("With nothing but Python", fill(PYTHON, origin, key))
+    curl = Program(gettext("In a terminal"), fill(CURL, origin, key))
+    python = Program(gettext("With nothing but Python"), fill(PYTHON, origin, key))
     return (
         Tab("curl", "curl", "", (curl,)),
         Tab("python", "Python", "", (python,)),
@@ -65,7 +67,14 @@ def tabs(origin: str, key: str = "") -> tuple[Tab, ...]:
 
 def _of_integrations(origin: str, key: str) -> Iterator[Tab]:
     for name, title, programs in (
-        ("mcp", "MCP", {"MCP config": "The host's configuration", "Python": "Python"}),
+        (
+            "mcp",
+            "MCP",
+            {
+                "MCP config": gettext_noop("The host's configuration"),
+                "Python": "Python",
+            },
+        ),
         ("mem0", "mem0", {"Python": "Python"}),
         ("langgraph", "LangGraph", {"Python": "Python"}),
     ):
@@ -75,5 +84,5 @@ def _of_integrations(origin: str, key: str) -> Iterator[Tab]:
             name,
             title,
             integration.client.replace(" ", "=="),
-            tuple(Program(word, texts[of]) for of, word in programs.items()),
+            tuple(Program(gettext(word), texts[of]) for of, word in programs.items()),
         )

@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HTMX_STOP_POLLING
 
@@ -27,7 +28,7 @@ from memory import overview
 from memory.accounts import visits
 from memory.models import User
 from memory.rules import errors
-from memory.rules.permissions import Actor
+from memory.rules.permissions import Actor, role_name
 from memory.web import pages
 
 
@@ -111,7 +112,9 @@ def choose_workspace(request: HttpRequest) -> HttpResponse:
     for member in auth.memberships(cast("User", request.user)):
         if member.workspace_id == workspace_id:
             request.session[auth.SESSION_WORKSPACE] = workspace_id
-            text = f"You work in {member.workspace.slug} now, as {member.role}."
+            text = gettext("You work in {workspace} now, as {role}.").format(
+                workspace=member.workspace.slug, role=role_name(member.role)
+            )
             messages.info(request, text)
             return redirect("home")
     raise errors.NotFound

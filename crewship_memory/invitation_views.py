@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import SetPasswordForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
     require_http_methods,
@@ -22,13 +23,17 @@ from crewship_memory import auth, login
 from memory.accounts import invitations, login_links
 from memory.models import Invitation, User
 from memory.rules import errors
+from memory.rules.permissions import role_name
 
 
 def _accepted_response(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Redirect into the workspace that was joined."""
     request.session[auth.SESSION_WORKSPACE] = invitation.workspace_id
     slug = invitation.workspace.slug
-    messages.success(request, f"You are {invitation.role} in {slug} now.")
+    text = gettext("You are {role} in {workspace} now.")
+    messages.success(
+        request, text.format(role=role_name(invitation.role), workspace=slug)
+    )
     return redirect("home")
 
 
@@ -106,7 +111,8 @@ def _own_invitation(request: HttpRequest, invitation_id: str) -> Invitation:
 def _declined(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     invitations.decline(invitation.pk, cast("User", request.user))
     slug = invitation.workspace.slug
-    messages.info(request, f"You declined the invitation to {slug}.")
+    text = gettext("You declined the invitation to {workspace}.")
+    messages.info(request, text.format(workspace=slug))
     return redirect("invitations")
 
 

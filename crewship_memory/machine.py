@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
+from crewship_memory.templatetags.ui import number
 from episodic.health import overview as recall_overview
 from memory.integrations.gateway import state as gateway_state
 from memory.integrations.gateway.state import GatewayState
@@ -68,36 +70,36 @@ def read(actor: Actor) -> Machine:
 
 
 def _provider(entry: Entry, pulse: ProviderPulse | None) -> Part:
-    url = reverse("providers")
+    url, name, title = reverse("providers"), gettext("Provider"), gettext(entry.title)
     if pulse is None:
-        note = "its page checks whether it answers"
-        return Part("Provider", "", "Not checked yet", entry.title, note, url)
+        word = gettext("Not checked yet")
+        note = gettext("its page checks whether it answers")
+        return Part(name, "", word, title, note, url)
+    at = pulse.checked_at
     if pulse.ok:
-        note = "at the last check"
-        return Part(
-            "Provider", "green", "Answers", entry.title, note, url, pulse.checked_at
-        )
-    return Part(
-        "Provider", "red", "No answer", entry.title, pulse.message, url,
-        pulse.checked_at,
-    )  # fmt: skip
+        note = gettext("at the last check")
+        return Part(name, "green", gettext("Answers"), title, note, url, at)
+    return Part(name, "red", gettext("No answer"), title, pulse.message, url, at)
 
 
 def _gateways(gateways: GatewayState) -> Part:
     """Return the memory gateways of turns as one part, by their newest call."""
     url, hosts = reverse("workspace:gateway"), gateways.hosts
-    figure, word, place = hosts[0], "Answers", ""
+    name, figure, word = gettext("Gateway"), hosts[0], gettext("Answers")
+    failed, answered = gettext("the last call failed"), gettext("at the last call")
     if len(hosts) > 1:
         # Which of them was called is not recorded; the others may not answer.
-        figure, word, place = f"{len(hosts)} gateways", "Answered", " to one of them"
+        figure = gettext("{count} gateways").format(count=number(len(hosts)))
+        word = gettext("Answered")
+        failed = gettext("the last call to one of them failed")
+        answered = gettext("at the last call to one of them")
     if gateways.is_failing:
-        note, at = f"the last call{place} failed", gateways.failed_at
-        return Part("Gateway", "red", "No answer", figure, note, url, at)
+        at, no_answer = gateways.failed_at, gettext("No answer")
+        return Part(name, "red", no_answer, figure, failed, url, at)
     if gateways.answered_at is None:
-        note = "no call since the set-up"
-        return Part("Gateway", "", "Not used yet", figure, note, url)
-    note, at = f"at the last call{place}", gateways.answered_at
-    return Part("Gateway", "green", word, figure, note, url, at)
+        note = gettext("no call since the set-up")
+        return Part(name, "", gettext("Not used yet"), figure, note, url)
+    return Part(name, "green", word, figure, answered, url, gateways.answered_at)
 
 
 def _jobs(jobs: JobsOverview) -> Part:
@@ -106,8 +108,12 @@ def _jobs(jobs: JobsOverview) -> Part:
     ran = sum(line.last is not None for line in jobs.lines)
     if jobs.stuck or jobs.failed:
         names = {line.job.name for line in (*jobs.stuck, *jobs.failed)}
-        word = "Stuck" if jobs.stuck else "Failed"
-        figure = f"{len(names)} of {len(jobs.lines)}"
-        return Part("Jobs", "red", word, figure, jobs.finding, url)
-    colour, word = ("green", "Done") if ran else ("", "None ran yet")
-    return Part("Jobs", colour, word, f"{len(jobs.lines)} jobs", jobs.finding, url)
+        word = gettext("Stuck") if jobs.stuck else gettext("Failed")
+        figure = gettext("{count} of {total}").format(
+            count=number(len(names)), total=number(len(jobs.lines))
+        )
+        return Part(gettext("Jobs"), "red", word, figure, jobs.finding, url)
+    count = len(jobs.lines)
+    figure = ngettext("{count} job", "{count} jobs", count).format(count=number(count))
+    colour, word = ("green", gettext("Done")) if ran else ("", gettext("None ran yet"))
+    return Part(gettext("Jobs"), colour, word, figure, jobs.finding, url)

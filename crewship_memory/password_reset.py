@@ -19,10 +19,11 @@ from django.core.cache import cache
 from django.core.mail import EmailMessage
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory.accounts import login_links, mail
+from memory.accounts import languages, login_links, mail
 from memory.accounts.login_links import Purpose
 from memory.models import User
 
@@ -33,7 +34,7 @@ _sender = ThreadPoolExecutor(1, thread_name_prefix="password-mail")
 
 class AddressForm(forms.Form):
     email = forms.EmailField(
-        label="E-mail",
+        label=gettext_lazy("E-mail"),
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "username"}),
     )
@@ -56,12 +57,13 @@ def _request_mail(request: HttpRequest, email: str) -> None:
         return
     path = login_links.link_path(user, Purpose.MAILBOX)
     base = settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
-    body = (
-        "Somebody asked for a new password for your account in Crewship Memory.\n\n"
-        f"To choose one, open this link within three days. It works once:\n\n"
-        f"{base}{path}\n\nIf it was not you, nothing happens.\n"
-    )
-    subject = "A new password for Crewship Memory"
+    with languages.mail_language(user):
+        body = gettext(
+            "Somebody asked for a new password for your account in Crewship Memory.\n\n"
+            "To choose one, open this link within three days. It works once:\n\n"
+            "{link}\n\nIf it was not you, nothing happens.\n"
+        ).format(link=f"{base}{path}")
+        subject = gettext("A new password for Crewship Memory")
     _sender.submit(post, EmailMessage(subject, body, None, [user.email]))
 
 

@@ -12,6 +12,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 from ninja import NinjaAPI, Schema
 from ninja.errors import (
     AuthenticationError,
@@ -126,36 +127,42 @@ def _invalid(error: ValidationError) -> errors.Invalid:
 class BadRequest(errors.AppError):
     """The body cannot be read: broken JSON or encoding."""
 
-    code, status, title = "bad_request", 400, "Not readable"
-    sentence = "The body is not valid JSON."
+    code, status, title = "bad_request", 400, gettext_noop("Not readable")
+    sentence = gettext_noop("The body is not valid JSON.")
 
 
 class Unsupported(errors.AppError):
     """The content type is not supported."""
 
-    code, status, title = "unsupported_media_type", 415, "Unsupported media type"
-    sentence = "Send JSON: Content-Type application/json."
+    code, status, title = (
+        "unsupported_media_type",
+        415,
+        gettext_noop("Unsupported media type"),
+    )
+    sentence = gettext_noop("Send JSON: Content-Type application/json.")
 
 
 class AddressTooLong(errors.AppError):
     """Path and query are longer than the limit."""
 
-    code, status, title = "address_too_long", 414, "Address too long"
-    sentence = "The address with its query is too long."
+    code, status, title = "address_too_long", 414, gettext_noop("Address too long")
+    sentence = gettext_noop("The address with its query is too long.")
 
 
 class HeadersTooLarge(errors.AppError):
     """The headers are larger than the limit."""
 
-    code, status, title = "headers_too_large", 431, "Headers too large"
-    sentence = "The headers of the request are too large."
+    code, status, title = "headers_too_large", 431, gettext_noop("Headers too large")
+    sentence = gettext_noop("The headers of the request are too large.")
 
 
 class NoSuchMethod(errors.AppError):
     """The path does not have this method."""
 
-    code, status, title = "method_not_allowed", 405, "Method not allowed"
-    sentence = "This address does not know this method; Allow names those it does."
+    code, status, title = "method_not_allowed", 405, gettext_noop("Method not allowed")
+    sentence = gettext_noop(
+        "This address does not know this method; Allow names those it does."
+    )
 
 
 def _statuses(method: str, operation: dict[str, Any]) -> list[int]:
@@ -209,7 +216,7 @@ def _bug(error: Exception) -> errors.AppError:
         log.error("outage", code=outage.problem_code, error=type(error).__name__)
         return outage
     log.error("unexpected_error", error=type(error).__name__, exc_info=error)
-    return errors.AppError("Something went wrong on our side.")
+    return errors.AppError(gettext("Something went wrong on our side."))
 
 
 # What each exception means; the most particular class decides.
@@ -219,7 +226,7 @@ MEANINGS: Final[dict[type[Exception], Callable[[Any], errors.AppError]]] = {
     AuthenticationError: lambda _: errors.Unauthenticated(),
     Throttled: lambda e: errors.TooMany(retry_after=max(1, round(e.wait or 1))),
     HttpError: _of_http,
-    RequestDataTooBig: lambda _: errors.TooLarge("The body is too large."),
+    RequestDataTooBig: lambda _: errors.TooLarge(gettext("The body is too large.")),
     UnreadablePostError: lambda _: BadRequest(),
     Exception: _bug,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
 from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.agents import facts
@@ -29,12 +30,21 @@ def _over_cap(actor: Actor) -> Iterator[WorkLine]:
     number = len(agent_ids)
     yield WorkLine(
         rank=Rank.MEDIUM,
-        phrase=count_phrase(number, "agent is over a cap", "agents are over a cap"),
-        note="a write that leaves the file over its cap is refused",
+        phrase=count_phrase(
+            ngettext(
+                "{count} agent is over a cap", "{count} agents are over a cap", number
+            ),
+            number,
+        ),
+        note=gettext("a write that leaves the file over its cap is refused"),
         url=reverse("workspace:agent", args=agent_ids)
         if number == 1
         else address("workspace:agents", show=facts.OVER_CAP.name),
-        act=("Shorten its file" if number == 1 else "Shorten their files")
+        act=(
+            gettext("Shorten its file")
+            if number == 1
+            else gettext("Shorten their files")
+        )
         if actor.can("files.write")
         else "",
     )
@@ -45,10 +55,17 @@ def _keys(actor: Actor) -> Iterator[WorkLine]:
     if keys.count:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=count_phrase(keys.count, "key ends", "keys end") + " within 14 days",
-            note="what used a key that has ended can neither write nor recall",
+            phrase=count_phrase(
+                ngettext(
+                    "{count} key ends within 14 days",
+                    "{count} keys end within 14 days",
+                    keys.count,
+                ),
+                keys.count,
+            ),
+            note=gettext("what used a key that has ended can neither write nor recall"),
             url=reverse("workspace:keys"),
-            act="Open keys",
+            act=gettext("Open keys"),
             due=keys.first,
         )
 
@@ -58,10 +75,16 @@ def _invitations(actor: Actor) -> Iterator[WorkLine]:
     if ending.count:
         yield WorkLine(
             rank=Rank.MEDIUM,
-            phrase=count_phrase(ending.count, "invitation ends", "invitations end")
-            + " within a day",
-            note="its link opens nothing after that; a new one can be made",
+            phrase=count_phrase(
+                ngettext(
+                    "{count} invitation ends within a day",
+                    "{count} invitations end within a day",
+                    ending.count,
+                ),
+                ending.count,
+            ),
+            note=gettext("its link opens nothing after that; a new one can be made"),
             url=reverse("workspace:members"),
-            act="Open members",
+            act=gettext("Open members"),
             due=ending.first,
         )

@@ -7,6 +7,10 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Final
 
+from django.utils.translation import gettext, gettext_noop
+
+from crewship_memory.templatetags.ui import number
+
 
 class Rank(IntEnum):
     """How bad it is that a line waits; the list is sorted by it."""
@@ -20,12 +24,12 @@ class Rank(IntEnum):
 
 
 BADGES: Final = {
-    Rank.OVERDUE: ("red", "overdue"),
-    Rank.BROKEN: ("red", "broken"),
-    Rank.TODAY: ("yellow", "due today"),
-    Rank.HIGH: ("red", "high"),
-    Rank.MEDIUM: ("yellow", "soon"),
-    Rank.LOW: ("", "waits"),
+    Rank.OVERDUE: ("red", gettext_noop("overdue")),
+    Rank.BROKEN: ("red", gettext_noop("broken")),
+    Rank.TODAY: ("yellow", gettext_noop("due today")),
+    Rank.HIGH: ("red", gettext_noop("high")),
+    Rank.MEDIUM: ("yellow", gettext_noop("soon")),
+    Rank.LOW: ("", gettext_noop("waits")),
 }
 
 
@@ -52,12 +56,12 @@ class WorkLine:
 
     @property
     def word(self) -> str:
-        return BADGES[self.rank][1]
+        return gettext(BADGES[self.rank][1])
 
 
-def count_phrase(
-    number: int, singular: str, plural: str, limit: int | None = None
-) -> str:
-    """Return a count in words; from ``limit`` on, where counting ends, "at least"."""
-    text = f"{number:,} {singular if number == 1 else plural}"
-    return f"at least {text}" if limit and number >= limit else text
+def count_phrase(text: str, count: int, limit: int | None = None) -> str:
+    """Return a text with its count; from ``limit``, where counting ends, "at least"."""
+    phrase = text.format(count=number(count))
+    if limit and count >= limit:
+        return gettext("at least {phrase}").format(phrase=phrase)
+    return phrase

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.translation import get_language, gettext, ngettext
 
 from crewship_memory import work_agents, work_machine
 from crewship_memory.machine import Machine
+from crewship_memory.templatetags.ui import number as shown
 from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.consolidation import proposals
 from episodic.web.health_page import CrewLine
@@ -44,10 +47,12 @@ class WorkList:
         """What waits for the reader, in one sentence."""
         phrases = [line.phrase for line in self.lines if line.act]
         if not phrases:
-            return "Nothing waits for you"
+            return gettext("Nothing waits for you")
         rest = len(phrases) - HEADLINE_LINES
         text = ", ".join(phrases[:HEADLINE_LINES])
-        text += f" and {rest} more below" if rest > 0 else ""
+        if rest > 0:
+            more = gettext("{phrases} and {count} more below")
+            text = more.format(phrases=text, count=shown(rest))
         return text[:1].upper() + text[1:]
 
 
@@ -72,12 +77,11 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
     if counts is None:
         return
     spans = (
-        ("overdue", Rank.OVERDUE, counts.late, "is overdue", "are overdue"),
-        ("today", Rank.TODAY, counts.today, "is due today", "are due today"),
-        ("soon", Rank.MEDIUM, counts.soon - counts.today,
-         "is due within a week", "are due within a week"),
-    )  # fmt: skip
-    for due, rank, number, singular, plural in spans:
+        ("overdue", Rank.OVERDUE, counts.late),
+        ("today", Rank.TODAY, counts.today),
+        ("soon", Rank.MEDIUM, counts.soon - counts.today),
+    )
+    for due, rank, number in spans:
         if not number:
             continue
         # The list of "soon" begins with the cases that are due today.
@@ -88,16 +92,40 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
         case, deadline = rows[0]
         yield WorkLine(
             rank=rank,
-            phrase=count_phrase(number, f"case {singular}", f"cases {plural}"),
-            note=f"{case.get_kind_display()}, {case.get_state_display().lower()}:"
-            f" {deadline.words}",
+            phrase=_due_phrase(due, number),
+            note=gettext("{kind}, {state}: {deadline}").format(
+                kind=case.get_kind_display(),
+                state=_within_a_sentence(case.get_state_display()),
+                deadline=deadline.words,
+            ),
             url=reverse("privacy:case", args=(case.pk,))
             if number == 1
             else address("privacy:cases", due=due),
-            act="Open the case" if number == 1 else "Open the cases",
+            act=gettext("Open the case") if number == 1 else gettext("Open the cases"),
             since=case.received_at,
             due=deadline.due_at,
         )
+
+
+def _due_phrase(due: str, number: int) -> str:
+    if due == "overdue":
+        text = ngettext("{count} case is overdue", "{count} cases are overdue", number)
+    elif due == "today":
+        text = ngettext(
+            "{count} case is due today", "{count} cases are due today", number
+        )
+    else:
+        text = ngettext(
+            "{count} case is due within a week",
+            "{count} cases are due within a week",
+            number,
+        )
+    return count_phrase(text, number)
+
+
+def _within_a_sentence(words: str) -> str:
+    """Return words without their capital, in a language whose nouns have none."""
+    return words if get_language() == "de" else words.lower()
 
 
 def _case_url(case_ids: tuple[str, ...]) -> str:
@@ -114,24 +142,38 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         yield WorkLine(
             rank=Rank.HIGH,
             phrase=count_phrase(
-                number, "plan waits", "plans wait", case_overview.PLAN_LIMIT
-            )
-            + " for your approval",
-            note="a second person approves what another planned",
+                ngettext(
+                    "{count} plan waits for your approval",
+                    "{count} plans wait for your approval",
+                    number,
+                ),
+                number,
+                case_overview.PLAN_LIMIT,
+            ),
+            note=gettext("a second person approves what another planned"),
             url=_case_url(work.approvals),
-            act="Read the plan" if number == 1 else "Open the cases",
+            act=gettext("Read the plan") if number == 1 else gettext("Open the cases"),
         )
     if work.doubtful:
         number = len(work.doubtful)
         yield WorkLine(
             rank=Rank.HIGH,
             phrase=count_phrase(
-                number, "case has", "cases have", case_overview.PLAN_LIMIT
-            )
-            + " doubtful rows",
-            note="whose they are has to be decided before the plan is approved",
+                ngettext(
+                    "{count} case has doubtful rows",
+                    "{count} cases have doubtful rows",
+                    number,
+                ),
+                number,
+                case_overview.PLAN_LIMIT,
+            ),
+            note=gettext(
+                "whose they are has to be decided before the plan is approved"
+            ),
             url=_case_url(work.doubtful),
-            act="Decide the rows" if number == 1 else "Open the cases",
+            act=gettext("Decide the rows")
+            if number == 1
+            else gettext("Open the cases"),
         )
 
 
@@ -143,13 +185,16 @@ def _holds(actor: Actor) -> Iterator[WorkLine]:
         yield WorkLine(
             rank=Rank.MEDIUM,
             phrase=count_phrase(
+                ngettext(
+                    "{count} legal hold is past its review",
+                    "{count} legal holds are past their review",
+                    past_review,
+                ),
                 past_review,
-                "legal hold is past its review",
-                "legal holds are past their review",
             ),
-            note="a hold keeps data that would be erased",
+            note=gettext("a hold keeps data that would be erased"),
             url=reverse("privacy:holds"),
-            act="Review holds",
+            act=gettext("Review holds"),
         )
 
 
@@ -166,10 +211,14 @@ def _held(actor: Actor) -> Iterator[WorkLine]:
     first = review_detail.line(items[0])
     yield WorkLine(
         rank={"red": Rank.HIGH, "yellow": Rank.MEDIUM}.get(first.badge, Rank.LOW),
-        phrase=count_phrase(number, "text is held", "texts are held"),
-        note=f"{first.title}: risk {first.held.risk:.2f}",
+        phrase=count_phrase(
+            ngettext("{count} text is held", "{count} texts are held", number), number
+        ),
+        note=gettext("{title}: risk {risk}").format(
+            title=first.title, risk=number_format(first.held.risk, 2)
+        ),
         url=reverse("quarantine:case", args=(first.held.pk,)),
-        act="Decide" if number == 1 else "Decide the riskiest",
+        act=gettext("Decide") if number == 1 else gettext("Decide the riskiest"),
         since=first.held.received_at,
     )
 
@@ -183,9 +232,13 @@ def _proposals(actor: Actor) -> Iterator[WorkLine]:
         return
     yield WorkLine(
         rank=Rank.LOW,
-        phrase=count_phrase(number, "proposal waits", "proposals wait"),
-        note="a rule that agents would read is approved or rejected by an operator",
+        phrase=count_phrase(
+            ngettext("{count} proposal waits", "{count} proposals wait", number), number
+        ),
+        note=gettext(
+            "a rule that agents would read is approved or rejected by an operator"
+        ),
         url=reverse("proposals:detail", args=(newest[0].pk,)),
-        act="Decide" if actor.can("proposals.decide") else "",
+        act=gettext("Decide") if actor.can("proposals.decide") else "",
         since=newest[0].created_at if number == 1 else None,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 
 from crewship_memory.machine import Machine
+from crewship_memory.templatetags.ui import number
 from crewship_memory.work_line import Rank, WorkLine, count_phrase
 from episodic.health import overview as recall_overview
 from episodic.web.health_page import CrewLine
@@ -35,20 +37,28 @@ def _recall(actor: Actor, card: recall_overview.Card) -> Iterator[WorkLine]:
     if card.embedder.colour == "red":
         yield WorkLine(
             rank=Rank.BROKEN,
-            phrase="the embedder does not answer",
-            note=f"recall is by words alone; {card.embedder.note}",
+            phrase=gettext("the embedder does not answer"),
+            note=gettext("recall is by words alone; {note}").format(
+                note=card.embedder.note
+            ),
             url=reverse("episodic:index"),
-            act="Open the index" if may_run else "",
+            act=gettext("Open the index") if may_run else "",
             since=card.embedder.checked_at,
         )
     if card.status.failed:
         yield WorkLine(
             rank=Rank.BROKEN,
-            phrase=count_phrase(card.status.failed, "entry has", "entries have")
-            + " no vector after every try",
-            note="what has no vector cannot be recalled by meaning",
+            phrase=count_phrase(
+                ngettext(
+                    "{count} entry has no vector after every try",
+                    "{count} entries have no vector after every try",
+                    card.status.failed,
+                ),
+                card.status.failed,
+            ),
+            note=gettext("what has no vector cannot be recalled by meaning"),
             url=reverse("episodic:index"),
-            act="Index again" if may_run else "",
+            act=gettext("Index again") if may_run else "",
         )
 
 
@@ -59,11 +69,18 @@ def _jobs(jobs: JobsOverview | None) -> Iterator[WorkLine]:
         return
     yield WorkLine(
         rank=Rank.BROKEN,
-        phrase=count_phrase(len(names), "job is", "jobs are") + " stuck or failed",
-        note=", ".join(dict.fromkeys(line.job.title for line in lines)),
+        phrase=count_phrase(
+            ngettext(
+                "{count} job is stuck or failed",
+                "{count} jobs are stuck or failed",
+                len(names),
+            ),
+            len(names),
+        ),
+        note=", ".join(dict.fromkeys(gettext(line.job.title) for line in lines)),
         url=reverse("jobs:history", args=names) if len(names) == 1
         else reverse("jobs:board"),
-        act="Open the job" if len(names) == 1 else "Open the jobs",
+        act=gettext("Open the job") if len(names) == 1 else gettext("Open the jobs"),
         since=lines[0].last.run.started_at if lines[0].last else None,
     )  # fmt: skip
 
@@ -73,10 +90,12 @@ def _connections(actor: Actor, pulse: ProviderPulse | None) -> Iterator[WorkLine
     if pulse is not None and not pulse.ok:
         yield WorkLine(
             rank=Rank.BROKEN,
-            phrase=f"the provider {pulse.provider} did not answer",
+            phrase=gettext("the provider {name} did not answer").format(
+                name=pulse.provider
+            ),
             note=pulse.message,
             url=reverse("providers"),
-            act="Open providers" if actor.can("providers.manage") else "",
+            act=gettext("Open providers") if actor.can("providers.manage") else "",
             since=pulse.checked_at,
         )
     failed = webhooks.failed_count(actor)
@@ -84,15 +103,17 @@ def _connections(actor: Actor, pulse: ProviderPulse | None) -> Iterator[WorkLine
         yield WorkLine(
             rank=Rank.HIGH,
             phrase=count_phrase(
+                ngettext(
+                    "{count} message to a webhook was given up",
+                    "{count} messages to webhooks were given up",
+                    failed,
+                ),
                 failed,
-                "message to a webhook was",
-                "messages to webhooks were",
                 webhooks.FAILED_COUNTED,
-            )
-            + " given up",
-            note="a message that was given up is sent again on request only",
+            ),
+            note=gettext("a message that was given up is sent again on request only"),
             url=reverse("workspace:webhooks"),
-            act="Open webhooks",
+            act=gettext("Open webhooks"),
         )
 
 
@@ -108,13 +129,24 @@ def _health(actor: Actor, crews: Sequence[CrewLine]) -> Iterator[WorkLine]:
         cause = f": {worst.cause.title}" if worst.cause else ""
         yield WorkLine(
             rank=rank,
-            phrase=f"the health of {worst.slug} is {colour}"
-            if len(rows) == 1
-            else f"{len(rows):,} crews are {colour}",
-            note=f"{worst.slug} at {worst.judgement.value or 0.0:.1f}{cause}",
+            phrase=_crews_phrase(colour, worst.slug, len(rows)),
+            note=gettext("{crew} at {score}").format(
+                crew=worst.slug, score=number(worst.judgement.value or 0.0)
+            )
+            + cause,
             url=address("health:page", crew_id=worst.crew_id),
-            act="See what helps" if actor.can("health.recompute") else "",
+            act=gettext("See what helps") if actor.can("health.recompute") else "",
         )
+
+
+def _crews_phrase(colour: str, slug: str, count: int) -> str:
+    if colour == "red":
+        one = gettext("the health of {crew} is red")
+        text = ngettext("{count} crew is red", "{count} crews are red", count)
+    else:
+        one = gettext("the health of {crew} is yellow")
+        text = ngettext("{count} crew is yellow", "{count} crews are yellow", count)
+    return one.format(crew=slug) if count == 1 else count_phrase(text, count)
 
 
 def _gateways(actor: Actor, gateways: GatewayState | None) -> Iterator[WorkLine]:
@@ -123,9 +155,9 @@ def _gateways(actor: Actor, gateways: GatewayState | None) -> Iterator[WorkLine]
         return
     yield WorkLine(
         rank=Rank.BROKEN,
-        phrase="the memory gateway failed at its last call",
-        note="turns of its agents go on without that memory",
+        phrase=gettext("the memory gateway failed at its last call"),
+        note=gettext("turns of its agents go on without that memory"),
         url=reverse("workspace:gateway"),
-        act="Open the gateway" if actor.can("workspace.manage") else "",
+        act=gettext("Open the gateway") if actor.can("workspace.manage") else "",
         since=gateways.failed_at,
     )

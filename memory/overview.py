@@ -13,6 +13,7 @@ from typing import Final
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory import workspace_tree
 from memory.journal import queries
@@ -133,7 +134,7 @@ def _by_crew(
     if crewless is not None and any(crewless):
         newest = queries.visible_entries(actor).filter(crew_id__isnull=True)
         last = newest.order_by("-ts").values_list("ts", flat=True).first()
-        activities.append(CrewActivity(None, "no crew", (), crewless, last))
+        activities.append(CrewActivity(None, gettext("no crew"), (), crewless, last))
     return activities
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.db.models import Model, QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from crewship_memory.find.hits import Hit
 from episodic.models import ConsolidationProposal, RecallCheck
@@ -64,77 +65,113 @@ def _file_url(row: MemoryFile) -> str:
 # Titles name no text that a restriction may hide: such a row opens under its id.
 KINDS: Final[dict[str, Kind]] = {
     "j": Kind(
-        "Entry", "journal.read", (JournalEntry, ArchivedEntry), _below("memory:entry")
+        gettext_noop("Entry"),
+        "journal.read",
+        (JournalEntry, ArchivedEntry),
+        _below("memory:entry"),
     ),
     "q": Kind(
-        "Held text",
+        gettext_noop("Held text"),
         "quarantine.read",
         (HeldFile,),
         _below("quarantine:case"),
         lambda row: row.label,
     ),
-    "rec": Kind("Record", "records.read", (Record,), _below("records:detail")),
-    "mf": Kind("File", "files.read", (MemoryFile,), _file_url, lambda row: row.path),
+    "rec": Kind(
+        gettext_noop("Record"), "records.read", (Record,), _below("records:detail")
+    ),
+    "mf": Kind(
+        gettext_noop("File"),
+        "files.read",
+        (MemoryFile,),
+        _file_url,
+        lambda row: row.path,
+    ),
     "mp": Kind(
-        "Proposal",
+        gettext_noop("Proposal"),
         "proposals.read",
         (ConsolidationProposal,),
         _below("proposals:detail"),
     ),
-    "rc": Kind("Saved check", "recall.ask", (RecallCheck,), _list("episodic:checks")),
+    "rc": Kind(
+        gettext_noop("Saved check"),
+        "recall.ask",
+        (RecallCheck,),
+        _list("episodic:checks"),
+    ),
     "agent": Kind(
-        "Agent",
+        gettext_noop("Agent"),
         "agents.read",
         (Agent,),
         _below("workspace:agent"),
         lambda row: row.slug,
     ),
     "crew": Kind(
-        "Crew",
+        gettext_noop("Crew"),
         "agents.read",
         (Crew,),
         _below("workspace:crew"),
         lambda row: row.slug,
     ),
     "key": Kind(
-        "Key",
+        gettext_noop("Key"),
         "keys.read",
         (AgentKey, OperatorKey),
         _list("workspace:keys"),
         lambda row: f"{row.prefix}…",
     ),
     "gwk": Kind(
-        "Gateway key",
+        gettext_noop("Gateway key"),
         "keys.manage",
         (GatewayKey,),
         _list("workspace:gateway"),
         lambda row: f"{row.prefix}…",
     ),
-    "m": Kind("Member", "members.read", (Membership,), _list("workspace:members")),
-    "inv": Kind(
-        "Invitation", "members.manage", (Invitation,), _list("workspace:members")
+    "m": Kind(
+        gettext_noop("Member"),
+        "members.read",
+        (Membership,),
+        _list("workspace:members"),
     ),
-    "wh": Kind("Webhook", "workspace.manage", (Webhook,), _list("workspace:webhooks")),
+    "inv": Kind(
+        gettext_noop("Invitation"),
+        "members.manage",
+        (Invitation,),
+        _list("workspace:members"),
+    ),
+    "wh": Kind(
+        gettext_noop("Webhook"),
+        "workspace.manage",
+        (Webhook,),
+        _list("workspace:webhooks"),
+    ),
     "c": Kind(
-        "Case",
+        gettext_noop("Case"),
         "gdpr.read",
         (Case,),
         _below("privacy:case"),
         lambda row: f"{row.get_kind_display()}, {row.pk}",
     ),
     "sub": Kind(
-        "Subject",
+        gettext_noop("Subject"),
         "gdpr.read",
         (Subject,),
         _below("privacy:subject"),
         lambda row: row.display_name or row.pk,
     ),
-    "hold": Kind("Hold", "gdpr.read", (Hold,), _list("privacy:holds")),
+    "hold": Kind(gettext_noop("Hold"), "gdpr.read", (Hold,), _list("privacy:holds")),
     "cert": Kind(
-        "Certificate", "gdpr.read", (Certificate,), _below("privacy:any_certificate")
+        gettext_noop("Certificate"),
+        "gdpr.read",
+        (Certificate,),
+        _below("privacy:any_certificate"),
     ),
-    "ga": Kind("Act", "gdpr.read", (GdprAction,), _list("privacy:ledger")),
-    "exp": Kind("Export", "gdpr.read", (Export,), _list("privacy:exports")),
+    "ga": Kind(
+        gettext_noop("Act"), "gdpr.read", (GdprAction,), _list("privacy:ledger")
+    ),
+    "exp": Kind(
+        gettext_noop("Export"), "gdpr.read", (Export,), _list("privacy:exports")
+    ),
 }
 
 
@@ -160,7 +197,7 @@ def by_ids(actor: Actor, ids: Iterable[str]) -> dict[str, Hit]:
         for model in kind.models:
             for row in _rows(actor, prefix, model).filter(pk__in=some):
                 title = kind.title(row)[:TITLE_CHARS]
-                hits[row.pk] = Hit(title, kind.noun, kind.url(row))
+                hits[row.pk] = Hit(title, gettext(kind.noun), kind.url(row))
     return {row_id: hits[row_id] for row_id in ordered if row_id in hits}
 
 
@@ -171,5 +208,5 @@ def key_of(actor: Actor, text: str) -> Hit | None:
     for model in (AgentKey, OperatorKey):
         row = _rows(actor, "key", model).filter(prefix=text[:PREFIX_CHARS]).first()
         if row is not None:
-            return Hit(f"{row.prefix}…", "Key", reverse("workspace:keys"))
+            return Hit(f"{row.prefix}…", gettext("Key"), reverse("workspace:keys"))
     return None

@@ -8,6 +8,7 @@ from typing import Final
 
 from django.db.models import Q
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop
 
 from crewship_memory import places
 from crewship_memory.find import rows
@@ -33,22 +34,26 @@ class Act:
 
 
 ACTS: Final = (
-    Act("Recompute health", "health:page", "health.recompute"),
-    Act("Review held texts", "quarantine:inbox", "quarantine.decide"),
-    Act("Decide on proposals", "proposals:list", "proposals.decide"),
-    Act("Try a text on the scanner rules", "quarantine:rules", "scanner.read"),
-    Act("Index entries now", "episodic:index", "index.run"),
-    Act("Run a job", "jobs:board", "jobs.run"),
-    Act("Verify the chain", "memory:journal", "journal.verify"),
-    Act("New case", "privacy:new_case", "gdpr.manage"),
-    Act("Register a subject", "privacy:subjects", "gdpr.manage"),
-    Act("Add an agent", "workspace:agents", "agents.manage"),
-    Act("Issue a key", "workspace:keys", "keys.manage"),
-    Act("Invite a person", "workspace:members", "members.manage"),
-    Act("Add a webhook", "workspace:webhooks", "workspace.manage"),
-    Act("Change settings", "workspace:settings", "settings.manage"),
-    Act("Look up a word in the glossary", "glossary", ""),
-    Act("Change the password", "account_change_password", ""),
+    Act(gettext_noop("Recompute health"), "health:page", "health.recompute"),
+    Act(gettext_noop("Review held texts"), "quarantine:inbox", "quarantine.decide"),
+    Act(gettext_noop("Decide on proposals"), "proposals:list", "proposals.decide"),
+    Act(
+        gettext_noop("Try a text on the scanner rules"),
+        "quarantine:rules",
+        "scanner.read",
+    ),
+    Act(gettext_noop("Index entries now"), "episodic:index", "index.run"),
+    Act(gettext_noop("Run a job"), "jobs:board", "jobs.run"),
+    Act(gettext_noop("Verify the chain"), "memory:journal", "journal.verify"),
+    Act(gettext_noop("New case"), "privacy:new_case", "gdpr.manage"),
+    Act(gettext_noop("Register a subject"), "privacy:subjects", "gdpr.manage"),
+    Act(gettext_noop("Add an agent"), "workspace:agents", "agents.manage"),
+    Act(gettext_noop("Issue a key"), "workspace:keys", "keys.manage"),
+    Act(gettext_noop("Invite a person"), "workspace:members", "members.manage"),
+    Act(gettext_noop("Add a webhook"), "workspace:webhooks", "workspace.manage"),
+    Act(gettext_noop("Change settings"), "workspace:settings", "settings.manage"),
+    Act(gettext_noop("Look up a word in the glossary"), "glossary", ""),
+    Act(gettext_noop("Change the password"), "account_change_password", ""),
 )
 
 
@@ -63,25 +68,28 @@ def search(actor: Actor, text: str, recent: Iterable[str] = ()) -> list[Group]:
     if not text:
         opened = rows.by_ids(actor, recent)
         groups = [
-            Group("Recent", [_opening(row_id, hit) for row_id, hit in opened.items()]),
-            Group("Pages", _pages(actor, "")),
+            Group(
+                gettext("Recent"),
+                [_opening(row_id, hit) for row_id, hit in opened.items()],
+            ),
+            Group(gettext("Pages"), _pages(actor, "")),
         ]
         return _bounded(groups, 0)
     exact = straight(actor, text)
     groups = [
-        Group("Exact", [exact] if exact else []),
-        Group("Pages", _pages(actor, text)[:PER_GROUP]),
-        Group("Acts", _acts(actor, text)[:PER_GROUP]),
-        Group("Agents and crews", _agents(actor, text)),
-        Group("People", _people(actor, text)),
-        Group("Files", _files(actor, text)),
+        Group(gettext("Exact"), [exact] if exact else []),
+        Group(gettext("Pages"), _pages(actor, text)[:PER_GROUP]),
+        Group(gettext("Acts"), _acts(actor, text)[:PER_GROUP]),
+        Group(gettext("Agents and crews"), _agents(actor, text)),
+        Group(gettext("People"), _people(actor, text)),
+        Group(gettext("Files"), _files(actor, text)),
     ]
     journal = Hit(
-        "Search the journal for these words",
+        gettext("Search the journal for these words"),
         text[:60],
         pages.address("memory:journal", q=text),
     )
-    return [*_bounded(groups, 1), Group("Journal", [journal])]
+    return [*_bounded(groups, 1), Group(gettext("Journal"), [journal])]
 
 
 def _bounded(groups: list[Group], reserved: int) -> list[Group]:
@@ -104,16 +112,26 @@ def _pages(actor: Actor, text: str) -> list[Hit]:
     """Return pages and jobs, those whose own title begins with the text first."""
     folded = text.casefold()
     pairs = [
-        (tab.title, Hit(tab.title, place.title, tab.url))
+        (title, Hit(title, gettext(place.title), tab.url))
         for place in places.of(actor, "")
         for tab in place.tabs
-        if folded in f"{place.title} {tab.title}".casefold()
+        for title in [gettext(tab.title)]
+        # In English as well: who changes the language still finds the page.
+        if folded in f"{gettext(place.title)} {title}".casefold()
+        or folded in f"{place.title} {tab.title}".casefold()
     ]
     if text and actor.can("jobs.read"):
         pairs += [
-            (job.name, Hit(job.title, "Job", reverse("jobs:history", args=[job.name])))
+            (
+                job.name,
+                Hit(
+                    gettext(job.title),
+                    gettext("Job"),
+                    reverse("jobs:history", args=[job.name]),
+                ),
+            )
             for job in jobs.registered()
-            if folded in f"{job.title} {job.name}".casefold()
+            if folded in f"{gettext(job.title)} {job.title} {job.name}".casefold()
         ]
     pairs.sort(key=lambda pair: not pair[0].casefold().startswith(folded))
     return [hit for _, hit in pairs]
@@ -121,9 +139,9 @@ def _pages(actor: Actor, text: str) -> list[Hit]:
 
 def _acts(actor: Actor, text: str) -> list[Hit]:
     return [
-        Hit(act.title, "Act", reverse(act.route))
+        Hit(gettext(act.title), gettext("Act"), reverse(act.route))
         for act in ACTS
-        if text.casefold() in act.title.casefold()
+        if text.casefold() in f"{gettext(act.title)} {act.title}".casefold()
         and (not act.permission or actor.can(act.permission))
     ]
 
@@ -136,14 +154,16 @@ def _agents(actor: Actor, text: str) -> list[Hit]:
     hits = []
     for agent in agents.select_related("crew").order_by("slug")[:PER_GROUP]:
         opening = reverse("find_open", args=[agent.pk])
-        hits.append(Hit(agent.slug, f"Agent of {agent.crew.slug}", opening))
+        kind = gettext("Agent of {crew}").format(crew=agent.crew.slug)
+        hits.append(Hit(agent.slug, kind, opening))
     if len(hits) == 1:
         recall = pages.address("episodic:recall", agent_id=agents[0].pk)
-        hits.append(Hit(f"Ask what {hits[0].title} recalls", "Act", recall))
+        ask = gettext("Ask what {agent} recalls").format(agent=hits[0].title)
+        hits.append(Hit(ask, gettext("Act"), recall))
     crews = Crew.objects.filter(workspace_id=actor.workspace_id)
     named_crews = crews.filter(slug__icontains=text).order_by("slug")[:PER_GROUP]
     hits += [
-        Hit(crew.slug, "Crew", reverse("find_open", args=[crew.pk]))
+        Hit(crew.slug, gettext("Crew"), reverse("find_open", args=[crew.pk]))
         for crew in named_crews
     ]
     return hits[:PER_GROUP]
@@ -156,7 +176,7 @@ def _people(actor: Actor, text: str) -> list[Hit]:
         hits = [
             Hit(
                 subject.display_name or subject.pk,
-                "Subject",
+                gettext("Subject"),
                 reverse("find_open", args=[subject.pk]),
             )
             for subject in some
@@ -165,7 +185,7 @@ def _people(actor: Actor, text: str) -> list[Hit]:
         named = Q(user__email__icontains=text) | Q(user__name__icontains=text)
         members = Membership.objects.filter(named, workspace_id=actor.workspace_id)
         hits += [
-            Hit(member.user.email, "Member", reverse("workspace:members"))
+            Hit(member.user.email, gettext("Member"), reverse("workspace:members"))
             for member in members.select_related("user").order_by("pk")[:PER_GROUP]
         ]
     return hits[:PER_GROUP]
@@ -178,6 +198,6 @@ def _files(actor: Actor, text: str) -> list[Hit]:
         workspace_id=actor.workspace_id, path__icontains=text
     ).exclude(sha256="")
     return [
-        Hit(file.path, "File", reverse("find_open", args=[file.pk]))
+        Hit(file.path, gettext("File"), reverse("find_open", args=[file.pk]))
         for file in files.order_by("path")[:PER_GROUP]
     ]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
 
 from crewship_memory import error_responses, problem_details
 from crewship_memory.json_parser import KIB, SMALL, Limit
@@ -117,7 +118,7 @@ class RequestLimitsMiddleware:
         size = _length(request)
         if size <= limit.size:
             return None
-        error = errors.TooLarge(what="The body", limit=limit.size, size=size)
+        error = errors.TooLarge(what=gettext("The body"), limit=limit.size, size=size)
         return error_responses.respond(request, error)
 
 

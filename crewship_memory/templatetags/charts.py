@@ -11,8 +11,10 @@ from datetime import date, timedelta
 from typing import Final
 
 from django import template
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
 
 register = template.Library()
 
@@ -101,8 +103,9 @@ def _named_days(span: tuple[date, date]) -> SafeString:
         span[0] + timedelta(days=round(length * i / max(1, count - 1)))
         for i in range(count)
     ]
+    form = pgettext("day of a year", "j M")
     return format_html_join(
-        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in labels]
+        "", "<span>{}</span>", [(date_format(day, form),) for day in labels]
     )
 
 
@@ -112,8 +115,10 @@ def _text_alternative(lines: Sequence[tuple[str, Points]], subject: str) -> str:
     for name, points in lines:
         values = [value for _, value in points if value is not None]
         if values:
-            sentences.append(f"{name} from {values[0]:.0f} to {values[-1]:.0f}")
-    return f"{subject}: {'; '.join(sentences)}" if sentences else f"{subject}: no data"
+            sentence = gettext("{name} from {first} to {last}")
+            first, last = f"{values[0]:.0f}", f"{values[-1]:.0f}"
+            sentences.append(sentence.format(name=name, first=first, last=last))
+    return f"{subject}: {'; '.join(sentences) or gettext('no data')}"
 
 
 @register.simple_tag
@@ -151,7 +156,9 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     items = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
         values = [value for _, value in points if value is not None]
-        items.append((kind, name, f"{values[-1]:.1f}" if values else "no data"))
+        items.append(
+            (kind, name, _tenths(values[-1]) if values else gettext("no data"))
+        )
     return format_html_join(
         "",
         '<span><svg viewBox="0 0 16 8" aria-hidden="true">'
@@ -160,11 +167,15 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     )
 
 
+def _tenths(value: float) -> str:
+    return number_format(round(value, 1), 1)
+
+
 @register.filter
 def signed(value: float | None) -> str:
     """Return a change with its sign: +2.9, −5.9, ±0.0."""
     if value is None:
         return ""
     if round(value, 1) == 0:
-        return "±0.0"
-    return f"{'+' if value > 0 else '−'}{abs(value):.1f}"
+        return f"±{_tenths(0.0)}"
+    return f"{'+' if value > 0 else '−'}{_tenths(abs(value))}"

@@ -18,6 +18,7 @@ from typing import Any, Final
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.journal import append as journal
 from memory.models import Agent, AgentKey, GatewayKey, Membership, OperatorKey, User
@@ -165,7 +166,8 @@ def _fields(
     name: str, scopes: Iterable[KeyScope], expires_at: datetime | None, by: Actor
 ) -> tuple[str, dict[str, object]]:
     if expires_at is not None and expires_at <= timezone.now():
-        raise errors.Invalid("The expiry lies in the past.", code="bad_expiry")
+        detail = gettext("The expiry lies in the past.")
+        raise errors.Invalid(detail, code="bad_expiry")
     token = PREFIX + secrets.token_urlsafe(32)
     return token, {
         "name": name.strip()[:120] or "key",

@@ -20,13 +20,14 @@ from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
-from memory.accounts import api_keys, login_links, mail, workspaces
+from memory.accounts import api_keys, languages, login_links, mail, workspaces
 from memory.journal import append as journal
 from memory.models import Invitation, Membership, User
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
-from memory.rules.permissions import Actor, Role
+from memory.rules.permissions import Actor, Role, role_name
 
 MAX_PENDING: Final = 200
 EMAIL_LENGTH: Final = 254
@@ -40,9 +41,10 @@ def checked_email(value: str) -> str:
     try:
         validate_email(email)
     except ValidationError:
-        raise errors.Invalid("That is not an e-mail address.") from None
+        raise errors.Invalid(gettext("That is not an e-mail address.")) from None
     if len(email) > EMAIL_LENGTH:
-        raise errors.Invalid(f"An address has {EMAIL_LENGTH} characters at most.")
+        detail = gettext("An address has {limit} characters at most.")
+        raise errors.Invalid(detail.format(limit=EMAIL_LENGTH))
     return email
 
 
@@ -64,10 +66,12 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
     invitations = Invitation.objects.filter(workspace_id=by.workspace_id)
     members = Membership.objects.filter(workspace_id=by.workspace_id)
     if members.filter(user__email=email).exists():
-        detail = "Is a member already; change the role in the list."
+        detail = gettext("Is a member already; change the role in the list.")
         raise errors.Conflict(detail, code="already_member")
     if invitations.count() >= MAX_PENDING:
-        detail = f"{MAX_PENDING} invitations wait already; withdraw some first."
+        detail = gettext(
+            "{limit} invitations wait already; withdraw some first."
+        ).format(limit=MAX_PENDING)
         raise errors.Conflict(detail, code="too_many_invitations")
     try:
         with transaction.atomic():
@@ -80,7 +84,9 @@ def invite(email: str, role: Role, *, by: Actor) -> Invitation:
             )
             _record("made", f"Somebody was invited as {role.value}", invitation, by)
     except IntegrityError:
-        detail = "Is invited already; make a new link in the list, or withdraw it."
+        detail = gettext(
+            "Is invited already; make a new link in the list, or withdraw it."
+        )
         raise errors.Conflict(detail, code="already_invited") from None
     return invitation
 
@@ -155,7 +161,8 @@ def send(invitation: Invitation, base: str, *, by: Actor) -> None:
     by.require("members.manage", invitation.workspace_id)
     made_at = invitation.link_made_at
     if invitation.mailed and made_at and timezone.now() - made_at < MAIL_EVERY:
-        raise errors.Conflict("A mail went out a moment ago.", code="just_sent")
+        detail = gettext("A mail went out a moment ago.")
+        raise errors.Conflict(detail, code="just_sent")
     token = _new_token(invitation, by_mail=True, by=by)
     message = _message(invitation, f"{base}/login/invitation/{token}/")
     # Outside the transaction: a slow mail server must not hold the database.
@@ -163,22 +170,40 @@ def send(invitation: Invitation, base: str, *, by: Actor) -> None:
         count = mail.send("invitation", [message])
     except OSError as error:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
-        detail = f"The mail did not go out: {type(error).__name__}."
+        detail = gettext("The mail did not go out: {reason}.").format(
+            reason=type(error).__name__
+        )
         raise errors.Unavailable(detail, code="mail_not_sent") from None
     if not count:
         Invitation.objects.filter(pk=invitation.pk).update(digest="", mailed=False)
-        raise errors.Conflict("No mail server is set.", code="no_mail_server")
+        detail = gettext("No mail server is set.")
+        raise errors.Conflict(detail, code="no_mail_server")
 
 
 def _message(invitation: Invitation, link: str) -> EmailMessage:
+    """Return the mail in the invited person's language; the admin's for a new one."""
+    person = account_of(invitation)
+    if person is not None:
+        with languages.mail_language(person):
+            return _text(invitation, link)
+    return _text(invitation, link)
+
+
+def _text(invitation: Invitation, link: str) -> EmailMessage:
     workspace = invitation.workspace.slug
-    body = (
-        f"{invitation.invited_by} invites you to the workspace {workspace} of "
-        f"Crewship Memory as {invitation.role}.\n\n"
-        f"To accept, open this link within three days. It works once:\n\n{link}\n\n"
+    body = gettext(
+        "{admin} invites you to the workspace {workspace} of Crewship Memory as {role}."
+        "\n\nTo accept, open this link within three days. It works once:\n\n{link}\n\n"
         "If you do not know what this is about, nothing happens without you.\n"
+    ).format(
+        admin=invitation.invited_by,
+        workspace=workspace,
+        role=role_name(invitation.role),
+        link=link,
     )
-    subject = f"Invitation to {workspace} in Crewship Memory"
+    subject = gettext("Invitation to {workspace} in Crewship Memory").format(
+        workspace=workspace
+    )
     return EmailMessage(subject, body, None, [invitation.email])
 
 
@@ -219,7 +244,7 @@ def accept(invitation_id: str, user: User, *, token: str = "") -> Membership:
             raise errors.NotFound
         by_link = bool(token) and _holds(invitation, token)
         if not by_link and not login_links.is_proven(user):
-            detail = "Open the link of the invitation while you are signed in."
+            detail = gettext("Open the link of the invitation while you are signed in.")
             raise errors.Forbidden(detail, code="link_needed")
         return _join(invitation, user, proves=by_link and invitation.mailed)
 

@@ -10,12 +10,13 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from memory.accounts import workspaces
 from memory.models import Membership
 from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
-from memory.rules.permissions import PERSON_ROLES, Actor, Role
+from memory.rules.permissions import PERSON_ROLES, Actor, Role, role_name
 
 
 def change_role(actor: Actor, picks: Sequence[Pick], role: str) -> list[Item]:
@@ -25,7 +26,9 @@ def change_role(actor: Actor, picks: Sequence[Pick], role: str) -> list[Item]:
 
     def act(member: Membership, pick: Pick) -> Outcome:
         if pick.version == target.value:
-            detail = f"The role is {target.value} already."
+            detail = gettext("The role is {role} already.").format(
+                role=role_name(target)
+            )
             raise errors.Conflict(detail, code="same_role")
         return _change(member, pick.version, target, actor)
 
@@ -50,7 +53,7 @@ def remove(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
         with transaction.atomic():
             _require_same(member, pick.version, actor)
             workspaces.remove_member(member, by=actor)
-        return Outcome(state="removed")
+        return Outcome(state=gettext("removed"))
 
     return bulk.run(picks, partial(_members, actor), act, title=_title)
 
@@ -64,7 +67,9 @@ def memberships(actor: Actor, picks: Sequence[Pick]) -> list[Membership]:
 
 def _role(value: str) -> Role:
     if value not in PERSON_ROLES:
-        raise errors.Invalid("Choose a role from the list.", code="unknown_role")
+        raise errors.Invalid(
+            gettext("Choose a role from the list."), code="unknown_role"
+        )
     return Role(value)
 
 
@@ -83,13 +88,13 @@ def _require_same(member: Membership, role: str, by: Actor) -> None:
     Nobody is among many that they change: the rest would be done without their role.
     """
     if member.user_id == by.id:
-        detail = "That is you. Change your own membership by itself."
+        detail = gettext("That is you. Change your own membership by itself.")
         raise errors.Conflict(detail, code="own_membership")
     rows = Membership.objects.select_for_update().order_by("pk")
     rows = rows.filter(Q(role=Role.ADMIN.value) | Q(pk=member.pk))
     roles = dict(rows.filter(workspace_id=by.workspace_id).values_list("pk", "role"))
     if roles.get(member.pk) != role:
-        detail = "The membership changed since you read it."
+        detail = gettext("The membership changed since you read it.")
         raise errors.Conflict(detail, code="stale_version")
 
 
@@ -97,4 +102,4 @@ def _change(member: Membership, version: str, role: Role, by: Actor) -> Outcome:
     with transaction.atomic():
         _require_same(member, version, by)
         live = workspaces.set_member(member.user, role, by=by)
-    return Outcome(state=live.role, version=live.role, former=version)
+    return Outcome(state=role_name(live.role), version=live.role, former=version)

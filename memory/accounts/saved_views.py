@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from django.db import transaction
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 from memory.models import SavedView, ViewPage
 from memory.rules import errors
@@ -34,18 +36,25 @@ def save(actor: Actor, page: ViewPage, name: str, query: str) -> SavedView:
     actor.require(PERMISSIONS[page])
     name = " ".join(name.replace("\0", "").split())
     if not 0 < len(name) <= NAME_CHARS:
-        detail = f"A name has between 1 and {NAME_CHARS} characters."
+        detail = gettext("A name has between 1 and {limit} characters.").format(
+            limit=NAME_CHARS
+        )
         raise errors.Invalid(detail, code="bad_name")
     if len(query) > QUERY_CHARS:
-        detail = (
-            f"These filters are {len(query):,} characters long, and a saved view has at"
-            f" most {QUERY_CHARS}. Shorten the words or remove a filter."
+        detail = gettext(
+            "These filters are {size} characters long, and a saved view has at most"
+            " {limit}. Shorten the words or remove a filter."
+        ).format(
+            size=number_format(len(query), use_l10n=True, force_grouping=True),
+            limit=QUERY_CHARS,
         )
         raise errors.Invalid(detail, code="query_too_long")
     with transaction.atomic():
         names = [view.name for view in saved(actor, page)]
         if len(names) >= LIMIT and name not in names:
-            detail = f"You have {LIMIT} saved views of this page. Forget one first."
+            detail = gettext(
+                "You have {limit} saved views of this page. Forget one first."
+            ).format(limit=LIMIT)
             raise errors.Conflict(detail, code="too_many")
         view, _ = SavedView.objects.update_or_create(
             workspace_id=actor.workspace_id,

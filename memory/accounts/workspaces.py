@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.accounts import login_links, mail
 from memory.journal import append as journal
@@ -153,7 +154,7 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
         admins = members.filter(workspace_id=by.workspace_id, role=Role.ADMIN.value)
         has_other_admin = admins.exclude(user=user).exists()
         if role is not Role.ADMIN and not has_other_admin and admins.exists():
-            detail = "The last admin of a workspace stays admin."
+            detail = gettext("The last admin of a workspace stays admin.")
             raise errors.Conflict(detail, code="last_admin")
         member = members.filter(workspace_id=by.workspace_id, user=user).first()
         if member is None:
@@ -173,9 +174,11 @@ def set_member(user: User, role: Role, *, by: Actor) -> Membership:
 def _check_addition(user: User, by: Actor) -> None:
     """Refuse to add a person who has to accept an invitation."""
     if by.role is not Role.SYSTEM:
-        raise errors.Forbidden("People are invited; nobody is added.", code="invite")
+        raise errors.Forbidden(
+            gettext("People are invited; nobody is added."), code="invite"
+        )
     if not login_links.is_proven(user) and not login_links.is_unclaimed(user):
-        detail = (
+        detail = gettext(
             "This account was opened with a link that another workspace handed out. "
             "Its owner has to accept an invitation first."
         )
@@ -227,7 +230,7 @@ def remove_member(member: Membership, *, by: Actor) -> None:
             workspace_id=member.workspace_id, role=Role.ADMIN.value
         )
         if not admins.exclude(pk=member.pk).exists():
-            detail = "The last admin of a workspace stays."
+            detail = gettext("The last admin of a workspace stays.")
             raise errors.Conflict(detail, code="last_admin")
         _record("member.removed", "A member left", {"user_id": member.user_id}, by)
         _withdraw_invitations_of(member.user_id, by)
@@ -254,7 +257,9 @@ def password_link(member: Membership, *, by: Actor) -> str:
     """Return the path of a one-time link with which a member chooses a password."""
     by.require("members.manage", member.workspace_id)
     if not may_get_link(member.user, by):
-        detail = "Whoever runs the installation can make a link for this account."
+        detail = gettext(
+            "Whoever runs the installation can make a link for this account."
+        )
         raise errors.Conflict(detail, code="no_link_for_account")
     payload = {"user_id": member.user_id}
     with transaction.atomic():

@@ -9,13 +9,14 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy
 
 from memory.models import ids
 from memory.rules.permissions import PERSON_ROLES, AgentRole, Role
 
 SLUG = RegexValidator(
     r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z",
-    "Use lower-case letters, digits and dashes, 64 at most.",
+    gettext_lazy("Use lower-case letters, digits and dashes, 64 at most."),
 )
 
 

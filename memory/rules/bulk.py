@@ -14,10 +14,11 @@ from functools import partial
 from typing import Final, TypeVar
 
 from memory.rules import errors
+from memory.rules.translation import gettext, gettext_noop
 
 Row = TypeVar("Row")
 LIMIT: Final = 200
-FAULT: Final = "The server could not do it; look at it and try again."
+FAULT: Final = gettext_noop("The server could not do it; look at it and try again.")
 log = logging.getLogger(__name__)
 
 
@@ -86,7 +87,8 @@ def run(
     """Act on each pick once, in their order; one that ``load`` lacks is not found."""
     unique = {pick.id: pick for pick in picks}
     if not 0 < len(unique) <= LIMIT:
-        raise errors.Invalid(f"Tick between 1 and {LIMIT} rows.", code="bad_ids")
+        detail = gettext("Tick between 1 and {limit} rows.").format(limit=LIMIT)
+        raise errors.Invalid(detail, code="bad_ids")
     rows = load(list(unique))
     items: list[Item] = []
     for pick in unique.values():
@@ -104,7 +106,7 @@ def run(
             if not any(item.ok for item in items):
                 raise
             log.exception("An act on one of many items failed")
-            item = refused(code="failed", detail=FAULT)
+            item = refused(code="failed", detail=gettext(FAULT))
         else:
             item = Item(
                 id=pick.id,

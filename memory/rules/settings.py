@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 from memory.rules import entries
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 T = TypeVar("T")
 TEXT_CHARS: Final = 500
@@ -126,22 +127,23 @@ class Setting(Generic[T]):
 # ── One type at a time ───────────────────────────────────────────────────────
 def _switch(_setting: Setting[Any], value: object) -> bool:
     if not isinstance(value, bool):
-        raise BadValue("must be true or false")
+        raise BadValue(gettext("must be true or false"))
     return value
 
 
 def _choice(setting: Setting[Any], value: object) -> str:
     choices = setting.choices()
     if not isinstance(value, str) or value not in choices:
-        raise BadValue(f"must be one of {', '.join(choices)}")
+        message = gettext("must be one of {values}")
+        raise BadValue(message.format(values=", ".join(choices)))
     return str(value)
 
 
-def _bounds(setting: Setting[Any]) -> str:
+def _bounds(setting: Setting[Any]) -> dict[str, str] | None:
     low, high = setting.least, setting.most
     if low is None or high is None:
-        return ""
-    return f" from {low:,.15g} to {high:,.15g}"
+        return None
+    return {"low": f"{low:,.15g}", "high": f"{high:,.15g}"}
 
 
 def _within(setting: Setting[Any], value: float) -> bool:
@@ -153,25 +155,32 @@ def _within(setting: Setting[Any], value: float) -> bool:
 def _integer(setting: Setting[Any], value: object) -> int:
     good = isinstance(value, int) and not isinstance(value, bool)
     if not good or not _within(setting, value):  # type: ignore[arg-type]
-        raise BadValue(f"must be a whole number{_bounds(setting)}")
+        if bounds := _bounds(setting):
+            message = gettext("must be a whole number from {low} to {high}")
+            raise BadValue(message.format(**bounds))
+        raise BadValue(gettext("must be a whole number"))
     return value  # type: ignore[return-value]
 
 
 def _number(setting: Setting[Any], value: object) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not good or not _within(setting, value):  # type: ignore[arg-type]
-        raise BadValue(f"must be a number{_bounds(setting)}")
+        if bounds := _bounds(setting):
+            message = gettext("must be a number from {low} to {high}")
+            raise BadValue(message.format(**bounds))
+        raise BadValue(gettext("must be a number"))
     if not math.isfinite(value):  # type: ignore[arg-type]
-        raise BadValue("must be a finite number")
+        raise BadValue(gettext("must be a finite number"))
     return float(value)  # type: ignore[arg-type]
 
 
 def _text(setting: Setting[Any], value: object) -> str:
     limit = int(setting.most or TEXT_CHARS)
     if not isinstance(value, str) or not value.strip():
-        raise BadValue("must be a text that is not empty")
+        raise BadValue(gettext("must be a text that is not empty"))
     if len(value) > limit or not entries.is_storable(value):
-        raise BadValue(f"must be plain text of at most {limit} characters")
+        message = gettext("must be plain text of at most {limit} characters")
+        raise BadValue(message.format(limit=limit))
     return value.strip()
 
 
@@ -179,17 +188,18 @@ def _secret(setting: Setting[Any], value: object) -> str:
     """Return a secret that fits into an HTTP header."""
     text = _text(setting, value)
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise BadValue("must be printable ASCII characters without a space")
+        message = gettext("must be printable ASCII characters without a space")
+        raise BadValue(message)
     return text
 
 
 def _table(setting: Setting[Any], value: object) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise BadValue("must be an object of names and texts")
+        raise BadValue(gettext("must be an object of names and texts"))
     for key, text in value.items():
         is_text = isinstance(key, str) and isinstance(text, str)
         if not is_text or (setting.pair and not setting.pair(key, text)):
-            raise BadValue("holds a name or a value that is not known")
+            raise BadValue(gettext("holds a name or a value that is not known"))
     return dict(value)
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext
+
 from memory.rules.bulk import Item
 
 
 def sentence(words: tuple[str, str], count: int) -> str:
-    """Return the sentence for one or for several, with the number in it."""
-    return words[count != 1].format(count=f"{count:,}")
+    """Return the sentence for one or for several, with the number in it.
+
+    Both are marked with ``gettext_noop`` where they are declared.
+    """
+    number = number_format(count, use_l10n=True, force_grouping=True)
+    return gettext(words[count != 1]).format(count=number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

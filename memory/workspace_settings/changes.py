@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from memory.installation import encryption
 from memory.journal import append as journal
@@ -32,7 +33,7 @@ def _clean(values_in: Mapping[str, Any]) -> dict[str, Any]:
     faults = []
     for name, value in values_in.items():
         if name not in settings:
-            faults.append(_fault(name, "unknown_setting", "is not a setting"))
+            faults.append(_fault(name, "unknown_setting", gettext("is not a setting")))
             continue
         try:
             cleaned[name] = None if value is None else settings[name].clean(value)

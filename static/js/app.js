@@ -9,7 +9,8 @@
 
   function showTheme() {
     const button = document.getElementById("theme");
-    if (button) button.textContent = `Theme: ${root.dataset.theme ?? "system"}`;
+    const words = { light: "wordsLight", dark: "wordsDark" }[root.dataset.theme] ?? "wordsSystem";
+    if (button) button.textContent = button.dataset[words];
   }
 
   function nextTheme() {
@@ -21,11 +22,13 @@
     showTheme();
   }
 
+  const toasts = document.getElementById("toasts");
+
   function toast(text) {
     const note = document.createElement("div");
     note.className = "toast";
     note.textContent = text;
-    document.getElementById("toasts").replaceChildren(note);
+    toasts.replaceChildren(note);
     setTimeout(() => note.remove(), 6000);
   }
 
@@ -34,10 +37,10 @@
     const text = (source.value ?? source.textContent).trim();
     try {
       await navigator.clipboard.writeText(text);
-      toast(button.dataset.copied ?? "Copied");
+      toast(button.dataset.copied ?? toasts.dataset.wordsCopied);
     } catch {
       getSelection().selectAllChildren(source);
-      toast("The browser does not let this page copy. The text is selected.");
+      toast(toasts.dataset.wordsNoCopy);
     }
   }
 

@@ -85,10 +85,10 @@
     places.replaceChildren();
     const all = rows();
     if (all.length) {
-      line(here, ["j", "k"], "Next and previous row");
-      line(here, ["o", "Enter"], "Open the row");
+      line(here, ["j", "k"], here.dataset.wordsMove);
+      line(here, ["o", "Enter"], here.dataset.wordsOpen);
     }
-    if (all.some((row) => row.querySelector("input[type=checkbox]"))) line(here, ["x"], "Tick the row");
+    if (all.some((row) => row.querySelector("input[type=checkbox]"))) line(here, ["x"], here.dataset.wordsTick);
     const labels = new Map();
     for (const button of document.querySelectorAll("[data-key][data-key-label]")) {
       if (shown(button)) labels.set(button.dataset.key, button.dataset.keyLabel);

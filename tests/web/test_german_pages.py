@@ -24,28 +24,10 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
-    Apr
-    Aug
-    Bytes
-    Crewship
-    Feb
-    Info
-    Jan
-    Journal
-    Jul
-    Jun
-    Memory
-    Mission
-    Nov
-    Person
-    Sep
-    Status
-    Text
-    Trace
-    Version
-    keeper
-    orchestrator
-    sidecar
+    Admin Agent Apr Aug Bytes Code Compliance Crew Crewship Export Feb Fusion
+    Gateway Index Info Jan Journal Jul Jun keeper Memory Mission Nov Operator
+    orchestrator Person Sep sidecar Status System Text Trace Version Webhook
+    Webhooks
     """.split()
 )
 
@@ -103,7 +85,7 @@ def english(german: list[str], original: list[str], own: str) -> list[str]:
         text
         for text in dict.fromkeys(german)
         if text in same
-        and text not in own
+        and not all(part in own for part in text.split(", "))
         and any(word not in SAME for word in WORD.findall(text))
     ]
 
