@@ -10,6 +10,7 @@ from django.core import signing
 from django.utils.dateparse import parse_datetime
 
 from memory.rules import entries, errors
+from memory.rules.translation import gettext
 
 _SALT = "crewship.cursor"
 
@@ -35,11 +36,13 @@ def read(cursor: str, workspace_id: str, question: str) -> list[str | int]:
     try:
         cursor_workspace, cursor_question, position = signing.loads(cursor, salt=_SALT)
     except (signing.BadSignature, ValueError, TypeError):
-        raise errors.Invalid("The cursor is damaged.", code="bad_cursor") from None
+        raise errors.Invalid(
+            gettext("The cursor is damaged."), code="bad_cursor"
+        ) from None
     if cursor_workspace != workspace_id:
         raise errors.NotFound
     if cursor_question != question:
-        detail = "The cursor belongs to a list with other filters."
+        detail = gettext("The cursor belongs to a list with other filters.")
         raise errors.Invalid(detail, code="bad_cursor")
     return list(position)
 
@@ -48,5 +51,5 @@ def moment(value: str | int) -> datetime:
     """Return the time in a cursor's position."""
     parsed = parse_datetime(str(value))
     if parsed is None:
-        raise errors.Invalid("The cursor is damaged.", code="bad_cursor")
+        raise errors.Invalid(gettext("The cursor is damaged."), code="bad_cursor")
     return parsed

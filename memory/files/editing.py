@@ -8,13 +8,14 @@ from memory.files.writer import Request, WriteResult
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, WriteMode
+from memory.rules.translation import gettext, gettext_noop
 
 
 class EditedSince(errors.Conflict):
     """The file changed since the person opened it; nothing was written."""
 
-    code, title = "edited_since", "Edited since"
-    sentence = (
+    code, title = "edited_since", gettext_noop("Edited since")
+    sentence = gettext_noop(
         "{label} was written since you opened it. Nothing was written; compare your "
         "text with the current one first."
     )
@@ -42,7 +43,7 @@ def restore(owner: Owner, place: Place, number: int, *, by: Actor) -> WriteResul
     row = paths.row_of(owner, place)
     version = listing.version(row, number)
     if row is None or not version.sha256:
-        raise errors.Conflict("That version says that the file was removed.")
+        raise errors.Conflict(gettext("That version says that the file was removed."))
     return writer.restore(row, version, by=by)
 
 
@@ -56,7 +57,7 @@ def without(present: str, text: str) -> str:
     before, _, after = present.partition(text or "\0")
     is_line = not before or before.endswith("\n")
     if count != 1 or not is_line:
-        detail = "The file does not hold the text as it was written."
+        detail = gettext("The file does not hold the text as it was written.")
         raise errors.Conflict(detail, code="text_changed")
     if not before:
         return after.removeprefix("\n")

@@ -19,6 +19,7 @@ from memory.models import HeldFile, HeldState, MemoryFile, MemoryVersion
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place
+from memory.rules.translation import gettext
 
 LOG: Final = 200
 STRAYS: Final = 50
@@ -143,6 +144,13 @@ def place(owner: Owner, label: str) -> Place:
     return place_
 
 
+def _name(owner: Owner) -> str:
+    """Return what people read of an owner."""
+    if owner.agent:
+        return owner.agent.slug
+    return gettext("{crew}, shared").format(crew=owner.crew.slug)
+
+
 def owners(actor: Actor) -> list[Owner]:
     """Return every owner the actor may read, each crew before its agents."""
     by_crew = defaultdict(list)
@@ -215,7 +223,7 @@ def _branch(
             file_rows.append(FileRow(owner.id, label, usage, None, count, exists=False))
     return Branch(
         owner.id,
-        owner.name,
+        _name(owner),
         owner.agent.role if owner.agent else "",
         tuple(file_rows),
         tuple(strays.get("/".join(owner.parts()), ())),
@@ -255,7 +263,7 @@ def search(actor: Actor, query: str, only_owner: str = "") -> list[Answer]:
             if _is_shared(hit.source) is (target.agent is None) or only_owner
         ]
         if hits:
-            answers.append(Answer(target.id, target.name, tuple(hits)))
+            answers.append(Answer(target.id, _name(target), tuple(hits)))
     return answers
 
 

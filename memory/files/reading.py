@@ -16,6 +16,7 @@ from memory.ports import subject_linker
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place, Tier
+from memory.rules.translation import gettext
 
 LIMIT: Final = 20
 
@@ -125,7 +126,7 @@ def search(
     Scores are divided by the best one, so that they lie in 0..1 within one answer.
     """
     if not query.strip():
-        raise errors.Invalid("q must not be blank.", code="blank_query")
+        raise errors.Invalid(gettext("q must not be blank."), code="blank_query")
     limit = limit if 0 < limit <= LIMIT else LIMIT
     reachable = {file.id: file for file in _reconciled(files(owner, by=by, tier=tier))}
     chunk_hits = search_index.find(list(reachable), query, limit)

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 
 from memory.installation import key_files
 from memory.rules import errors
+from memory.rules.translation import gettext_noop
 
 _OPEN_DIR: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -36,8 +37,8 @@ TEMPORARY_SECONDS: Final = 600
 class Unsafe(errors.AppError):
     """A path is a link, a device, or has a second name."""
 
-    code, status, title = "unsafe_path", 409, "Not a plain file"
-    sentence = "{label} is not a plain file here, and was not touched."
+    code, status, title = "unsafe_path", 409, gettext_noop("Not a plain file")
+    sentence = gettext_noop("{label} is not a plain file here, and was not touched.")
 
 
 def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
@@ -50,15 +51,15 @@ def _refusal(error: OSError, parts: Sequence[str]) -> errors.AppError:
 class Busy(errors.AppError):
     """Another process has held a file's lock for too long."""
 
-    code, status, title = "file_busy", 503, "Busy"
-    sentence = "{label} is being written by somebody else; try again."
+    code, status, title = "file_busy", 503, gettext_noop("Busy")
+    sentence = gettext_noop("{label} is being written by somebody else; try again.")
 
 
 class RootLost(errors.Unavailable):
     """The folder tree is missing or is another installation's."""
 
     code = "data_folder_lost"
-    sentence = (
+    sentence = gettext_noop(
         "The folder {label} of the data folder is gone or belongs to another"
         " installation; nothing was changed."
     )

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import pgettext
 
 from memory.files.storage import FileStore, RootLost, digest
 from memory.installation import identity as installation
@@ -24,6 +25,7 @@ from memory.models import MemoryFile, MemoryVersion
 from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext_noop
 from memory.workspace_settings import declarations
 
 KEEP_NEWEST: Final = 3
@@ -34,8 +36,10 @@ ORPHAN_AGE: Final = timedelta(hours=1)
 class BlobDamaged(errors.AppError):
     """A version's blob is missing or has other bytes than were written."""
 
-    code, status, title = "blob_damaged", 409, "Version is damaged"
-    sentence = "The bytes of this version are {state}; it cannot be shown or restored."
+    code, status, title = "blob_damaged", 409, gettext_noop("Version is damaged")
+    sentence = gettext_noop(
+        "The bytes of this version are {state}; it cannot be shown or restored."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,9 @@ def read(version: MemoryVersion) -> bytes:
         return b""
     stored = blobs().read(blob_parts(version.workspace_id, version.sha256))
     if stored is None:
-        raise BlobDamaged(state="missing")
+        raise BlobDamaged(state=pgettext("bytes", "missing"))
     if stored.sha256 != version.sha256:
-        raise BlobDamaged(state="changed")
+        raise BlobDamaged(state=pgettext("bytes", "changed"))
     return stored.data
 
 

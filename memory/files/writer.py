@@ -29,6 +29,7 @@ from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
+from memory.rules.translation import gettext, gettext_noop
 
 JUDGED_TAIL: Final = 600
 
@@ -40,8 +41,8 @@ class TierFull(errors.AppError):
     in the same turn.
     """
 
-    code, status, title = "tier_full", 409, "Over the cap"
-    sentence = (
+    code, status, title = "tier_full", 409, gettext_noop("Over the cap")
+    sentence = gettext_noop(
         "{label} may hold {cap_bytes} bytes and would hold {projected_size}. Nothing "
         "was written. Consolidate the current text and write it with mode replace."
     )
@@ -102,9 +103,11 @@ def _permit(request: Request, by: Actor) -> None:
 
 def _check_text(request: Request) -> None:
     if not request.text.strip():
-        raise errors.Invalid("content must not be empty.", code="empty_content")
+        raise errors.Invalid(
+            gettext("content must not be empty."), code="empty_content"
+        )
     if not entries.is_storable(request.text):
-        detail = "content holds a NUL or half a surrogate pair."
+        detail = gettext("content holds a NUL or half a surrogate pair.")
         raise errors.Invalid(detail, code="bad_text")
     validation.check_subjects(request.subjects)
     place, subjects = request.place, tuple(request.subjects)
@@ -175,7 +178,9 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         subjects=request.subjects,
     )
     if quarantine.is_blocked(incoming):
-        raise WriteRefused(why="this writer is blocked until an operator lifts it.")
+        raise WriteRefused(
+            why=gettext("this writer is blocked until an operator lifts it.")
+        )
     if quarantine.is_cleared(request.owner.workspace_id, request.text):
         return final
     suspect = _suspect(request, current, final)
@@ -183,7 +188,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
-        raise WriteRefused(why=judgement.why)
+        raise WriteRefused(why=gettext(judgement.why))
     judgement = quarantine.aligned(judgement, incoming, len(suspect))
     if judgement.action == "redact":
         remainder = redaction.of(
@@ -196,7 +201,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         if remainder.is_clean:
             return resulting_text(current, replace(request, text=remainder.text))
     held_file = quarantine.hold(incoming, judgement, by=by)
-    raise HeldForReview(held_id=held_file.id, why=judgement.why)
+    raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
 
 def preceding_text(request: Request, current: str) -> str:
@@ -235,7 +240,9 @@ def write(request: Request, *, by: Actor) -> WriteResult:
 
 def _require_text(present: str, expected: str | None) -> None:
     if expected not in (None, present):
-        raise errors.Conflict("The file was written since.", code="written_since")
+        raise errors.Conflict(
+            gettext("The file was written since."), code="written_since"
+        )
 
 
 def _prepare(request: Request, present: str, by: Actor) -> str:
@@ -310,15 +317,10 @@ def write_released(
 
 def restore(file: MemoryFile, version: MemoryVersion, *, by: Actor) -> WriteResult:
     """Restore an old version as a new one, with every check of a write."""
+    owner, place = paths.owner_of(file), paths.place_of(file)
     text = versions.read(version).decode("utf-8", "replace")
-    request = Request(
-        paths.owner_of(file),
-        paths.place_of(file),
-        text,
-        WriteMode.REPLACE,
-        "restore",
-        f"version {version.number} restored",
-    )
+    note = f"version {version.number} restored"
+    request = Request(owner, place, text, WriteMode.REPLACE, "restore", note)
     return write(request, by=by)
 
 
@@ -327,7 +329,7 @@ def take_back(owner: Owner, place: Place, version_id: str, *, by: Actor) -> None
     with reconcile.locked(owner, place) as file:
         newest = versions.latest(file)
         if newest is None or newest.id != version_id:
-            detail = "The file was written since; restore a version by hand."
+            detail = gettext("The file was written since; restore a version by hand.")
             raise errors.Conflict(detail, code="written_since")
         before = newest.parent
         data = versions.read(before) if before and before.sha256 else None

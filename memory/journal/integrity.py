@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from memory.journal import append as journal
 from memory.journal.chain_scan import Link
 from memory.models import ArchivedEntry, ChainCheckpoint, ChainSegment, JournalEntry
 from memory.rules import entries, hashing
+from memory.rules.translation import gettext_noop
 
 
 def adopted_until(workspace_id: str) -> int:
@@ -38,6 +41,12 @@ def is_linked(row: JournalEntry | Link, adopted_seq: int = 0) -> bool:
     return link_hash == row.entry_hash
 
 
+UNSIGNED: Final = {
+    "erased": gettext_noop("It is marked as erased and nothing signed says so."),
+    "redacted": gettext_noop("It is marked as redacted and nothing signed says so."),
+}
+
+
 def _searchable(row: JournalEntry) -> str | None:
     """Return the words of the payload for the index, None when it is not JSON."""
     try:
@@ -49,16 +58,16 @@ def _searchable(row: JournalEntry) -> str | None:
 def _seal_fault(row: JournalEntry) -> str | None:
     """Check what an erasure or a redaction left against its seal."""
     if row.erased_at is None and row.redacted_at is None:
-        return "Its salt is gone."
+        return gettext_noop("Its salt is gone.")
     kind = "erased" if row.erased_at is not None else "redacted"
     texts = (row.summary, row.body, row.payload_text, row.refs_text)
     if kind == "erased" and texts != ("", "", "{}", "{}"):
-        return "An erased entry holds words."
+        return gettext_noop("An erased entry holds words.")
     seal = hashing.seal(journal.key(), row.entry_hash, kind, journal.content(row))
     if seal != row.seal:
-        return f"It is marked as {kind} and nothing signed says so."
+        return UNSIGNED[kind]
     if row.body != _searchable(row):
-        return "Its words in the index were changed."
+        return gettext_noop("Its words in the index were changed.")
     return None
 
 
@@ -67,11 +76,11 @@ def content_fault(row: JournalEntry) -> str | None:
     if row.salt is None:
         return _seal_fault(row)
     if hashing.commitment(bytes(row.salt), journal.content(row)) != row.commitment:
-        return "Its content was changed."
+        return gettext_noop("Its content was changed.")
     if row.erased_at is not None or row.redacted_at is not None:
-        return "It is marked as erased and was not."
+        return gettext_noop("It is marked as erased and was not.")
     if row.body != _searchable(row):
-        return "Its words in the index were changed."
+        return gettext_noop("Its words in the index were changed.")
     return None
 
 

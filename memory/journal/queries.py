@@ -22,6 +22,7 @@ from memory.models import (
 )
 from memory.rules import entries, errors, tokenizer
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 Row = TypeVar("Row", JournalEntry, ArchivedEntry)
 # The time and the number of an entry.
@@ -123,7 +124,7 @@ def _authorise(actor: Actor, filters: JournalFilter) -> None:
 def _matching(rows: QuerySet[Row], filters: JournalFilter) -> QuerySet[Row]:
     """Apply the filters on columns and times."""
     if filters.since and filters.until and filters.since > filters.until:
-        raise errors.Invalid("since lies after until.", code="bad_range")
+        raise errors.Invalid(gettext("since lies after until."), code="bad_range")
     if filters.since:
         rows = rows.filter(ts__gte=filters.since)
     if filters.until:

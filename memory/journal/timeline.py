@@ -20,6 +20,7 @@ from memory.journal.queries import JournalFilter, Position
 from memory.models import JournalEntry, User
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 COUNT_CAP: Final = 10_000
 # New entries are counted every few seconds.
@@ -173,13 +174,13 @@ def authors(actor: Actor, entries: Sequence[JournalEntry]) -> dict[str, str]:
             pk__in=user_ids, memberships__workspace_id=actor.workspace_id
         )
         people = dict(members.values_list("pk", "email"))
-    names = {}
+    names, former = {}, gettext("a former member")
     for entry in entries:
         names[entry.id] = entry.actor_id
         if entry.agent_id:
             names[entry.id] = slugs.get(entry.agent_id, entry.agent_id)
         elif entry.actor_type == ActorType.USER:
-            names[entry.id] = people.get(entry.actor_id, "a former member")
+            names[entry.id] = people.get(entry.actor_id, former)
     return names
 
 

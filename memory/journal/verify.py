@@ -21,11 +21,12 @@ from memory.models import (
 )
 from memory.rules import entries, hashing
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext_noop
 
 MAX_BREAKS: Final = 100
 SEALED_CHUNK: Final = 500
-_BROKEN: Final = "It does not follow the entry before it."
-_UNMADE: Final = "Its hash does not reproduce."
+_BROKEN: Final = gettext_noop("It does not follow the entry before it.")
+_UNMADE: Final = gettext_noop("Its hash does not reproduce.")
 _NO_END: Final = 2**62
 
 
@@ -106,7 +107,7 @@ class _Walk:
         for number in range(self.seq + 1, seq):
             self.prev = self.removed_hashes.get(number, "")
             if number not in self.removed_hashes:
-                reason = "The entry is missing and nothing says why."
+                reason = gettext_noop("The entry is missing and nothing says why.")
                 self.report.note("gap", number, None, reason)
                 break
 
@@ -143,13 +144,23 @@ class _Walk:
         head, note = self.head, self.report.note
         if head is None:
             if self.seq:
-                note("tail_missing", self.seq, None, "The chain has no signed end.")
+                note(
+                    "tail_missing",
+                    self.seq,
+                    None,
+                    gettext_noop("The chain has no signed end."),
+                )
         elif head.seq and not _is_signed(head):
-            note("tail_missing", head.seq, None, "The signed end was changed.")
+            note(
+                "tail_missing",
+                head.seq,
+                None,
+                gettext_noop("The signed end was changed."),
+            )
         else:
             self.skip_to(head.seq + 1)
             if self.prev and head.entry_hash != self.prev:
-                reason = "The chain ends somewhere else."
+                reason = gettext_noop("The chain ends somewhere else.")
                 note("tail_missing", head.seq, None, reason)
 
 
@@ -200,10 +211,10 @@ def _priority_fault(
     # Each step starts where the one before it ended, and the last ends where it is now.
     reached = [row.priority_at_emit, *(step.priority for step in steps)]
     if reached != [*(step.previous for step in steps), row.priority]:
-        return "Its priority is not in the ledger."
+        return gettext_noop("Its priority is not in the ledger.")
     for step in steps:
         if (row.id, step.number, step.priority) not in witnesses:
-            return "A ledger row has no entry in the journal."
+            return gettext_noop("A ledger row has no entry in the journal.")
     return None
 
 
@@ -243,7 +254,7 @@ def verify(workspace_id: str, *, by: Actor, watch: Watch = _unwatched) -> Report
         walk.check_content(row)
         # The row number in the word index contains the workspace's number.
         if row.docid != (number << entries.SEQ_BITS) + row.seq:
-            reason = "Its number in the word index was changed."
+            reason = gettext_noop("Its number in the word index was changed.")
             walk.report.note("content_break", row.seq, row.id, reason)
         _check_priority(walk.report, row, steps.get(row.id, []), witnesses)
     walk.check_tail()

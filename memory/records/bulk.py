@@ -15,6 +15,7 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext, gettext_noop
 
 from memory.journal import visibility
 from memory.models import Record, RecordEntry, RecordStatus
@@ -35,7 +36,9 @@ def expire(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
 
     def act(record: Record, pick: Pick) -> Outcome:
         if is_expired(record):
-            raise errors.Conflict("It has expired already.", code="already_expired")
+            raise errors.Conflict(
+                gettext("It has expired already."), code="already_expired"
+            )
         return _set_expiry(record, pick.number, now, reason, actor)
 
     return bulk.run(picks, partial(_records, actor), act, title=_title)
@@ -48,7 +51,7 @@ def unexpire(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
 
     def act(record: Record, pick: Pick) -> Outcome:
         if not is_expired(record):
-            raise errors.Conflict("It has not expired.", code="not_expired")
+            raise errors.Conflict(gettext("It has not expired."), code="not_expired")
         return _set_expiry(record, pick.number, None, reason, actor)
 
     return bulk.run(picks, partial(_records, actor), act, title=_title)
@@ -75,10 +78,12 @@ def forget(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
             rows = Record.objects.select_for_update().filter(pk=record.pk)
             live = rows.get(workspace_id=actor.workspace_id)
             if live.status == RecordStatus.FORGOTTEN:
-                raise errors.Conflict("It is forgotten already.", code="not_current")
+                raise errors.Conflict(
+                    gettext("It is forgotten already."), code="not_current"
+                )
             _require_version(live, pick.number)
             erasure.forget(record, reason=reason, by=actor)
-        return Outcome(state="forgotten")
+        return Outcome(state=gettext_noop("forgotten"))
 
     # No title: the result must not show again what was erased.
     return bulk.run(picks, partial(_records, actor), act)
@@ -94,7 +99,7 @@ def forgettable(actor: Actor, picks: Sequence[Pick]) -> list[Record]:
 
 def _check_reason(reason: str) -> None:
     if not reason.strip():
-        detail = "Give a reason; it stays in the history."
+        detail = gettext("Give a reason; it stays in the history.")
         raise errors.Invalid(detail, code="reason_required")
     erasure.check_reason(reason)
 
@@ -109,7 +114,7 @@ def _title(record: Record) -> str:
 
 def _require_version(record: Record, version: int) -> None:
     if record.version != version:
-        detail = "The record changed since you read it."
+        detail = gettext("The record changed since you read it.")
         raise errors.Conflict(detail, code="stale_version", version=record.version)
 
 
@@ -118,7 +123,7 @@ def _set_expiry(
 ) -> Outcome:
     """Save the next version with another expiry; its text was scanned when it came."""
     if record.status != RecordStatus.CURRENT:
-        raise errors.Conflict("The record is not current.", code="not_current")
+        raise errors.Conflict(gettext("The record is not current."), code="not_current")
     _require_version(record, version)
     draft = replace(writing.draft_of(record, record.content), expires_at=due)
     with transaction.atomic():
@@ -126,14 +131,14 @@ def _set_expiry(
             record, draft, expected=version, reason=reason, by=by
         )
         if live is None:
-            detail = "The record changed since you read it."
+            detail = gettext("The record changed since you read it.")
             raise errors.Conflict(detail, code="stale_version")
         if not is_expired(live):
-            return Outcome(state="current", version=live.version)
+            return Outcome(state=gettext_noop("current"), version=live.version)
         # At once; the hourly job would leave it in recall until then.
         entry_ids = chain.content_entry_ids(live.workspace_id, [live.id])
         visibility.retire(live.workspace_id, entry_ids)
-        return Outcome(state="expired", version=live.version)
+        return Outcome(state=gettext_noop("expired"), version=live.version)
 
 
 def _former_expiry(record: Record, version: int) -> datetime | None:
@@ -143,7 +148,7 @@ def _former_expiry(record: Record, version: int) -> datetime | None:
     )
     link = links.select_related("entry").first()
     if link is None or "confidence" not in link.entry.refs:
-        detail = "The expiry before is not known any more."
+        detail = gettext("The expiry before is not known any more.")
         raise errors.Conflict(detail, code="former_unknown")
     due = link.entry.refs.get("expires_at")
     return parse_datetime(due) if due else None

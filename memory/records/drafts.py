@@ -28,6 +28,7 @@ from memory.records import sessions
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
+from memory.rules.translation import gettext
 
 CONTENT_BYTES: Final = 65_536
 METADATA_BYTES: Final = 32_768
@@ -108,7 +109,8 @@ def _check_words(draft: Draft) -> None:
     fields = [getattr(draft, name) for name in TEXT_FIELDS]
     entries.check_storable(draft.content, *fields, *entries.texts(draft.metadata))
     if not 0 < len(draft.kind) <= KIND_CHARS:
-        raise _bad("kind", f"kind is 1 to {KIND_CHARS} characters.")
+        message = gettext("kind is 1 to {limit} characters.")
+        raise _bad("kind", message.format(limit=KIND_CHARS))
     if len(draft.session_id) > WORD_CHARS:
         raise _bad("session_id", f"session_id is {WORD_CHARS} characters at most.")
     if len(draft.external_id) > EXTERNAL_CHARS:
@@ -120,7 +122,9 @@ def _check_words(draft: Draft) -> None:
 def check(draft: Draft) -> None:
     """Raise Invalid or TooLarge when a draft cannot be a record."""
     if not draft.content.strip():
-        raise errors.Invalid("content must not be empty.", code="empty_content")
+        raise errors.Invalid(
+            gettext("content must not be empty."), code="empty_content"
+        )
     _check_words(draft)
     size = len(draft.content.encode())
     if size > CONTENT_BYTES:
@@ -147,7 +151,9 @@ class Gate:
         source = self._source
         if draft.owner is None:
             if scanner.scan(draft.content, source=source).is_held:
-                reason = "name a crew or an agent: only theirs can be reviewed."
+                reason = gettext(
+                    "name a crew or an agent: only theirs can be reviewed."
+                )
                 raise WriteRefused(why=reason)
             return draft
         incoming = Incoming(
@@ -159,12 +165,14 @@ class Gate:
             written_by=self._by.label,
         )
         if self._is_blocked(incoming):
-            raise WriteRefused(why="this writer is blocked until an operator lifts it.")
+            raise WriteRefused(
+                why=gettext("this writer is blocked until an operator lifts it.")
+            )
         judgement = self._judge(draft, incoming)
         if judgement.action == "allow":
             return draft
         if judgement.action == "block":
-            raise WriteRefused(why=judgement.why)
+            raise WriteRefused(why=gettext(judgement.why))
         if judgement.action == "redact":
             spans = scanner.spans(judgement.verdict.findings)
             by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
@@ -177,7 +185,7 @@ class Gate:
             # A revision stays in its record's.
             draft = replace(draft, trace_id=trace_of(draft, by=self._by))
         _keep_draft(held_file, draft, record_id, source)
-        raise HeldForReview(held_id=held_file.id, why=judgement.why)
+        raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
     def _is_blocked(self, incoming: Incoming) -> bool:
         agent_id = incoming.owner.agent_id
@@ -197,7 +205,9 @@ class Gate:
         if leaves.strip():
             metadata_judgement = quarantine.judge(incoming, leaves, policy)
             if metadata_judgement.action != "allow":
-                reason = "the metadata holds text that the scanner does not let pass."
+                reason = gettext(
+                    "the metadata holds text that the scanner does not let pass."
+                )
                 raise WriteRefused(why=reason)
         return quarantine.judge(incoming, draft.content, policy)
 

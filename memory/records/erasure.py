@@ -23,6 +23,7 @@ from memory.records.reading import facts
 from memory.records.types import Criteria, Match
 from memory.rules import entries, errors, filters, tokenizer
 from memory.rules.permissions import Actor, AgentRole
+from memory.rules.translation import gettext
 
 REASON_CHARS: Final = 1_000
 BATCH: Final = 200
@@ -31,8 +32,8 @@ BATCH: Final = 200
 def check_reason(reason: str) -> None:
     """Raise Invalid when a reason cannot be kept."""
     if len(reason) > REASON_CHARS or not entries.is_storable(reason):
-        message = f"A reason is {REASON_CHARS} characters at most."
-        raise errors.Invalid(message, code="bad_reason")
+        message = gettext("A reason is {limit} characters at most.")
+        raise errors.Invalid(message.format(limit=REASON_CHARS), code="bad_reason")
 
 
 def forget(record: Record, *, reason: str = "", by: Actor) -> bool:

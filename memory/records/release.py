@@ -10,6 +10,7 @@ from memory.models import HeldFile, HeldRecord, Record
 from memory.records import drafts
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 
 class _Releases:
@@ -39,7 +40,9 @@ class _Releases:
                 record, draft, expected=version, provenance=provenance, by=by
             )
         if record is None:
-            raise errors.Conflict("The record changed just now.", code="busy_record")
+            raise errors.Conflict(
+                gettext("The record changed just now."), code="busy_record"
+            )
         HeldRecord.objects.filter(pk=held_file.pk).update(record=record)
         return {"record_id": record.id, "version": record.version, "before": before}
 
@@ -49,7 +52,7 @@ class _Releases:
             pk=outcome["record_id"], workspace_id=by.workspace_id
         ).first()
         if record is None or record.version != outcome["version"]:
-            detail = "The record changed since; mend it by hand."
+            detail = gettext("The record changed since; mend it by hand.")
             raise errors.Conflict(detail, code="written_since")
         if not outcome["before"]:
             records.forget(record, by=by)

@@ -29,6 +29,7 @@ from memory.records.redaction import may_show
 from memory.records.types import Criteria, Version
 from memory.rules.entries import ActorType
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 
 def _words(entry: JournalEntry) -> str:
@@ -130,7 +131,7 @@ def authors(versions_: Sequence[Version], *, by: Actor) -> dict[str, str]:
         memberships__workspace_id=by.workspace_id, pk__in=ids
     ).values_list("pk", "email")
     names = {**dict(agents.values_list("pk", "slug")), **dict(people)}
-    fallback = {ActorType.USER.value: "a former member"}
+    fallback = {ActorType.USER.value: gettext("a former member")}
     return {
         version.entry_id: names.get(
             version.author, fallback.get(version.author_type, version.author)

@@ -22,6 +22,7 @@ from memory.records.drafts import Draft
 from memory.records.types import KEEP, Action, Amendment, Saved
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 TRIES: Final = 50
 
@@ -74,7 +75,9 @@ def keep(draft: Draft, *, provenance: str, by: Actor) -> tuple[Record, Action]:
 
 def busy() -> errors.Conflict:
     """Return the error for a record that others keep changing."""
-    return errors.Conflict("The record keeps changing; try again.", code="busy_record")
+    return errors.Conflict(
+        gettext("The record keeps changing; try again."), code="busy_record"
+    )
 
 
 def save(draft: Draft, *, provenance: str, by: Actor) -> Saved:
@@ -167,7 +170,7 @@ def amend(
         row = lookup.required(live, pk=record.pk, status=RecordStatus.CURRENT)
         if expected is not None and row.version != expected:
             raise errors.Conflict(
-                "The record changed since you read it.",
+                gettext("The record changed since you read it."),
                 code="stale_version",
                 version=row.version,
             )
@@ -223,7 +226,8 @@ def supersede(
         live = list(locked.order_by("pk"))
         if len(live) != len(ids):
             raise errors.Conflict(
-                "One of the records is not current any more.", code="not_current"
+                gettext("One of the records is not current any more."),
+                code="not_current",
             )
         for row in live:
             _end(row, new.id, reason, by)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from memory.rules import errors
+from memory.rules.translation import gettext
 
 SUMMARY_BYTES: Final = 4_096
 JSON_BYTES: Final = 262_144
@@ -184,5 +185,5 @@ def is_storable(text: str) -> bool:
 def check_storable(*texts: str) -> None:
     """Raise Invalid ``bad_text`` for a text that a database cannot store."""
     if not all(map(is_storable, texts)):
-        detail = "A text holds a NUL or half a surrogate pair."
+        detail = gettext("A text holds a NUL or half a surrogate pair.")
         raise errors.Invalid(detail, code="bad_text")

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Final
 
 from memory.rules import errors
+from memory.rules.translation import gettext, gettext_noop
 
 
 class Tier(StrEnum):
@@ -52,14 +53,19 @@ def day_key(key: str) -> str:
             return date.fromisoformat(key).isoformat()
         except ValueError:
             pass
-    raise _bad_key("The key of daily and learned is a real date, written YYYY-MM-DD.")
+    message = gettext(
+        "The key of daily and learned is a real date, written YYYY-MM-DD."
+    )
+    raise _bad_key(message)
 
 
 def slug_key(key: str) -> str:
     """Return a peer's slug, or raise Invalid."""
     if _SLUG.fullmatch(key):
         return key
-    message = "The key of peers is lower-case letters, digits and dashes, 64 at most."
+    message = gettext(
+        "The key of peers is lower-case letters, digits and dashes, 64 at most."
+    )
     raise _bad_key(message)
 
 
@@ -79,14 +85,16 @@ class TierRule:
     by_tools: bool = True
 
 
-_DAY: Final = "the day, written YYYY-MM-DD."
+_DAY: Final = gettext_noop("the day, written YYYY-MM-DD.")
 RULES: Final[dict[Tier, TierRule]] = {
     Tier.AGENT: TierRule(4_000, "AGENT.md"),
     Tier.CREW: TierRule(4_000, "CREW.md", shared=True),
     Tier.PERSONA: TierRule(1_500, "PERSONA.md", by_tools=False),
     Tier.PINS: TierRule(8_000, "pins.md"),
     Tier.DAILY: TierRule(30_000, key=day_key, key_is=_DAY),
-    Tier.PEERS: TierRule(1_500, key=slug_key, key_is="whom the card is about."),
+    Tier.PEERS: TierRule(
+        1_500, key=slug_key, key_is=gettext_noop("whom the card is about.")
+    ),
     Tier.LESSONS: TierRule(0, "lessons.md", by_tools=False),
     # Rules that people approved; tools read and search them, consolidation writes.
     Tier.LEARNED: TierRule(0, key=day_key, key_is=_DAY, shared=True, by_tools=False),
@@ -129,7 +137,7 @@ def tier_named(text: str) -> Tier:
         return Tier(text)
     except ValueError:
         allowed = ", ".join(t.value for t in Tier)
-        message = f"tier is one of {allowed}."
+        message = gettext("tier is one of {allowed}.").format(allowed=allowed)
         raise errors.Invalid(message, code="unknown_tier") from None
 
 
@@ -139,10 +147,13 @@ def place(tier: str, key: str | None) -> Place:
     rule = RULES[tier_value]
     if rule.key is None:
         if key:
-            raise _bad_key(f"{tier_value.value} takes no key.")
+            message = gettext("{tier} takes no key.")
+            raise _bad_key(message.format(tier=tier_value.value))
         return Place(tier_value)
     if not key:
-        raise _bad_key(f"{tier_value.value} needs a key: {rule.key_is}")
+        message = gettext("{tier} needs a key: {what}")
+        what = gettext(rule.key_is)
+        raise _bad_key(message.format(tier=tier_value.value, what=what))
     return Place(tier_value, rule.key(key))
 
 

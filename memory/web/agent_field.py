@@ -74,6 +74,16 @@ class AgentField(forms.CharField):
             agent for agent in self.agents if name in (agent.slug, _full_name(agent))
         ]
 
+    def id_of(self, text: str) -> str:
+        """Return the id of the agent that a text names, else the text itself."""
+        agents = self.find(text) if text else []
+        return agents[0].id if len(agents) == 1 else text
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What is typed for each agent, by its id."""
+        return self._names
+
     def prepare_value(self, value: Any) -> Any:
         """Show the name of an agent whose id came with a link."""
         return self._names.get(str(value), value)

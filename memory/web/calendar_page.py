@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
+from django.utils.dates import WEEKDAYS_ABBR
+
 from memory.journal.calendar import WRITERS, Calendar, Day
 from memory.models import Agent
 from memory.web import pages
@@ -13,7 +15,6 @@ from memory.web import pages
 CELL: Final = 12
 # The rows of days begin below the names of the months.
 TOP: Final = 16
-WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # A month's name is as wide as so many weeks.
 NAME_WEEKS: Final = 3
 
@@ -80,7 +81,7 @@ class CalendarPage:
     @property
     def weekdays(self) -> list[tuple[str, int]]:
         """The names of the rows, with the base line of each."""
-        return [(name, TOP + n * CELL + 9) for n, name in enumerate(WEEKDAYS)]
+        return [(str(WEEKDAYS_ABBR[n]), TOP + n * CELL + 9) for n in range(7)]
 
     @property
     def busiest_href(self) -> str:

@@ -13,6 +13,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from memory.files import editing, listing, paths
@@ -23,31 +24,41 @@ from memory.rules.tiers import Tier, WriteMode
 from memory.web import markdown, pages
 
 QUERY_CHARS: Final = 500
+# Names, which a browser leaves as they are.
+NO_LANGUAGE: Final = {"translate": "no"}
 MODES: Final = {mode.value: mode for mode in WriteMode}
 
 
 class OpenForm(forms.Form):
     """The file to open; it need not exist yet."""
 
-    owner = forms.ChoiceField(label="Whose")
+    owner = forms.ChoiceField(
+        label=gettext_lazy("Whose"), widget=forms.Select(NO_LANGUAGE)
+    )
     tier = forms.ChoiceField(
-        label="Tier",
+        label=gettext_lazy("Tier"),
         choices=[(tier.value, tier.value) for tier in Tier],
-        help_text="The kind of memory file, with its own cap and readers.",
+        widget=forms.Select(NO_LANGUAGE),
+        help_text=gettext_lazy(
+            "The kind of memory file, with its own cap and readers."
+        ),
     )
     key = forms.CharField(
-        label="Key",
+        label=gettext_lazy("Key"),
         required=False,
         max_length=64,
-        help_text="A day for daily (today when empty), a person for peers.",
+        help_text=gettext_lazy(
+            "A day for daily (today when empty), a person for peers."
+        ),
     )
 
     def __init__(self, actor: Actor, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "open_%s", **kwargs})
+        shared = gettext("shared")
         choices = [
             (
                 owner.id,
-                f"{owner.crew.slug} · {owner.agent.slug if owner.agent else 'shared'}",
+                f"{owner.crew.slug} · {owner.agent.slug if owner.agent else shared}",
             )
             for owner in listing.owners(actor)
         ]
@@ -90,7 +101,8 @@ def open_file(request: HttpRequest) -> HttpResponse:
             place = tiers.place(fields["tier"], key)
             owner = listing.owner(actor, fields["owner"]).of(place)
             if owner.agent is None and not place.rule.shared:
-                form.add_error("owner", f"{place.tier.value} belongs to an agent.")
+                fault = gettext("{tier} belongs to an agent.")
+                form.add_error("owner", fault.format(tier=place.tier.value))
             else:
                 return redirect("files:file", owner.id, place.label)
         except errors.Invalid as error:
@@ -136,7 +148,7 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
         return _file(request, page)
     draft = {name: request.POST.get(name, "") for name in ("mode", "text", "base")}
     if draft["mode"] not in MODES:
-        raise errors.Invalid("mode is replace or append.")
+        raise errors.Invalid(gettext("mode is replace or append."))
     mode, actor = MODES[draft["mode"]], pages.actor(request)
     try:
         result = editing.edit(
@@ -145,7 +157,8 @@ def file(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
         return _file(request, _file_page(request, owner_id, label), draft, error)
-    messages.success(request, f"{label} written, version {result.version.number}")
+    message = gettext("{label} written, version {number}")
+    messages.success(request, message.format(label=label, number=result.version.number))
     return redirect("files:file", owner_id, label)
 
 
@@ -184,12 +197,12 @@ def restore(request: HttpRequest, owner_id: str, label: str) -> HttpResponse:
     page, actor = _file_page(request, owner_id, label), pages.actor(request)
     number = pages.number(request.POST.get("number", ""))
     if number is None:
-        raise errors.Invalid("number is a version's number.")
+        raise errors.Invalid(gettext("number is a version's number."))
     try:
         result = editing.restore(page.owner, page.place, number, by=actor)
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
         return _history(request, _file_page(request, owner_id, label), error)
-    message = f"Version {number} restored as version {result.version.number}"
-    messages.success(request, message)
+    message = gettext("Version {number} restored as version {new}")
+    messages.success(request, message.format(number=number, new=result.version.number))
     return redirect("files:versions", owner_id, label)

@@ -1,21 +1,30 @@
-"""What the forms of filters share: moments, and fields in view or under "More"."""
+"""What forms of filters share: moments, an agent, fields in view or under "More"."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.translation import gettext, gettext_noop
+
+from memory.models import Agent
+from memory.web.agent_field import AgentField, Suggestion
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000
 # Where in a list a person is, and what was done there: no filters.
 NO_FILTERS: Final = frozenset({"cursor", "newer", "page", "done", "view"})
-BAD_MOMENT: Final = "Use a day, 2026-11-14, or a time in UTC, 2026-11-14T08:30Z."
+BAD_MOMENT: Final = gettext_noop(
+    "Use a day, 2026-11-14, or a time in UTC, 2026-11-14T08:30Z."
+)
 
 
 class MomentField(forms.CharField):
@@ -35,7 +44,7 @@ class MomentField(forms.CharField):
         except (ValueError, OverflowError):
             moment = None
         if moment is None:
-            raise ValidationError(BAD_MOMENT, code="bad_moment")
+            raise ValidationError(gettext(BAD_MOMENT), code="bad_moment")
         return moment
 
     def _parse(self, text: str) -> datetime | None:
@@ -57,7 +66,7 @@ def _within(moment: datetime) -> datetime | None:
     return moment.astimezone(UTC) if in_range else None
 
 
-def text_field(label: str, limit: int = 256) -> forms.CharField:
+def text_field(label: StrOrPromise, limit: int = 256) -> forms.CharField:
     return forms.CharField(label=label, required=False, max_length=limit)
 
 
@@ -77,8 +86,27 @@ class FilterForm(forms.Form):
     SECONDARY: ClassVar[tuple[str, ...]] = ()
 
     def raw_value(self, name: str) -> str:
-        """Return what was sent for a field, stripped."""
-        return str(self.data.get(name) or "").strip()
+        """Return what was sent for a field, stripped; for a known agent its id."""
+        text = str(self.data.get(name) or "").strip()
+        field = self.fields.get(name)
+        return field.id_of(text) if isinstance(field, AgentField) else text
+
+    def offer_agents(self, agents: Sequence[Agent]) -> None:
+        """Set the agents that the field ``agent_id`` can name."""
+        cast("AgentField", self.fields["agent_id"]).offer(agents)
+
+    @property
+    def agent_names(self) -> list[Suggestion]:
+        """The suggestions of the field ``agent_id``."""
+        return cast("AgentField", self.fields["agent_id"]).suggestions
+
+    def set_filters(self, data: QueryDict) -> str:
+        """Return the filters of an address as a query string, an agent by its id."""
+        params = data.copy()
+        for name in self.fields:
+            if name in params and isinstance(self.fields[name], AgentField):
+                params[name] = self.raw_value(name)
+        return set_filters(params)
 
     def set_search_field(self, placeholder: str) -> None:
         """Make a search field of the field ``q``."""

@@ -113,11 +113,9 @@ def _narrowed(query: str, **values: str) -> str:
 def _facets(form: JournalForm, counted: Facets) -> list[Facet]:
     lists = []
     for name, counts in counted.counts.items():
-        words = dict(getattr(form.fields[name].widget, "choices", ()))
+        words = form.words_of(name)
         values = [
-            Value(
-                str(words.get(key, key)), entries, _narrowed(form.query, **{name: key})
-            )
+            Value(words.get(key, key), entries, _narrowed(form.query, **{name: key}))
             for key, entries in list(counts.items())[:TOP]
         ]
         if values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_POST
 
 from memory.journal import calendar as journal_calendar
@@ -11,6 +12,8 @@ from memory.journal import export, timeline
 from memory.rules import errors
 from memory.web import calendar_page, journal_counts_page, pages
 from memory.web.journal_forms import JournalForm
+
+BAD_FILTER = gettext_noop("A filter is invalid.")
 
 
 @require_GET
@@ -28,7 +31,9 @@ def calendar(request: HttpRequest) -> HttpResponse:
     actor = pages.actor(request)
     agent_id, crew_id = (request.GET.get(name) for name in ("agent_id", "crew_id"))
     if bool(agent_id) == bool(crew_id):
-        raise errors.Invalid("Name an agent_id or a crew_id.", code="bad_filter")
+        raise errors.Invalid(
+            gettext("Name an agent_id or a crew_id."), code="bad_filter"
+        )
     if agent_id:
         rows = journal_calendar.of_agent(actor, agent_id)
     else:
@@ -44,7 +49,7 @@ def export_entries(request: HttpRequest) -> StreamingHttpResponse:
     actor = pages.actor(request)
     filters = JournalForm(request.GET, by=actor).journal_filter()
     if filters is None:
-        raise errors.Invalid("A filter is invalid.", code="bad_filter")
+        raise errors.Invalid(gettext(BAD_FILTER), code="bad_filter")
     content = export.export(actor, filters, str(request.POST.get("format") or ""))
     response = StreamingHttpResponse(content.lines, content_type=content.content_type)
     file_name = f"journal.{content.format}"
@@ -60,7 +65,7 @@ def arrived(request: HttpRequest) -> HttpResponse:
     form = JournalForm(request.GET, by=actor)
     filters, after = form.journal_filter(), pages.number(request.GET.get("after", ""))
     if filters is None or after is None:
-        raise errors.Invalid("A filter is invalid.", code="bad_filter")
+        raise errors.Invalid(gettext(BAD_FILTER), code="bad_filter")
     tally = timeline.arrived(actor, filters, after)
     if not tally.number:
         return HttpResponse(status=204)

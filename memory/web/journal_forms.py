@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_lazy, gettext_noop, pgettext
 
 from memory import workspace_tree
 from memory.journal import filter_params, timeline
@@ -21,12 +22,42 @@ from memory.models import Agent, Crew
 from memory.rules import entries, errors
 from memory.rules.entries import ActorType, Priority, Severity
 from memory.rules.permissions import Actor
+from memory.web.agent_field import AgentField
 from memory.web.filter_forms import FilterForm, MomentField, text_field
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 FIELD_OF: Final = {"bad_range": "until"}
 # Whose entries are shown → the filter's has_agent. Agents come first.
 SHOWS: Final = {"agents": True, "system": False, "all": None}
-SHOW_WORDS: Final = {"agents": "Agents", "system": "People and system", "all": "All"}
+SHOW_WORDS: Final = {
+    "agents": gettext_noop("Agents"),
+    "system": gettext_noop("People and system"),
+    "all": gettext_noop("All"),
+}
+Choices = list[tuple[str, str]]
+
+
+def severities() -> Choices:
+    return [(name.value, pgettext("severity", name.value)) for name in Severity]
+
+
+def priorities() -> Choices:
+    return [(name.value, pgettext("priority", name.value)) for name in Priority]
+
+
+def writers() -> Choices:
+    """Return the types of actors in the reader's language."""
+    names = {
+        ActorType.AGENT: pgettext("actor type", "agent"),
+        ActorType.USER: pgettext("actor type", "user"),
+        ActorType.SYSTEM: pgettext("actor type", "system"),
+        ActorType.KEEPER: pgettext("actor type", "keeper"),
+        ActorType.SIDECAR: pgettext("actor type", "sidecar"),
+        ActorType.ORCHESTRATOR: pgettext("actor type", "orchestrator"),
+    }
+    return [(name.value, words) for name, words in names.items()]
 
 
 def _refuse_unknown(name: str) -> Callable[[str], None]:
@@ -41,7 +72,7 @@ def _refuse_unknown(name: str) -> Callable[[str], None]:
     return validate
 
 
-def _choice(label: str, limit: int = 2_000, **options: Any) -> forms.CharField:
+def _choice(label: StrOrPromise, limit: int = 2_000, **options: Any) -> forms.CharField:
     """Return a select that accepts a comma-separated list, as the API does."""
     return forms.CharField(
         label=label, required=False, max_length=limit, widget=forms.Select, **options
@@ -67,19 +98,25 @@ class Side:
 
 
 class JournalForm(FilterForm):
-    q = text_field("Words", 1_000)
-    crew_id = _choice("Crew", entries.ID_CHARS)
-    agent_id = _choice("Agent", entries.ID_CHARS)
-    entry_type = _choice("Type")
-    severity = _choice("Severity", 200, validators=[_refuse_unknown("severity")])
-    since = MomentField(label="Since")
-    until = MomentField(label="Until", upper=True)
-    priority = _choice("Priority", 200, validators=[_refuse_unknown("priority")])
-    actor_type = _choice("Written by", 200, validators=[_refuse_unknown("actor_type")])
-    exclude_entry_type = _choice("Without type")
-    subject = text_field("Person", entries.SUBJECT_CHARS)
-    mission_id = text_field("Mission", entries.ID_CHARS)
-    trace_id = text_field("Trace", entries.ID_CHARS)
+    q = text_field(gettext_lazy("Words"), 1_000)
+    crew_id = _choice(gettext_lazy("Crew"), entries.ID_CHARS)
+    agent_id = AgentField(label=gettext_lazy("Agent"), empty=gettext_lazy("Any"))
+    entry_type = _choice(gettext_lazy("Type"))
+    severity = _choice(
+        gettext_lazy("Severity"), 200, validators=[_refuse_unknown("severity")]
+    )
+    since = MomentField(label=gettext_lazy("Since"))
+    until = MomentField(label=gettext_lazy("Until"), upper=True)
+    priority = _choice(
+        gettext_lazy("Priority"), 200, validators=[_refuse_unknown("priority")]
+    )
+    actor_type = _choice(
+        gettext_lazy("Written by"), 200, validators=[_refuse_unknown("actor_type")]
+    )
+    exclude_entry_type = _choice(gettext_lazy("Without type"))
+    subject = text_field(gettext_lazy("Person"), entries.SUBJECT_CHARS)
+    mission_id = text_field(gettext_lazy("Mission"), entries.ID_CHARS)
+    trace_id = text_field(gettext_lazy("Trace"), entries.ID_CHARS)
 
     show = forms.CharField(
         required=False, max_length=10, widget=forms.HiddenInput(attrs={"id": None})
@@ -102,36 +139,38 @@ class JournalForm(FilterForm):
         self.agents: list[Agent] = workspace_tree.agents(by)
         types = [(name, name) for name in timeline.entry_types(by)]
         self._offer("crew_id", [(c.id, c.slug) for c in self.crews])
-        self._offer("agent_id", [(a.id, a.slug) for a in self.agents])
+        self.offer_agents(self.agents)
         self._offer("entry_type", types)
-        self._offer("exclude_entry_type", types, none="None")
-        self._offer("severity", [(s.value, s.value) for s in Severity])
-        self._offer("priority", [(p.value, p.value) for p in Priority])
-        self._offer("actor_type", [(a.value, a.value) for a in ActorType])
-        self.set_search_field("Words in summary or payload")
+        none = pgettext("entry type", "None")
+        self._offer("exclude_entry_type", types, none=none)
+        self._offer("severity", severities())
+        self._offer("priority", priorities())
+        self._offer("actor_type", writers())
+        self.set_search_field(gettext("Words in summary or payload"))
         self.set_date_controls(["since", "until"])
 
     def _offer(
-        self, name: str, choices: Sequence[tuple[str, str]], none: str = "Any"
+        self, name: str, choices: Sequence[tuple[str, str]], none: str = ""
     ) -> None:
         """Fill a select; a comma-separated list from a link becomes one more choice."""
         raw_value = self.raw_value(name)
-        extra: list[tuple[str, str]] = []
-        if raw_value and raw_value not in dict(choices):
-            extra = [(raw_value, raw_value.replace(",", " or "))]
+        names, extra = dict(choices), []
+        if raw_value and raw_value not in names:
+            parts = [names.get(part, part) for part in raw_value.split(",")]
+            extra = [(raw_value, gettext(" or ").join(parts))]
         widget = self.fields[name].widget
         assert isinstance(widget, forms.Select)  # noqa: S101  (declared above)
-        widget.choices = [("", none), *choices, *extra]
+        widget.choices = [("", none or gettext("Any")), *choices, *extra]
 
     def clean(self) -> dict[str, Any]:
         """Refuse ids that the workspace does not have."""
         fields: dict[str, Any] = super().clean() or {}
         if fields.get("show") and fields["show"] not in SHOWS:
-            self.add_error(None, f"show is one of {', '.join(SHOWS)}.")
-        for noun, rows in (("crew", self.crews), ("agent", self.agents)):
-            value = fields.get(f"{noun}_id")
-            if value and value not in {row.id for row in rows}:
-                self.add_error(f"{noun}_id", f"This workspace has no such {noun}.")
+            error = errors.unknown_value("show", SHOWS)
+            self.add_error(None, error.detail)
+        crew_id = fields.get("crew_id")
+        if crew_id and crew_id not in {crew.id for crew in self.crews}:
+            self.add_error("crew_id", gettext("This workspace has no such crew."))
         return fields
 
     def show_error(self, error: errors.Invalid) -> None:
@@ -154,6 +193,14 @@ class JournalForm(FilterForm):
         """The set filters as a query string, without cursors."""
         return _encode(self._raw_values())
 
+    def words_of(self, name: str) -> dict[str, str]:
+        """Return the values of a filter, each with what the reader sees for it."""
+        field = self.fields[name]
+        if isinstance(field, AgentField):
+            return field.names
+        choices = getattr(field.widget, "choices", ())
+        return {str(value): str(words) for value, words in choices}
+
     def _raw_values(self) -> dict[str, str]:
         return {n: value for n in self.fields if (value := self.raw_value(n))}
 
@@ -165,9 +212,9 @@ class JournalForm(FilterForm):
             if name == "show":
                 continue
             rest = _encode({n: v for n, v in raw_values.items() if n != name})
-            choices = dict(getattr(self.fields[name].widget, "choices", ()))
-            words, label = str(choices.get(value, value)), str(self.fields[name].label)
-            chips.append(Chip(label, words, f"{base}?{rest}" if rest else base))
+            words = self.words_of(name).get(value, value)
+            href = f"{base}?{rest}" if rest else base
+            chips.append(Chip(str(self.fields[name].label), words, href))
         return chips
 
     def sides(self, base: str) -> list[Side]:
@@ -178,7 +225,7 @@ class JournalForm(FilterForm):
         for name, words in SHOW_WORDS.items():
             values = raw_values if name == "agents" else {**raw_values, "show": name}
             href = f"{base}?{_encode(values)}" if values else base
-            sides.append(Side(words, href, name == current))
+            sides.append(Side(gettext(words), href, name == current))
         return sides
 
 
@@ -191,9 +238,9 @@ def _encode(values: dict[str, str]) -> str:
 class PriorityForm(forms.Form):
     """The priority of an entry, and the reason."""
 
-    priority = forms.ChoiceField(
-        label="Priority", choices=[(p.value, p.value) for p in Priority]
-    )
+    priority = forms.ChoiceField(label=gettext_lazy("Priority"), choices=priorities)
     reason = forms.CharField(
-        label="Reason, kept in the history", required=False, max_length=1_000
+        label=gettext_lazy("Reason, kept in the history"),
+        required=False,
+        max_length=1_000,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, pgettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import push_url, trigger_client_event
 
@@ -74,7 +75,10 @@ def priority(request: HttpRequest, entry_id: str) -> HttpResponse:
     change = journal.prioritise(
         row, Priority(fields["priority"]), fields["reason"], by=actor
     )
-    message = f"Priority set to {change.priority}, was {change.previous}"
+    message = gettext("Priority set to {priority}, was {previous}").format(
+        priority=pgettext("priority", change.priority),
+        previous=pgettext("priority", change.previous),
+    )
     if pages.target_fragment(request, "journal"):
         response = _page(request, row)
         return trigger_client_event(response, "toast", {"value": message})

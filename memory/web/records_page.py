@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
+
 from memory import records
 from memory.models import Record, RecordStatus
 from memory.records import Version, bulk
@@ -22,16 +25,16 @@ from memory.web.records_forms import FROM
 
 _TOKEN: Final = re.compile(r"\s+|[^\s]+")
 EVENTS: Final = {
-    "created": ("Recorded", "green"),
-    "updated": ("Revised", ""),
-    "superseded": ("Superseded", "yellow"),
-    "invalidated": ("Forgotten", "red"),
+    "created": (gettext_noop("Recorded"), "green"),
+    "updated": (gettext_noop("Revised"), ""),
+    "superseded": (gettext_noop("Superseded"), "yellow"),
+    "invalidated": (gettext_noop("Forgotten"), "red"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A record's state as a coloured label."""
+    """A record's state as a coloured label; the page translates the word."""
 
     colour: str
     word: str
@@ -107,13 +110,13 @@ def line(row: Record) -> Line:
 
 def _state(row: Record) -> State:
     if row.status == RecordStatus.FORGOTTEN:
-        return State("", "Forgotten")
+        return State("", gettext_noop("Forgotten"))
     if row.status == RecordStatus.SUPERSEDED:
-        return State("yellow", "Superseded")
+        return State("yellow", gettext_noop("Superseded"))
     return (
-        State("yellow", "Expired")
+        State("yellow", gettext_noop("Expired"))
         if records.is_expired(row)
-        else State("green", "Current")
+        else State("green", gettext_noop("Current"))
     )
 
 
@@ -130,24 +133,33 @@ class ManyAct:
 ACTS: Final = {
     "expire": ManyAct(
         bulk.expire,
-        ("{count} record has expired now", "{count} records have expired now"),
+        (
+            gettext_noop("{count} record has expired now"),
+            gettext_noop("{count} records have expired now"),
+        ),
         can_undo=True,
     ),
     "unexpire": ManyAct(
         bulk.unexpire,
-        ("{count} record holds again", "{count} records hold again"),
+        (
+            gettext_noop("{count} record holds again"),
+            gettext_noop("{count} records hold again"),
+        ),
         can_undo=True,
     ),
     "forget": ManyAct(
         bulk.forget,
-        ("{count} record forgotten", "{count} records forgotten"),
+        (
+            gettext_noop("{count} record forgotten"),
+            gettext_noop("{count} records forgotten"),
+        ),
         can_undo=False,
     ),
     "undo": ManyAct(
         bulk.undo_expiry,
         (
-            "{count} record has its former expiry",
-            "{count} records have their former expiry",
+            gettext_noop("{count} record has its former expiry"),
+            gettext_noop("{count} records have their former expiry"),
         ),
         can_undo=False,
     ),
@@ -172,29 +184,40 @@ def confirm_forget(
     versions = {pick.id: pick.version for pick in picks}
     rows = bulk.forgettable(actor, picks)
     if not rows or len(versions) > LIMIT:
-        detail = f"Tick between 1 and {LIMIT} records that are not forgotten."
-        raise errors.Invalid(detail, code="bad_ids")
+        detail = gettext("Tick between 1 and {limit} records that are not forgotten.")
+        raise errors.Invalid(detail.format(limit=LIMIT), code="bad_ids")
     lines = [
         ConfirmLine(f"{row.id}:{versions[row.id]}", row.content, _whose(row))
         for row in rows
     ]
     return Confirmation(
         lines=lines,
-        words=("Forget this record?", "Forget these {count} records?"),
-        text="Their text is erased from every version, from the journal and from every "
-        "index. That they were there, when they were forgotten and why stays.",
-        button=("Forget it for good", "Forget the ticked ones for good"),
+        words=(
+            gettext_noop("Forget this record?"),
+            gettext_noop("Forget these {count} records?"),
+        ),
+        text=gettext(
+            "Their text is erased from every version, from the journal and from every "
+            "index. That they were there, when they were forgotten and why stays."
+        ),
+        button=(
+            gettext_noop("Forget it for good"),
+            gettext_noop("Forget the ticked ones for good"),
+        ),
         action=pages.address("records:many", query=query),
         act="forget",
         back=pages.address("records:list", query=query),
-        place="Records",
+        place=gettext("Records"),
         reason=reason,
     )
 
 
 def _whose(row: Record) -> str:
-    owner = row.agent.slug if row.agent else row.crew.slug if row.crew else "workspace"
-    return f"{owner} · {row.kind} · version {row.version} · {row.id}"
+    whole = gettext("workspace")
+    owner = row.agent.slug if row.agent else row.crew.slug if row.crew else whole
+    return gettext("{owner} · {kind} · version {number} · {id}").format(
+        owner=owner, kind=row.kind, number=row.version, id=row.id
+    )
 
 
 # ── Differences ──────────────────────────────────────────────────────────────
@@ -217,16 +240,20 @@ def pieces(before: str, after: str) -> list[Piece]:
 def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
     """Return the changed fields other than the text: name, before, after."""
     origins = [
-        FROM.get(version.provenance, version.provenance) for version in (before, after)
+        gettext(FROM.get(version.provenance, version.provenance))
+        for version in (before, after)
     ]
+    degrees = [number_format(version.confidence, 2) for version in (before, after)]
     pairs = [
-        ("Type", before.kind, after.kind),
-        ("Confidence", f"{before.confidence:.2f}", f"{after.confidence:.2f}"),
-        ("From", origins[0], origins[1]),
+        (gettext("Type"), before.kind, after.kind),
+        (gettext("Confidence"), degrees[0], degrees[1]),
+        (pgettext("origin", "From"), origins[0], origins[1]),
     ]
     differences = [pair for pair in pairs if pair[1] != pair[2]]
     if before.metadata != after.metadata:
-        differences.append(("Metadata", f"{len(before.metadata)} names", "changed"))
+        count = len(before.metadata)
+        names = ngettext("{count} name", "{count} names", count).format(count=count)
+        differences.append((gettext("Metadata"), names, gettext("changed")))
     return differences
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -18,7 +19,6 @@ from memory.records import bulk as records_bulk
 from memory.rules import bulk, errors
 from memory.web import pages, records_page
 from memory.web.bulk_page import Report
-from memory.web.filter_forms import set_filters
 from memory.web.records_forms import EditForm, RecordFilterForm, SupersedeForm
 
 PAGE: Final = 40
@@ -44,7 +44,7 @@ def _list_page(
         "reason": request.POST.get("reason", "") if refusal else "",
     }
     context["saved"] = saved_views.saved(actor, ViewPage.RECORDS)
-    context["query"] = set_filters(request.GET)
+    context["query"] = form.set_filters(request.GET)
     if filters is not None:
         cursor = request.GET.get("cursor") or None
         page = records.page(filters, limit=PAGE, cursor=cursor, by=actor)
@@ -83,7 +83,7 @@ def many(request: HttpRequest) -> HttpResponse:
         elif act in records_page.ACTS:
             items = records_page.ACTS[act].service(actor, picks, reason=reason)
         else:
-            raise errors.Invalid("Choose what happens to the ticked records.")
+            raise errors.Invalid(gettext("Choose what happens to the ticked records."))
     except errors.Invalid as error:
         return _list_page(request, refusal=error)
     return _list_page(request, report=records_page.report(act, items, query))
@@ -159,9 +159,12 @@ def edit(request: HttpRequest, record_id: str) -> HttpResponse:
             request, _record(request, record_id), edit=form, refusal=error
         )
     if amended.version == row.version:
-        messages.info(request, "Nothing was changed, so there is no new version")
+        messages.info(
+            request, gettext("Nothing was changed, so there is no new version")
+        )
     else:
-        messages.success(request, f"Version {amended.version} is current now")
+        message = gettext("Version {number} is current now")
+        messages.success(request, message.format(number=amended.version))
     return redirect("records:detail", record_id)
 
 
@@ -187,7 +190,8 @@ def supersede(request: HttpRequest, record_id: str) -> HttpResponse:
         now = _record(request, record_id)
         return _record_page(request, now, supersede=form, refusal=error)
     messages.success(
-        request, "This record is current now; the one before stays in the history"
+        request,
+        gettext("This record is current now; the one before stays in the history"),
     )
     return redirect("records:detail", result.record.id)
 
@@ -198,7 +202,7 @@ def forget(request: HttpRequest, record_id: str) -> HttpResponse:
     actor, row = pages.actor(request), _record(request, record_id)
     reason = request.POST.get("reason", "").strip()
     if not reason:
-        refusal = errors.Invalid("Say why it is forgotten.", code="no_reason")
+        refusal = errors.Invalid(gettext("Say why it is forgotten."), code="no_reason")
         return _record_page(request, row, refusal=refusal)
     try:
         is_forgotten = records.forget(row, reason=reason, by=actor)
@@ -207,6 +211,6 @@ def forget(request: HttpRequest, record_id: str) -> HttpResponse:
         return _record_page(request, row, refusal=error)
     if is_forgotten:
         messages.success(
-            request, "Forgotten: its text is erased from record and journal"
+            request, gettext("Forgotten: its text is erased from record and journal")
         )
     return redirect("records:detail", record_id)

@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_POST
 
 from memory.accounts import saved_views
@@ -40,7 +41,8 @@ def save(request: HttpRequest, page: str) -> HttpResponse:
     except (errors.Invalid, errors.Conflict) as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"The view “{view.name}” is saved.")
+        message = gettext("The view “{name}” is saved.")
+        messages.success(request, message.format(name=view.name))
     return redirect(pages.address(ROUTES[view_page], query=query))
 
 
@@ -49,5 +51,6 @@ def forget(request: HttpRequest, page: str, view_id: int) -> HttpResponse:
     """Forget one of the person's views, and return to the list as it was."""
     view_page = _page(page)
     name = saved_views.forget(pages.actor(request), view_page, view_id)
-    messages.success(request, f"The view “{name}” is forgotten.")
+    message = gettext("The view “{name}” is forgotten.")
+    messages.success(request, message.format(name=name))
     return redirect(pages.address(ROUTES[view_page], query=set_filters(request.GET)))

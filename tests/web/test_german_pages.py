@@ -24,18 +24,10 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
-    Admin Agent Code Compliance Crew Crewship Export Fusion Gateway Index Journal
-    Memory Operator Status System Webhook Webhooks
-    App
-    AtomicMemory
-    Installation
-    MCP
-    Name
-    Person
-    Scanner
-    UTC
-    Variable
-    mem
+    Admin Agent App Apr AtomicMemory Aug Bytes Code Compliance Crew Crewship Export
+    Feb Fusion Gateway Index Info Installation Jan Journal Jul Jun keeper MCP mem
+    Memory Mission Name Nov Operator orchestrator Person Scanner Sep sidecar Status
+    System Text Trace UTC Variable Version Webhook Webhooks
     """.split()
 )
 
