@@ -43,6 +43,11 @@ class Line:
     level: str
     badge: str
 
+    @property
+    def is_tickable(self) -> bool:
+        """Whether the case can be decided or, once decided, its decision undone."""
+        return self.held.state == HeldState.HELD or _undo_time(self.held) > timedelta(0)
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -191,15 +196,20 @@ def _searches(case: HeldFile, text: str) -> list[Search]:
     return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 
+def _undo_time(case: HeldFile) -> timedelta:
+    """Return how long a decision can still be undone; negative when it was too long."""
+    if case.decided_at is None:
+        return timedelta(0)
+    return case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+
+
 def case_detail(
     case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
 ) -> CaseDetail:
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
-    remaining = timedelta(0)
-    if case.decided_at is not None:
-        remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+    remaining = _undo_time(case)
     return CaseDetail(
         line=line(case),
         text=highlight.mark(text, case.findings),

@@ -18,6 +18,7 @@ from memory.review.detail import CaseDetail, Line
 from memory.review.queue import Group, HeldFilter, StateCounts
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.bulk_page import Report
 from memory.web.quarantine_forms import PRESETS, DecisionForm, FilterForm
 
 FILTER_PARAMS: Final = ("state", "q", "source", "agent_id", "family", "age")
@@ -85,6 +86,7 @@ class InboxPage:
     fault: str
     decision: DecisionForm
     view: str
+    report: Report | None = None
 
     @property
     def buttons(self) -> list[Button]:
@@ -182,6 +184,7 @@ def build(
     *,
     fault: str = "",
     decision: DecisionForm | None = None,
+    report: Report | None = None,
 ) -> InboxPage:
     """Return the page; without a case, the first one of the list is opened."""
     state = state_of(data, case)
@@ -214,4 +217,5 @@ def build(
         fault=fault,
         decision=decision or DecisionForm(),
         view=str(data.get("view") or "text"),
+        report=report,
     )
