@@ -58,9 +58,10 @@ class _Texts(HTMLParser):
                 self.silent.append(tag)
             return
         for name, value in attrs:
-            is_button = name == "value" and attributes.get("type") in (
-                "submit",
-                "button",
+            is_button = (
+                tag == "input"
+                and name == "value"
+                and attributes.get("type") in ("submit", "button")
             )
             is_words = name.startswith("data-words")
             if value and (name in SPOKEN or is_button or is_words):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.urls import NoReverseMatch, reverse
+from django.utils.translation import gettext_noop
 
 from memory.rules.permissions import Actor
 
@@ -47,70 +48,90 @@ class Place:
 
 
 PLACES: Final = (
-    Place("Home", "h", (Tab("Home", "home"),)),
-    Place("Health", "e", (Tab("Health", "health:page", "health.read"),)),
+    Place(gettext_noop("Home"), "h", (Tab(gettext_noop("Home"), "home"),)),
     Place(
-        "Recall",
+        gettext_noop("Health"),
+        "e",
+        (Tab(gettext_noop("Health"), "health:page", "health.read"),),
+    ),
+    Place(
+        gettext_noop("Recall"),
         "r",
         (
-            Tab("Recall", "episodic:recall"),
-            Tab("Saved checks", "episodic:checks"),
-            Tab("Questions", "episodic:questions"),
-            Tab("Index", "episodic:index"),
+            Tab(gettext_noop("Recall"), "episodic:recall"),
+            Tab(gettext_noop("Saved checks"), "episodic:checks"),
+            Tab(gettext_noop("Questions"), "episodic:questions"),
+            Tab(gettext_noop("Index"), "episodic:index"),
         ),
     ),
-    Place("Map", "m", (Tab("Map", "map:page", "journal.read"),)),
-    Place("Journal", "j", (Tab("Journal", "memory:journal"),)),
     Place(
-        "Memory",
+        gettext_noop("Map"),
+        "m",
+        (Tab(gettext_noop("Map"), "map:page", "journal.read"),),
+    ),
+    Place(
+        gettext_noop("Journal"), "j", (Tab(gettext_noop("Journal"), "memory:journal"),)
+    ),
+    Place(
+        gettext_noop("Memory"),
         "f",
         (
-            Tab("Files", "files:browse"),
-            Tab("Records", "records:list", "records.read"),
+            Tab(gettext_noop("Files"), "files:browse"),
+            Tab(gettext_noop("Records"), "records:list", "records.read"),
         ),
     ),
     Place(
-        "Review",
+        gettext_noop("Review"),
         "q",
         (
-            Tab("Quarantine", "quarantine:inbox", "quarantine.read", "waiting"),
-            Tab("Proposals", "proposals:list", "proposals.read", "proposals_waiting"),
-            Tab("Scanner rules", "quarantine:rules", "quarantine.read"),
+            Tab(
+                gettext_noop("Quarantine"),
+                "quarantine:inbox",
+                "quarantine.read",
+                "waiting",
+            ),
+            Tab(
+                gettext_noop("Proposals"),
+                "proposals:list",
+                "proposals.read",
+                "proposals_waiting",
+            ),
+            Tab(gettext_noop("Scanner rules"), "quarantine:rules", "quarantine.read"),
         ),
     ),
     Place(
-        "Personal data",
+        gettext_noop("Personal data"),
         "p",
         (
-            Tab("Cases", "privacy:cases", "gdpr.read", "case_numbers"),
-            Tab("Subjects", "privacy:subjects", "gdpr.read"),
-            Tab("Holds", "privacy:holds", "gdpr.read"),
-            Tab("Certificates", "privacy:certificates", "gdpr.read"),
-            Tab("Audit log", "privacy:ledger", "gdpr.read"),
-            Tab("Exports", "privacy:exports", "gdpr.read"),
-            Tab("Suppressed", "privacy:kept_out", "gdpr.read"),
-            Tab("Settings", "privacy:settings", "gdpr.read"),
+            Tab(gettext_noop("Cases"), "privacy:cases", "gdpr.read", "case_numbers"),
+            Tab(gettext_noop("Subjects"), "privacy:subjects", "gdpr.read"),
+            Tab(gettext_noop("Holds"), "privacy:holds", "gdpr.read"),
+            Tab(gettext_noop("Certificates"), "privacy:certificates", "gdpr.read"),
+            Tab(gettext_noop("Audit log"), "privacy:ledger", "gdpr.read"),
+            Tab(gettext_noop("Exports"), "privacy:exports", "gdpr.read"),
+            Tab(gettext_noop("Suppressed"), "privacy:kept_out", "gdpr.read"),
+            Tab(gettext_noop("Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),
     Place(
-        "Agents",
+        gettext_noop("Agents"),
         "a",
         (
-            Tab("Agents", "workspace:agents", "agents.read"),
-            Tab("Keys", "workspace:keys", "keys.read"),
+            Tab(gettext_noop("Agents"), "workspace:agents", "agents.read"),
+            Tab(gettext_noop("Keys"), "workspace:keys", "keys.read"),
         ),
     ),
     Place(
-        "Workspace",
+        gettext_noop("Workspace"),
         "w",
         (
-            Tab("Members", "workspace:members", "members.read"),
-            Tab("Settings", "workspace:settings", "settings.read"),
-            Tab("Memory gateway", "workspace:gateway", "keys.manage"),
-            Tab("Webhooks", "workspace:webhooks", "workspace.manage"),
-            Tab("Providers", "providers", "providers.read"),
-            Tab("Conformance", "conformance", "providers.read"),
-            Tab("Jobs", "jobs:board", "jobs.read"),
+            Tab(gettext_noop("Members"), "workspace:members", "members.read"),
+            Tab(gettext_noop("Settings"), "workspace:settings", "settings.read"),
+            Tab(gettext_noop("Memory gateway"), "workspace:gateway", "keys.manage"),
+            Tab(gettext_noop("Webhooks"), "workspace:webhooks", "workspace.manage"),
+            Tab(gettext_noop("Providers"), "providers", "providers.read"),
+            Tab(gettext_noop("Conformance"), "conformance", "providers.read"),
+            Tab(gettext_noop("Jobs"), "jobs:board", "jobs.read"),
         ),
     ),
 )

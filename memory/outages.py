@@ -22,6 +22,7 @@ from django.db import (
 )
 
 from memory.rules import errors
+from memory.rules.translation import gettext, gettext_noop
 
 # With less free space, an I/O error of SQLite counts as a full disk.
 NO_ROOM_BYTES: Final = 1024 * 1024
@@ -35,11 +36,13 @@ _DAMAGED_WORDS: Final = ("disk image is malformed", "file is not a database")
 
 # The exceptions that ``meaning`` can translate.
 KINDS: Final = (DatabaseError, InterfaceError, OSError)
-DAMAGED: Final = (
+DAMAGED: Final = gettext_noop(
     "The database is damaged: a page cannot be read. Stop the server, keep a copy of"
     " the file, restore the last backup and run manage.py gdpr_replay."
 )
-UNAVAILABLE: Final = "The database does not answer. Nothing was changed; try again."
+UNAVAILABLE: Final = gettext_noop(
+    "The database does not answer. Nothing was changed; try again."
+)
 
 
 class Damage:
@@ -128,8 +131,9 @@ def meaning(error: BaseException) -> errors.Outage | None:
         return errors.StorageFull()
     if any(_is_damaged(part) for part in _chain(error)):
         damage.note()
-        return errors.Outage(DAMAGED, code="database_damaged")
+        return errors.Outage(gettext(DAMAGED), code="database_damaged")
     if _is_unavailable(error):
         wait = RETRY_SECONDS
-        return errors.Outage(UNAVAILABLE, code="database_unavailable", retry_after=wait)
+        detail = gettext(UNAVAILABLE)
+        return errors.Outage(detail, code="database_unavailable", retry_after=wait)
     return None

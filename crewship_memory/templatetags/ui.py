@@ -21,6 +21,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 
 from crewship_memory.glossary import meanings
+from memory.rules import permissions
 from memory.rules.permissions import Actor
 
 register = template.Library()
@@ -158,13 +159,43 @@ def _badge(colour: str, word: object) -> SafeString:
 @register.filter
 def severity(value: str) -> SafeString:
     """Return a severity as a badge; warn and error are coloured."""
-    return _badge(SEVERITIES.get(value, ""), value)
+    return _badge(SEVERITIES.get(value, ""), severity_name(value))
+
+
+@register.filter
+def severity_name(value: str) -> str:
+    """Return what the reader calls a severity."""
+    names = {
+        "info": pgettext("severity", "info"),
+        "notice": pgettext("severity", "notice"),
+        "warn": pgettext("severity", "warn"),
+        "error": pgettext("severity", "error"),
+    }
+    return names.get(value, value)
 
 
 @register.filter
 def priority(value: str) -> SafeString:
     """Return a priority as a badge."""
-    return _badge(PRIORITIES.get(value, ""), value)
+    return _badge(PRIORITIES.get(value, ""), priority_name(value))
+
+
+@register.filter
+def priority_name(value: str) -> str:
+    """Return what the reader calls a priority."""
+    names = {
+        "normal": pgettext("priority", "normal"),
+        "high": pgettext("priority", "high"),
+        "pin": pgettext("priority", "pin"),
+        "permanent": pgettext("priority", "permanent"),
+    }
+    return names.get(value, value)
+
+
+@register.filter
+def role_name(value: str) -> str:
+    """Return what the reader calls a role."""
+    return permissions.role_name(value)
 
 
 @register.filter

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from memory.rules import errors
+from memory.rules.translation import gettext, gettext_noop
 
 
 class Role(StrEnum):
@@ -38,6 +39,15 @@ class KeyScope(StrEnum):
     WRITE = "write"
 
 
+# What pages call a role; programs get its value.
+ROLE_NAMES: Final[dict[str, str]] = {
+    Role.VIEWER: gettext_noop("viewer"),
+    Role.OPERATOR: gettext_noop("operator"),
+    Role.COMPLIANCE: gettext_noop("compliance"),
+    Role.ADMIN: gettext_noop("admin"),
+    Role.AGENT: gettext_noop("agent"),
+    Role.SYSTEM: gettext_noop("system"),
+}
 PERSON_ROLES: Final = (Role.VIEWER, Role.OPERATOR, Role.COMPLIANCE, Role.ADMIN)
 _PEOPLE_AND_AGENTS: Final = frozenset({*PERSON_ROLES, Role.AGENT})
 _PEOPLE: Final = frozenset(PERSON_ROLES)
@@ -169,7 +179,15 @@ class Actor:
         if workspace_id is not None and workspace_id != self.workspace_id:
             raise errors.NotFound
         if not self.can(action):
-            raise errors.Forbidden(role=self.role.value, action=action)
+            detail = gettext(errors.Forbidden.sentence).format(
+                role=role_name(self.role), action=action
+            )
+            raise errors.Forbidden(detail, role=self.role.value, action=action)
+
+
+def role_name(role: str) -> str:
+    """Return what the reader calls a role."""
+    return gettext(ROLE_NAMES[role]) if role in ROLE_NAMES else role
 
 
 def system(workspace_id: str, name: str = "system") -> Actor:
