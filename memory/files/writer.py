@@ -29,6 +29,7 @@ from memory.ports import subject_linker
 from memory.rules import entries, errors, tiers, validation
 from memory.rules.permissions import Actor, AgentRole
 from memory.rules.tiers import Place, Tier, WriteMode
+from memory.rules.translation import gettext
 
 JUDGED_TAIL: Final = 600
 
@@ -183,7 +184,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
     if judgement.action == "allow":
         return final
     if judgement.action == "block":
-        raise WriteRefused(why=judgement.why)
+        raise WriteRefused(why=gettext(judgement.why))
     judgement = quarantine.aligned(judgement, incoming, len(suspect))
     if judgement.action == "redact":
         remainder = redaction.of(
@@ -196,7 +197,7 @@ def _gate(request: Request, current: str, final: str, by: Actor) -> str:
         if remainder.is_clean:
             return resulting_text(current, replace(request, text=remainder.text))
     held_file = quarantine.hold(incoming, judgement, by=by)
-    raise HeldForReview(held_id=held_file.id, why=judgement.why)
+    raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
 
 def preceding_text(request: Request, current: str) -> str:

@@ -28,6 +28,7 @@ from memory.records import sessions
 from memory.rules import entries, errors, scopes
 from memory.rules.permissions import Actor
 from memory.rules.scopes import Scope as Scope
+from memory.rules.translation import gettext
 
 CONTENT_BYTES: Final = 65_536
 METADATA_BYTES: Final = 32_768
@@ -164,7 +165,7 @@ class Gate:
         if judgement.action == "allow":
             return draft
         if judgement.action == "block":
-            raise WriteRefused(why=judgement.why)
+            raise WriteRefused(why=gettext(judgement.why))
         if judgement.action == "redact":
             spans = scanner.spans(judgement.verdict.findings)
             by = Standard.of(incoming, self._policy(incoming.owner.workspace_id))
@@ -177,7 +178,7 @@ class Gate:
             # A revision stays in its record's.
             draft = replace(draft, trace_id=trace_of(draft, by=self._by))
         _keep_draft(held_file, draft, record_id, source)
-        raise HeldForReview(held_id=held_file.id, why=judgement.why)
+        raise HeldForReview(held_id=held_file.id, why=gettext(judgement.why))
 
     def _is_blocked(self, incoming: Incoming) -> bool:
         agent_id = incoming.owner.agent_id

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
+from memory.files import scanner_words
 from memory.jobs import work
 from memory.models import HeldFile
 from memory.review import decide as review
@@ -27,8 +30,14 @@ from memory.web.quarantine_forms import DecisionForm
 from memory.web.quarantine_page import build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
-DECISION_WORDS: Final = ("{count} text decided", "{count} texts decided")
-UNDO_WORDS: Final = ("{count} text waits again", "{count} texts wait again")
+DECISION_WORDS: Final = (
+    gettext_noop("{count} text decided"),
+    gettext_noop("{count} texts decided"),
+)
+UNDO_WORDS: Final = (
+    gettext_noop("{count} text waits again"),
+    gettext_noop("{count} texts wait again"),
+)
 
 
 def _page(
@@ -218,7 +227,9 @@ def _carry_out(
         faults = [str(text) for texts in form.errors.values() for text in texts]
         raise errors.Invalid(" ".join(faults))
     return Report(
-        items=items,
+        items=[
+            replace(item, state=scanner_words.word(item.state or "")) for item in items
+        ],
         words=UNDO_WORDS if is_undo else DECISION_WORDS,
         action=url,
         item_page="quarantine:case",

@@ -16,6 +16,7 @@ from memory.rules.entries import NewEntry, Severity
 from memory.rules.fusion import Fusion
 from memory.rules.settings import BadValue, Change, Kind, Setting
 from memory.rules.tiers import Tier
+from memory.rules.translation import gettext_noop
 from memory.scanner import registry
 from memory.scanner.model import Mode
 from memory.workspace_settings.catalogue import declare
@@ -168,13 +169,13 @@ MODES: Final = tuple(mode.value for mode in Mode)
 DEFAULT_MODE: Final = Mode.HOLD.value
 ACTIONS: Final = ("allow", "redact", "hold", "block")
 SOURCES: Final = {
-    "tool": "agent’s tool call",
-    "web": "fetched page, not authenticated",
-    "import": "import",
-    "disk": "file found on disk",
-    "operator": "written by an operator",
-    "provider": "provider interface",
-    "restore": "restored version",
+    "tool": gettext_noop("agent’s tool call"),
+    "web": gettext_noop("fetched page, not authenticated"),
+    "import": gettext_noop("import"),
+    "disk": gettext_noop("file found on disk"),
+    "operator": gettext_noop("written by an operator"),
+    "provider": gettext_noop("provider interface"),
+    "restore": gettext_noop("restored version"),
 }
 POLICY_KEYS: Final = frozenset(
     {f"tier:{tier.value}" for tier in Tier} | {f"source:{name}" for name in SOURCES}
