@@ -44,7 +44,9 @@ def ticks(*cases: HeldFile, **fields: object) -> dict[str, Any]:
 
 
 def states() -> list[str]:
-    return list(HeldFile.objects.order_by("received_at").values_list("state", flat=True))
+    return list(
+        HeldFile.objects.order_by("received_at").values_list("state", flat=True)
+    )
 
 
 def test_the_ticked_are_decided_and_exactly_those_come_back(
