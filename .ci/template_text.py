@@ -11,7 +11,12 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Final
 
-COMMENT: Final = re.compile(r"{#.*?#}|{% comment.*?%}.*?{% endcomment %}", re.DOTALL)
+COMMENT: Final = re.compile(
+    r"{#.*?#}|{% comment.*?%}.*?{% endcomment %}"
+    # Names of styles.
+    r"|{% block page_class %}.*?{% endblock page_class %}",
+    re.DOTALL,
+)
 BLOCK: Final = re.compile(
     r"{%\s*blocktrans(?:late)?\b.*?{%\s*endblocktrans(?:late)?\s*%}", re.DOTALL
 )

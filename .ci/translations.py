@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -89,6 +90,16 @@ def _sources(package: str) -> Iterator[tuple[str, str]]:
         if TEMPLATE_FOLDERS.get(folder, PACKAGES[0]) == package:
             text = path.read_text(encoding="utf-8")
             yield path.relative_to(ROOT).as_posix(), _as_python(text)
+    if package == "memory":
+        yield from _scanner_rules()
+
+
+def _scanner_rules() -> Iterator[tuple[str, str]]:
+    """Yield what each scanner rule looks for; the rules are data."""
+    for path in sorted((ROOT / "memory" / "scanner" / "rules").glob("*.toml")):
+        rules = tomllib.loads(path.read_text(encoding="utf-8"))["rule"]
+        lines = [f"gettext_noop({rule['why']!r})" for rule in rules]
+        yield path.relative_to(ROOT).as_posix(), "\n".join(lines)
 
 
 def _as_python(template: str) -> str:

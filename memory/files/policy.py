@@ -19,6 +19,7 @@ from memory.models import HeldFile, HeldState, Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Tier
+from memory.rules.translation import gettext
 from memory.scanner import registry
 from memory.scanner.model import Rule
 from memory.workspace_settings import declarations
@@ -84,8 +85,15 @@ class PolicyChange:
         """What people read."""
         kind, _, name = self.key.rpartition(":")
         if not kind:
-            return registry.rule(name).why
-        return SOURCES[name] if kind == "source" else f"tier {name}"
+            return gettext(registry.rule(name).why)
+        return _place_words(kind, name)
+
+
+def _place_words(kind: str, name: str) -> str:
+    """Return what people read of a tier or source."""
+    if kind == "source":
+        return gettext(SOURCES[name])
+    return gettext("tier {name}").format(name=name)
 
 
 def rule(rule_id: str) -> Rule:
@@ -139,11 +147,13 @@ def lines(actor: Actor) -> list[PolicyLine]:
     """Return the policy of every tier and source."""
     actor.require("scanner.read")
     policy = workspace_settings.value(actor.workspace_id, declarations.SCANNER_POLICY)
-    tiers = [("tier", tier.value, f"tier {tier.value}") for tier in Tier]
-    sources = [("source", name, words) for name, words in SOURCES.items()]
+    tiers = [("tier", tier.value) for tier in Tier]
+    sources = [("source", name) for name in SOURCES]
     return [
-        PolicyLine(kind, name, words, policy.get(f"{kind}:{name}", ""))
-        for kind, name, words in (*tiers, *sources)
+        PolicyLine(
+            kind, name, _place_words(kind, name), policy.get(f"{kind}:{name}", "")
+        )
+        for kind, name in (*tiers, *sources)
     ]
 
 
@@ -161,12 +171,13 @@ def in_force(workspace_id: str) -> dict[str, str]:
 def _check(key: str, value: str) -> None:
     if key in declarations.POLICY_KEYS:
         if value not in ("", *quarantine.ACTIONS):
-            detail = f"action is one of {', '.join(quarantine.ACTIONS)}."
-            raise errors.Invalid(detail, code="unknown_policy")
+            detail = gettext("action is one of {values}.")
+            values = ", ".join(quarantine.ACTIONS)
+            raise errors.Invalid(detail.format(values=values), code="unknown_policy")
     elif key not in registry.BY_ID:
-        raise errors.Invalid("There is no such policy.", code="unknown_policy")
+        raise errors.Invalid(gettext("There is no such policy."), code="unknown_policy")
     elif value not in MODES:
-        detail = f"mode is one of {', '.join(MODES)}."
+        detail = gettext("mode is one of {values}.").format(values=", ".join(MODES))
         raise errors.Invalid(detail, code="unknown_mode")
 
 
@@ -210,7 +221,9 @@ def save(
         if base is not None and any(
             change.before != base.get(change.key) for change in new
         ):
-            detail = "Somebody changed the policy meanwhile; nothing was saved."
+            detail = gettext(
+                "Somebody changed the policy meanwhile; nothing was saved."
+            )
             raise errors.Conflict(detail, code="policy_changed")
         lines |= {change.key: change.after for change in new}
         tables = {

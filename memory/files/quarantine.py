@@ -31,6 +31,7 @@ from memory.ports import subject_linker
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext_noop
 from memory.scanner import Verdict
 from memory.scanner.similarity import SAME_FROM
 from memory.workspace_settings import declarations
@@ -44,8 +45,8 @@ ACTIONS: Final = declarations.ACTIONS
 class HeldForReview(errors.AppError):
     """The text is held until a person decides; ``held_id`` names the case."""
 
-    code, status, title = "held", 409, "Held for review"
-    sentence = (
+    code, status, title = "held", 409, gettext_noop("Held for review")
+    sentence = gettext_noop(
         "The text was held for review as {held_id}: {why} No model sees it until a "
         "person decides."
     )
@@ -54,8 +55,8 @@ class HeldForReview(errors.AppError):
 class WriteRefused(errors.AppError):
     """The writer is blocked, or the rule's mode is block; nothing was stored."""
 
-    code, status, title = "refused", 403, "Refused"
-    sentence = "The text was refused: {why}"
+    code, status, title = "refused", 403, gettext_noop("Refused")
+    sentence = gettext_noop("The text was refused: {why}")
 
 
 class Where(Protocol):
@@ -192,7 +193,7 @@ def is_blocked(incoming: Incoming) -> bool:
 
 def _strongest_reason(verdict: Verdict) -> str:
     if not verdict.findings:
-        return "it resembles an attack that a person confirmed."
+        return gettext_noop("it resembles an attack that a person confirmed.")
     return max(verdict.findings, key=lambda finding: finding.weight).why
 
 

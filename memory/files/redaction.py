@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memory import scanner
-from memory.files import quarantine
+from memory.files import quarantine, scanner_words
 from memory.files.quarantine import Incoming, Policy
 from memory.files.storage import digest
 from memory.rules import errors
+from memory.rules.translation import gettext, gettext_noop
 from memory.scanner import Finding, Level, Span, Verdict
 
 MAX_FINDINGS: Final = 20
@@ -24,8 +25,8 @@ MAX_FINDINGS: Final = 20
 class NotClean(errors.AppError):
     """The rest after a redaction is not clean; the case is unchanged."""
 
-    code, status, title = "not_clean", 422, "Not clean"
-    sentence = (
+    code, status, title = "not_clean", 422, gettext_noop("Not clean")
+    sentence = gettext_noop(
         "What would be left is still {level}: {why} Cut more of it, or discard it. "
         "Nothing was released."
     )
@@ -61,7 +62,10 @@ class Remainder:
         if self.is_clean:
             return
         findings = [finding_facts(finding) for finding in self.findings[:MAX_FINDINGS]]
-        raise NotClean(level=self.level, why=self.why, findings=findings)
+        detail = gettext(NotClean.sentence).format(
+            level=scanner_words.word(self.level), why=gettext(self.why)
+        )
+        raise NotClean(detail, level=self.level, why=self.why, findings=findings)
 
 
 def finding_facts(finding: Finding) -> dict[str, Any]:
@@ -121,7 +125,7 @@ def of(
     if not remainder.is_clean:
         return remainder
     if by.policy.resembles_known(excerpt.text):
-        reason = "it resembles an attack that a person confirmed."
+        reason = gettext_noop("it resembles an attack that a person confirmed.")
         return replace(remainder, level=Level.HELD.value, why=reason)
     return _together(remainder, by, before)
 

@@ -16,12 +16,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from memory import scanner
-from memory.files import quarantine, writer
+from memory.files import quarantine, scanner_words, writer
 from memory.models import BlockedSource, Clearance, HeldFile, HeldState, KnownAttack
 from memory.review import preview
 from memory.rules import errors, tiers
 from memory.rules.permissions import Actor
 from memory.rules.tiers import Place
+from memory.rules.translation import gettext, gettext_noop
 
 UNDO_DAYS: Final = 30
 REASON_CHARS: Final = 2_000
@@ -49,15 +50,17 @@ STATES: Final = {
 class AlreadyDecided(errors.AppError):
     """The case changed meanwhile; ``decided_by`` and ``version`` are current."""
 
-    code, status, title = "already_decided", 409, "Already decided"
-    sentence = "{decided_by} changed this case in the meantime; it is {state} now."
+    code, status, title = "already_decided", 409, gettext_noop("Already decided")
+    sentence = gettext_noop(
+        "{decided_by} changed this case in the meantime; it is {state} now."
+    )
 
 
 class NotSeen(errors.AppError):
     """The preview that the reviewer read is not what would be released."""
 
-    code, status, title = "not_seen", 409, "Not what you saw"
-    sentence = (
+    code, status, title = "not_seen", 409, gettext_noop("Not what you saw")
+    sentence = gettext_noop(
         "What would be left is not what you looked at. Look at it as it is shown now, "
         "and decide again."
     )
@@ -66,15 +69,21 @@ class NotSeen(errors.AppError):
 def _check(case: HeldFile, version: int, reason: str, by: Actor) -> None:
     by.require("quarantine.decide", case.workspace_id)
     if not reason.strip():
-        raise errors.Invalid("A decision needs a reason.", code="reason_required")
+        detail = gettext("A decision needs a reason.")
+        raise errors.Invalid(detail, code="reason_required")
     if len(reason) > REASON_CHARS:
         raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
     if case.version != version or case.state != HeldState.HELD:
-        raise AlreadyDecided(
-            decided_by=case.decided_by or case.claimed_by or "Somebody",
-            state=case.state,
-            version=case.version,
-        )
+        person = case.decided_by or case.claimed_by or gettext("Somebody")
+        raise _already(person, case.state, case.version)
+
+
+def _already(person: str, state: str, version: int) -> AlreadyDecided:
+    """Return the error with the state in the reader's words, and as it is stored."""
+    detail = gettext(AlreadyDecided.sentence).format(
+        decided_by=person, state=scanner_words.word(state)
+    )
+    return AlreadyDecided(detail, decided_by=person, state=state, version=version)
 
 
 def _locked(case: HeldFile) -> HeldFile:
@@ -94,9 +103,7 @@ def claim(case: HeldFile, *, by: Actor) -> HeldFile:
     with transaction.atomic():
         live = _locked(case)
         if live.claimed_by and live.claimed_by != by.label:
-            raise AlreadyDecided(
-                decided_by=live.claimed_by, state="claimed", version=live.version
-            )
+            raise _already(live.claimed_by, "claimed", live.version)
         live.claimed_by, live.claimed_at = by.label, timezone.now()
         live.save(update_fields=["claimed_by", "claimed_at"])
         quarantine.record("memory.held_claimed", live, by)
@@ -205,12 +212,15 @@ def undo(case: HeldFile, *, by: Actor, version: int | None = None) -> HeldFile:
     with transaction.atomic():
         live = _locked(case)
         if live.state == HeldState.HELD or live.decided_at is None:
-            raise errors.Conflict("The case is not decided.", code="not_decided")
+            raise errors.Conflict(
+                gettext("The case is not decided."), code="not_decided"
+            )
         if version not in (None, live.version):
-            detail = "The case changed since you looked at it."
+            detail = gettext("The case changed since you looked at it.")
             raise errors.Conflict(detail, code="stale_version")
         if timezone.now() - live.decided_at > timedelta(days=UNDO_DAYS):
-            detail = f"A decision can be undone for {UNDO_DAYS} days."
+            detail = gettext("A decision can be undone for {days} days.")
+            detail = detail.format(days=UNDO_DAYS)
             raise errors.Conflict(detail, code="too_late")
         _take_back(live, by)
         details = {"decision": live.decision, "was": live.state}

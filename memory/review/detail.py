@@ -21,6 +21,7 @@ from memory.review.highlight import Marked, Note
 from memory.review.preview import Preview
 from memory.rules import chunks, errors, tokenizer
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext, gettext_noop
 from memory.scanner import scoring
 
 HIGH: Final = 0.9
@@ -42,6 +43,11 @@ class Line:
     excerpt: str
     level: str
     badge: str
+
+    @property
+    def is_tickable(self) -> bool:
+        """Whether the case can be decided or, once decided, its decision undone."""
+        return self.held.state == HeldState.HELD or _undo_time(self.held) > timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +103,15 @@ def level(risk: float) -> tuple[str, str]:
 def title(notes: list[Note]) -> str:
     """Return the reason of the heaviest finding, or the payload that it hides."""
     if not notes:
-        return "Resembles a text that was discarded"
+        return gettext("Resembles a text that was discarded")
     first = notes[0]
     plain = next((n for n in notes if not n.decoded), None)
     if plain and plain.weight >= first.weight * PLAIN:
-        return plain.why.rstrip(".")[:TITLE]
+        return gettext(plain.why).rstrip(".")[:TITLE]
     payload = max(highlight.payloads(notes), key=lambda n: len(n.decoded or ""))
     payload_text = " ".join((payload.decoded or "").split())
-    return f"Hidden: “{payload_text[:48]}{'…' if len(payload_text) > 48 else ''}”"
+    excerpt = payload_text[:48] + ("…" if len(payload_text) > 48 else "")
+    return gettext("Hidden: “{excerpt}”").format(excerpt=excerpt)
 
 
 def line(case: HeldFile) -> Line:
@@ -138,7 +145,7 @@ class Redaction:
     @property
     def fault(self) -> str:
         """What is wrong with the remaining text, as a sentence."""
-        return self.preview.remainder.why if self.preview.remainder else ""
+        return gettext(self.preview.remainder.why) if self.preview.remainder else ""
 
 
 def redaction(
@@ -191,15 +198,20 @@ def _searches(case: HeldFile, text: str) -> list[Search]:
     return sorted(ranked, key=lambda row: row.other_count)[:TERMS]
 
 
+def _undo_time(case: HeldFile) -> timedelta:
+    """Return how long a decision can still be undone; negative when it was too long."""
+    if case.decided_at is None:
+        return timedelta(0)
+    return case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+
+
 def case_detail(
     case: HeldFile, actor: Actor, spans: Sequence[tuple[int, int]] = ()
 ) -> CaseDetail:
     """Return a case in full; ``spans`` are the parts selected for redaction."""
     text = review_preview.text_of(case)
     headings = [piece.heading for piece in chunks.split(text[:READ]) if piece.heading]
-    remaining = timedelta(0)
-    if case.decided_at is not None:
-        remaining = case.decided_at + timedelta(days=UNDO_DAYS) - timezone.now()
+    remaining = _undo_time(case)
     return CaseDetail(
         line=line(case),
         text=highlight.mark(text, case.findings),
@@ -210,22 +222,37 @@ def case_detail(
         headings=list(dict.fromkeys(headings))[:TERMS],
         searches=_searches(case, text),
         alike=review_queue.similar_cases(actor, case),
-        source=policy.SOURCES.get(case.source, case.source),
+        source=gettext(policy.SOURCES.get(case.source, case.source)),
         undo_until=remaining if remaining > timedelta(0) else None,
     )
 
 
 DECISIONS: Final = {
-    Decision.REDACT: ("Redact and release", "Redacted and released"),
-    Decision.RELEASE: ("Release", "Released"),
-    Decision.DISCARD: ("Discard", "Discarded"),
-    Decision.BLOCK_SOURCE: ("Block source", "Discarded, source blocked"),
-    Decision.RELEASE_AND_ALLOW: ("Release and allow", "Released and allowed"),
+    Decision.REDACT: (
+        gettext_noop("Redact and release"),
+        gettext_noop("Redacted and released"),
+    ),
+    Decision.RELEASE: (
+        gettext_noop("Release"),
+        gettext_noop("Released"),
+    ),
+    Decision.DISCARD: (
+        gettext_noop("Discard"),
+        gettext_noop("Discarded"),
+    ),
+    Decision.BLOCK_SOURCE: (
+        gettext_noop("Block source"),
+        gettext_noop("Discarded, source blocked"),
+    ),
+    Decision.RELEASE_AND_ALLOW: (
+        gettext_noop("Release and allow"),
+        gettext_noop("Released and allowed"),
+    ),
 }
 REASONS: Final = (
-    "False alarm, the text is about attacks",
-    "False alarm, ordinary work of the agent",
-    "Injected by a page or message the agent read",
-    "A secret that must not be remembered",
-    "An order that nobody of ours gave",
+    gettext_noop("False alarm, the text is about attacks"),
+    gettext_noop("False alarm, ordinary work of the agent"),
+    gettext_noop("Injected by a page or message the agent read"),
+    gettext_noop("A secret that must not be remembered"),
+    gettext_noop("An order that nobody of ours gave"),
 )

@@ -18,6 +18,7 @@ from memory.models import HeldFile
 from memory.ports import subject_linker
 from memory.rules import errors, tiers
 from memory.rules.tiers import Place, WriteMode
+from memory.rules.translation import gettext
 
 
 def text_of(case: HeldFile) -> str:
@@ -60,7 +61,7 @@ def remainder(
     spans = [scanner.Span(*span, scanner.REVIEWED) for span in choice] or finding_spans
     is_inside = all(0 <= span.start < span.end <= len(text) for span in spans)
     if not spans or not is_inside:
-        detail = "redactions are spans of the held text: 0 ≤ start < end."
+        detail = gettext("redactions are spans of the held text: 0 ≤ start < end.")
         raise errors.Invalid(detail, code="bad_redactions")
     if is_file(case):
         write_request = request(case, "")

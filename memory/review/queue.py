@@ -22,6 +22,7 @@ from memory.review.decide import Decision
 from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 from memory.scanner.similarity import SAME_FROM
 
 LIST_LIMIT: Final = 100
@@ -239,7 +240,8 @@ def decide_many(
     """
     actor.require("quarantine.decide")
     if not reason.strip():
-        raise errors.Invalid("A decision needs a reason.", code="reason_required")
+        detail = gettext("A decision needs a reason.")
+        raise errors.Invalid(detail, code="reason_required")
 
     def act(case: HeldFile, pick: Pick) -> Outcome:
         version = pick.number if pick.version else case.version

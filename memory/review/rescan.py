@@ -28,6 +28,7 @@ from memory.models import (
 )
 from memory.rules import errors
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext
 
 BUDGET_SECONDS: Final = 6.0
 JOURNAL_LIMIT: Final = 400
@@ -119,28 +120,30 @@ def _files(workspace_id: str) -> Iterator[Stored]:
         current = _current(file)
         if current:
             version, text = current
-            yield Stored("memory file", file.path, text, version.source, file.tier)
+            yield Stored(
+                gettext("memory file"), file.path, text, version.source, file.tier
+            )
 
 
 def _journal(workspace_id: str) -> Iterator[Stored]:
     rows = JournalEntry.objects.filter(workspace_id=workspace_id)
     rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
     for row in rows.order_by("-seq")[:JOURNAL_LIMIT]:
-        yield Stored("journal summary", row.id, row.summary, "tool", "journal")
+        yield Stored(gettext("journal summary"), row.id, row.summary, "tool", "journal")
 
 
 def _records(workspace_id: str) -> Iterator[Stored]:
     rows = Record.objects.filter(workspace_id=workspace_id)
     current = rows.filter(status=RecordStatus.CURRENT).order_by("-pk")
     for row in current[:RECORDS_LIMIT]:
-        yield Stored("record", row.id, row.content, "tool", "record")
+        yield Stored(gettext("record"), row.id, row.content, "tool", "record")
 
 
 def _held_texts(workspace_id: str) -> Iterator[Stored]:
     rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
     for row in rows.order_by("-risk")[:HELD_LIMIT]:
         text = bytes(row.body).decode("utf-8", "replace")
-        yield Stored("waiting text", row.id, text, row.source, row.tier)
+        yield Stored(gettext("waiting text"), row.id, text, row.source, row.tier)
 
 
 # ── Replay ───────────────────────────────────────────────────────────────────
@@ -179,11 +182,15 @@ def _count(
     tally.newly_passed += before.is_held
     if len(tally.samples) < SAMPLES_PER_KIND:
         findings = (after if after.is_held else before).findings
-        reason = max(findings, key=lambda f: f.weight).why if findings else ""
-        verdict = "would be held" if after.is_held else "would pass"
+        why = max(findings, key=lambda f: f.weight).why if findings else ""
+        words = (
+            gettext("would be held: {why}")
+            if after.is_held
+            else gettext("would pass: {why}")
+        )
         line = " ".join(stored.text.split())[:160]
         tally.samples.append(
-            Sample(stored.kind, stored.name, f"{verdict}: {reason}", line)
+            Sample(stored.kind, stored.name, words.format(why=gettext(why)), line)
         )
 
 

@@ -13,6 +13,7 @@ from memory.jobs.registry import Outcome
 from memory.models import HeldFile, HeldState, JobRun, MemoryFile
 from memory.review import rescan
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext, gettext_noop
 
 JOB: Final = "rescan"
 
@@ -46,10 +47,9 @@ def run(workspace_id: str) -> Outcome:
         if part.after is None:
             break
         after = part.after
-    fault = (
-        "Some files could not be read; each is listed" if counts["unreadable"] else ""
-    )
-    return Outcome(counts, fault)
+    # Stored as it is; the page of the job translates it.
+    fault = gettext_noop("Some files could not be read; each is listed")
+    return Outcome(counts, fault if counts["unreadable"] else "")
 
 
 def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
@@ -65,8 +65,12 @@ def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
         if item_id in held:
             url = reverse("quarantine:case", args=[item_id])
             is_open = held[item_id].state == HeldState.HELD
-            why = "held for review" if is_open else "held, and decided since"
+            why = (
+                gettext("held for review")
+                if is_open
+                else gettext("held, and decided since")
+            )
             rows.append(ResultLine(held[item_id].label, why, url))
         elif item_id in files:
-            rows.append(ResultLine(files[item_id].label, "could not be read"))
+            rows.append(ResultLine(files[item_id].label, gettext("could not be read")))
     return rows

@@ -14,10 +14,11 @@ from typing import Final
 
 from django.utils import timezone
 
-from memory.files import policy
+from memory.files import policy, scanner_words
 from memory.files.policy import RuleCard
 from memory.models import HeldFile
 from memory.rules.permissions import Actor
+from memory.rules.translation import gettext, gettext_noop
 from memory.scanner.model import Family
 
 PAGE: Final = 25
@@ -27,19 +28,19 @@ MAX_HITS: Final = 5_000
 FEW_DECISIONS: Final = 10
 FAMILIES: Final = {family.value: family.value.replace("_", " ") for family in Family}
 STATES: Final = {
-    "changed": "Changed here",
+    "changed": gettext_noop("Changed here"),
     "off": "Off",
     "observe": "Observe",
     "hold": "Hold",
     "block": "Block",
-    "hit": "Hit in 30 days",
-    "quiet": "No hit in 30 days",
+    "hit": gettext_noop("Hit in 30 days"),
+    "quiet": gettext_noop("No hit in 30 days"),
 }
 SORTS: Final = {
-    "": "Family",
-    "hits": "Most hits",
-    "precision": "Lowest precision",
-    "weight": "Highest weight",
+    "": gettext_noop("Family"),
+    "hits": gettext_noop("Most hits"),
+    "precision": gettext_noop("Lowest precision"),
+    "weight": gettext_noop("Highest weight"),
 }
 
 
@@ -129,7 +130,9 @@ def daily_hits(actor: Actor) -> Hits:
 
 def _matches(line: RuleLine, filters: RuleFilter) -> bool:
     rule, mode = line.card.rule, line.card.mode
-    text = f"{rule.id} {rule.why} {rule.fires} {FAMILIES[rule.family]}".casefold()
+    family = FAMILIES[rule.family]
+    texts = [rule.id, rule.why, gettext(rule.why), rule.fires, family]
+    text = " ".join([*texts, scanner_words.word(family)]).casefold()
     states = {
         "": True,
         "changed": mode != policy.DEFAULT,

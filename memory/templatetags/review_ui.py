@@ -5,12 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django import template
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
+from memory.files import scanner_words
 from memory.review import highlight
 
 register = template.Library()
+
+
+@register.filter
+def scanner_word(value: str) -> str:
+    """Return a word that the scanner stores as the reader calls it."""
+    return scanner_words.word(value)
+
+
+@register.filter
+def translated(text: str) -> str:
+    """Return a sentence of the scanner's tables in the reader's language."""
+    return gettext(text) if text else ""
 
 
 @register.filter
@@ -47,7 +62,9 @@ def day_bars(days: Sequence[int], peak: int) -> SafeString:
         '<svg class="day-bars" viewBox="0 0 {} 20" role="img" aria-label="{}">'
         '<path class="ground" d="M0 20H{}"/><path d="{}"/></svg>',
         4 * len(days),
-        f"By day, at most {max(days)} on one day",
+        gettext("By day, at most {count} on one day").format(
+            count=number_format(max(days), force_grouping=True)
+        ),
         4 * len(days),
         bars,
     )

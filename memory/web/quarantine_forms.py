@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
+from django.utils.translation import gettext, gettext_lazy
 
-from memory.files import policy
+from memory.files import policy, scanner_words
 from memory.review import detail as review_detail
 from memory.review import workbench
 from memory.review.decide import REASON_CHARS, Decision
@@ -15,37 +17,60 @@ from memory.review.queue import Choices, HeldFilter
 from memory.review.workbench import RuleFilter
 from memory.web import pages
 
-ANY: Final = ("", "Any")
+if TYPE_CHECKING:
+    from django.utils.functional import _StrOrPromise
+
+ANY: Final = ("", gettext_lazy("Any"))
 # A span of the text as the page names it: start-end.
 SPAN: Final = re.compile(r"[0-9]{1,11}-[0-9]{1,11}\Z")
 # The digest of a form that showed no preview.
 NO_PREVIEW: Final = "nothing"
 AGES: Final = (
     ANY,
-    ("hour", "Last hour"),
-    ("day", "Last day"),
-    ("week", "Last 7 days"),
-    ("older", "Older than 7 days"),
+    ("hour", gettext_lazy("Last hour")),
+    ("day", gettext_lazy("Last day")),
+    ("week", gettext_lazy("Last 7 days")),
+    ("older", gettext_lazy("Older than 7 days")),
 )
 PRESETS: Final = (
-    ("", "In my own words"),
-    *((reason, reason) for reason in review_detail.REASONS),
+    ("", gettext_lazy("In my own words")),
+    *((reason, gettext_lazy(reason)) for reason in review_detail.REASONS),
 )
+
+
+FAMILIES: Final = [
+    (value, scanner_words.WORDS.get(words, words))
+    for value, words in workbench.FAMILIES.items()
+]
+
+
+def _labelled(words: Mapping[str, str]) -> list[tuple[str, _StrOrPromise]]:
+    """Return the choices of a table, with labels in the reader's language."""
+    return [
+        (value, scanner_words.WORDS.get(label) or gettext_lazy(label))
+        for value, label in words.items()
+    ]
 
 
 class FilterForm(forms.Form):
-    q = forms.CharField(label="Words", required=False, max_length=100)
-    source = forms.ChoiceField(label="Source", required=False)
-    agent_id = forms.ChoiceField(label="Agent", required=False)
-    family = forms.ChoiceField(label="Family", required=False)
-    age = forms.ChoiceField(label="Received", required=False, choices=AGES)
+    q = forms.CharField(label=gettext_lazy("Words"), required=False, max_length=100)
+    source = forms.ChoiceField(label=gettext_lazy("Source"), required=False)
+    agent_id = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
+    family = forms.ChoiceField(label=gettext_lazy("Family"), required=False)
+    age = forms.ChoiceField(
+        label=gettext_lazy("Received"), required=False, choices=AGES
+    )
 
     def __init__(self, *args: Any, offered: Choices, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         sources = [
-            (value, policy.SOURCES.get(value, value)) for value in offered.sources
+            (value, gettext(policy.SOURCES.get(value, value)))
+            for value in offered.sources
         ]
-        families = [(value, value.replace("_", " ")) for value in offered.families]
+        families = [
+            (value, scanner_words.word(value.replace("_", " ")))
+            for value in offered.families
+        ]
         lists = {"source": sources, "agent_id": offered.agents, "family": families}
         for name, options in lists.items():
             pages.offer(self, name, [ANY, *options])
@@ -65,17 +90,20 @@ class DecisionForm(forms.Form):
             (decision.value, words[0])
             for decision, words in review_detail.DECISIONS.items()
         ],
-        error_messages={"required": "Choose what happens to the text."},
+        error_messages={"required": gettext_lazy("Choose what happens to the text.")},
     )
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
     preset = forms.ChoiceField(
-        label="Reason",
+        label=gettext_lazy("Reason"),
         choices=PRESETS,
         required=False,
-        widget=forms.Select(attrs={"aria-label": "Reason from a list"}),
+        widget=forms.Select(attrs={"aria-label": gettext_lazy("Reason from a list")}),
     )
     reason = forms.CharField(
-        label="In words", required=False, max_length=REASON_CHARS, strip=True
+        label=gettext_lazy("In words"),
+        required=False,
+        max_length=REASON_CHARS,
+        strip=True,
     )
     span = forms.MultipleChoiceField(required=False)
     start = forms.IntegerField(required=False, min_value=0)
@@ -94,7 +122,7 @@ class DecisionForm(forms.Form):
         parts = [fields.get("preset") or "", fields.get("reason") or ""]
         fields["why"] = ". ".join(part.rstrip(".") for part in parts if part)
         if not fields["why"]:
-            self.add_error("reason", "A decision needs a reason.")
+            self.add_error("reason", gettext("A decision needs a reason."))
         return fields
 
     @property
@@ -123,15 +151,21 @@ class DecisionForm(forms.Form):
 class RuleFilterForm(forms.Form):
     """Which scanner rules are listed, and in which order."""
 
-    q = forms.CharField(label="Words or id", required=False, max_length=100)
+    q = forms.CharField(
+        label=gettext_lazy("Words or id"), required=False, max_length=100
+    )
     family = forms.ChoiceField(
-        label="Family", required=False, choices=[ANY, *workbench.FAMILIES.items()]
+        label=gettext_lazy("Family"), required=False, choices=[ANY, *FAMILIES]
     )
     state = forms.ChoiceField(
-        label="State", required=False, choices=[ANY, *workbench.STATES.items()]
+        label=gettext_lazy("State"),
+        required=False,
+        choices=[ANY, *_labelled(workbench.STATES)],
     )
     sort = forms.ChoiceField(
-        label="Sorted by", required=False, choices=[*workbench.SORTS.items()]
+        label=gettext_lazy("Sorted by"),
+        required=False,
+        choices=_labelled(workbench.SORTS),
     )
 
     def rule_filter(self) -> RuleFilter:
@@ -144,12 +178,14 @@ class TextForm(forms.Form):
     """A text to scan without storing it."""
 
     text = forms.CharField(
-        label="Text",
+        label=gettext_lazy("Text"),
         max_length=65_536,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
-        help_text="Scanned, never stored. At most 65,536 characters.",
+        help_text=gettext_lazy("Scanned, never stored. At most 65,536 characters."),
     )
     source = forms.ChoiceField(
-        label="As if it came from", choices=[*policy.SOURCES.items()], initial="tool"
+        label=gettext_lazy("As if it came from"),
+        choices=_labelled(policy.SOURCES),
+        initial="tool",
     )

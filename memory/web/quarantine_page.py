@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.http import QueryDict
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 
 from memory.accounts import saved_views
 from memory.models import HeldFile, HeldState, SavedView, ViewPage
@@ -18,6 +20,7 @@ from memory.review.detail import CaseDetail, Line
 from memory.review.queue import Group, HeldFilter, StateCounts
 from memory.rules.permissions import Actor
 from memory.web import pages
+from memory.web.bulk_page import Report
 from memory.web.quarantine_forms import PRESETS, DecisionForm, FilterForm
 
 FILTER_PARAMS: Final = ("state", "q", "source", "agent_id", "family", "age")
@@ -85,6 +88,7 @@ class InboxPage:
     fault: str
     decision: DecisionForm
     view: str
+    report: Report | None = None
 
     @property
     def buttons(self) -> list[Button]:
@@ -111,9 +115,12 @@ class InboxPage:
     def title(self) -> str:
         count = self.counts.held
         if not count:
-            return "No text waits for a decision"
-        verb = "text waits" if count == 1 else "texts wait"
-        return f"{count:,} {verb} for a decision"
+            return gettext("No text waits for a decision")
+        return ngettext(
+            "{count} text waits for a decision",
+            "{count} texts wait for a decision",
+            count,
+        ).format(count=number_format(count, force_grouping=True))
 
 
 def filter_query(data: QueryDict, state: str) -> str:
@@ -170,9 +177,9 @@ def _recent_decision(actor: Actor, data: QueryDict) -> RecentDecision | None:
         return None
     case = review_queue.held_file(actor, name)
     if case.state == HeldState.HELD:
-        return RecentDecision(case, "Back in the queue")
+        return RecentDecision(case, gettext("Back in the queue"))
     words = review_detail.DECISIONS.get(Decision(case.decision), ("", case.state))[1]
-    return RecentDecision(case, words)
+    return RecentDecision(case, gettext(words))
 
 
 def build(
@@ -182,6 +189,7 @@ def build(
     *,
     fault: str = "",
     decision: DecisionForm | None = None,
+    report: Report | None = None,
 ) -> InboxPage:
     """Return the page; without a case, the first one of the list is opened."""
     state = state_of(data, case)
@@ -214,4 +222,5 @@ def build(
         fault=fault,
         decision=decision or DecisionForm(),
         view=str(data.get("view") or "text"),
+        report=report,
     )

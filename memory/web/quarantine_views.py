@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
+from memory.files import scanner_words
 from memory.jobs import work
 from memory.models import HeldFile
 from memory.review import decide as review
@@ -27,8 +30,14 @@ from memory.web.quarantine_forms import DecisionForm
 from memory.web.quarantine_page import build, filter_query, state_of
 
 TEMPLATE = "memory/quarantine.html"
-DECISION_WORDS: Final = ("{count} text decided", "{count} texts decided")
-UNDO_WORDS: Final = ("{count} text waits again", "{count} texts wait again")
+DECISION_WORDS: Final = (
+    gettext_noop("{count} text decided"),
+    gettext_noop("{count} texts decided"),
+)
+UNDO_WORDS: Final = (
+    gettext_noop("{count} text waits again"),
+    gettext_noop("{count} texts wait again"),
+)
 
 
 def _page(
@@ -38,12 +47,13 @@ def _page(
     error: errors.AppError | None = None,
     form: DecisionForm | None = None,
     rescan_result: Rescan | None = None,
+    report: Report | None = None,
 ) -> HttpResponse:
     """Render the list with one case open; an error keeps what was typed."""
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
-    page = build(actor, request.GET, case, fault=fault, decision=form)
+    page = build(actor, request.GET, case, fault=fault, decision=form, report=report)
     context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
     name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
@@ -169,7 +179,11 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     context: dict[str, Any] = {"held": case, "form": form, "report": None, "fault": ""}
     status = 200
     if request.method == "POST":
-        status = _bulk(request, actor, case, form, context)
+        try:
+            url = pages.address("quarantine:alike", case.id)
+            context["report"] = _carry_out(request, actor, form, url)
+        except errors.Invalid as error:
+            context["fault"], status = error.detail, error.status
     if "undo" in request.POST:
         # They wait again, so they are listed again.
         cases = [case, *review_queue.similar_cases(actor, case)]
@@ -182,38 +196,45 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
     return render(request, "memory/quarantine_alike.html", context, status=status)
 
 
-def _bulk(
-    request: HttpRequest,
-    actor: Actor,
-    case: HeldFile,
-    form: DecisionForm,
-    context: dict[str, Any],
-) -> int:
+@require_http_methods(pages.METHODS)
+def many(request: HttpRequest) -> HttpResponse:
+    """Decide the ticked texts of the list, or undo that; show the result of each."""
+    query = filter_query(request.GET, state_of(request.GET, None))
+    if request.method != "POST":
+        return redirect(pages.address("quarantine:inbox", query=query))
+    url = pages.address("quarantine:many", query=query)
+    form = DecisionForm(request.POST)
+    try:
+        report = _carry_out(request, pages.actor(request), form, url)
+    except errors.Invalid as error:
+        return _page(request, error=error)
+    return _page(request, report=report)
+
+
+def _carry_out(
+    request: HttpRequest, actor: Actor, form: DecisionForm, url: str
+) -> Report:
     """Decide the ticked texts, or undo the decisions just reported."""
     picks = bulk.parse(request.POST.getlist("items"))
     is_undo = "undo" in request.POST
-    if not is_undo and not form.is_valid():
+    if is_undo:
+        items = review_queue.undo_many(actor, picks)
+    elif form.is_valid():
+        items = review_queue.decide_many(
+            actor, picks, form.selected_decision, reason=form.cleaned_data["why"]
+        )
+    else:
         faults = [str(text) for texts in form.errors.values() for text in texts]
-        context["fault"] = " ".join(faults)
-        return 422
-    try:
-        if is_undo:
-            items = review_queue.undo_many(actor, picks)
-        else:
-            items = review_queue.decide_many(
-                actor, picks, form.selected_decision, reason=form.cleaned_data["why"]
-            )
-    except errors.Invalid as error:
-        context["fault"] = error.detail
-        return error.status
-    context["report"] = Report(
-        items=items,
+        raise errors.Invalid(" ".join(faults))
+    return Report(
+        items=[
+            replace(item, state=scanner_words.word(item.state or "")) for item in items
+        ],
         words=UNDO_WORDS if is_undo else DECISION_WORDS,
-        action=pages.address("quarantine:alike", case.id),
+        action=url,
         item_page="quarantine:case",
         undo="" if is_undo else "1",
     )
-    return 200
 
 
 # ── The rescan ───────────────────────────────────────────────────────────────

@@ -10,9 +10,11 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
-from memory.files import policy, quarantine
+from memory.files import policy, quarantine, scanner_words
 from memory.files.policy import PolicyChange
 from memory.review import rule_tester, workbench
 from memory.review.rule_tester import Attempt
@@ -163,7 +165,12 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     if request.method == "POST":
         mode = request.POST.get("mode", "")
         before = policy.set_rule(rule_id, mode, by=actor)
-        messages.success(request, f"{rule_id} set to {mode}, was {before}")
+        words = gettext("{rule} set to {mode}, was {before}").format(
+            rule=rule_id,
+            mode=scanner_words.word(mode),
+            before=scanner_words.word(before),
+        )
+        messages.success(request, words)
         return redirect("quarantine:rule", rule_id)
     mode = request.GET.get("mode", "")
     context = {
@@ -192,8 +199,11 @@ def policy_change(request: HttpRequest) -> HttpResponse:
         return _review(request, actor, request.POST, base, conflict)
     # None when all is so already, as after the same form sent twice.
     if changes:
-        words = "1 change" if len(changes) == 1 else f"{len(changes)} changes"
-        messages.success(request, f"{words} saved")
+        words = ngettext("{count} change saved", "{count} changes saved", len(changes))
+        messages.success(
+            request,
+            words.format(count=number_format(len(changes), force_grouping=True)),
+        )
     return redirect("quarantine:rules")
 
 

@@ -43,6 +43,7 @@ QUARANTINE = [
         {"page": "quarantine"},
         name="forget_filter",
     ),
+    path("many/", quarantine_views.many, name="many"),
     path("rescan/", quarantine_views.rescan, name="rescan"),
     path("rules/", rule_views.rules, name="rules"),
     path("rules/policy/", rule_views.policy_change, name="policy"),

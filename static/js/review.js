@@ -15,7 +15,7 @@
     const told = find("#chosen");
     if (told) {
       told.hidden = !button;
-      told.textContent = button ? `Chosen: ${button.dataset.words}. Enter carries it out, Esc lets it go.` : "";
+      told.textContent = button ? told.dataset.wordsChosen.replace("{decision}", button.dataset.words) : "";
     }
     if (!button) return;
     button.setAttribute("aria-pressed", "true");
@@ -66,9 +66,17 @@
     if (chosen?.isConnected && hasReason()) chosen.click();
   });
 
+  // Opening another text fetches the list as well: what is ticked in it stays ticked.
+  const boxes = () => [...document.querySelectorAll(".queue input[name=items]")];
+  let ticked = [];
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target.id === "review") ticked = boxes().filter((box) => box.checked).map((box) => box.value);
+  });
+
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.elt.id !== "review") return;
     choose(null);
+    for (const box of boxes()) box.checked ||= ticked.includes(box.value);
     find(".held-file.current")?.scrollIntoView({ block: "nearest" });
     // The next text is open: keys must reach it, not the field the last reason stood in.
     if (!find("#review [data-focus], #review [aria-invalid=true]")) find("#h-item")?.focus({ preventScroll: true });

@@ -12,11 +12,12 @@ from pytest_django import Settings
 
 from gdpr.cases import dry_run
 from memory import records
-from memory.models import Record, RecordStatus
+from memory.models import HeldFile, Record, RecordStatus
 from memory.records import Provenance
 from memory.records.drafts import Draft
 from tests.browser.test_accessibility import judgement
 from tests.gdpr import erasing
+from tests.memory.files.test_quarantine import hold_text
 from tests.web.test_proposals import proposed
 from tests.world import World
 
@@ -84,6 +85,71 @@ def test_what_is_forgotten_is_listed_and_can_be_unticked(
     inside.get_by_role("heading", name="2 records forgotten").wait_for()
     left = Record.objects.exclude(status=RecordStatus.FORGOTTEN)
     assert [record.content for record in left] == ["Bonn opens at nine."]
+
+
+def test_held_texts_are_ticked_while_one_is_read(
+    page: Page,
+    sign_in: Callable[..., Page],
+    shared_world: World,
+    live_server: object,
+    settings: Settings,
+    tmp_path: Path,
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    settings.DATA_DIR = tmp_path
+    for label in ("AGENT.md", "pins.md", "daily/2026-05-21.md"):
+        hold_text(shared_world, label=label)
+    inside = sign_in(page, "operator")
+    inside.goto(f"{live_server}/quarantine/")
+    ticked = inside.locator(".queue input:checked")
+    discard = inside.locator("#bulk").get_by_role("button", name="Discard")
+    expect(discard).to_be_hidden()
+    # A tick opens nothing, and opening the next text keeps it.
+    inside.keyboard.press("t")
+    first = inside.locator("#reading .id").first.inner_text()
+    inside.keyboard.press("j")
+    expect(inside.locator("#reading .id").first).not_to_have_text(first)
+    expect(ticked).to_have_count(1)
+    inside.locator(".held-file.current input").focus()
+    inside.keyboard.press("Space")
+    expect(ticked).to_have_count(2)
+    assert inside.url.endswith("state=held")
+    assert judgement(inside, axe, faults) == []
+    inside.get_by_label("Reason for the ticked ones").select_option(index=1)
+    discard.dblclick()
+    inside.get_by_role("heading", name="2 texts decided").wait_for()
+    assert judgement(inside, axe, faults) == []
+    inside.keyboard.press("u")
+    inside.get_by_role("heading", name="2 texts wait again").wait_for()
+    assert set(HeldFile.objects.values_list("state", flat=True)) == {"held"}
+
+
+def test_held_texts_are_decided_on_a_phone(
+    page: Page,
+    sign_in: Callable[..., Page],
+    shared_world: World,
+    live_server: object,
+    settings: Settings,
+    tmp_path: Path,
+    axe: Callable[[Page], list[str]],
+    faults: list[str],
+) -> None:
+    settings.DATA_DIR = tmp_path
+    for label in ("AGENT.md", "pins.md"):
+        hold_text(shared_world, label=label)
+    inside = sign_in(page, "operator")
+    inside.set_viewport_size(PHONE)
+    inside.goto(f"{live_server}/quarantine/")
+    for box in inside.locator(".queue input").all():
+        box.check()
+    assert judgement(inside, axe, faults) == []
+    inside.get_by_label("Reason in words").fill("Nobody of ours wrote it")
+    # Enter decides nothing.
+    inside.keyboard.press("Enter")
+    inside.locator("#bulk").get_by_role("button", name="Discard").click()
+    inside.get_by_role("heading", name="2 texts decided").wait_for()
+    assert HeldFile.objects.filter(state="discarded").count() == 2
 
 
 def test_on_a_phone_the_decision_is_in_reach(

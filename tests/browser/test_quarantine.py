@@ -20,7 +20,7 @@ def test_a_key_chooses_and_enter_carries_out(
     )
     inside = sign_in(page, "operator")
     inside.goto(f"{live_server}/quarantine/{case.id}/")
-    selected = inside.locator("[aria-pressed=true]")
+    selected = inside.locator("#decision [aria-pressed=true]")
     assert selected.count() == 0
     # Enter in the field decides nothing by itself.
     reason = inside.locator("#reason")

@@ -25,9 +25,10 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 SAME: Final = frozenset(
     """
     Admin Agent App Apr AtomicMemory Aug Bytes Code Compliance Crew Crewship Export
-    Feb Fusion Gateway Index Info Installation Jan Journal Jul Jun keeper MCP mem
-    Memory Mission Name Nov Operator orchestrator Person Scanner Sep sidecar Status
-    System Text Trace UTC Variable Version Webhook Webhooks
+    Feb Filter Fusion Gateway Import Index Info Installation instructions Jan Journal
+    Jul Jun keeper MCP mem Memory Mission Name Nov Operator orchestrator Original
+    override Person Scanner Sep sidecar Status System Text Trace UTC Variable Version
+    Webhook Webhooks
     """.split()
 )
 
