@@ -15,7 +15,7 @@
     const told = find("#chosen");
     if (told) {
       told.hidden = !button;
-      told.textContent = button ? `Chosen: ${button.dataset.words}. Enter carries it out, Esc lets it go.` : "";
+      told.textContent = button ? told.dataset.wordsChosen.replace("{act}", () => button.dataset.words) : "";
     }
     if (!button) return;
     button.setAttribute("aria-pressed", "true");
