@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Final
 
 from django import template
+from django.utils.formats import date_format, number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
 
 register = template.Library()
 
@@ -102,7 +105,9 @@ def _named_days(span: tuple[date, date]) -> SafeString:
         for i in range(count)
     ]
     return format_html_join(
-        "", "<span>{}</span>", [(f"{day:%-d %b}",) for day in labels]
+        "",
+        "<span>{}</span>",
+        [(date_format(day, pgettext("date", "j M")),) for day in labels],
     )
 
 
@@ -112,8 +117,10 @@ def _text_alternative(lines: Sequence[tuple[str, Points]], subject: str) -> str:
     for name, points in lines:
         values = [value for _, value in points if value is not None]
         if values:
-            sentences.append(f"{name} from {values[0]:.0f} to {values[-1]:.0f}")
-    return f"{subject}: {'; '.join(sentences)}" if sentences else f"{subject}: no data"
+            text = gettext("{name} from {first} to {last}")
+            first, last = f"{values[0]:.0f}", f"{values[-1]:.0f}"
+            sentences.append(text.format(name=name, first=first, last=last))
+    return f"{subject}: {'; '.join(sentences) or gettext('no data')}"
 
 
 @register.simple_tag
@@ -151,7 +158,8 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     items = []
     for kind, (name, points) in zip(SERIES, lines, strict=False):
         values = [value for _, value in points if value is not None]
-        items.append((kind, name, f"{values[-1]:.1f}" if values else "no data"))
+        newest = _figure(values[-1]) if values else gettext("no data")
+        items.append((kind, name, newest))
     return format_html_join(
         "",
         '<span><svg viewBox="0 0 16 8" aria-hidden="true">'
@@ -166,5 +174,10 @@ def signed(value: float | None) -> str:
     if value is None:
         return ""
     if round(value, 1) == 0:
-        return "±0.0"
-    return f"{'+' if value > 0 else '−'}{abs(value):.1f}"
+        return f"±{_figure(0.0)}"
+    return f"{'+' if value > 0 else '−'}{_figure(abs(value))}"
+
+
+def _figure(value: float) -> str:
+    """Return a number with one decimal, as the reader writes it."""
+    return number_format(Decimal(f"{value:.1f}"), 1, use_l10n=True)
