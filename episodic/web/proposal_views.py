@@ -7,7 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import push_url
@@ -28,8 +28,14 @@ from memory.web import pages
 from memory.web.bulk_page import Report
 
 TEMPLATE = "episodic/proposals.html"
-REJECTION_WORDS: Final = ("{count} proposal rejected", "{count} proposals rejected")
-UNDO_WORDS: Final = ("{count} proposal waits again", "{count} proposals wait again")
+REJECTION_WORDS: Final = (
+    gettext_noop("{count} proposal rejected"),
+    gettext_noop("{count} proposals rejected"),
+)
+UNDO_WORDS: Final = (
+    gettext_noop("{count} proposal waits again"),
+    gettext_noop("{count} proposals wait again"),
+)
 
 
 def _page(
