@@ -13,7 +13,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, pgettext
 
 from episodic.consolidation import proposals
 from episodic.consolidation.pins import SOURCE
@@ -113,7 +113,9 @@ def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool
         detail = gettext("The rule is empty, or is not text.")
         raise errors.Invalid(detail, code="bad_text")
     if len(final) > TEXT_CHARS:
-        raise errors.TooLarge(what="text", limit=TEXT_CHARS, size=len(final))
+        raise errors.TooLarge(
+            what=pgettext("too large", "text"), limit=TEXT_CHARS, size=len(final)
+        )
     return final, final != proposal.text
 
 
@@ -252,7 +254,9 @@ def reject(
         detail = gettext("A rejection needs a reason.")
         raise errors.Invalid(detail, code="reason_required")
     if len(text) > REASON_CHARS:
-        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(text))
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_CHARS, size=len(text)
+        )
     with transaction.atomic():
         _set_state(proposal, version, ProposalState.REJECTED, by, text)
         new = NewEntry(

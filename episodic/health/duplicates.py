@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from episodic.health import snapshots as health
 from episodic.models import MemoryRelation
@@ -98,7 +98,9 @@ def merge(
         detail = gettext("Replacing records needs a reason.")
         raise errors.Invalid(detail, code="no_reason")
     if len(reason) > REASON_LENGTH:
-        raise errors.TooLarge(what="reason", limit=REASON_LENGTH, size=len(reason))
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_LENGTH, size=len(reason)
+        )
     for pair in pairs(actor, crew_id):
         if (pair.newer.id, pair.older.id) == (newer_id, older_id):
             subjects = [
