@@ -13,6 +13,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, pgettext
 
 from episodic.consolidation import proposals
 from episodic.consolidation.pins import SOURCE
@@ -42,8 +43,8 @@ class Seen:
 class NotSeen(errors.AppError):
     """The text or the evidence is not what the reviewer read."""
 
-    code, status, title = "not_seen", 409, "Not what you saw"
-    sentence = (
+    code, status, title = "not_seen", 409, gettext_noop("Not what you saw")
+    sentence = gettext_noop(
         "The text or the evidence changed since you read it. Nothing was learned; read "
         "it as it is shown now, and decide again."
     )
@@ -52,8 +53,8 @@ class NotSeen(errors.AppError):
 class Decided(errors.AppError):
     """The proposal was decided already, or changed since it was read."""
 
-    code, status, title = "already_decided", 409, "Already decided"
-    sentence = "{decided_by} was faster: the proposal is {state}."
+    code, status, title = "already_decided", 409, gettext_noop("Already decided")
+    sentence = gettext_noop("{decided_by} was faster: the proposal is {state}.")
 
 
 def approve(
@@ -90,7 +91,8 @@ def approve(
         if writing:
             _restore_file(proposal, request, before)
         if isinstance(error, quarantine.HeldForReview):
-            detail = f"The scanner held the text: {error.fields.get('why', '')}"
+            detail = gettext("The scanner held the text: {why}")
+            detail = detail.format(why=error.fields.get("why", ""))
             raise errors.Conflict(detail, code="held_text") from None
         raise
     return proposals.proposal(by, proposal.pk)
@@ -99,7 +101,7 @@ def approve(
 def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool]:
     """Return what will be learned, and whether a person changed it."""
     if proposals.digest(proposal.text) != proposal.content_hash:
-        detail = "The stored text is not the one that was proposed."
+        detail = gettext("The stored text is not the one that was proposed.")
         raise errors.Conflict(detail, code="text_changed")
     final = proposal.text
     if text is not None:
@@ -108,10 +110,12 @@ def _final(proposal: ConsolidationProposal, text: str | None) -> tuple[str, bool
         if final.strip() == proposal.text.strip():
             final = proposal.text
     if not final.strip() or not entries.is_storable(final):
-        detail = "The rule is empty, or is not text."
+        detail = gettext("The rule is empty, or is not text.")
         raise errors.Invalid(detail, code="bad_text")
     if len(final) > TEXT_CHARS:
-        raise errors.TooLarge(what="text", limit=TEXT_CHARS, size=len(final))
+        raise errors.TooLarge(
+            what=pgettext("too large", "text"), limit=TEXT_CHARS, size=len(final)
+        )
     return final, final != proposal.text
 
 
@@ -122,15 +126,17 @@ def hold_reason(owner: Owner, text: str, by: Actor) -> str:
     verdict = quarantine.judge(incoming, text)
     if verdict.action == "allow":
         return ""
-    return verdict.why or "it looks like an attack."
+    return verdict.why or gettext("it looks like an attack.")
 
 
 def require_allowed(proposal: ConsolidationProposal, text: str, by: Actor) -> None:
     """Raise Invalid for a text that the scanner would hold."""
     reason = hold_reason(Owner(proposal.crew), text, by)
     if reason:
-        detail = f"The scanner would hold this text: {reason} Nothing was learned."
-        raise errors.Invalid(detail, code="held_text")
+        detail = gettext(
+            "The scanner would hold this text: {reason} Nothing was learned."
+        )
+        raise errors.Invalid(detail.format(reason=reason), code="held_text")
 
 
 def _set_state(
@@ -158,9 +164,13 @@ def _set_state(
         return
     live = ConsolidationProposal.objects.get(pk=proposal.pk)
     if live.is_pending:
-        detail = "The proposal changed since you looked at it."
+        detail = gettext("The proposal changed since you looked at it.")
         raise Decided(detail, code="stale_version", version=live.version)
-    raise Decided(decided_by=live.decided_by, state=live.state, version=live.version)
+    detail = gettext(Decided.sentence).format(
+        decided_by=live.decided_by, state=gettext(live.state)
+    )
+    fields = {"decided_by": live.decided_by, "state": live.state}
+    raise Decided(detail, version=live.version, **fields)
 
 
 def _evidence(proposal: ConsolidationProposal, seen: Seen | None) -> list[JournalEntry]:
@@ -170,7 +180,7 @@ def _evidence(proposal: ConsolidationProposal, seen: Seen | None) -> list[Journa
     if seen not in (None, now):
         raise NotSeen
     if len(rows) < 2:
-        detail = "Too little of the evidence is left: less than two entries."
+        detail = gettext("Too little of the evidence is left: less than two entries.")
         raise errors.Conflict(detail, code="evidence_gone")
     return rows
 
@@ -241,9 +251,12 @@ def reject(
     by.require("proposals.decide", proposal.workspace_id)
     text = reason.strip()
     if not text or not entries.is_storable(text):
-        raise errors.Invalid("A rejection needs a reason.", code="reason_required")
+        detail = gettext("A rejection needs a reason.")
+        raise errors.Invalid(detail, code="reason_required")
     if len(text) > REASON_CHARS:
-        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(text))
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_CHARS, size=len(text)
+        )
     with transaction.atomic():
         _set_state(proposal, version, ProposalState.REJECTED, by, text)
         new = NewEntry(

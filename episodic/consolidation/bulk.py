@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from django.utils.translation import gettext
+
 from episodic.consolidation import approval
 from episodic.consolidation import undo as decision_undo
 from episodic.models import ConsolidationProposal
@@ -17,11 +19,12 @@ def reject(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
     """Reject proposals, each in the version that was read, for one reason."""
     actor.require("proposals.decide")
     if not reason.strip():
-        raise errors.Invalid("A rejection needs a reason.", code="reason_required")
+        detail = gettext("A rejection needs a reason.")
+        raise errors.Invalid(detail, code="reason_required")
 
     def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
         live = approval.reject(proposal, version=pick.number, reason=reason, by=actor)
-        return Outcome(state=live.state, version=live.version)
+        return Outcome(state=gettext(live.state), version=live.version)
 
     return bulk.run(picks, partial(_proposals, actor), act, title=_title)
 
@@ -32,7 +35,7 @@ def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
 
     def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
         live = decision_undo.undo(proposal, version=pick.number, by=actor)
-        return Outcome(state=live.state, version=live.version)
+        return Outcome(state=gettext(live.state), version=live.version)
 
     return bulk.run(picks, partial(_proposals, actor), act, title=_title)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from episodic.consolidation import candidates
 from episodic.consolidation import run as consolidation
@@ -82,7 +83,7 @@ def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     return [
         ResultLine(
             by_id[proposal_id].pattern[:120],
-            by_id[proposal_id].get_state_display().lower(),
+            gettext(by_id[proposal_id].state),
             reverse("proposals:detail", args=[proposal_id]),
         )
         for proposal_id in ids

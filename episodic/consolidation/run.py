@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from episodic.consolidation import approval, candidates, pins, proposals
 from episodic.consolidation.candidates import Window
@@ -85,7 +86,7 @@ def _lease(crew: Crew) -> None:
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=now)
     rows = ConsolidationMark.objects.filter(free, crew=crew)
     if not rows.update(lease_until=now + LEASE):
-        detail = "This crew is being consolidated right now."
+        detail = gettext("This crew is being consolidated right now.")
         raise errors.Conflict(detail, code="already_running")
 
 
@@ -116,9 +117,9 @@ def _step(crew: Crew, model: Summariser, report: CrewReport, by: Actor) -> bool:
         pending_ids = list(pin_report.pending_ids)
         ConsolidationMark.objects.filter(crew=crew).update(waiting_pins=pending_ids)
         if not report.considered:
-            report.skipped = (
-                f"{len(window.entries)} new of the {MIN_ENTRIES} entries it takes"
-            )
+            report.skipped = gettext(
+                "{count} new of the {least} entries it takes"
+            ).format(count=len(window.entries), least=MIN_ENTRIES)
         return False
     material = candidates.material(window)
     rules = model.rules(material)
@@ -225,7 +226,7 @@ def _move_watermark(
         last_run_at=timezone.now(),
     )
     if not updated:
-        detail = "Another run considered these entries."
+        detail = gettext("Another run considered these entries.")
         raise errors.Conflict(detail, code="already_running")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from episodic.consolidation import proposals
 from episodic.consolidation.approval import Decided
@@ -30,8 +31,8 @@ CONFLICT_CODES: Final = ("text_changed", "written_since")
 class NotAsLearned(errors.Conflict):
     """The learned file no longer holds the rule as it was learned."""
 
-    code, title = "not_as_learned", "Changed since"
-    sentence = (
+    code, title = "not_as_learned", gettext_noop("Changed since")
+    sentence = gettext_noop(
         "{label} was changed where the rule stands, so the approval cannot be undone. "
         "Compare the versions of the file and take the rule out by hand."
     )
@@ -96,7 +97,7 @@ def obstacle(proposal: ConsolidationProposal) -> str:
 def _learned_in(proposal: ConsolidationProposal) -> tuple[Owner, Place]:
     place = tiers.split(proposal.learned_label)
     if place is None:
-        detail = "It is not known which file the rule was learned in."
+        detail = gettext("It is not known which file the rule was learned in.")
         raise errors.Conflict(detail, code="not_learned")
     return Owner(proposal.crew), place
 
@@ -108,10 +109,12 @@ def _locked(
     rows = ConsolidationProposal.objects.select_for_update(of=("self",))
     live = rows.get(pk=proposal.pk)
     if live.version != version or live.state != state:
-        detail = f"It is not {state.value}, or changed since you looked at it."
+        detail = gettext("It is not {state}, or changed since you looked at it.")
+        detail = detail.format(state=gettext(state.value))
         raise Decided(detail, code="stale_version", version=live.version)
     if not live.is_undoable:
-        detail = f"A decision can be undone for {UNDO_DAYS} days."
+        detail = gettext("A decision can be undone for {days} days.")
+        detail = detail.format(days=UNDO_DAYS)
         raise errors.Conflict(detail, code="too_late")
     return live
 

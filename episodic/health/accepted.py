@@ -9,6 +9,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext
 
 from episodic.health import causes as health_causes
 from episodic.health import snapshots as health
@@ -69,14 +70,16 @@ def accept(
     if cause is None:
         raise errors.NotFound
     if not cause.can_be_accepted:
-        detail = "A repair cures this cause, so it cannot be accepted."
+        detail = gettext("A repair cures this cause, so it cannot be accepted.")
         raise errors.Conflict(detail, code="curable")
     text = reason.strip()
     if not text or not entries.is_storable(text):
-        detail = "Accepting a cause needs a reason."
+        detail = gettext("Accepting a cause needs a reason.")
         raise errors.Invalid(detail, code="reason_required")
     if len(text) > REASON_CHARS:
-        raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(text))
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_CHARS, size=len(text)
+        )
     until = timezone.now() + timedelta(days=DAYS)
     with transaction.atomic():
         item, _ = AcceptedCause.objects.update_or_create(

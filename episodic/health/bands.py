@@ -6,19 +6,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from memory.rules.translation import gettext_noop
+
 
 class Band(StrEnum):
-    """A judgement of a metric or a score."""
+    """A judgement of a metric or a score; pages show it in the reader's language."""
 
-    RED = "red"
-    YELLOW = "yellow"
-    GREEN = "green"
-    NONE = "no data"
+    RED = gettext_noop("red")
+    YELLOW = gettext_noop("yellow")
+    GREEN = gettext_noop("green")
+    NONE = gettext_noop("no data")
 
 
 @dataclass(frozen=True, slots=True)
 class BandRow:
-    """A band: the value it starts at, its title, its colour and its range in words."""
+    """A band: the value it starts at, its title, its colour and its range in words.
+
+    The title and the range are translated where they are shown.
+    """
 
     band: Band
     starts_at: float | None
@@ -29,15 +34,16 @@ class BandRow:
 
 # From the worst to the best; a band ends where the next one starts.
 BANDS: Final = (
-    BandRow(Band.RED, 0.0, "Red", "red", "below 50"),
-    BandRow(Band.YELLOW, 50.0, "Yellow", "yellow", "50 to 75"),
-    BandRow(Band.GREEN, 75.0, "Green", "green", "from 75"),
-    BandRow(Band.NONE, None, "No data", "", "no data yet"),
+    BandRow(Band.RED, 0.0, gettext_noop("Red"), "red", gettext_noop("below 50")),
+    BandRow(
+        Band.YELLOW, 50.0, gettext_noop("Yellow"), "yellow", gettext_noop("50 to 75")
+    ),
+    BandRow(Band.GREEN, 75.0, gettext_noop("Green"), "green", gettext_noop("from 75")),
+    BandRow(Band.NONE, None, gettext_noop("No data"), "", gettext_noop("no data yet")),
 )
-EXPLANATION: Final = (
-    "A band is the judgement of a number from 0 to 100: "
-    + ", ".join(f"{row.band} {row.range}" for row in BANDS if row.colour)
-    + "."
+EXPLANATION: Final = gettext_noop(
+    "A band is the judgement of a number from 0 to 100: red below 50, yellow 50 to 75, "
+    "green from 75."
 )
 # Where one band ends and the next starts.
 LIMITS: Final = tuple(row.starts_at for row in BANDS if row.starts_at)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext, pgettext
+
 from episodic.health import snapshots as health
 from episodic.models import MemoryRelation
 from memory import records
@@ -93,9 +95,12 @@ def merge(
     actor.require("records.write")
     reason = reason.strip()
     if not reason or "\0" in reason:
-        raise errors.Invalid("Replacing records needs a reason.", code="no_reason")
+        detail = gettext("Replacing records needs a reason.")
+        raise errors.Invalid(detail, code="no_reason")
     if len(reason) > REASON_LENGTH:
-        raise errors.TooLarge(what="reason", limit=REASON_LENGTH, size=len(reason))
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_LENGTH, size=len(reason)
+        )
     for pair in pairs(actor, crew_id):
         if (pair.newer.id, pair.older.id) == (newer_id, older_id):
             subjects = [
@@ -114,4 +119,4 @@ def merge(
                 by=actor,
             )
             return saved.record
-    raise errors.Conflict("They are no pair any more.", code="no_pair")
+    raise errors.Conflict(gettext("They are no pair any more."), code="no_pair")

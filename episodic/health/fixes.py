@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 from django.db.models import Q
+from django.utils.translation import gettext, ngettext, pgettext
 
 from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
@@ -19,7 +21,8 @@ from episodic.health import gains, index_job, outcomes
 from episodic.health import snapshots as health
 from episodic.health.gains import INDEXED_AT_ONCE, LINKED_AT_ONCE, Gain
 from episodic.health.metrics import table as metrics
-from episodic.health.metrics.base import plural
+from episodic.health.metrics.base import figure
+from episodic.health.outcomes import Words, in_english
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
 from episodic.models import (
@@ -58,21 +61,22 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
     gain = _expected(kind, before)
     if kind == "index" and gain and gain.count > INDEXED_AT_ONCE:
         run = index_job.begin(actor, scope)
-        return FixResult(f"Indexing {gain.count:,} entries", complete=True, run=run)
+        text = gettext("Indexing {count} entries").format(count=figure(gain.count))
+        return FixResult(text, complete=True, run=run)
     if kind == "consolidate" and consolidation_job.is_long(actor):
         run = consolidation_job.begin(actor, scope)
-        return FixResult("Looking for rules", complete=True, run=run)
-    text, complete = FIXES[kind].run(actor, scope)
+        return FixResult(gettext("Looking for rules"), complete=True, run=run)
+    words, complete = FIXES[kind].run(actor, scope)
     after = health.recompute(actor, scope)
     if scope:
         # The workspace's score contains the crew's entries as well.
         health.take(actor.workspace_id, [])
     if before is not None and FIXES[kind].at_once:
-        outcomes.record(kind, text, before, after, gain, actor)
+        outcomes.record(kind, in_english(words), before, after, gain, actor)
     elif before is not None and kind == "recompute":
         _record_approvals(before, after, actor)
     change = _change(kind, before, after)
-    return FixResult(f"{text}. {change}", complete)
+    return FixResult(f"{words()}. {change}", complete)
 
 
 def _expected(kind: str, row: HealthSnapshot | None) -> Gain | None:
@@ -88,7 +92,7 @@ def _record_approvals(
     """Record what the rules brought that were approved between two measurements."""
     gain = gains.of_approved(before, after.computed_at)
     if gain.count:
-        text = f"{plural(gain.count, 'rule', 'rules')} approved, among other changes"
+        text = in_english(partial(outcomes.approved, gain.count))
         outcomes.record("proposals", text, before, after, gain, actor)
 
 
@@ -97,16 +101,18 @@ def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> 
     changes = []
     for name in (*raised, "score"):
         old = metrics.value(before, name) if before else None
-        changes.append(f"{name} {_text(old)} → {_text(metrics.value(after, name))}")
-    return ", ".join(changes).capitalize()
+        word = pgettext("health", "score") if name == "score" else gettext(name)
+        changes.append(f"{word} {_text(old)} → {_text(metrics.value(after, name))}")
+    text = ", ".join(changes)
+    return text[:1].upper() + text[1:]
 
 
 def _text(value: float | None) -> str:
-    return "no data" if value is None else f"{value:.1f}"
+    return gettext("no data") if value is None else figure(value, ".1f")
 
 
 # ── The fixes ────────────────────────────────────────────────────────────────
-def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
+def _index(actor: Actor, crew_id: str | None) -> tuple[Words, bool]:
     entry_ids = None
     if crew_id:
         rows = index_status.pending(actor.workspace_id).filter(crew_id=crew_id)
@@ -115,13 +121,11 @@ def _index(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
     report = index_status.run(
         actor.workspace_id, by=actor, entry_ids=entry_ids, limit=INDEXED_AT_ONCE
     )
-    text = f"{report.indexed:,} indexed"
-    if report.failed:
-        return f"{text}, {report.failed:,} failed: the embedder refused them", False
-    return text, True
+    words = partial(outcomes.indexed, report.indexed, report.failed)
+    return words, not report.failed
 
 
-def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
+def _link(actor: Actor, crew_id: str | None) -> tuple[Words, bool]:
     """Link entries that no relation reaches to older ones near enough."""
     actor.require("index.run")
     linked = MemoryRelation.objects.filter(workspace_id=actor.workspace_id)
@@ -145,28 +149,47 @@ def _link(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
         relations.link(pairs[at : at + 100], engine.embedder().model)
         for at in range(0, len(pairs), 100)
     )
-    return f"{plural(count, 'relation', 'relations')} written", True
+    return partial(outcomes.linked, count), True
 
 
-def _consolidate(actor: Actor, crew_id: str | None) -> tuple[str, bool]:
+def _consolidate(actor: Actor, crew_id: str | None) -> tuple[Words, bool]:
     """Look for rules; what is proposed changes nothing until somebody approves it."""
     reports = consolidation.of_workspace(by=actor, crew_id=crew_id)
     count = sum(len(report.proposed) for report in reports)
     faults = [f"{report.crew}: {report.error}" for report in reports if report.error]
-    text = f"{plural(count, 'rule', 'rules')} proposed"
-    if not count:
-        read = sum(report.considered for report in reports)
-        text = f"No new rule in {plural(read, 'entry', 'entries')} read"
+    read = sum(report.considered for report in reports)
     pending = ConsolidationProposal.objects.filter(
         workspace_id=actor.workspace_id, state=ProposalState.PENDING
     )
     if crew_id:
         pending = pending.filter(crew_id=crew_id)
-    if waiting := pending.count():
-        verb = "waits" if waiting == 1 else "wait"
-        text += f"; {plural(waiting, 'proposal', 'proposals')} {verb} for review"
-        text += ", and nothing is linked before somebody approves"
-    return "; ".join([text, *faults]).rstrip("."), not faults
+    words = partial(_consolidated, count, read, pending.count(), faults)
+    return words, not faults
+
+
+def _consolidated(count: int, read: int, waiting: int, faults: list[str]) -> str:
+    parts = [
+        ngettext("{count} rule proposed", "{count} rules proposed", count).format(
+            count=figure(count)
+        )
+    ]
+    if not count:
+        none = ngettext(
+            "No new rule in {count} entry read",
+            "No new rule in {count} entries read",
+            read,
+        )
+        parts = [none.format(count=figure(read))]
+    if waiting:
+        text = ngettext(
+            "{count} proposal waits for review, and nothing is linked before somebody "
+            "approves",
+            "{count} proposals wait for review, and nothing is linked before somebody "
+            "approves",
+            waiting,
+        )
+        parts.append(text.format(count=figure(waiting)))
+    return "; ".join([*parts, *faults]).rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +204,13 @@ class Expectation:
 class Fix:
     """A button of the health page.
 
-    ``run`` returns what it did and whether all of it went well. ``at_once`` says that
-    it raises a metric by itself: proposed rules wait for somebody to approve them.
+    ``run`` returns the words for what it did and whether all of it went well.
+    ``at_once`` says that it raises a metric by itself: proposed rules wait for somebody
+    to approve them.
     ``program_url`` is where a program posts to for the same; None for none.
     """
 
-    run: Callable[[Actor, str | None], tuple[str, bool]]
+    run: Callable[[Actor, str | None], tuple[Words, bool]]
     at_once: bool = False
     program_url: str | None = None
     expects: Expectation | None = None
@@ -203,5 +227,7 @@ FIXES: Final[dict[str, Fix]] = {
         _link, at_once=True, expects=Expectation(gains.REACHABILITY, gains.of_link)
     ),
     "consolidate": Fix(_consolidate),
-    "recompute": Fix(lambda _actor, _crew_id: ("Measured again", True)),
+    "recompute": Fix(
+        lambda _actor, _crew_id: (lambda: gettext("Measured again"), True)
+    ),
 }

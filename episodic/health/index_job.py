@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from episodic.health import gains, outcomes
 from episodic.health import snapshots as health
@@ -40,7 +42,7 @@ def begin(actor: Actor, crew_id: str | None = None) -> JobRun:
 
 def _require_embedder() -> None:
     if engine.embedder().name == "none":
-        raise errors.Unavailable(reason="no embedder is configured")
+        raise errors.Unavailable(reason=gettext("no embedder is configured"))
 
 
 def is_long(actor: Actor) -> bool:
@@ -70,11 +72,14 @@ def run(workspace_id: str) -> Outcome:
         # The workspace's score contains the crew's entries as well.
         health.take(workspace_id, [])
     index_status.record(report, by=actor)
-    outcomes.record("index", f"{report.indexed:,} indexed", before, after, gain, actor)
+    text = outcomes.in_english(partial(outcomes.indexed, report.indexed))
+    outcomes.record("index", text, before, after, gain, actor)
     counts = {"indexed": report.indexed, "failed": report.failed}
     if left:
         return Outcome(counts, f"The embedder does not answer; {left:,} still wait")
-    fault = "The embedder refused some; each is listed" if report.failed else ""
+    fault = ""
+    if report.failed:
+        fault = gettext_noop("The embedder refused some; each is listed")
     return Outcome(counts, fault)
 
 
@@ -126,7 +131,7 @@ def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     return [
         ResultLine(
             by_id[entry_id][1][:120],
-            by_id[entry_id][0] or "indexed meanwhile",
+            by_id[entry_id][0] or gettext("indexed meanwhile"),
             reverse("memory:entry", args=[entry_id]),
         )
         for entry_id in ids

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.conf import settings
+from django.utils import translation
+from django.utils.translation import gettext, ngettext
+
 from episodic.health.gains import Gain
+from episodic.health.metrics.base import figure
 from episodic.models import HealthSnapshot
 from memory.journal import append as journal
 from memory.models import JournalEntry
@@ -15,6 +22,46 @@ from memory.rules.permissions import Actor
 
 REPAIRED: Final = "memory.health_repaired"
 READ: Final = 50
+Words = Callable[[], str]
+
+
+# ── What a repair did, in words ──────────────────────────────────────────────
+def indexed(count: int, failed: int = 0) -> str:
+    """Return how many entries got a vector, and how many were refused."""
+    if failed:
+        text = gettext("{count} indexed, {failed} failed: the embedder refused them")
+        return text.format(count=figure(count), failed=figure(failed))
+    return gettext("{count} indexed").format(count=figure(count))
+
+
+def linked(count: int) -> str:
+    """Return how many relations were written."""
+    text = ngettext("{count} relation written", "{count} relations written", count)
+    return text.format(count=figure(count))
+
+
+def approved(count: int) -> str:
+    """Return how many rules were approved between two measurements."""
+    return ngettext(
+        "{count} rule approved, among other changes",
+        "{count} rules approved, among other changes",
+        count,
+    ).format(count=figure(count))
+
+
+# The sentences above as the journal has them.
+STORED: Final[tuple[tuple[re.Pattern[str], Callable[..., str]], ...]] = (
+    (re.compile(r"([\d,]+) indexed"), indexed),
+    (re.compile(r"([\d,]+) indexed, ([\d,]+) failed: .+"), indexed),
+    (re.compile(r"([\d,]+) relations? written"), linked),
+    (re.compile(r"([\d,]+) rules? approved, among other changes"), approved),
+)
+
+
+def in_english(words: Words) -> str:
+    """Return words as they are stored, whatever the language of the request."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +84,14 @@ class Outcome:
             return None
         return round(self.after - self.before, 1)
 
+    @property
+    def told(self) -> str:
+        """What the repair did, in the reader's language as far as it is known."""
+        for pattern, words in STORED:
+            if match := pattern.fullmatch(self.text):
+                return words(*(int(n.replace(",", "")) for n in match.groups()))
+        return self.text
+
 
 def record(
     kind: str,
@@ -46,7 +101,7 @@ def record(
     gain: Gain | None,
     by: Actor,
 ) -> None:
-    """Write what a repair brought to the journal."""
+    """Write what a repair brought to the journal; ``text`` is English."""
     new = NewEntry(
         entry_type=REPAIRED,
         summary=f"Health repaired: {text}; score {_text(before)} to {_text(after)}",

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from django.utils.translation import gettext, gettext_noop, ngettext
+
 from episodic.embedders.base import Reason, State, Status
+from episodic.health.metrics.base import figure
 from episodic.index import engine
 from episodic.index import status as index_status
 from memory.rules.permissions import Actor
@@ -15,12 +18,12 @@ NONE: Final = "none"
 HASHING: Final = "hashing"
 
 REASONS: Final[dict[Reason, str]] = {
-    Reason.UNREACHABLE: "there is no answer at its address",
-    Reason.TIMEOUT: "it did not answer in time",
-    Reason.BAD_ANSWER: "its answer is not usable",
-    Reason.NOT_CONFIGURED: "a setting or a package is missing",
-    Reason.DAMAGED: "the files of the model are damaged",
-    Reason.UNEXPECTED: "it failed in an unexpected way",
+    Reason.UNREACHABLE: gettext_noop("there is no answer at its address"),
+    Reason.TIMEOUT: gettext_noop("it did not answer in time"),
+    Reason.BAD_ANSWER: gettext_noop("its answer is not usable"),
+    Reason.NOT_CONFIGURED: gettext_noop("a setting or a package is missing"),
+    Reason.DAMAGED: gettext_noop("the files of the model are damaged"),
+    Reason.UNEXPECTED: gettext_noop("it failed in an unexpected way"),
 }
 
 
@@ -76,43 +79,67 @@ def card(actor: Actor) -> Card:
 def finding(status: index_status.Status, embedder_status: Status, name: str) -> str:
     """Return what is true now in one sentence, the worst first."""
     if name == NONE:
-        return "Recall is by words alone: no embedder is configured"
+        return gettext("Recall is by words alone: no embedder is configured")
     if embedder_status.state is State.FAILING:
-        return "The embedder does not answer: recall is by words alone"
+        return gettext("The embedder does not answer: recall is by words alone")
     if status.failed:
-        return f"{_entries(status.failed)} cannot be recalled by meaning"
+        return ngettext(
+            "{count} entry cannot be recalled by meaning",
+            "{count} entries cannot be recalled by meaning",
+            status.failed,
+        ).format(count=figure(status.failed))
     if status.pending:
-        verb = "waits" if status.pending == 1 else "wait"
-        return f"{_entries(status.pending)} {verb} for a vector{_oldest(status)}"
+        return _waiting(status)
     if not status.embeddable:
-        return "No memory here can be recalled by meaning yet"
+        return gettext("No memory here can be recalled by meaning yet")
     if status.embeddable == 1:
-        return "The one memory here can be recalled by meaning"
-    return f"All {status.embeddable:,} memories can be recalled by meaning"
+        return gettext("The one memory here can be recalled by meaning")
+    text = gettext("All {count} memories can be recalled by meaning")
+    return text.format(count=figure(status.embeddable))
 
 
-def _entries(count: int) -> str:
-    return f"{count:,} {'entry' if count == 1 else 'entries'}"
-
-
-def _oldest(status: index_status.Status) -> str:
-    seconds = status.oldest_pending_seconds
+def _waiting(status: index_status.Status) -> str:
+    seconds, count = status.oldest_pending_seconds, figure(status.pending)
     if seconds is None or seconds < 2:
-        return ""
-    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"; the oldest for {count} {unit}{'s' if count > 1 else ''}"
-    return ""
+        text = ngettext(
+            "{count} entry waits for a vector",
+            "{count} entries wait for a vector",
+            status.pending,
+        )
+        return text.format(count=count)
+    text = ngettext(
+        "{count} entry waits for a vector; the oldest for {time}",
+        "{count} entries wait for a vector; the oldest for {time}",
+        status.pending,
+    )
+    return text.format(count=count, time=_time(int(seconds)))
+
+
+def _time(seconds: int) -> str:
+    """Return a span in its largest unit."""
+    if count := seconds // 86_400:
+        text = ngettext("{count} day", "{count} days", count)
+    elif count := seconds // 3_600:
+        text = ngettext("{count} hour", "{count} hours", count)
+    elif count := seconds // 60:
+        text = ngettext("{count} minute", "{count} minutes", count)
+    else:
+        count = seconds
+        text = ngettext("{count} second", "{count} seconds", count)
+    return text.format(count=count)
 
 
 def _index_state(status: index_status.Status, *, stopped: bool) -> tuple[str, str]:
     """Return a colour and a word for the index; none where there is none to judge."""
     if status.failed:
-        return "red", "Failed in part"
+        return "red", gettext("Failed in part")
     if status.pending:
-        return ("red", "Stopped") if stopped else ("yellow", "Draining")
-    return ("green", "Complete") if status.embeddable else ("", "Nothing to index")
+        if stopped:
+            return "red", gettext("Stopped")
+        return "yellow", gettext("Draining")
+    if status.embeddable:
+        return "green", gettext("Complete")
+    return "", gettext("Nothing to index")
 
 
 def _embedder(embedder_status: Status) -> EmbedderCard:
@@ -133,12 +160,15 @@ def _embedder(embedder_status: Status) -> EmbedderCard:
 
 def _state(embedder_status: Status, name: str) -> tuple[str, str, str]:
     if name == NONE:
-        return "", "Not configured", "set CREWSHIP_EMBEDDER to have one"
+        note = gettext("set CREWSHIP_EMBEDDER to have one")
+        return "", gettext("Not configured"), note
     if embedder_status.state is State.FAILING:
         reason = embedder_status.reason or Reason.UNEXPECTED
-        return "red", "No answer", REASONS[reason]
+        return "red", gettext("No answer"), gettext(REASONS[reason])
     if embedder_status.state is State.NOT_CALLED:
-        return "", "Not asked yet", "no call since this process started"
+        note = gettext("no call since this process started")
+        return "", gettext("Not asked yet"), note
     if name == HASHING:
-        return "yellow", "Answering", "a stand-in that knows words, not meaning"
-    return "green", "Answering", "in this process"
+        note = gettext("a stand-in that knows words, not meaning")
+        return "yellow", gettext("Answering"), note
+    return "green", gettext("Answering"), gettext("in this process")

@@ -9,13 +9,14 @@ from typing import Final
 from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext, ngettext
 
 from episodic.consolidation import candidates
 from episodic.consolidation.run import MIN_ENTRIES
 from episodic.health import duplicates, gains
 from episodic.health.causes import Cause
 from episodic.health.gains import Gain
-from episodic.health.metrics.base import Action, Explanation, plural
+from episodic.health.metrics.base import Action, Explanation, figure
 from episodic.models import ConsolidationMark, HealthSnapshot
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
@@ -41,11 +42,6 @@ class Repair:
         """The points of the score it is expected to return."""
         return self.gain.points if self.gain else 0.0
 
-    @property
-    def qualifier(self) -> str:
-        """How the expected score is to be read."""
-        return "at least" if self.gain and self.gain.is_least else "about"
-
 
 def of(
     actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]
@@ -68,10 +64,14 @@ def of(
 
 def _index(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
     gain = gains.of_index(row)
-    text = "They are found by words alone until they have a vector."
+    text = gettext("They are found by words alone until they have a vector.")
     if gain.count > gains.INDEXED_AT_ONCE:
-        text += " It runs as a job that says how far it is; you can leave meanwhile."
-    title = f"Index {plural(gain.count, 'entry', 'entries')}"
+        job = gettext(
+            "It runs as a job that says how far it is; you can leave meanwhile."
+        )
+        text = f"{text} {job}"
+    title = ngettext("Index {count} entry", "Index {count} entries", gain.count)
+    title = title.format(count=figure(gain.count))
     action = causes[0].action
     return Repair("index", title, text, action, "index.run", gain, tuple(causes))
 
@@ -80,9 +80,13 @@ def _link(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
     gain = gains.of_link(row)
     details = row.details[gains.REACHABILITY]
     unlinked = details["embeddings"] - details["connected"]
-    about = "" if details["alone_sampled"] == unlinked else "about "
-    title = f"Link {about}{plural(gain.count, 'entry', 'entries')}"
-    text = "Each has an older entry of its crew at cosine 0.80 or nearer."
+    title = ngettext("Link {count} entry", "Link {count} entries", gain.count)
+    if details["alone_sampled"] != unlinked:
+        title = ngettext(
+            "Link about {count} entry", "Link about {count} entries", gain.count
+        )
+    title = title.format(count=figure(gain.count))
+    text = gettext("Each has an older entry of its crew at cosine 0.80 or nearer.")
     action = causes[0].action
     return Repair("link", title, text, action, "index.run", gain, tuple(causes))
 
@@ -94,15 +98,19 @@ def _duplicates(actor: Actor, row: HealthSnapshot) -> Repair | None:
     count = duplicates.count(actor, row.crew_id or None)
     if not count:
         return None
-    more = "or more " if count == duplicates.LISTED else ""
-    title = f"Review {count:,} {more}{'pair' if count == 1 else 'pairs'} of records"
-    text = (
+    title = ngettext(
+        "Review {count} pair of records", "Review {count} pairs of records", count
+    )
+    if count == duplicates.LISTED:
+        title = gettext("Review {count} or more pairs of records")
+    title = title.format(count=figure(count))
+    text = gettext(
         "The two of a pair say nearly the same. No metric rises when one goes; answers "
         "get room for something else."
     )
     url = reverse("health:duplicates")
     url += f"?{urlencode({'crew_id': row.crew_id})}" if row.crew_id else ""
-    action = Action("open", "Review pairs", url)
+    action = Action("open", gettext("Review pairs"), url)
     return Repair("duplicates", title, text, action, "records.read", None, ())
 
 
@@ -112,13 +120,16 @@ def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair
         return None
     gain = gains.of_proposals(row)
     if gain.count:
-        title = f"Review {plural(gain.count, 'proposal', 'proposals')}"
-        text = (
+        title = ngettext(
+            "Review {count} proposal", "Review {count} proposals", gain.count
+        ).format(count=figure(gain.count))
+        text = gettext(
             "An approved rule is linked to its evidence. The figure is for approving "
             "all that can be approved; measure again after the review."
         )
         query = f"?{urlencode({'crew_id': row.crew_id})}" if row.crew_id else ""
-        action = Action("open", "Review", reverse("proposals:list") + query)
+        url = reverse("proposals:list") + query
+        action = Action("open", gettext("Review"), url)
         tied = causes if gain.points > 0 else ()
         return Repair(
             "proposals", title, text, action, "proposals.read", gain, tuple(tied)
@@ -126,13 +137,17 @@ def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair
     unread = _unread(row) if causes else 0
     if not unread:
         return None
-    title = f"Look for rules in {plural(unread, 'unread entry', 'unread entries')}"
-    text = (
+    title = ngettext(
+        "Look for rules in {count} unread entry",
+        "Look for rules in {count} unread entries",
+        unread,
+    ).format(count=figure(unread))
+    text = gettext(
         "Consolidation has not read them yet. Whether there is a rule in them shows "
         "when it has; nothing is linked before somebody approves."
     )
     explanation = Explanation(row, {}, quotes=False)
-    action = explanation.fix("consolidate", "Look for rules")
+    action = explanation.fix("consolidate", gettext("Look for rules"))
     return Repair(
         "consolidate", title, text, action, "consolidate.run", None, tuple(causes)
     )

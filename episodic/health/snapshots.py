@@ -14,6 +14,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from episodic.health import bands
 from episodic.health.metrics import table as metrics
@@ -37,7 +38,7 @@ class NoSnapshot(errors.NotFound):
     """Nothing was measured yet."""
 
     code = "no_snapshot"
-    sentence = "The health of this memory has not been measured yet."
+    sentence = gettext_noop("The health of this memory has not been measured yet.")
 
 
 # ── Measuring ────────────────────────────────────────────────────────────────

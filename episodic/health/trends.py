@@ -10,10 +10,12 @@ from typing import Final
 from django.db.models import Count, Max
 from django.db.models.functions import TruncDate
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
 from episodic.health import bands
 from episodic.health.forecast import Crossing, crossing
 from episodic.health.metrics import table as metrics
+from episodic.health.metrics.base import figure
 from episodic.models import HealthSnapshot
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
@@ -21,12 +23,12 @@ from memory.rules.permissions import Actor
 LOOKED_BACK: Final = 14
 # Journal entries that move a metric, in words.
 EVENTS: Final = {
-    "memory.indexed": "Index run by hand",
-    "memory.imported": "Import",
-    "memory.compacted": "Compaction",
-    "memory.consolidated": "Consolidation",
-    "memory.erased": "Erasure",
-    "memory.health_band_changed": "Band changed",
+    "memory.indexed": gettext_noop("Index run by hand"),
+    "memory.imported": gettext_noop("Import"),
+    "memory.compacted": gettext_noop("Compaction"),
+    "memory.consolidated": gettext_noop("Consolidation"),
+    "memory.erased": gettext_noop("Erasure"),
+    "memory.health_band_changed": gettext_noop("Band changed"),
 }
 
 
@@ -45,6 +47,7 @@ class Forecast:
     """A limit that a metric or the score will cross when it goes on like this."""
 
     metric: str
+    title: str
     band: str
     text: str
 
@@ -66,10 +69,14 @@ def events(actor: Actor, days: int, crew_id: str) -> list[Event]:
         .annotate(count=Count("pk"), text=Max("summary"))
     )
     days_events = [
-        Event(day, EVENTS[kind], text if count == 1 else f"{count} times", count)
+        Event(day, gettext(EVENTS[kind]), text if count == 1 else _times(count), count)
         for day, kind, count, text in grouped
     ]
     return sorted(days_events, key=lambda event: (event.day, event.kind), reverse=True)
+
+
+def _times(count: int) -> str:
+    return ngettext("{count} time", "{count} times", count).format(count=count)
 
 
 def failing_days(snapshots: Sequence[HealthSnapshot]) -> list[date]:
@@ -87,7 +94,8 @@ def failing_days(snapshots: Sequence[HealthSnapshot]) -> list[date]:
 def forecasts(snapshots: Sequence[HealthSnapshot]) -> list[Forecast]:
     """Return the bands that will change within two weeks at the present slope."""
     recent = list(snapshots)[-LOOKED_BACK:]
-    titles = {"score": "The score"} | {m.name: m.title for m in metrics.METRICS}
+    titles = {m.name: gettext(m.title) for m in metrics.METRICS}
+    titles = {"score": pgettext("health", "Score")} | titles
     forecasts = []
     for name, title in titles.items():
         points = [
@@ -102,15 +110,37 @@ def forecasts(snapshots: Sequence[HealthSnapshot]) -> list[Forecast]:
 
 def _forecast(metric: str, title: str, meets: Crossing) -> Forecast:
     falls = meets.slope < 0
-    verb = f"falls below {meets.limit:.0f}" if falls else f"reaches {meets.limit:.0f}"
-    soon, late = f"{meets.soonest:.0f}", f"{meets.latest:.0f}"
-    if meets.latest > 60:
-        late = "many"
-    when = "in about a day" if meets.days < 1.5 else f"in about {meets.days:.0f} days"
-    text = (
-        f"{title} {verb} {when} (between {soon} and {late}) if the last "
-        f"{meets.points} snapshots go on as they did: {meets.slope:+.1f} a day, and a "
-        f"straight line explains {100 * meets.fit:.0f} % of their movement."
+    late = gettext("many") if meets.latest > 60 else figure(meets.latest, ".0f")
+    text = gettext(
+        "{event} (between {soon} and {late}) if the last {points} snapshots go on as "
+        "they did: {slope} a day, and a straight line explains {fit} % of their "
+        "movement."
+    ).format(
+        event=_event(metric, title, meets),
+        soon=figure(meets.soonest, ".0f"),
+        late=late,
+        points=meets.points,
+        slope=figure(meets.slope, "+.1f"),
+        fit=figure(100 * meets.fit, ".0f"),
     )
     after = meets.limit - 0.1 if falls else meets.limit
-    return Forecast(metric, bands.band(after).value, text)
+    return Forecast(metric, title, bands.band(after).value, text)
+
+
+def _event(metric: str, title: str, meets: Crossing) -> str:
+    """Return what will happen and when, as a clause."""
+    days = round(meets.days) if meets.days >= 1.5 else 1
+    if meets.slope < 0:
+        text = ngettext(
+            "{metric} falls below {limit} in about a day",
+            "{metric} falls below {limit} in about {days} days",
+            days,
+        )
+    else:
+        text = ngettext(
+            "{metric} reaches {limit} in about a day",
+            "{metric} reaches {limit} in about {days} days",
+            days,
+        )
+    name = gettext("The score") if metric == "score" else title
+    return text.format(metric=name, limit=figure(meets.limit, ".0f"), days=days)

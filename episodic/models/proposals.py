@@ -9,6 +9,7 @@ from typing import Final
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from memory.models import Crew, MemoryVersion, Workspace, ids
 
@@ -21,11 +22,11 @@ def proposal_id() -> str:
 
 
 class ProposalState(models.TextChoices):
-    """What became of a proposed rule."""
+    """What became of a proposed rule; pages show it in the reader's language."""
 
-    PENDING = "pending"
-    APPROVED = "approved"
-    REJECTED = "rejected"
+    PENDING = gettext_noop("pending")
+    APPROVED = gettext_noop("approved")
+    REJECTED = gettext_noop("rejected")
 
 
 class ConsolidationMark(models.Model):

@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.recall import checks as recall_checks
@@ -15,9 +16,13 @@ from memory.rules import errors
 from memory.web import pages
 
 OUTCOMES: Final = {
-    "holds": "It holds.",
-    "broken": "It is broken.",
-    "refused": "It could not be judged.",
+    "holds": gettext_noop("It holds."),
+    "broken": gettext_noop("It is broken."),
+    "refused": gettext_noop("It could not be judged."),
+}
+RESULTS: Final = {
+    "broken": gettext_noop("broken"),
+    "refused": gettext_noop("refused"),
 }
 
 
@@ -38,7 +43,8 @@ def save(request: HttpRequest) -> HttpResponse:
     form = RecallForm(request.POST, by=actor)
     question = form.request()
     if question is None:
-        messages.error(request, "The question is invalid; nothing was saved")
+        text = gettext("The question is invalid; nothing was saved")
+        messages.error(request, text)
         return redirect(pages.address("episodic:recall", query=form.address()))
     expected = request.POST.getlist("expected")
     expected += request.POST.get("more", "").replace(",", " ").split()
@@ -47,10 +53,14 @@ def save(request: HttpRequest) -> HttpResponse:
             request.POST.get("name", ""), question, expected, by=actor
         )
     except (errors.Invalid, errors.Conflict) as error:
-        messages.error(request, f"{error.detail} Nothing was saved.")
+        text = gettext("{error} Nothing was saved.").format(error=error.detail)
+        messages.error(request, text)
         return redirect(pages.address("episodic:recall", query=form.address()))
     run = recall_checks.run(check, by=actor)
-    messages.success(request, f"Saved the check “{check.name}”. {OUTCOMES[run.result]}")
+    text = gettext("Saved the check “{name}”. {outcome}").format(
+        name=check.name, outcome=gettext(OUTCOMES[run.result])
+    )
+    messages.success(request, text)
     return redirect("episodic:checks")
 
 
@@ -61,8 +71,9 @@ def run(request: HttpRequest, check_id: str) -> str | tuple[int, str]:
     check = recall_checks.get(actor, check_id)
     outcome = recall_checks.run(check, by=actor)
     if outcome.result == "holds":
-        return f"{check.name} holds"
-    return messages.WARNING, f"{check.name}: {outcome.result}"
+        return gettext("{name} holds").format(name=check.name)
+    word = gettext(RESULTS[outcome.result])
+    return messages.WARNING, f"{check.name}: {word}"
 
 
 @pages.action("episodic:checks")
@@ -70,7 +81,7 @@ def rerun(request: HttpRequest) -> str | tuple[int, str]:
     """Run the checks that waited longest now, for an operator."""
     runs = recall_checks.rerun(by=pages.actor(request))
     count = sum(run.result == "holds" for run in runs)
-    text = f"{count} of {len(runs)} hold"
+    text = gettext("{count} of {all} hold").format(count=count, all=len(runs))
     return text if count == len(runs) else (messages.WARNING, text)
 
 
@@ -80,7 +91,7 @@ def rename(request: HttpRequest, check_id: str) -> str:
     actor = pages.actor(request)
     check = recall_checks.get(actor, check_id)
     recall_checks.rename(check, request.POST.get("name", ""), by=actor)
-    return f"Renamed the check to {check.name}"
+    return gettext("Renamed the check to {name}").format(name=check.name)
 
 
 @pages.action("episodic:checks")
@@ -89,4 +100,4 @@ def drop(request: HttpRequest, check_id: str) -> str:
     actor = pages.actor(request)
     check = recall_checks.get(actor, check_id)
     recall_checks.drop(check, by=actor)
-    return f"Deleted the check {check.name}"
+    return gettext("Deleted the check {name}").format(name=check.name)

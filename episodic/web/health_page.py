@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import Any, Final
+
+from django.utils.translation import gettext, ngettext, pgettext
 
 from episodic.health import accepted, bands, causes, outcomes, repairs, trends
 from episodic.health import snapshots as health
 from episodic.health.accepted import AcceptedLine
 from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
-from episodic.health.metrics.base import Metric
+from episodic.health.metrics.base import Metric, figure
 from episodic.health.outcomes import Outcome
 from episodic.health.repairs import Repair
 from episodic.models import HealthSnapshot
@@ -93,14 +95,24 @@ class Page:
     @property
     def finding(self) -> str:
         """What is true now, in one sentence."""
-        name = self.crew.slug if self.crew else "The workspace"
+        name = self.crew.slug if self.crew else gettext("The workspace")
+        if self.snapshot is None and self.crew:
+            text = gettext("The health of {crew} has not been measured yet")
+            return text.format(crew=name)
         if self.snapshot is None:
-            owner = self.crew.slug if self.crew else "this memory"
-            return f"The health of {owner} has not been measured yet"
+            return gettext("The health of this memory has not been measured yet")
         if self.score.value is None:
-            return f"{name} holds no memory that could be measured yet"
-        sentence = f"{name} is {self.score.word.lower()} at {self.score.value:.1f}"
-        return f"{sentence}: {self.worst} costs it the most" if self.worst else sentence
+            text = gettext("{name} holds no memory that could be measured yet")
+            return text.format(name=name)
+        text = gettext("{name} is {band} at {score}")
+        if self.worst:
+            text = gettext("{name} is {band} at {score}: {metric} costs it the most")
+        return text.format(
+            name=name,
+            band=self.score.word.lower(),
+            score=figure(self.score.value, ".1f"),
+            metric=gettext(self.worst) if self.worst else "",
+        )
 
     @property
     def lost_points(self) -> float:
@@ -140,7 +152,7 @@ def judge(rows: Sequence[HealthSnapshot], name: str = "score") -> Judgement:
     change = None
     if value is not None and len(values) > 1:
         change = round(value - values[0], 1)
-    return Judgement(value, band.colour, band.title, change)
+    return Judgement(value, band.colour, gettext(band.title), change)
 
 
 def line(rows: Sequence[HealthSnapshot], name: str = "score") -> Points:
@@ -155,14 +167,38 @@ def _card(rows: Sequence[HealthSnapshot], metric: Metric) -> MetricCard:
     if judgement.value is not None:
         weight = metric.weight / metrics.known_weight(metrics.values(newest))
         points = judgement.value * weight
-    try:
-        note = metric.inputs.format(**newest.details.get(metric.name, {}))
-    except KeyError:
-        note = "too few entries to tell"
     return MetricCard(
-        metric.name, metric.title, metric.explanation, judgement, weight, points,
-        note, line(rows, metric.name),
+        metric.name, gettext(metric.title), gettext(metric.explanation), judgement,
+        weight, points, _note(metric, newest), line(rows, metric.name),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A number that a format writes with the reader's signs."""
+
+    value: float
+
+    def __format__(self, form: str) -> str:
+        return figure(self.value, form)
+
+
+def _note(metric: Metric, row: HealthSnapshot) -> str:
+    """Return the inputs of a metric in words."""
+    details: dict[str, Any] = row.details.get(metric.name, {})
+    try:
+        return gettext(metric.inputs).format(
+            **{name: _shown(value) for name, value in details.items()}
+        )
+    except KeyError:
+        return gettext("too few entries to tell")
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return gettext(value) if value else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return _Shown(value) if is_number else value
 
 
 def table(actor: Actor, days: int = 30) -> tuple[CrewLine, ...]:
@@ -174,8 +210,8 @@ def table(actor: Actor, days: int = 30) -> tuple[CrewLine, ...]:
         slugs[agent.id] = agent.slug
         members.setdefault(agent.crew_id, []).append(agent.slug)
     crews = workspace_tree.crews(actor)
-    count = f"{len(crews)} {'crew' if len(crews) == 1 else 'crews'}"
-    scopes = [("", "Workspace", count)]
+    count = ngettext("{count} crew", "{count} crews", len(crews))
+    scopes = [("", gettext("Workspace"), count.format(count=len(crews)))]
     scopes += [(c.id, c.slug, ", ".join(members.get(c.id, []))) for c in crews]
     return tuple(_line(scope, snapshots.get(scope[0], []), slugs) for scope in scopes)
 
@@ -204,7 +240,8 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
     crew = workspace_tree.crew(actor, crew_id) if crew_id else None
     scope = crew.id if crew else ""
     now = rows[-1] if rows else None
-    titles = {"score": "Score"} | {m.name: m.title for m in metrics.METRICS}
+    titles = {m.name: gettext(m.title) for m in metrics.METRICS}
+    titles = {"score": pgettext("health", "Score")} | titles
     selected = metric if metric in titles else "score"
     current = accepted.marked(now, causes.of(now)) if now else []
     unaccepted = [cause for cause in current if not cause.accepted]
@@ -224,7 +261,7 @@ def build(actor: Actor, crew_id: str | None, days: int, metric: str) -> Page:
         outcomes=tuple(outcomes.latest(actor, scope)),
         selected=selected,
         selected_title=titles[selected],
-        lines=((crew.slug if crew else "workspace", line(rows, selected)),),
+        lines=((crew.slug if crew else gettext("workspace"), line(rows, selected)),),
         failing=tuple(trends.failing_days(rows)),
         events=tuple(trends.events(actor, days, scope))[:8],
         forecasts=tuple(trends.forecasts(rows)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.formats import date_format
+from django.utils.translation import gettext, pgettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -56,7 +58,8 @@ def accept(request: HttpRequest) -> HttpResponse:
     except (errors.Invalid, errors.TooLarge, errors.Conflict) as error:
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"Accepted until {item.until:%-d %b %Y}")
+        day = date_format(item.until, pgettext("date", "j M Y"))
+        messages.success(request, gettext("Accepted until {day}").format(day=day))
     return redirect(pages.address("health:page", crew_id=crew_id or ""))
 
 
@@ -64,7 +67,8 @@ def accept(request: HttpRequest) -> HttpResponse:
 def reopen(request: HttpRequest, acceptance_id: str) -> HttpResponse:
     """Take an acceptance back, for an operator."""
     item = accepted.revoke(pages.actor(request), acceptance_id)
-    messages.success(request, "No longer accepted; the cause is listed again")
+    text = gettext("No longer accepted; the cause is listed again")
+    messages.success(request, text)
     return redirect(pages.address("health:page", crew_id=item.crew_id))
 
 
@@ -97,5 +101,6 @@ def merge(request: HttpRequest) -> HttpResponse:
         pages.reraise_unless_mendable(error)
         messages.error(request, error.detail)
     else:
-        messages.success(request, f"One record is left: {record.id}")
+        text = gettext("One record is left: {id}").format(id=record.id)
+        messages.success(request, text)
     return redirect(pages.address("health:duplicates", crew_id=crew_id or ""))

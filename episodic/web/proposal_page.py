@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_noop
 
 from episodic.consolidation import approval, promotion, proposals, undo
 from episodic.consolidation.approval import TEXT_CHARS, Seen
@@ -28,30 +29,43 @@ from memory.web import pages
 from memory.web.bulk_page import Report
 
 STATES: Final = {
-    "pending": "Waiting",
-    "approved": "Approved",
-    "rejected": "Rejected",
-    "all": "All",
+    "pending": gettext_noop("Waiting"),
+    "approved": gettext_noop("Approved"),
+    "rejected": gettext_noop("Rejected"),
+    "all": gettext_noop("All"),
 }
+# Stored as they are; pages show them in the reader's language.
 PRESETS: Final = (
-    "True, but too trivial to be a rule",
-    "The entries have nothing in common",
-    "Only one incident, told twice",
-    "Out of date: it no longer happens",
-    "Wrong: this is not what should be done",
+    gettext_noop("True, but too trivial to be a rule"),
+    gettext_noop("The entries have nothing in common"),
+    gettext_noop("Only one incident, told twice"),
+    gettext_noop("Out of date: it no longer happens"),
+    gettext_noop("Wrong: this is not what should be done"),
 )
 AGES: Final = (
-    ("day", "Last day"),
-    ("week", "Last 7 days"),
-    ("older", "Older than 7 days"),
+    ("day", gettext_noop("Last day")),
+    ("week", gettext_noop("Last 7 days")),
+    ("older", gettext_noop("Older than 7 days")),
 )
 SIGNALS: Final = {
-    "relevance": ("Confidence", "how sure the summariser is"),
-    "frequency": ("Recalled", "times at least, full at 30"),
-    "query_diversity": ("Different questions", "at least, full at 10"),
-    "recency": ("Recency", "halves every 14 days"),
-    "consolidation": ("Found again", "runs that found it, full at 5"),
-    "richness": ("Evidence", "how many entries, of how many types"),
+    "relevance": (
+        gettext_noop("Confidence"),
+        gettext_noop("how sure the summariser is"),
+    ),
+    "frequency": (gettext_noop("Recalled"), gettext_noop("times at least, full at 30")),
+    "query_diversity": (
+        gettext_noop("Different questions"),
+        gettext_noop("at least, full at 10"),
+    ),
+    "recency": (gettext_noop("Recency"), gettext_noop("halves every 14 days")),
+    "consolidation": (
+        gettext_noop("Found again"),
+        gettext_noop("runs that found it, full at 5"),
+    ),
+    "richness": (
+        gettext_noop("Evidence"),
+        gettext_noop("how many entries, of how many types"),
+    ),
 }
 WORDS_CHARS: Final = 100
 
@@ -111,6 +125,13 @@ class Reading:
     @property
     def is_too_long(self) -> bool:
         return len(self.proposal.text) > TEXT_CHARS
+
+    @property
+    def reason(self) -> str:
+        """The reason of a rejection; one from the list in the reader's language."""
+        reason = self.proposal.reason
+        preset = next((text for text in PRESETS if reason.startswith(text)), "")
+        return gettext(preset) + reason[len(preset) :] if preset else reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +194,7 @@ def filters_of(data: QueryDict, proposal: ConsolidationProposal | None) -> Filte
     """Return the filters of a page; its state is that of the proposal by default."""
     state = data.get("state") or (proposal.state if proposal else "pending")
     if state not in STATES:
-        raise errors.Invalid("There is no such state.", code="unknown_state")
+        raise errors.Invalid(gettext("There is no such state."), code="unknown_state")
     narrow = ProposalFilter(
         crew_id=_text(data, "crew")[:32],
         words=_text(data, "q")[:WORDS_CHARS],
@@ -216,7 +237,7 @@ def tabs(actor: Actor, filters: Filters) -> list[Tab]:
     counts["all"] = sum(counts.values())
     return [
         Tab(
-            word,
+            gettext(word),
             counts.get(value, 0),
             pages.address("proposals:list", state=value),
             is_current=value == filters.state,

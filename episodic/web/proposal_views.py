@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import push_url
@@ -16,6 +17,7 @@ from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
 from episodic.consolidation import undo as decision_undo
 from episodic.consolidation.run import CrewReport
+from episodic.health.metrics.base import figure
 from episodic.models import ConsolidationProposal
 from episodic.web import proposal_page
 from episodic.web.proposal_page import Inbox
@@ -26,8 +28,14 @@ from memory.web import pages
 from memory.web.bulk_page import Report
 
 TEMPLATE = "episodic/proposals.html"
-REJECTION_WORDS: Final = ("{count} proposal rejected", "{count} proposals rejected")
-UNDO_WORDS: Final = ("{count} proposal waits again", "{count} proposals wait again")
+REJECTION_WORDS: Final = (
+    gettext_noop("{count} proposal rejected"),
+    gettext_noop("{count} proposals rejected"),
+)
+UNDO_WORDS: Final = (
+    gettext_noop("{count} proposal waits again"),
+    gettext_noop("{count} proposals wait again"),
+)
 
 
 def _page(
@@ -190,13 +198,21 @@ def _sentence(crew: CrewReport) -> str:
     if crew.error:
         return f"{crew.crew}: {crew.error}"
     if crew.skipped:
-        return f"{crew.crew}: {crew.skipped}; they wait"
-    text = f"{crew.crew}: {crew.considered:,} entries, {len(crew.proposed)} proposed"
+        text = gettext("{crew}: {skipped}; they wait")
+        return text.format(crew=crew.crew, skipped=crew.skipped)
+    read, proposed = crew.considered, len(crew.proposed)
+    parts = [
+        gettext("{crew}: {count} entries, {proposed} proposed").format(
+            crew=crew.crew, count=figure(read), proposed=proposed
+        )
+    ]
     if crew.known:
-        text += f", {crew.known} known already"
+        parts.append(gettext("{count} known already").format(count=crew.known))
     if crew.held:
-        text += f", {crew.held} held by the scanner"
-    return text + (f", {crew.pins} pins written" if crew.pins else "")
+        parts.append(gettext("{count} held by the scanner").format(count=crew.held))
+    if crew.pins:
+        parts.append(gettext("{count} pins written").format(count=crew.pins))
+    return ", ".join(parts)
 
 
 @require_POST
@@ -216,5 +232,5 @@ def run(request: HttpRequest) -> HttpResponse:
         show = messages.warning if crew.error else messages.info
         show(request, _sentence(crew))
     if not report:
-        messages.info(request, "There is no crew to consolidate yet")
+        messages.info(request, gettext("There is no crew to consolidate yet"))
     return redirect("proposals:list")

@@ -15,7 +15,7 @@
     const told = find("#chosen");
     if (told) {
       told.hidden = !button;
-      told.textContent = button ? told.dataset.wordsChosen.replace("{decision}", button.dataset.words) : "";
+      told.textContent = button ? told.dataset.wordsChosen.replace("{decision}", () => button.dataset.words) : "";
     }
     if (!button) return;
     button.setAttribute("aria-pressed", "true");

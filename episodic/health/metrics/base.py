@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 from django.urls import reverse
+from django.utils.formats import get_format
 
 from episodic.index.snapshot import IndexArrays, Rows
 from episodic.models import HealthSnapshot
@@ -33,7 +34,17 @@ def percent(share: float) -> float:
 
 
 def plural(count: int, singular: str, plural_noun: str) -> str:
+    """Return a count with its noun in English, for what is stored."""
     return f"{count:,} {singular if count == 1 else plural_noun}"
+
+
+def figure(value: float, form: str = ",") -> str:
+    """Return a number in a format of Python, with the reader's signs in it."""
+    signs = {
+        ",": get_format("THOUSAND_SEPARATOR"),
+        ".": get_format("DECIMAL_SEPARATOR"),
+    }
+    return format(value, form).translate(str.maketrans(signs))
 
 
 # ── Measuring ────────────────────────────────────────────────────────────────
@@ -171,6 +182,8 @@ Details = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class Metric:
     """The declaration of one metric; everything about health is derived from it.
+
+    Its words are marked for translation and translated where they are shown.
 
     ``inputs`` words the details in a few words (a ``str.format`` template over them),
     ``fixes`` are the kinds of fix that raise the metric, and ``embedder_failed`` says

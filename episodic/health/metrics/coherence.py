@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.health.metrics.base import (
     LINKED_COSINE,
@@ -25,6 +26,7 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
+    figure,
     percent,
     sample,
 )
@@ -98,19 +100,27 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     for group in details.get("lonely", []):
         words = shared_words(case.summaries(group["entry_ids"]))
         count, kind = group["count"], group["entry_type"]
-        verb = "stands" if count == 1 else "stand"
-        noun = f"{kind} {'entry' if count == 1 else 'entries'}"
-        quoted = f": {', '.join(f'“{word}”' for word in words)}" if words else ""
-        title = f"{count:,} {noun} {verb} apart{quoted}"
-        text = (
-            f"Their three nearest neighbours are at cosine {group['cosine']:.2f}; "
-            f"random pairs are at {details['background']:.2f}. "
-            f"{details['sampled']:,} entries were looked at."
+        title = ngettext(
+            "{count} {type} entry stands apart",
+            "{count} {type} entries stand apart",
+            count,
+        ).format(count=figure(count), type=kind)
+        if words:
+            quoted = ", ".join(gettext("“{word}”").format(word=word) for word in words)
+            title = f"{title}: {quoted}"
+        text = gettext(
+            "Their three nearest neighbours are at cosine {near}; random pairs are at "
+            "{background}. {count} entries were looked at."
+        ).format(
+            near=figure(group["cosine"], ".2f"),
+            background=figure(details["background"], ".2f"),
+            count=figure(details["sampled"]),
         )
-        action = Action("open", "Show entries", case.journal_url(entry_type=kind))
+        url, label = case.journal_url(entry_type=kind), gettext("Show entries")
         if words:
             url = case.recall_url(" ".join(words))
-            action = Action("open", "Ask recall for them", url)
+            label = gettext("Ask recall for them")
+        action = Action("open", label, url)
         findings.append(Finding(group["share"], title, text, action, f"type:{kind}"))
     return findings
 
@@ -129,12 +139,14 @@ def shared_words(summaries: Sequence[str]) -> list[str]:
 
 
 METRIC: Final = Metric(
-    name="coherence",
-    title="Coherence",
-    explanation="How cleanly memory groups into topics: the nearest neighbours of an "
-    "entry against random pairs.",
+    name=gettext_noop("coherence"),
+    title=gettext_noop("Coherence"),
+    explanation=gettext_noop(
+        "How cleanly memory groups into topics: the nearest neighbours of an entry "
+        "against random pairs."
+    ),
     weight=0.20,
-    inputs="{near:.2f} near, {background:.2f} background",
+    inputs=gettext_noop("{near:.2f} near, {background:.2f} background"),
     measure_indexed=_measure,
     explain=_explain,
 )

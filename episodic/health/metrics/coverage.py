@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.db.models import F, QuerySet
 from django.urls import reverse
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.health.metrics.base import (
     Action,
@@ -16,8 +17,8 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     Scope,
+    figure,
     percent,
-    plural,
 )
 from episodic.index import engine
 from episodic.index.snapshot import CHUNK
@@ -82,40 +83,61 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     if details["unread"]:
         groups.append({"state": "", "reason": "", "count": details["unread"]})
     if not case.snapshot.details.get("model"):
-        title = "No embedder is configured"
-        text = plural(total, "entry", "entries")
-        text += " cannot be recalled by meaning, only by words."
-        action = Action("open", "Open the index", reverse("episodic:index"))
+        title = gettext("No embedder is configured")
+        text = ngettext(
+            "{count} entry cannot be recalled by meaning, only by words.",
+            "{count} entries cannot be recalled by meaning, only by words.",
+            total,
+        ).format(count=figure(total))
+        action = Action("open", gettext("Open the index"), reverse("episodic:index"))
         return [Finding(1.0, title, text, action, "embedder")]
-    text = f"{details['indexed']:,} of {details['embeddable']:,} have a vector. "
-    text += "The others are found by words alone."
-    action = case.fix("index", "Index now")
+    text = gettext(
+        "{indexed} of {all} have a vector. The others are found by words alone."
+    ).format(indexed=figure(details["indexed"]), all=figure(details["embeddable"]))
+    action = case.fix("index", gettext("Index now"))
     findings = []
     for group in groups:
         count, kind = group["count"], group.get("entry_type")
-        noun = kind or ("entry" if count == 1 else "entries")
-        title = f"{count:,} {noun} {_reason(group['state'], group['reason'], count)}"
+        noun = kind or ngettext("entry", "entries", count)
+        title = _title(noun, group["state"], group["reason"], count)
         key = ":".join([kind or "", group["state"], group["reason"]])
         findings.append(Finding(count / total, title, text, action, key, "index"))
     return findings
 
 
-def _reason(state: str, reason: str, count: int) -> str:
+def _title(noun: str, state: str, reason: str, count: int) -> str:
     if state == State.INDEXED:
-        verb = "has" if count == 1 else "have"
-        return f"{verb} a vector of another model, which recall does not mix in"
-    if reason:
-        verb, words = "is" if count == 1 else "are", reason.replace("_", " ")
-        return f"{verb} not indexed because the embedder failed ({words})"
-    return f"{'waits' if count == 1 else 'wait'} for the sweep"
+        text = ngettext(
+            "{count} {noun} has a vector of another model, which recall does not mix "
+            "in",
+            "{count} {noun} have a vector of another model, which recall does not mix "
+            "in",
+            count,
+        )
+    elif reason:
+        text = ngettext(
+            "{count} {noun} is not indexed because the embedder failed ({reason})",
+            "{count} {noun} are not indexed because the embedder failed ({reason})",
+            count,
+        )
+    else:
+        text = ngettext(
+            "{count} {noun} waits for the sweep",
+            "{count} {noun} wait for the sweep",
+            count,
+        )
+    words = reason.replace("_", " ")
+    return text.format(count=figure(count), noun=noun, reason=words)
 
 
 METRIC: Final = Metric(
-    name="coverage",
-    title="Coverage",
-    explanation="How much of what can be embedded has a vector of the model in use.",
+    name=gettext_noop("coverage"),
+    title=gettext_noop("Coverage"),
+    explanation=gettext_noop(
+        "How much of what can be embedded has a vector of the model in use."
+    ),
     weight=0.25,
-    inputs="{indexed:,} of {embeddable:,} embeddable",
+    inputs=gettext_noop("{indexed:,} of {embeddable:,} embeddable"),
     measure=_measure,
     explain=_explain,
     fixes=("index",),

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.health.metrics.base import (
     LINKED_COSINE,
@@ -30,8 +31,8 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
+    figure,
     percent,
-    plural,
 )
 from episodic.index import engine
 from episodic.index.snapshot import Rows
@@ -42,8 +43,9 @@ from episodic.vectors import cosine
 TOP_K: Final = 5
 QUESTIONS: Final = 64
 REAL_LEAST: Final = 30
-# How the details say what was asked; ``inputs`` words them so.
-REAL: Final = "real questions of the last 7 days"
+# How the details say what was asked; stored as it is, translated where it is shown.
+REAL: Final = gettext_noop("real questions of the last 7 days")
+REPLAYED: Final = gettext_noop("newest entries, each asked in its crew")
 POOR_COSINE: Final = 0.40
 AGENTS_LISTED: Final = 3
 
@@ -99,30 +101,47 @@ def _of_log(real: Sequence[LoggedAnswer]) -> Measurement:
 def _explain_log(case: Explanation, details: Details) -> list[Finding]:
     findings = []
     if count := details["poor"]["count"]:
-        title = f"{count} of {details['questions']} real questions find nothing near"
-        text = (
+        title = gettext("{count} of {all} real questions find nothing near").format(
+            count=count, all=details["questions"]
+        )
+        text = gettext(
             "Agents asked them in the last seven days, and no entry that came back has "
             "a cosine of 0.40 or more."
         )
         url = case.questions_url(show="all")
-        action = Action("open", "Open the questions", url)
+        action = Action("open", gettext("Open the questions"), url)
         share = details["poor"]["share"]
         findings.append(Finding(share, title, text, action, "poor"))
     for group in details["rest"]:
         slug = case.agents.get(group["agent_id"] or "")
-        asker = f"of {slug}" if slug else "of others"
-        verb = "finds" if group["count"] == 1 else "find"
-        count = plural(group["count"], "real question", "real questions")
-        title = f"{count} {asker} {verb} answers at {group['cosine']:.2f}"
-        text = (
+        title = _asked_title(slug, group["count"]).format(
+            count=figure(group["count"]),
+            agent=slug,
+            cosine=figure(group["cosine"], ".2f"),
+        )
+        text = gettext(
             "The mean cosine of the five best entries that came back; 0.80 would be "
             "full marks. Entries that say one thing each are found nearer."
         )
         url = case.questions_url(show="all", agent_id=slug and group["agent_id"])
-        action = Action("open", "Open the questions", url)
+        action = Action("open", gettext("Open the questions"), url)
         key = f"agent:{group['agent_id'] or ''}"
         findings.append(Finding(group["share"], title, text, action, key))
     return findings
+
+
+def _asked_title(slug: str | None, count: int) -> str:
+    if slug:
+        return ngettext(
+            "{count} real question of {agent} finds answers at {cosine}",
+            "{count} real questions of {agent} find answers at {cosine}",
+            count,
+        )
+    return ngettext(
+        "{count} real question of others finds answers at {cosine}",
+        "{count} real questions of others find answers at {cosine}",
+        count,
+    )
 
 
 # ── Replays ──────────────────────────────────────────────────────────────────
@@ -142,7 +161,7 @@ def _of_replays(scope: IndexedScope) -> Measurement:
     details = {
         "mean_cosine": round(mean, 4),
         "questions": len(newest),
-        "from": "newest entries, each asked in its crew",
+        "from": REPLAYED,
         "poor": {
             "count": int(poor.sum()),
             "share": round(float(shortfall[poor].sum()) / total, 4),
@@ -178,23 +197,15 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     findings = []
     poor = details.get("poor", {"count": 0})
     if poor["count"]:
-        summaries = case.summaries(poor["entry_ids"][:1])
-        question = summaries[0][:80] if summaries else ""
-        title = f"{poor['count']} of {details['questions']} replays find nothing near"
-        text = (
-            "Each replay asks with the words of one of the newest entries, inside its "
-            "crew; these have no answer above 0.40"
-        )
-        text += f"; one is “{question}”." if question else "."
-        action = _recall(case, question)
-        findings.append(Finding(poor["share"], title, text, action, "poor"))
+        findings.append(_poor_replays(case, poor, details["questions"]))
     for group in details.get("rest", []):
         slug = case.agents.get(group["agent_id"] or "")
-        owner = f"of {slug}’s entries" if slug else "other entries"
-        verb = "finds" if group["count"] == 1 else "find"
-        replays = plural(group["count"], "replay", "replays")
-        title = f"{replays} {owner} {verb} answers at {group['cosine']:.2f}"
-        text = (
+        title = _replay_title(slug, group["count"]).format(
+            count=figure(group["count"]),
+            agent=slug,
+            cosine=figure(group["cosine"], ".2f"),
+        )
+        text = gettext(
             "A replay asks with an entry's own words. That is the mean cosine of the "
             "five best answers; 0.80 would be full marks. Entries that say one thing "
             "each are found nearer."
@@ -207,17 +218,54 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     return findings
 
 
+def _poor_replays(case: Explanation, poor: Details, questions: int) -> Finding:
+    summaries = case.summaries(poor["entry_ids"][:1])
+    question = summaries[0][:80] if summaries else ""
+    title = gettext("{count} of {all} replays find nothing near").format(
+        count=poor["count"], all=questions
+    )
+    if question:
+        text = gettext(
+            "Each replay asks with the words of one of the newest entries, inside its "
+            "crew; these have no answer above 0.40; one is “{question}”."
+        ).format(question=question)
+    else:
+        text = gettext(
+            "Each replay asks with the words of one of the newest entries, inside its "
+            "crew; these have no answer above 0.40."
+        )
+    return Finding(poor["share"], title, text, _recall(case, question), "poor")
+
+
+def _replay_title(slug: str | None, count: int) -> str:
+    if slug:
+        return ngettext(
+            "{count} replay of {agent}’s entries finds answers at {cosine}",
+            "{count} replays of {agent}’s entries find answers at {cosine}",
+            count,
+        )
+    return ngettext(
+        "{count} replay other entries finds answers at {cosine}",
+        "{count} replays other entries find answers at {cosine}",
+        count,
+    )
+
+
 def _recall(case: Explanation, question: str, agent_id: str | None = None) -> Action:
-    return Action("open", "Open in recall", case.recall_url(question, agent_id))
+    return Action(
+        "open", gettext("Open in recall"), case.recall_url(question, agent_id)
+    )
 
 
 METRIC: Final = Metric(
-    name="efficiency",
-    title="Efficiency",
-    explanation="How near recall's answers are: to real questions where the recall log "
-    "has enough, else to the newest entries.",
+    name=gettext_noop("efficiency"),
+    title=gettext_noop("Efficiency"),
+    explanation=gettext_noop(
+        "How near recall's answers are: to real questions where the recall log has "
+        "enough, else to the newest entries."
+    ),
     weight=0.15,
-    inputs="mean cosine {mean_cosine:.2f} of {questions} {from}",
+    inputs=gettext_noop("mean cosine {mean_cosine:.2f} of {questions} {from}"),
     measure_indexed=_measure,
     explain=_explain,
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.health.metrics.base import (
     Action,
@@ -20,8 +21,8 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
+    figure,
     percent,
-    plural,
 )
 
 HALF_LIFE_DAYS: Final = 30.0
@@ -62,19 +63,27 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     findings = []
     for group in details.get("agents", []):
         slug = case.agents.get(group["agent_id"] or "")
-        name = slug or "nobody in particular"
-        newest, median = group["newest_days"], group["median_days"]
-        title = f"{name}’s newest indexed entry is {_age(newest)} old"
-        if newest < 2:
-            title = f"Half of what {name} wrote is older than {_age(median)}"
-        text = (
-            f"{plural(group['entries'], 'entry', 'entries')}, the newest "
-            f"{_age(newest)} old, half of them older than {_age(median)}. Only new "
-            "entries that are embedded, such as summaries and records, make a memory "
-            "fresher."
-        )
+        name = slug or gettext("nobody in particular")
+        newest, median = _age(group["newest_days"]), _age(group["median_days"])
+        if group["newest_days"] < 2:
+            title = gettext("Half of what {name} wrote is older than {age}")
+            title = title.format(name=name, age=median)
+        else:
+            title = gettext("{name}’s newest indexed entry is {age} old")
+            title = title.format(name=name, age=newest)
+        text = ngettext(
+            "{count} entry, the newest {newest} old, half of them older than {median}. "
+            "Only new entries that are embedded, such as summaries and records, make a "
+            "memory fresher.",
+            "{count} entries, the newest {newest} old, half of them older than "
+            "{median}. Only new entries that are embedded, such as summaries and "
+            "records, make a memory fresher.",
+            group["entries"],
+        ).format(count=figure(group["entries"]), newest=newest, median=median)
         url = case.journal_url(agent_id=group["agent_id"] if slug else None)
-        label = f"Open {slug}’s journal" if slug else "Open entries"
+        label = gettext("Open entries")
+        if slug:
+            label = gettext("Open {agent}’s journal").format(agent=slug)
         action = Action("open", label, url)
         key = f"agent:{group['agent_id'] or ''}"
         findings.append(Finding(group["share"], title, text, action, key))
@@ -83,17 +92,23 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
 
 def _age(days: float) -> str:
     if days < 1:
-        return plural(max(1, round(days * 24)), "hour", "hours")
-    return plural(round(days), "day", "days")
+        count = max(1, round(days * 24))
+        text = ngettext("{count} hour", "{count} hours", count)
+    else:
+        count = round(days)
+        text = ngettext("{count} day", "{count} days", count)
+    return text.format(count=figure(count))
 
 
 METRIC: Final = Metric(
-    name="freshness",
-    title="Freshness",
-    explanation="How young memory is: 100 when written today, half of it every 30 days "
-    "of median age.",
+    name=gettext_noop("freshness"),
+    title=gettext_noop("Freshness"),
+    explanation=gettext_noop(
+        "How young memory is: 100 when written today, half of it every 30 days of "
+        "median age."
+    ),
     weight=0.25,
-    inputs="median age {median_days:.1f} days",
+    inputs=gettext_noop("median age {median_days:.1f} days"),
     measure_indexed=_measure,
     explain=_explain,
 )

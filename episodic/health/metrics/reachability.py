@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Final
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.health.metrics.base import (
     LINKED_COSINE,
@@ -16,6 +17,7 @@ from episodic.health.metrics.base import (
     IndexedScope,
     Measurement,
     Metric,
+    figure,
     percent,
     sample,
 )
@@ -102,48 +104,74 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     findings = []
     unlinked = max(1, details["embeddings"] - details["connected"])
     with_neighbour = linkable(details)
-    finding = f"{unlinked:,} of {details['embeddings']:,} embeddings stand alone."
+    finding = gettext("{count} of {all} embeddings stand alone.").format(
+        count=figure(unlinked), all=figure(details["embeddings"])
+    )
     if with_neighbour:
-        prefix = "" if details["alone_sampled"] == unlinked else "About "
-        noun = "entry" if with_neighbour == 1 else "entries"
-        verb = "has" if with_neighbour == 1 else "have"
-        title = f"{prefix}{with_neighbour:,} {noun} that no relation reaches {verb}"
-        title += " a near neighbour"
-        text = f"{finding} These have an older entry of their crew at cosine 0.80 or "
-        text += "nearer, which came into the index after them, and can be linked now."
-        action = case.fix("link", "Link relations")
+        is_exact = details["alone_sampled"] == unlinked
+        title = _linkable_title(with_neighbour, is_exact=is_exact)
+        text = gettext(
+            "{finding} These have an older entry of their crew at cosine 0.80 or "
+            "nearer, which came into the index after them, and can be linked now."
+        ).format(finding=finding)
+        action = case.fix("link", gettext("Link relations"))
         share = with_neighbour / unlinked
         findings.append(Finding(share, title, text, action, "linkable", "link"))
     for group in details["alone"]:
         kind, count = group["entry_type"], group["count"]
-        noun = "entry" if count == 1 else "entries"
-        title = f"No relation reaches {count:,} {kind} {noun}"
+        title = ngettext(
+            "No relation reaches {count} {type} entry",
+            "No relation reaches {count} {type} entries",
+            count,
+        ).format(count=figure(count), type=kind)
         text = f"{finding} {_why_alone(group.get('nearest'))}"
-        action = Action("open", "Show entries", case.journal_url(entry_type=kind))
+        url = case.journal_url(entry_type=kind)
+        action = Action("open", gettext("Show entries"), url)
         share = count / unlinked * (1 - with_neighbour / unlinked)
         key = f"type:{kind}"
         findings.append(Finding(share, title, text, action, key, "rules"))
     return findings
 
 
+def _linkable_title(count: int, *, is_exact: bool) -> str:
+    if is_exact:
+        text = ngettext(
+            "{count} entry that no relation reaches has a near neighbour",
+            "{count} entries that no relation reaches have a near neighbour",
+            count,
+        )
+    else:
+        text = ngettext(
+            "About {count} entry that no relation reaches has a near neighbour",
+            "About {count} entries that no relation reaches have a near neighbour",
+            count,
+        )
+    return text.format(count=figure(count))
+
+
 def _why_alone(nearest: float | None) -> str:
-    rules = "only an approved rule ties them to something: it is linked to its evidence"
     if nearest is None:
-        return f"Without a near neighbour in their crew {rules}."
-    near = f"{nearest:.2f}" if nearest < LINKED_COSINE - 0.005 else "just under 0.80"
-    return (
+        return gettext(
+            "Without a near neighbour in their crew only an approved rule ties them to "
+            "something: it is linked to its evidence."
+        )
+    near = gettext("just under 0.80")
+    if nearest < LINKED_COSINE - 0.005:
+        near = figure(nearest, ".2f")
+    return gettext(
         "Of those looked at that have no near neighbour, the nearest to an older entry "
-        f"of its crew is at cosine {near}; alike entries are linked from 0.80. Below "
-        f"that {rules}."
-    )
+        "of its crew is at cosine {near}; alike entries are linked from 0.80. Below "
+        "that only an approved rule ties them to something: it is linked to its "
+        "evidence."
+    ).format(near=near)
 
 
 METRIC: Final = Metric(
-    name="reachability",
-    title="Reachability",
-    explanation="How much of memory has a relation to another entry.",
+    name=gettext_noop("reachability"),
+    title=gettext_noop("Reachability"),
+    explanation=gettext_noop("How much of memory has a relation to another entry."),
     weight=0.15,
-    inputs="{connected:,} of {embeddings:,} have a relation",
+    inputs=gettext_noop("{connected:,} of {embeddings:,} have a relation"),
     measure_indexed=_measure,
     explain=_explain,
     fixes=("link", "consolidate"),
