@@ -16,8 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
+from django.utils import translation
+from django.utils.translation import gettext
 from pydantic import TypeAdapter
 
 from episodic.index import engine
@@ -111,10 +114,12 @@ def _expected(ids: Sequence[str], by: Actor) -> list[str]:
     """Return the distinct ids, each of which the actor can read."""
     entry_ids = list(dict.fromkeys(entry_id for entry_id in ids if entry_id))
     if not entry_ids:
-        raise errors.Invalid("Name at least one entry.", code="no_entries")
+        raise errors.Invalid(gettext("Name at least one entry."), code="no_entries")
     if len(entry_ids) > EXPECTED_MOST:
-        detail = f"A check expects at most {EXPECTED_MOST} entries."
-        raise errors.Invalid(detail, code="too_many_entries")
+        detail = gettext("A check expects at most {count} entries.")
+        raise errors.Invalid(
+            detail.format(count=EXPECTED_MOST), code="too_many_entries"
+        )
     for entry_id in entry_ids:
         queries.entry(by, entry_id)
     return entry_ids
@@ -123,7 +128,7 @@ def _expected(ids: Sequence[str], by: Actor) -> list[str]:
 def _name(text: str) -> str:
     name = " ".join(text.split())
     if not name or len(name) > NAME_CHARS or not entries.is_storable(name):
-        raise errors.Invalid("The check needs a name.", code="bad_name")
+        raise errors.Invalid(gettext("The check needs a name."), code="bad_name")
     return name
 
 
@@ -149,13 +154,18 @@ def _refuse_another(check: RecallCheck, existing: QuerySet[RecallCheck]) -> None
     """Refuse a check that is there already, under any name, or is one too many."""
     rows = list(existing.all())
     if any(row.name == check.name for row in rows):
-        raise errors.Conflict("A check has this name.", code="name_taken")
+        raise _name_taken()
     ids = set(check.expected)
     if any(row.question == check.question and set(row.expected) == ids for row in rows):
-        raise errors.Conflict("This check is saved already.", code="saved_already")
+        detail = gettext("This check is saved already.")
+        raise errors.Conflict(detail, code="saved_already")
     if len(rows) >= MAX_CHECKS:
-        detail = f"A workspace keeps at most {MAX_CHECKS} checks."
-        raise errors.Conflict(detail, code="too_many_checks")
+        detail = gettext("A workspace keeps at most {count} checks.")
+        raise errors.Conflict(detail.format(count=MAX_CHECKS), code="too_many_checks")
+
+
+def _name_taken() -> errors.Conflict:
+    return errors.Conflict(gettext("A check has this name."), code="name_taken")
 
 
 def save(
@@ -185,7 +195,7 @@ def save(
             _note(check)
     except IntegrityError as error:
         # Another request saved this name between the look and the write.
-        raise errors.Conflict("A check has this name.", code="name_taken") from error
+        raise _name_taken() from error
     return check
 
 
@@ -197,7 +207,7 @@ def rename(check: RecallCheck, name: str, *, by: Actor) -> None:
     with transaction.atomic():
         others = RecallCheck.objects.filter(workspace_id=by.workspace_id)
         if others.exclude(pk=check.pk).filter(name=name).exists():
-            raise errors.Conflict("A check has this name.", code="name_taken")
+            raise _name_taken()
         check.name = name
         check.save(update_fields=["name"])
         _note(check)
@@ -276,7 +286,9 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    run = _judge(check, by)
+    # What a run finds is stored, whatever language its reader has.
+    with translation.override(settings.LANGUAGE_CODE):
+        run = _judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""
     with transaction.atomic():
         if run.result == Result.BROKEN and _is_news(check, run):

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from episodic.models import NudgeSent
 from memory import workspace_settings
@@ -47,16 +48,20 @@ DAY: Final = timedelta(hours=24)
 COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
     Setting(
         name="cost_limit_usd_per_day",
-        group="Nudges",
-        label="Dollars an agent may cost a day",
-        help="An agent that cost more in the last 24 hours gets a nudge beside its "
-        "prompt block. 0 turns the nudge off. Nothing is stopped.",
-        readers="The nudges of POST /api/v1/episodic/context and the context tool.",
+        group=gettext_noop("Nudges"),
+        label=gettext_noop("Dollars an agent may cost a day"),
+        help=gettext_noop(
+            "An agent that cost more in the last 24 hours gets a nudge beside its "
+            "prompt block. 0 turns the nudge off. Nothing is stopped."
+        ),
+        readers=gettext_noop(
+            "The nudges of POST /api/v1/episodic/context and the context tool."
+        ),
         kind=Kind.NUMBER,
         default=1.0,
         least=0,
         most=1_000_000,
-        unit="US dollars",
+        unit=gettext_noop("US dollars"),
     )
 )
 MOST_ROWS: Final = 20_000

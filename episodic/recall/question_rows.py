@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Final
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import unanswered
@@ -21,15 +22,19 @@ from memory.workspace_settings import Kind, Setting
 RECALL_LOG: Final[Setting[bool]] = workspace_settings.declare(
     Setting(
         name="recall_log",
-        group="Recall",
-        label="Recall log",
-        help="Keeps what is asked with a key, an agent's or a program's: the question, "
-        "whose memory was asked, the entries that came back, how long it took. People "
-        "in the explorer and recall checks are not logged. A question may name "
-        "somebody: it is part of access and erasure. Off: nothing more is written; "
-        "what is there goes with its days, or when an admin empties the log.",
-        readers="Every recall by key: the API, tools, MCP and the other systems' "
-        "clients. Shown on the page Questions.",
+        group=gettext_noop("Recall"),
+        label=gettext_noop("Recall log"),
+        help=gettext_noop(
+            "Keeps what is asked with a key, an agent's or a program's: the question, "
+            "whose memory was asked, the entries that came back, how long it took. "
+            "People in the explorer and recall checks are not logged. A question may "
+            "name somebody: it is part of access and erasure. Off: nothing more is written; "
+            "what is there goes with its days, or when an admin empties the log."
+        ),
+        readers=gettext_noop(
+            "Every recall by key: the API, tools, MCP and the other systems' "
+            "clients. Shown on the page Questions."
+        ),
         kind=Kind.SWITCH,
         default=False,
     )
@@ -37,15 +42,17 @@ RECALL_LOG: Final[Setting[bool]] = workspace_settings.declare(
 RECALL_LOG_DAYS: Final[Setting[int]] = workspace_settings.declare(
     Setting(
         name="recall_log_days",
-        group="Recall",
-        label="Days that the recall log is kept",
-        help="Older questions are deleted every night, also while the log is off.",
-        readers="The nightly job “Recall log retention”.",
+        group=gettext_noop("Recall"),
+        label=gettext_noop("Days that the recall log is kept"),
+        help=gettext_noop(
+            "Older questions are deleted every night, also while the log is off."
+        ),
+        readers=gettext_noop("The nightly job “Recall log retention”."),
         kind=Kind.INTEGER,
         default=30,
         least=1,
         most=365,
-        unit="days",
+        unit=gettext_noop("days"),
     )
 )
 

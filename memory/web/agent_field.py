@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 
 from memory.models import Agent
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 LIST_ID: Final = "agents"
 # Suggestions only: an agent beyond them is found by its name all the same.
@@ -31,7 +34,7 @@ class Suggestion:
 class AgentField(forms.CharField):
     """One agent by slug, by crew and slug, or by id; the value is the id."""
 
-    def __init__(self, *, label: str, empty: str) -> None:
+    def __init__(self, *, label: StrOrPromise, empty: StrOrPromise) -> None:
         attrs = {"list": LIST_ID, "autocomplete": "off", "placeholder": empty}
         widget = forms.TextInput({**attrs, "type": "search", "spellcheck": "false"})
         super().__init__(label=label, required=False, max_length=200, widget=widget)
