@@ -270,9 +270,8 @@ def _numbers(text: str) -> list[int]:
     numbers = [pages.number(part) for part in text.split(",")] if text else []
     places = [number for number in numbers if number is not None and number <= GRID]
     if len(places) != len(numbers) or len(places) % 2:
-        raise errors.Invalid(
-            gettext("A place of the map is not one."), code="bad_place"
-        )
+        detail = gettext("A place of the map is not one.")
+        raise errors.Invalid(detail, code="bad_place")
     return places
 
 
@@ -309,13 +308,12 @@ def build(actor: Actor, params: QueryDict) -> MapPage:
     colour = _colour(params, drawing.dimensions)
     selection = _selection(params, drawing.dimensions)
     steps, fault = _steps(actor, drawing, params.get("query", "").strip())
-    mask, next_cursor = drawing.select(selection), ""
+    mask = drawing.select(selection)
     rows = drawing.newest(mask)
     start = pages.number(params.get("cursor", "")) or 0
     if start >= len(rows):
         start = 0
-    if start + PAGE < len(rows):
-        next_cursor = str(start + PAGE)
+    next_cursor = str(start + PAGE) if start + PAGE < len(rows) else ""
     place = _numbers(params.get("at", ""))
     spot = drawing.at((place[0], place[1])) if len(place) == 2 else None
     return MapPage(
