@@ -116,10 +116,9 @@ def _expected(ids: Sequence[str], by: Actor) -> list[str]:
     if not entry_ids:
         raise errors.Invalid(gettext("Name at least one entry."), code="no_entries")
     if len(entry_ids) > EXPECTED_MOST:
-        detail = gettext("A check expects at most {count} entries.")
-        raise errors.Invalid(
-            detail.format(count=EXPECTED_MOST), code="too_many_entries"
-        )
+        detail = gettext("A check expects at most {most} entries.")
+        detail = detail.format(most=EXPECTED_MOST)
+        raise errors.Invalid(detail, code="too_many_entries")
     for entry_id in entry_ids:
         queries.entry(by, entry_id)
     return entry_ids
@@ -150,22 +149,23 @@ def _note(check: RecallCheck) -> None:
     subject_linker.note(check.workspace_id, "recall_checks", [row])
 
 
+def _taken() -> errors.Conflict:
+    return errors.Conflict(gettext("A check has this name."), code="name_taken")
+
+
 def _refuse_another(check: RecallCheck, existing: QuerySet[RecallCheck]) -> None:
     """Refuse a check that is there already, under any name, or is one too many."""
     rows = list(existing.all())
     if any(row.name == check.name for row in rows):
-        raise _name_taken()
+        raise _taken()
     ids = set(check.expected)
     if any(row.question == check.question and set(row.expected) == ids for row in rows):
         detail = gettext("This check is saved already.")
         raise errors.Conflict(detail, code="saved_already")
     if len(rows) >= MAX_CHECKS:
-        detail = gettext("A workspace keeps at most {count} checks.")
-        raise errors.Conflict(detail.format(count=MAX_CHECKS), code="too_many_checks")
-
-
-def _name_taken() -> errors.Conflict:
-    return errors.Conflict(gettext("A check has this name."), code="name_taken")
+        detail = gettext("A workspace keeps at most {most} checks.")
+        detail = detail.format(most=MAX_CHECKS)
+        raise errors.Conflict(detail, code="too_many_checks")
 
 
 def save(
@@ -195,7 +195,7 @@ def save(
             _note(check)
     except IntegrityError as error:
         # Another request saved this name between the look and the write.
-        raise _name_taken() from error
+        raise _taken() from error
     return check
 
 
@@ -207,7 +207,7 @@ def rename(check: RecallCheck, name: str, *, by: Actor) -> None:
     with transaction.atomic():
         others = RecallCheck.objects.filter(workspace_id=by.workspace_id)
         if others.exclude(pk=check.pk).filter(name=name).exists():
-            raise _name_taken()
+            raise _taken()
         check.name = name
         check.save(update_fields=["name"])
         _note(check)
@@ -286,7 +286,7 @@ def _is_news(check: RecallCheck, run: RecallCheckRun) -> bool:
 
 
 def _run(check: RecallCheck, by: Actor) -> RecallCheckRun:
-    # What a run finds is stored, whatever language its reader has.
+    # What a run found is stored, so it is in English whoever asked for it.
     with translation.override(settings.LANGUAGE_CODE):
         run = _judge(check, by)
     run.recall_check, run.model = check, engine.embedder().model or ""

@@ -61,7 +61,7 @@ COST_LIMIT: Final[Setting[float]] = workspace_settings.declare(
         default=1.0,
         least=0,
         most=1_000_000,
-        unit=gettext_noop("US dollars"),
+        unit="US dollars",
     )
 )
 MOST_ROWS: Final = 20_000

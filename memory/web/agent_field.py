@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
+from django.utils.translation import gettext
 
 from memory.models import Agent
 
@@ -34,10 +35,19 @@ class Suggestion:
 class AgentField(forms.CharField):
     """One agent by slug, by crew and slug, or by id; the value is the id."""
 
-    def __init__(self, *, label: StrOrPromise, empty: StrOrPromise) -> None:
+    def __init__(
+        self, *, label: StrOrPromise, empty: StrOrPromise, required: bool = False,
+        help_text: StrOrPromise = "",
+    ) -> None:  # fmt: skip
         attrs = {"list": LIST_ID, "autocomplete": "off", "placeholder": empty}
         widget = forms.TextInput({**attrs, "type": "search", "spellcheck": "false"})
-        super().__init__(label=label, required=False, max_length=200, widget=widget)
+        super().__init__(
+            label=label,
+            required=required,
+            help_text=help_text,
+            max_length=200,
+            widget=widget,
+        )
         self.agents: list[Agent] = []
         self._names: dict[str, str] = {}
 
@@ -64,6 +74,16 @@ class AgentField(forms.CharField):
             agent for agent in self.agents if name in (agent.slug, _full_name(agent))
         ]
 
+    def id_of(self, text: str) -> str:
+        """Return the id of the agent that a text names, else the text itself."""
+        agents = self.find(text) if text else []
+        return agents[0].id if len(agents) == 1 else text
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What is typed for each agent, by its id."""
+        return self._names
+
     def prepare_value(self, value: Any) -> Any:
         """Show the name of an agent whose id came with a link."""
         return self._names.get(str(value), value)
@@ -77,10 +97,12 @@ class AgentField(forms.CharField):
         if len(agents) == 1:
             return agents[0].id
         if agents:
-            names = " or ".join(_full_name(agent) for agent in agents)
-            fault = f"Several crews have an agent of this name: write {names}."
+            names = gettext(" or ").join(_full_name(agent) for agent in agents)
+            fault = gettext(
+                "Several crews have an agent of this name: write {names}."
+            ).format(names=names)
             raise forms.ValidationError(fault, code="ambiguous_agent")
-        fault = "No agent here has this name. Choose one from the list."
+        fault = gettext("No agent here has this name. Choose one from the list.")
         raise forms.ValidationError(fault, code="unknown_agent")
 
 
