@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
+from episodic.embedders.base import failure_text
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
 from episodic.recall import reasons, results, signal_checks, surroundings
@@ -65,7 +66,8 @@ def _wait(entry: JournalEntry, row: Embedding) -> str:
         "{waits}, tried {count} times: {error}",
         row.attempts,
     )
-    return tried.format(waits=text, count=row.attempts, error=row.last_error)
+    error = failure_text(row.last_error)
+    return tried.format(waits=text, count=row.attempts, error=error)
 
 
 def _scope(entry: JournalEntry, answer: Answer) -> Check:

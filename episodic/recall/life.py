@@ -15,6 +15,7 @@ from typing import Final
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from episodic.embedders.base import failure_text
 from episodic.index import importance, policy
 from episodic.models import Embedding, LoggedHit, State
 from episodic.recall import importance_detail, questions
@@ -207,5 +208,7 @@ def _wait_reason(row: Embedding | None) -> str:
     if row is not None and row.state == State.FAILED:
         if not row.last_error:
             return gettext("the embedder failed: without an error text")
-        return gettext("the embedder failed: {error}").format(error=row.last_error)
+        return gettext("the embedder failed: {error}").format(
+            error=failure_text(row.last_error)
+        )
     return gettext("it waits for the index")

@@ -121,7 +121,7 @@ def _unsearched(answer: Answer) -> str:
     """Return which times of the question are not searched as words, "" for none."""
     terms = set(answer.rankings.word_query.terms)
     times = [
-        f"“{' '.join(mention.text.split())}”"
+        gettext("“{words}”").format(words=" ".join(mention.text.split()))
         for mention in answer.rankings.preferences.relative_times
         if terms.isdisjoint(tokenizer.split(mention.text))
     ]
@@ -143,7 +143,8 @@ def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
     entry_words = tokenizer.split(entry.summary)
     entry_pairs = set(pairwise(entry_words))
     pairs = answer.rankings.word_query.pairs
-    own = [f"“{a} {b}”" for a, b in pairs if (a, b) in entry_pairs]
+    quoted = gettext("“{words}”")
+    own = [quoted.format(words=f"{a} {b}") for a, b in pairs if (a, b) in entry_pairs]
     return own or [gettext("some of them")]
 
 

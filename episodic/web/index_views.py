@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from episodic.embedders.base import failure_text
 from episodic.health import index_job, overview
 from episodic.health.gains import INDEXED_AT_ONCE
 from episodic.index import status
@@ -38,6 +39,11 @@ class IndexPage:
     card: overview.Card
     pending_entries: list[Embedding]
     work: Work | None
+
+    @property
+    def waiting(self) -> list[tuple[Embedding, str]]:
+        """The listed entries, each with the error of its last try, "" for none."""
+        return [(row, failure_text(row.last_error)) for row in self.pending_entries]
 
     @property
     def rest(self) -> int:

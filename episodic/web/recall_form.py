@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from django import forms
 from django.http import QueryDict
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from episodic.recall import default_agent, prompt_block
 from episodic.recall.request import (
@@ -53,7 +53,7 @@ AGENT: Final = "agent"
 CHARS_MOST: Final = 100_000
 # An address with one of these says whose memory it asks for: no agent is chosen.
 NAMES_A_REACH: Final = ("query", "agent_id", "crew_id", "entry_id")
-EVERYBODY: Final = gettext_lazy("Whole workspace")
+EVERYBODY: Final = pgettext_lazy("no agent", "Whole workspace")
 UNKNOWN: Final = {"invalid_choice": gettext_lazy("Choose one from the list.")}
 Choices = list[tuple[str, Any]]
 

@@ -9,7 +9,13 @@ from django.utils import translation
 
 from episodic.index import sweep
 from episodic.map import compute
-from episodic.models import LoggedQuestion, RecallCheck, RecallCheckRun
+from episodic.models import (
+    Embedding,
+    LoggedQuestion,
+    RecallCheck,
+    RecallCheckRun,
+    State,
+)
 from episodic.recall import ranking
 from tests.episodic.test_questions import logged
 from tests.world import World
@@ -66,6 +72,18 @@ def test_why_an_answer_had_no_dense_ranking_is_stored_in_english(world: World) -
     with translation.override("de"):
         assert ranking.degraded_text("another reason") == "another reason"
         assert ranking.degraded_text(None) == ""
+
+
+def test_an_error_of_the_embedder_is_stored_in_english(world: World) -> None:
+    row = world.entry("Refund denied")
+    stored = "timeout: The embedder did not answer in time."
+    sweep.sweep()
+    rows = Embedding.objects.filter(pk=row.id)
+    rows.update(state=State.FAILED, attempts=5, indexed_at=None, last_error=stored)
+    words = "timeout: Das Einbettungsmodell hat nicht rechtzeitig geantwortet."
+    assert words in german(world, "/recall/index/")
+    assert words in german(world, f"/recall/entries/{row.id}/")
+    assert rows.get().last_error == stored
 
 
 def test_numbers_of_drawings_keep_their_point(world: World) -> None:
