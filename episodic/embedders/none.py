@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from episodic.embedders import base
+from memory.rules.translation import gettext_noop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SENTENCE = "No embedder is configured; recall works on words alone."
+SENTENCE = gettext_noop("No embedder is configured; recall works on words alone.")
 
 
 class NoEmbedder:

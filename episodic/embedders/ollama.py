@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 
 from episodic.embedders import base, families, perprocess
+from memory.rules.translation import gettext_noop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,9 @@ class OllamaEmbedder:
         answer = self._post("/api/embed", {"model": self.model, "input": texts})
         rows = answer.get("embeddings")
         if not isinstance(rows, list) or len(rows) != len(texts):
-            raise base.BadAnswer("The embedder gave the wrong number of vectors.")
+            raise base.BadAnswer(
+                gettext_noop("The embedder gave the wrong number of vectors.")
+            )
         return [numbers(row) for row in rows]
 
     def _single(self, texts: list[str]) -> Rows:
@@ -107,15 +110,23 @@ class OllamaEmbedder:
         try:
             content = self._read_answer(route, body)
         except httpx.ConnectTimeout:
-            raise base.Unreachable("The embedder cannot be reached.") from None
+            raise base.Unreachable(
+                gettext_noop("The embedder cannot be reached.")
+            ) from None
         except httpx.TimeoutException:
             raise slow() from None
         except (httpx.UnsupportedProtocol, httpx.InvalidURL):
-            raise base.NotConfigured("The embedder's address is not valid.") from None
+            raise base.NotConfigured(
+                gettext_noop("The embedder's address is not valid.")
+            ) from None
         except httpx.TransportError:
-            raise base.Unreachable("The embedder cannot be reached.") from None
+            raise base.Unreachable(
+                gettext_noop("The embedder cannot be reached.")
+            ) from None
         except httpx.HTTPError:
-            raise base.BadAnswer("The embedder's answer cannot be read.") from None
+            raise base.BadAnswer(
+                gettext_noop("The embedder's answer cannot be read.")
+            ) from None
         return parsed(content)
 
     def _read_answer(self, route: str, body: dict[str, Any]) -> bytes:
@@ -178,7 +189,7 @@ def read_body(response: httpx.Response, deadline: float) -> bytes:
     for piece in response.iter_bytes():
         content += piece
         if len(content) > MAX_ANSWER:
-            raise base.BadAnswer("The embedder's answer is too large.")
+            raise base.BadAnswer(gettext_noop("The embedder's answer is too large."))
         if time.monotonic() > deadline:
             raise slow()
     return bytes(content)
@@ -189,25 +200,33 @@ def parsed(content: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):
-        raise base.BadAnswer("The embedder's answer is not JSON.") from None
+        raise base.BadAnswer(
+            gettext_noop("The embedder's answer is not JSON.")
+        ) from None
     if not isinstance(answer, dict):
-        raise base.BadAnswer("The embedder's answer is not a JSON object.")
+        raise base.BadAnswer(
+            gettext_noop("The embedder's answer is not a JSON object.")
+        )
     return answer
 
 
 def numbers(row: object) -> list[float]:
     """Return a vector as it came, when it is one. Raises BadAnswer."""
     if not isinstance(row, list) or not all(type(x) in (int, float) for x in row):
-        raise base.BadAnswer("The embedder gave something that is not a vector.")
+        raise base.BadAnswer(
+            gettext_noop("The embedder gave something that is not a vector.")
+        )
     if not row:
-        raise base.BadAnswer("The embedder gave an empty vector.")
+        raise base.BadAnswer(gettext_noop("The embedder gave an empty vector."))
     return row
 
 
 def matrix(rows: Rows) -> base.Vectors:
     """Return float32 (len(rows), dim), unit rows. Raises BadAnswer."""
     if len({len(row) for row in rows}) != 1:
-        raise base.BadAnswer("The embedder gave vectors of different lengths.")
+        raise base.BadAnswer(
+            gettext_noop("The embedder gave vectors of different lengths.")
+        )
     try:
         exact = np.array(rows, dtype=np.float64)
     except OverflowError:
@@ -234,4 +253,4 @@ def refusal(status: int) -> str:
 
 def slow() -> base.TooSlow:
     """Return the error for an answer that takes too long."""
-    return base.TooSlow("The embedder did not answer in time.")
+    return base.TooSlow(gettext_noop("The embedder did not answer in time."))

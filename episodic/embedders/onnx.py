@@ -20,6 +20,7 @@ import numpy as np
 
 from episodic.embedders import base, perprocess, thread_priority, wordpiece
 from episodic.embedders.rests import rests
+from memory.rules.translation import gettext_noop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +63,9 @@ class Loaded:
         try:
             (answer,) = self.session.run([self.output], feed)
         except runtime_errors() as error:
-            raise base.BadAnswer("The local model failed on a text.") from error
+            raise base.BadAnswer(
+                gettext_noop("The local model failed on a text.")
+            ) from error
         return base.unit(pooled(answer))
 
 
@@ -86,7 +89,9 @@ def load(folder: Path, threads: int) -> Loaded:
     outputs = [output.name for output in session.get_outputs()]
     output = next((name for name in (POOLED, *PER_TOKEN) if name in outputs), None)
     if output is None:
-        raise base.Damaged("The local model does not give sentence or token vectors.")
+        raise base.Damaged(
+            gettext_noop("The local model does not give sentence or token vectors.")
+        )
     inputs = frozenset(node.name for node in session.get_inputs())
     # Whichever thread has the first texts: a worker inherits its priority.
     workers = ThreadPoolExecutor(
@@ -110,9 +115,13 @@ def checked(folder: Path) -> None:
         }
         digests = {name: digest(folder / name) for name in expected}
     except (OSError, ValueError) as error:
-        raise base.Damaged("The local model's files cannot be read.") from error
+        raise base.Damaged(
+            gettext_noop("The local model's files cannot be read.")
+        ) from error
     if digests != expected or not {MODEL, TOKENIZER} <= expected.keys():
-        raise base.Damaged("The local model's files are not the ones shipped.")
+        raise base.Damaged(
+            gettext_noop("The local model's files are not the ones shipped.")
+        )
 
 
 def digest(path: Path) -> str:
@@ -140,7 +149,7 @@ def started(path: Path) -> Any:
             path, options, providers=["CPUExecutionProvider"]
         )
     except runtime_errors() as error:
-        raise base.Damaged("The local model does not load.") from error
+        raise base.Damaged(gettext_noop("The local model does not load.")) from error
 
 
 def runtime_errors() -> tuple[type[Exception], ...]:
@@ -161,7 +170,9 @@ def tokenizer_of(folder: Path) -> Tokenizer:
         if wordpiece.understands(parts):
             return wordpiece.WordPiece(parts)
     except (OSError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise base.Damaged("The local model's tokenizer cannot be read.") from error
+        raise base.Damaged(
+            gettext_noop("The local model's tokenizer cannot be read.")
+        ) from error
     return Foreign(json.dumps(parts))
 
 
@@ -173,12 +184,16 @@ class Foreign:
             tokenizers = importlib.import_module("tokenizers")
         except ModuleNotFoundError as error:
             raise base.NotConfigured(
-                "This model's tokenizer needs the package tokenizers; install it."
+                gettext_noop(
+                    "This model's tokenizer needs the package tokenizers; install it."
+                )
             ) from error
         try:
             self._tokenizer = tokenizers.Tokenizer.from_str(text)
         except Exception as error:  # it raises no narrower type
-            raise base.Damaged("The local model's tokenizer is not valid.") from error
+            raise base.Damaged(
+                gettext_noop("The local model's tokenizer is not valid.")
+            ) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(wordpiece.LIMIT)
 

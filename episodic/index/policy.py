@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from memory.rules.translation import gettext
+
 VERSION: Final = 1
 TEXT_CHARS: Final = 2_000
 
@@ -51,21 +53,21 @@ def judge(
     """Return whether an entry deserves an embedding, and why."""
     embeds = True
     if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
-        embeds, reason = False, f"{entry_type} is never embedded, by any flag"
+        embeds, reason = False, gettext("{type} is never embedded, by any flag")
     elif entry_type in ALWAYS:
-        reason = f"{entry_type} is always embedded"
+        reason = gettext("{type} is always embedded")
     elif entry_type in WHEN_LOUD and severity in LOUD:
-        reason = f"{entry_type} is embedded at warn and error"
+        reason = gettext("{type} is embedded at warn and error")
     elif refs.get("episodic") is True:
-        reason = "refs.episodic is true"
+        reason = gettext("refs.episodic is true")
     elif entry_type == "peer.conversation" and payload.get("state") == "escalated":
-        reason = "an escalated peer.conversation is embedded"
+        reason = gettext("an escalated peer.conversation is embedded")
     elif entry_type in WHEN_LOUD:
-        embeds, reason = False, f"{entry_type} is embedded only at warn and error"
+        embeds, reason = False, gettext("{type} is embedded only at warn and error")
     else:
         embeds = False
-        reason = f"{entry_type} is not embedded unless refs.episodic is true"
-    return Judgement(embeds, reason)
+        reason = gettext("{type} is not embedded unless refs.episodic is true")
+    return Judgement(embeds, reason.format(type=entry_type))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
+from django.utils.translation import gettext, gettext_noop
 from numpy.typing import NDArray
 
 from episodic.map.points import NO_CREW, Points
@@ -75,57 +76,57 @@ def _age(points: Points, now: datetime) -> NDArray[np.int64]:
 
 DECLARED: Final = (
     _Declared(
-        "age", "Age", "scale",
+        "age", gettext_noop("Age"), "scale",
         (
-            Value("day", "written in the last day"),
-            Value("week", "1 to 7 days old"),
-            Value("month", "7 to 30 days old"),
-            Value("quarter", "30 to 90 days old"),
-            Value("older", "older than 90 days"),
+            Value("day", gettext_noop("written in the last day")),
+            Value("week", gettext_noop("1 to 7 days old")),
+            Value("month", gettext_noop("7 to 30 days old")),
+            Value("quarter", gettext_noop("30 to 90 days old")),
+            Value("older", gettext_noop("older than 90 days")),
         ),
         _age,
     ),
     _Declared(
-        "importance", "Importance", "scale",
+        "importance", gettext_noop("Importance"), "scale",
         (
-            Value("high", "0.75 or more"),
-            Value("medium", "0.50 to 0.75"),
-            Value("low", "0.25 to 0.50"),
-            Value("least", "below 0.25"),
+            Value("high", gettext_noop("0.75 or more")),
+            Value("medium", gettext_noop("0.50 to 0.75")),
+            Value("low", gettext_noop("0.25 to 0.50")),
+            Value("least", gettext_noop("below 0.25")),
         ),
         lambda points, _: 3 - np.digitize(points["importance"], [0.25, 0.5, 0.75]),
     ),
     _Declared(
-        "recalled", "Recalled", "mark",
+        "recalled", gettext_noop("Recalled"), "mark",
         (
-            Value("never", "never recalled"),
-            Value("few", "recalled 1 to 9 times"),
-            Value("often", "recalled 10 times or more"),
+            Value("never", gettext_noop("never recalled")),
+            Value("few", gettext_noop("recalled 1 to 9 times")),
+            Value("often", gettext_noop("recalled 10 times or more")),
         ),
         lambda points, _: np.digitize(points["references"], [1, 10]),
     ),
     _Declared(
-        "relations", "Reachability", "mark",
+        "relations", gettext_noop("Reachability"), "mark",
         (
-            Value("none", "isolated: no relation"),
-            Value("few", "1 or 2 relations"),
-            Value("many", "3 relations or more"),
+            Value("none", gettext_noop("isolated: no relation")),
+            Value("few", gettext_noop("1 or 2 relations")),
+            Value("many", gettext_noop("3 relations or more")),
         ),
         lambda points, _: np.digitize(points["relations"], [1, 3]),
     ),
     _Declared(
-        "topic", "Coherence", "mark",
+        "topic", gettext_noop("Coherence"), "mark",
         (
-            Value("apart", "stands apart from every topic"),
-            Value("inside", "near others of its topic"),
+            Value("apart", gettext_noop("stands apart from every topic")),
+            Value("inside", gettext_noop("near others of its topic")),
         ),
         lambda points, _: np.where(points["apart"], 0, 1),
     ),
     _Declared(
-        "copies", "Duplicates", "mark",
+        "copies", gettext_noop("Duplicates"), "mark",
         (
-            Value("near", "another entry says nearly the same"),
-            Value("single", "nothing nearly the same"),
+            Value("near", gettext_noop("another entry says nearly the same")),
+            Value("single", gettext_noop("nothing nearly the same")),
         ),
         lambda points, _: np.where(points["nearest"] >= COPY_COSINE, 0, 1),
     ),
@@ -139,10 +140,10 @@ def of(
     dimensions = [_crews(points, crews, slugs)]
     for declared in DECLARED:
         codes = declared.codes(points, now).astype(np.uint8)
+        values = tuple(Value(v.name, gettext(v.words)) for v in declared.values)
+        title = gettext(declared.title)
         dimensions.append(
-            Dimension(
-                declared.name, declared.title, declared.colours, declared.values, codes
-            )
+            Dimension(declared.name, title, declared.colours, values, codes)
         )
     return dimensions
 
@@ -161,8 +162,8 @@ def _crews(points: Points, crews: Sequence[str], slugs: Mapping[str, str]) -> Di
     places = np.full(len(crews) + 1, len(values), dtype=np.uint8)
     places[largest] = np.arange(len(largest))
     if sizes.astype(bool).sum() > len(largest):
-        values.append(Value(OTHER_CREWS, "other crews"))
+        values.append(Value(OTHER_CREWS, gettext("other crews")))
     if (numbers == NO_CREW).any():
         places[NO_CREW] = len(values)
-        values.append(Value(NO_CREWS, "no crew"))
-    return Dimension("crew", "Crew", "kind", tuple(values), places[numbers])
+        values.append(Value(NO_CREWS, gettext("no crew")))
+    return Dimension("crew", gettext("Crew"), "kind", tuple(values), places[numbers])

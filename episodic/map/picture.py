@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from django.utils import timezone
+from django.utils.translation import gettext
 from numpy.typing import NDArray
 
 from episodic.index import snapshot
@@ -57,7 +58,9 @@ class Group:
 
     @property
     def name(self) -> str:
-        return ", ".join(self.words) or f"Group {self.number + 1}"
+        return ", ".join(self.words) or gettext("Group {number}").format(
+            number=self.number + 1
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
+from episodic.embedders.base import failure_text
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
 from episodic.recall import reasons, results, signal_checks, surroundings
 from episodic.recall import search as recall
+from episodic.recall.figures import decimal
 from episodic.recall.request import K_MAX, Request
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
@@ -37,25 +40,43 @@ def _state(entry: JournalEntry) -> Check:
     row = Embedding.objects.defer("vector").filter(pk=entry.pk).first()
     model = engine.embedder().model
     if row is None:
-        text = "waiting for the sweep" if entry.embeddable else "has no embedding"
+        waits = gettext("waiting for the sweep")
+        text = waits if entry.embeddable else gettext("has no embedding")
         return Check("state", "fail", text)
     if row.state != State.INDEXED:
-        seconds = round((timezone.now() - entry.recorded_at).total_seconds())
-        text = f"{row.state} for {seconds} s"
-        if row.attempts:
-            text += f", tried {row.attempts} times: {row.last_error}"
-        return Check("state", "fail", text)
+        return Check("state", "fail", _wait(entry, row))
     if row.model != model:
-        text = f"embedded with {row.model}; recall now uses {model or 'none'}"
+        text = gettext("embedded with {model}; recall now uses {other}").format(
+            model=row.model, other=model or gettext("none")
+        )
         return Check("state", "fail", text)
     late = (row.indexed_at - entry.recorded_at).total_seconds() if row.indexed_at else 0
-    text = f"indexed {late:.1f} s after the append, with the model in use"
-    return Check("state", "pass", text)
+    text = gettext("indexed {seconds} s after the append, with the model in use")
+    return Check("state", "pass", text.format(seconds=decimal(late, 1)))
+
+
+def _wait(entry: JournalEntry, row: Embedding) -> str:
+    """Return since when a row waits, and what happened when it was tried."""
+    seconds = round((timezone.now() - entry.recorded_at).total_seconds())
+    text = gettext("{state} for {seconds} s").format(state=row.state, seconds=seconds)
+    if not row.attempts:
+        return text
+    tried = ngettext(
+        "{waits}, tried {count} times: {error}",
+        "{waits}, tried {count} times: {error}",
+        row.attempts,
+    )
+    error = failure_text(row.last_error)
+    return tried.format(waits=text, count=row.attempts, error=error)
 
 
 def _scope(entry: JournalEntry, answer: Answer) -> Check:
     is_visible = answer.reach.sees(entry)
-    text = f"{'visible to' if is_visible else 'outside'} the scope {answer.reach.scope}"
+    seen, outside = (
+        gettext("visible to the scope {scope}"),
+        gettext("outside the scope {scope}"),
+    )
+    text = (seen if is_visible else outside).format(scope=answer.reach.scope)
     return Check("scope", signal_checks.verdict(is_visible), text)
 
 
@@ -70,18 +91,18 @@ def _vector(entry: JournalEntry, answer: Answer) -> VectorHit | None:
 def _filters(entry: JournalEntry, answer: Answer) -> Check:
     request, faults = answer.request, []
     if request.entry_types and entry.entry_type not in request.entry_types:
-        faults.append("its type is filtered out")
+        faults.append(gettext("its type is filtered out"))
     if request.since and entry.ts < request.since:
-        faults.append("it is older than since")
+        faults.append(gettext("it is older than since"))
     if request.until and entry.ts > request.until:
-        faults.append("it is newer than until")
+        faults.append(gettext("it is newer than until"))
     if request.as_of and entry.recorded_at > request.as_of:
-        faults.append("it was recorded after as_of")
+        faults.append(gettext("it was recorded after as_of"))
     if results.is_too_far(request, _vector(entry, answer)):
-        faults.append("its cosine is below min_score")
+        faults.append(gettext("its cosine is below min_score"))
     if entry.erased_at is not None:
-        faults.append("it was erased")
-    text = ", ".join(faults) or "no filter leaves it out"
+        faults.append(gettext("it was erased"))
+    text = ", ".join(faults) or gettext("no filter leaves it out")
     return Check("filters", signal_checks.verdict(not faults), text)
 
 
@@ -91,26 +112,35 @@ def _limit(
     k = answer.request.k
     if rank is None:
         if entry.id in answer.scores:
-            return Check("cut", "fail", "a filter takes it off the list")
-        return Check("cut", "fail", "no ranking put it on the list")
+            return Check("cut", "fail", gettext("a filter takes it off the list"))
+        return Check("cut", "fail", gettext("no ranking put it on the list"))
     hit, last = hits[rank - 1], hits[min(k, len(hits)) - 1]
     if rank <= k:
-        return Check("cut", "pass", f"rank {rank} of the {k} returned")
-    text = f"score {hit.score:.4f}; hit {k} has {last.score:.4f}"
+        text = gettext("rank {rank} of the {count} returned").format(rank=rank, count=k)
+        return Check("cut", "pass", text)
+    text = gettext("score {score}; hit {k} has {last}").format(
+        score=decimal(hit.score, 4), k=k, last=decimal(last.score, 4)
+    )
     return Check("cut", "fail", text)
 
 
 def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     if rank is not None and rank <= k:
-        return f"It is in the answer, at rank {rank}."
+        return gettext("It is in the answer, at rank {rank}.").format(rank=rank)
     if rank is not None:
-        place = "one place" if rank == k + 1 else f"{rank - k} places"
-        return f"It is rank {rank} of {total}: {place} below the cut."
+        text = ngettext(
+            "It is rank {rank} of {total}: one place below the cut.",
+            "It is rank {rank} of {total}: {count} places below the cut.",
+            rank - k,
+        )
+        return text.format(rank=rank, total=total, count=rank - k)
     for check in checks:
         if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
-            return f"It cannot be in the answer: {check.text}."
+            text = gettext("It cannot be in the answer: {reason}.")
+            return text.format(reason=check.text)
     failures = (check.text for check in checks if check.verdict == "fail")
-    return f"No ranking put it on the list: {next(failures, 'no ranking found it')}."
+    reason = next(failures, "") or gettext("no ranking found it")
+    return gettext("No ranking put it on the list: {reason}.").format(reason=reason)
 
 
 def _as_neighbour(entry: JournalEntry, answer: Answer) -> str:
@@ -118,10 +148,11 @@ def _as_neighbour(entry: JournalEntry, answer: Answer) -> str:
     for hit in answer.hits:
         relation, _, hit_id = hit.via.partition(":")
         if hit_id and hit.entry.id == entry.id:
-            return (
-                f"It is in the answer as a neighbour of {hit_id}, one step along "
-                f"the relation {relation}."
+            text = gettext(
+                "It is in the answer as a neighbour of {hit}, one step along the "
+                "relation {relation}."
             )
+            return text.format(hit=hit_id, relation=relation)
     return ""
 
 
@@ -164,12 +195,15 @@ def explain(request: Request, entry_id: str, *, by: Actor) -> Explanation:
     finding = _finding(rank, len(hits), k, checks)
     finding += _reason(rank, hits, answer) if rank else ""
     neighbour_text = _as_neighbour(entry, answer)
+    if neighbour_text:
+        text = gettext("{neighbour} By itself: {finding}")
+        finding = text.format(neighbour=neighbour_text, finding=finding)
     is_ranked = rank is not None and rank <= k
     return Explanation(
         entry=entry,
         returned=is_ranked or bool(neighbour_text),
         rank=rank,
-        finding=f"{neighbour_text} By itself: {finding}" if neighbour_text else finding,
+        finding=finding,
         checks=checks,
         answer=answer,
         would_need_k=rank if rank and k < rank <= K_MAX else None,

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext, pgettext
 
 from episodic.index import decay, importance
 from episodic.index.importance import Importance
 from episodic.models import Embedding
 from episodic.recall import reasons, surroundings
+from episodic.recall.figures import decimal
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from memory.models import JournalEntry
@@ -25,23 +27,35 @@ def weight(entry: JournalEntry, stored: float, parts: Importance | None) -> str:
 
     Causes are named only when they yield the weight that recall used.
     """
-    text = f"weight {stored:.2f}"
+    value = decimal(stored)
     if parts is None:
-        return f"{text}, which does not age before it is indexed"
+        text = gettext("weight {value}, which does not age before it is indexed")
+        return text.format(value=value)
     if abs(parts.value - stored) > SETTLED:
-        return f"{text}, which would be {parts.value:.2f} if computed now"
-    plain = importance.base(entry.entry_type, entry.severity, Priority.NORMAL)
+        text = gettext("weight {value}, which would be {other} if computed now")
+        return text.format(value=value, other=decimal(parts.value))
     if parts.value <= parts.floor:
-        return f"{text} because it is permanent"
-    is_raised = parts.base > plain
-    causes = [f"priority {entry.priority}" if is_raised else "type and severity"]
+        return gettext("weight {value} because it is permanent").format(value=value)
+    causes = reasons.word_list(_causes(entry, parts))
+    return gettext("weight {value} from {causes}").format(value=value, causes=causes)
+
+
+def _causes(entry: JournalEntry, parts: Importance) -> list[str]:
+    plain = importance.base(entry.entry_type, entry.severity, Priority.NORMAL)
+    causes = [gettext("type and severity")]
+    if parts.base > plain:
+        causes = [gettext("priority {priority}").format(priority=entry.priority)]
     if parts.days >= 1:
         days = int(parts.days)
-        causes.append(f"an age of {days} day{'' if days == 1 else 's'}")
+        text = ngettext("an age of {count} day", "an age of {count} days", days)
+        causes.append(text.format(count=days))
     if parts.references:
-        times = f"{parts.references} time{'' if parts.references == 1 else 's'}"
-        causes.append(f"being recalled {times}")
-    return f"{text} from {reasons.word_list(causes)}"
+        times = parts.references
+        text = ngettext(
+            "being recalled {count} time", "being recalled {count} times", times
+        )
+        causes.append(text.format(count=times))
+    return causes
 
 
 def places(hit: Hit) -> str:
@@ -52,20 +66,29 @@ def places(hit: Hit) -> str:
     """
     context_rank = None if hit.sparse_rank else hit.context_rank
     ranks = (
-        (hit.sparse_rank, "words"),
-        (hit.dense_rank, "meaning"),
-        (context_rank, "the words around it"),
+        (hit.sparse_rank, gettext("{place} by words")),
+        (hit.dense_rank, gettext("{place} by meaning")),
+        (context_rank, gettext("{place} by the words around it")),
     )
-    texts = [f"{ordinal(rank)} by {name}" for rank, name in ranks if rank]
+    texts = [text.format(place=ordinal(rank)) for rank, text in ranks if rank]
     return reasons.word_list(texts)
 
 
 def ordinal(number: int) -> str:
     """Return a number as a place: 1st, 2nd, 3rd."""
-    if number % 100 in (11, 12, 13):
-        return f"{number}th"
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+    last = 0 if number % 100 in (11, 12, 13) else number % 10
+    text = {
+        1: pgettext("place", "{number}st"),
+        2: pgettext("place", "{number}nd"),
+        3: pgettext("place", "{number}rd"),
+    }.get(last, pgettext("place", "{number}th"))
+    return text.format(number=number)
+
+
+def _cosine(hit: Hit) -> str:
+    if hit.cosine is None:
+        return ""
+    return gettext("cosine {value}").format(value=decimal(hit.cosine))
 
 
 def sentences(answer: Answer, hits: Sequence[Hit]) -> dict[str, str]:
@@ -82,7 +105,7 @@ def sentences(answer: Answer, hits: Sequence[Hit]) -> dict[str, str]:
         base = reasons.sentence(hit, words[entry.id], answer.rankings, ranks)
         clauses = [
             base.removesuffix("."),
-            f"cosine {hit.cosine:.2f}" if hit.cosine is not None else "",
+            _cosine(hit),
             weight(entry, hit.importance, parts),
             # Where ranks are fused the sentence starts with them.
             places(hit) if hit.parts else "",

@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
+from episodic.embedders.base import failure_text
 from episodic.index import importance, policy
 from episodic.models import Embedding, LoggedHit, State
 from episodic.recall import importance_detail, questions
@@ -204,5 +206,9 @@ def _reason(weight: Weight) -> str:
 
 def _wait_reason(row: Embedding | None) -> str:
     if row is not None and row.state == State.FAILED:
-        return f"the embedder failed: {row.last_error or 'without an error text'}"
-    return "it waits for the index"
+        if not row.last_error:
+            return gettext("the embedder failed: without an error text")
+        return gettext("the embedder failed: {error}").format(
+            error=failure_text(row.last_error)
+        )
+    return gettext("it waits for the index")

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, Protocol
 
+from django.utils.translation import gettext
+
 from episodic.recall import question_names, question_time
 from episodic.recall.question_names import NameMention
 from episodic.recall.question_time import TimeMention
@@ -114,9 +116,12 @@ class Preferences:
         times = []
         for mention in self.times:
             words = " ".join(mention.text.split())
-            times.append(f"Prefers entries {_when(mention)} (from “{words}”).")
+            times.append(
+                _time_sentence(mention).format(time=mention.meaning, words=words)
+            )
         labels = dict.fromkeys(mention.name.label for mention in self.names)
-        return times + [f"Prefers entries of {label}." for label in labels]
+        sentence = gettext("Prefers entries of {name}.")
+        return times + [sentence.format(name=label) for label in labels]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the preferences as JSON."""
@@ -198,6 +203,7 @@ def _closeness(closed: list[_Scale], open_ended: list[_Scale], ts: datetime) -> 
     return max(best, min(span.value(seconds) for span in open_ended))
 
 
-def _when(mention: TimeMention) -> str:
-    is_open = mention.since is None or mention.until is None
-    return mention.meaning if is_open else f"of {mention.meaning}"
+def _time_sentence(mention: TimeMention) -> str:
+    if mention.since is None or mention.until is None:
+        return gettext("Prefers entries {time} (from “{words}”).")
+    return gettext("Prefers entries of {time} (from “{words}”).")

@@ -15,6 +15,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall.question_log import question_log
@@ -235,8 +236,8 @@ def _askers_of(
 def asker(agent_id: str | None, asked_by: str, slugs: dict[str, str]) -> str:
     """Return a name for who asked."""
     if asked_by:
-        return "a program"
-    return slugs.get(agent_id or "", "an agent that is gone")
+        return gettext("a program")
+    return slugs.get(agent_id or "", "") or gettext("an agent that is gone")
 
 
 # ── Emptying and retention ───────────────────────────────────────────────────

@@ -8,11 +8,13 @@ so in ``degraded``. The caller's scope is part of every query that reads entries
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 from numpy.typing import NDArray
 
 from episodic.embedders.base import EmbedderError
@@ -33,6 +35,8 @@ from memory.word_index import ranking as word_ranking
 from memory.word_index.answers import WordAnswer
 
 MIN_RANKING: Final = 50
+_UNAVAILABLE: Final = gettext_noop("dense ranking unavailable ({reason}): words only")
+_REASON: Final = re.compile(r"dense ranking unavailable \((.*)\): words only")
 
 
 @dataclass(slots=True)
@@ -148,13 +152,20 @@ def _rank_dense(
             waiting.embed_for(rankings.scope)
             rankings.vector = engine.embedder().embed_query(request.query)
     except EmbedderError as error:
-        rankings.degraded = f"dense ranking unavailable ({error.reason}): words only"
+        # In English: the recall log and the runs of saved checks keep it.
+        rankings.degraded = _UNAVAILABLE.format(reason=error.reason)
         return
     with timings.stage("dense"):
         rankings.dense = engine.vectors().search(
             rankings.vector, rankings.scope, size, centred=is_convex(request)
         )
         rankings.vectors = {hit.entry_id: hit for hit in rankings.dense.hits}
+
+
+def degraded_text(stored: str | None) -> str:
+    """Return what an answer says of a missing ranking, in the reader's language."""
+    match = _REASON.fullmatch(stored or "")
+    return gettext(_UNAVAILABLE).format(reason=match[1]) if match else stored or ""
 
 
 def fuse(request: Request, rankings: Rankings) -> dict[str, float]:

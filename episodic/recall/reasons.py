@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from django.utils.translation import gettext, ngettext
+
 from episodic.recall import unanswered
 from episodic.recall.ranking import Rankings
 from episodic.recall.results import Hit
@@ -25,10 +27,15 @@ def word_list(words: Sequence[str], limit: int = MAX_WORDS) -> str:
     """Return words as a list for people: "a, b and c"."""
     first_words = list(words[:limit])
     if len(words) > limit:
-        first_words.append(f"{len(words) - limit} more")
+        rest = len(words) - limit
+        first_words.append(
+            ngettext("{count} more", "{count} more", rest).format(count=rest)
+        )
     if len(first_words) < 2:
         return "".join(first_words)
-    return f"{', '.join(first_words[:-1])} and {first_words[-1]}"
+    return gettext("{words} and {last}").format(
+        words=", ".join(first_words[:-1]), last=first_words[-1]
+    )
 
 
 def sentence(
@@ -50,10 +57,12 @@ def _by_ranks(hit: Hit, words: Sequence[str]) -> str:
     reasons = []
     if hit.sparse_rank:
         word_text = f" ({word_list(words)})" if words else ""
-        reasons.append(f"rank {hit.sparse_rank} by words{word_text}")
+        reason = gettext("rank {rank} by words").format(rank=hit.sparse_rank)
+        reasons.append(f"{reason}{word_text}")
     if hit.dense_rank:
-        reasons.append(f"rank {hit.dense_rank} by meaning and importance")
-    text = ", ".join(reasons) or "found by no ranking of this question"
+        reason = gettext("rank {rank} by meaning and importance")
+        reasons.append(reason.format(rank=hit.dense_rank))
+    text = ", ".join(reasons) or gettext("found by no ranking of this question")
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -65,23 +74,27 @@ def _reasons(
     ranks: Mapping[str, int],
 ) -> list[str]:
     signals = rankings.signals[hit.entry.id]
-    reasons = [f"says {word_list(words)}" if words else "says no word of the question"]
+    says = gettext("says {words}").format(words=word_list(words))
+    reasons = [says if words else gettext("says no word of the question")]
     reasons.append(meaning(hit, plain, rankings))
     if not words and plain.context > SLIGHT * convex.CONTEXT:
-        reasons.append("the words stand around it")
-    if neighbour_text := _neighbour_reason(plain, signals, rankings):
-        reasons.append(f"beside {_name(neighbour_text, ranks)}")
+        reasons.append(gettext("the words stand around it"))
+    if neighbour := _neighbour_reason(plain, signals, rankings):
+        reasons.append(gettext("beside {hit}").format(hit=_name(neighbour, ranks)))
     best = best_of_conversation(hit.entry.id, rankings)
-    if best not in (None, hit.entry.id, neighbour_text):
-        reasons.append(f"in one conversation with {_name(best or '', ranks)}")
+    if best is not None and best not in (hit.entry.id, neighbour):
+        reason = gettext("in one conversation with {hit}")
+        reasons.append(reason.format(hit=_name(best, ranks)))
     preferred = rankings.preferences.share(signals.preference)
     if preferred >= CLOSE:
-        reasons.append("as the question prefers")
+        reasons.append(gettext("as the question prefers"))
     elif preferred >= RELATED:
-        reasons.append("in part as the question prefers")
+        reasons.append(gettext("in part as the question prefers"))
     unusual = hit.importance - convex.NO_IMPORTANCE
     if abs(unusual) > UNUSUAL:
-        reasons.append("important" if unusual > 0 else "of little importance")
+        reasons.append(
+            gettext("important") if unusual > 0 else gettext("of little importance")
+        )
     return [reason for reason in reasons if reason]
 
 
@@ -94,14 +107,16 @@ def meaning(hit: Hit, plain: Parts, rankings: Rankings) -> str:
     if rankings.vector is None:
         return ""
     if hit.cosine is None:
-        return "without a vector yet"
+        return gettext("without a vector yet")
     bar = unanswered.NEAR_COSINE.get(rankings.scope.model)
     if bar is not None and hit.cosine >= bar:
-        return "close in meaning"
+        return gettext("close in meaning")
     share = convex.meaning_share(plain.meaning)
     if share >= CLOSE:
-        return "among the nearest in meaning"
-    return "less near in meaning" if share >= RELATED else "far in meaning"
+        return gettext("among the nearest in meaning")
+    if share >= RELATED:
+        return gettext("less near in meaning")
+    return gettext("far in meaning")
 
 
 def _neighbour_reason(plain: Parts, signals: Signals, rankings: Rankings) -> str | None:
@@ -141,4 +156,4 @@ def best_of_conversation(entry_id: str, rankings: Rankings) -> str | None:
 
 def _name(entry_id: str, ranks: Mapping[str, int]) -> str:
     rank = ranks.get(entry_id)
-    return f"hit {rank}" if rank else entry_id
+    return gettext("hit {rank}").format(rank=rank) if rank else entry_id

@@ -10,6 +10,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from django.utils.translation import gettext
+
 from memory import workspace_settings
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -100,11 +102,11 @@ def settled(request: Request, workspace_id: str) -> Request:
     Raises Invalid or TooLarge for an impossible one.
     """
     if not request.query.strip():
-        raise errors.Invalid("query must not be empty.", code="empty_query")
+        raise errors.Invalid(gettext("query must not be empty."), code="empty_query")
     if len(request.query) > QUERY_CHARS:
         raise errors.TooLarge(what="query", limit=QUERY_CHARS, size=len(request.query))
     if request.since and request.until and request.since > request.until:
-        raise errors.Invalid("since lies after until.", code="bad_range")
+        raise errors.Invalid(gettext("since lies after until."), code="bad_range")
     k = min(K_MAX, max(1, request.k))
     return replace(request, k=k, fusion=request.fusion or default_fusion(workspace_id))
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
+
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.index import engine
 from episodic.recall import ranking, reasons, surroundings
+from episodic.recall.figures import decimal
 from episodic.recall.reasons import word_list
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
@@ -16,6 +20,22 @@ from memory.models import JournalEntry
 from memory.rules import convex, tokenizer
 from memory.rules.convex import Parts
 from memory.word_index import ranking as word_ranking
+
+# What the checks are called on a page, by their names.
+TITLES: Final = {
+    "policy": gettext_noop("Policy"),
+    "state": gettext_noop("State"),
+    "scope": gettext_noop("Scope"),
+    "filters": gettext_noop("Filters"),
+    "dense": gettext_noop("Dense"),
+    "words": gettext_noop("Words"),
+    "context": gettext_noop("Context"),
+    "neighbours": gettext_noop("Neighbours"),
+    "conversation": gettext_noop("Conversation"),
+    "preference": gettext_noop("Preference"),
+    "importance": gettext_noop("Importance"),
+    "cut": gettext_noop("Cut"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +46,11 @@ class Check:
     verdict: str
     text: str
 
+    @property
+    def title(self) -> str:
+        """What it is called on a page."""
+        return gettext(TITLES[self.name])
+
 
 def verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
     return "pass" if holds else "fail"
@@ -35,46 +60,60 @@ def dense(entry: JournalEntry, answer: Answer) -> Check:
     """Return its place by meaning, among everything in scope."""
     vector = answer.rankings.vector
     if vector is None:
-        text = answer.rankings.degraded or "the mode does not ask the dense ranking"
+        text = gettext("the mode does not ask the dense ranking")
+        text = ranking.degraded_text(answer.rankings.degraded) or text
         return Check("dense", "none", text)
     scope, index = answer.rankings.scope, engine.vectors()
     centred = ranking.is_convex(answer.request)
     rank = index.rank(vector, scope, entry.id, centred=centred)
     if rank is None:
-        return Check("dense", "none", "has no vector in scope")
+        return Check("dense", "none", gettext("has no vector in scope"))
     hit = index.of(vector, scope, [entry.id]).get(entry.id)
-    by = "centred cosine" if centred else "cosine × importance"
-    text = f"rank {rank} of {answer.rankings.dense.considered} by {by}"
+    text = gettext("rank {rank} of {count} by cosine × importance")
+    if centred:
+        text = gettext("rank {rank} of {count} by centred cosine")
+    text = text.format(rank=rank, count=answer.rankings.dense.considered)
     if hit:
-        text += f", cosine {hit.cosine:.3f}, importance {hit.importance:.2f}"
+        values = gettext("cosine {cosine}, importance {importance}").format(
+            cosine=decimal(hit.cosine, 3), importance=decimal(hit.importance)
+        )
+        text += f", {values}"
     inside = entry.id in answer.rankings.dense_ids
     if not inside:
-        text += f"; the ranking ends at {len(answer.rankings.dense.hits)}"
+        last = len(answer.rankings.dense.hits)
+        text += f"; {gettext('the ranking ends at {rank}').format(rank=last)}"
     return Check("dense", verdict(inside), text)
 
 
 def words(entry: JournalEntry, answer: Answer) -> Check:
     """Return which words of the question it says, and which of them side by side."""
     if answer.rankings.word_answer is None:
-        return Check("words", "none", "the mode does not ask the word ranking")
+        text = gettext("the mode does not ask the word ranking")
+        return Check("words", "none", text)
     word_query = answer.rankings.word_query
     if word_query.is_empty:
-        return Check("words", "none", "the question left no word to search for")
+        text = gettext("the question left no word to search for")
+        return Check("words", "none", text)
     matching = word_ranking.matching_words(
         entry.workspace_id, word_query.terms, {entry.id: entry.docid}
     )[entry.id]
     if not matching:
-        text = f"no word of the question is in it{_unsearched(answer)}"
-        return Check("words", "none", text)
+        text = gettext("no word of the question is in it")
+        return Check("words", "none", f"{text}{_unsearched(answer)}")
     ids = answer.rankings.word_ids
     text = ", ".join(matching)
     if pairs := _pairs(entry, answer):
-        text += f"; side by side as in the question: {word_list(pairs)}"
+        beside = gettext("side by side as in the question: {pairs}")
+        text += f"; {beside.format(pairs=word_list(pairs))}"
     unsearched = _unsearched(answer)
     if entry.id in ids:
-        place = f"rank {ids.index(entry.id) + 1} by {text}"
+        place = gettext("rank {rank} by {words}").format(
+            rank=ids.index(entry.id) + 1, words=text
+        )
         return Check("words", "pass", f"{place}{unsearched}")
-    place = f"{text} found, but below rank {len(ids)} or filtered"
+    place = gettext("{words} found, but below rank {rank} or filtered").format(
+        words=text, rank=len(ids)
+    )
     return Check("words", "fail", f"{place}{unsearched}")
 
 
@@ -82,12 +121,16 @@ def _unsearched(answer: Answer) -> str:
     """Return which times of the question are not searched as words, "" for none."""
     terms = set(answer.rankings.word_query.terms)
     times = [
-        f"“{' '.join(mention.text.split())}”"
+        gettext("“{words}”").format(words=" ".join(mention.text.split()))
         for mention in answer.rankings.preferences.relative_times
         if terms.isdisjoint(tokenizer.split(mention.text))
     ]
-    verb = "are times" if len(times) > 1 else "is a time"
-    return f"; {word_list(times)} {verb}, and not searched as words" if times else ""
+    text = ngettext(
+        "{times} is a time, and not searched as words",
+        "{times} are times, and not searched as words",
+        len(times),
+    )
+    return f"; {text.format(times=word_list(times))}" if times else ""
 
 
 def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
@@ -100,7 +143,9 @@ def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
     entry_words = tokenizer.split(entry.summary)
     entry_pairs = set(pairwise(entry_words))
     pairs = answer.rankings.word_query.pairs
-    return [f"“{a} {b}”" for a, b in pairs if (a, b) in entry_pairs] or ["some of them"]
+    quoted = gettext("“{words}”")
+    own = [quoted.format(words=f"{a} {b}") for a, b in pairs if (a, b) in entry_pairs]
+    return own or [gettext("some of them")]
 
 
 def of_convex(entry: JournalEntry, hit: Hit | None, answer: Answer) -> list[Check]:
@@ -123,59 +168,93 @@ def of_convex(entry: JournalEntry, hit: Hit | None, answer: Answer) -> list[Chec
 def _context(entry: JournalEntry, answer: Answer) -> Check:
     rankings = answer.rankings
     if rankings.word_query.is_empty or rankings.word_answer is None:
-        return Check("context", "none", "the question left no word to search for")
+        text = gettext("the question left no word to search for")
+        return Check("context", "none", text)
     windows = surroundings.windows(rankings, [entry.id])
     around = surroundings.words_around(answer, windows)[entry.id]
     window, ids = windows[entry.id], rankings.context_ids
     text = _places(around, len(window.before), len(window.after))
     if not text and not around.own and entry.id in ids:
         # Behind an entry outside the scope, at which the windows stop.
-        text = "words of the question stand further off in its thread"
+        text = gettext("words of the question stand further off in its thread")
     if not text and not window.before and not window.after:
-        return Check("context", "none", "nothing in scope stands beside it")
+        return Check("context", "none", gettext("nothing in scope stands beside it"))
     if not text:
-        return Check("context", "none", "no word of the question stands around it")
+        text = gettext("no word of the question stands around it")
+        return Check("context", "none", text)
     if entry.id in ids:
-        return Check("context", "pass", f"rank {ids.index(entry.id) + 1}: {text}")
+        rank = ids.index(entry.id) + 1
+        place = gettext("rank {rank}: {words}").format(rank=rank, words=text)
+        return Check("context", "pass", place)
     return Check("context", "none", text)
 
 
 def _places(around: Words, before: int, after: int) -> str:
     """Return which words stand where, "" for none."""
     places = []
-    for matching, count, side in (
-        (around.before, before, "before"),
-        (around.after, after, "after"),
-    ):
-        if matching:
-            entries = "the entry" if count == 1 else f"the {count} entries"
-            verb = "stands" if len(matching) == 1 else "stand"
-            places.append(f"{word_list(matching)} {verb} in {entries} {side} it")
+    if around.before:
+        text = _before(before, one=len(around.before) == 1)
+        places.append(text.format(words=word_list(around.before), count=before))
+    if around.after:
+        text = _after(after, one=len(around.after) == 1)
+        places.append(text.format(words=word_list(around.after), count=after))
     return ", ".join(places)
+
+
+def _before(count: int, *, one: bool) -> str:
+    if one:
+        return ngettext(
+            "{words} stands in the entry before it",
+            "{words} stands in the {count} entries before it",
+            count,
+        )
+    return ngettext(
+        "{words} stand in the entry before it",
+        "{words} stand in the {count} entries before it",
+        count,
+    )
+
+
+def _after(count: int, *, one: bool) -> str:
+    if one:
+        return ngettext(
+            "{words} stands in the entry after it",
+            "{words} stands in the {count} entries after it",
+            count,
+        )
+    return ngettext(
+        "{words} stand in the entry after it",
+        "{words} stand in the {count} entries after it",
+        count,
+    )
 
 
 def _neighbours(entry: JournalEntry, plain: Parts, answer: Answer) -> Check:
     signals = answer.rankings.signals[entry.id]
     sides = [side for side in (signals.before, signals.after) if side]
     if not sides:
-        return Check("neighbours", "none", "nothing in scope is directly beside it")
-    text = f"{' and '.join(sides)} directly beside it"
+        text = gettext("nothing in scope is directly beside it")
+        return Check("neighbours", "none", text)
+    entries = word_list(sides)
     if plain.neighbours <= 0:
-        return Check("neighbours", "none", f"{text}, which fit nothing asked for")
+        text = gettext("{entries} directly beside it, which fit nothing asked for")
+        return Check("neighbours", "none", text.format(entries=entries))
     # Two perfect neighbours are the most there is.
-    share = plain.neighbours / convex.most_neighbours()
-    return Check("neighbours", "pass", f"{text}: {share:.0%} of the most that counts")
+    share = decimal(100 * plain.neighbours / convex.most_neighbours(), 0)
+    text = gettext("{entries} directly beside it: {share}% of the most that counts")
+    return Check("neighbours", "pass", text.format(entries=entries, share=share))
 
 
 def _conversation(entry: JournalEntry, answer: Answer) -> Check:
     best = reasons.best_of_conversation(entry.id, answer.rankings)
     if best is None:
-        text = "it has no trace, so it counts as a conversation of its own"
+        text = gettext("it has no trace, so it counts as a conversation of its own")
         return Check("conversation", "none", text)
     if best == entry.id:
-        text = "it is the best of its conversation itself"
+        text = gettext("it is the best of its conversation itself")
         return Check("conversation", "pass", text)
-    return Check("conversation", "pass", f"{best} is the best of its conversation")
+    text = gettext("{entry} is the best of its conversation").format(entry=best)
+    return Check("conversation", "pass", text)
 
 
 def _preference(plain: Parts, answer: Answer) -> list[Check]:
@@ -183,30 +262,32 @@ def _preference(plain: Parts, answer: Answer) -> list[Check]:
     if not wishes:
         return []
     value = wishes.share(plain.preference / convex.PREFERENCE)
-    fits = "It fits." if value >= reasons.CLOSE else "It fits in part."
-    text = f"{' '.join(wishes.sentences())} "
-    if value <= reasons.SLIGHT:
-        return [
-            Check("preference", "none", f"{text}It does not fit, and loses nothing.")
-        ]
-    return [Check("preference", "pass", text + fits)]
+    verdict_text = gettext("It fits in part.")
+    if value >= reasons.CLOSE:
+        verdict_text = gettext("It fits.")
+    elif value <= reasons.SLIGHT:
+        verdict_text = gettext("It does not fit, and loses nothing.")
+    text = " ".join([*wishes.sentences(), verdict_text])
+    return [Check("preference", "none" if value <= reasons.SLIGHT else "pass", text)]
 
 
 def _importance(hit: Hit) -> Check:
     factor = convex.importance_factor(hit.importance)
-    text = f"importance {hit.importance:.2f} multiplies its score by {factor:.2f}"
+    text = gettext("importance {importance} multiplies its score by {factor}").format(
+        importance=decimal(hit.importance), factor=decimal(factor)
+    )
     return Check("importance", "pass" if factor >= 1 else "none", text)
 
 
 _SIGNAL_NAMES = {
-    "words": "its words",
-    "meaning": "its meaning",
-    "context": "the words around it",
-    "neighbours": "the entries beside it",
-    "conversation": "its conversation",
-    "preference": "what the question prefers",
-    "substance": "how much it says",
-    "importance": "its importance",
+    "words": gettext_noop("its words"),
+    "meaning": gettext_noop("its meaning"),
+    "context": gettext_noop("the words around it"),
+    "neighbours": gettext_noop("the entries beside it"),
+    "conversation": gettext_noop("its conversation"),
+    "preference": gettext_noop("what the question prefers"),
+    "substance": gettext_noop("how much it says"),
+    "importance": gettext_noop("its importance"),
 }
 
 
@@ -231,13 +312,19 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
     worth = {name: gap for name, gap in gaps.items() if abs(gap) > largest / 10}
     behind = sorted((n for n in worth if worth[n] > 0), key=lambda n: -worth[n])
     ahead = sorted((n for n in worth if worth[n] < 0), key=lambda n: worth[n])
-    sides = []
-    if ahead:
-        sides.append(f"ahead by {_signal_text(ahead, hit)}")
-    if behind:
-        sides.append(f"behind by {_signal_text(behind, hit)}")
-    name = f"hit {answer.request.k}"
-    return f"Against {name} it is {' and '.join(sides)}." if sides else ""
+    if ahead and behind:
+        text = gettext("Against hit {k} it is ahead by {ahead} and behind by {behind}.")
+    elif ahead:
+        text = gettext("Against hit {k} it is ahead by {ahead}.")
+    elif behind:
+        text = gettext("Against hit {k} it is behind by {behind}.")
+    else:
+        return ""
+    return text.format(
+        k=answer.request.k,
+        ahead=_signal_text(ahead, hit),
+        behind=_signal_text(behind, hit),
+    )
 
 
 def _is_best(hit: Hit, answer: Answer) -> bool:
@@ -248,8 +335,9 @@ def _is_best(hit: Hit, answer: Answer) -> bool:
 def _signal_text(names: Sequence[str], hit: Hit) -> str:
     texts = []
     for name in names[:2]:
-        text = _SIGNAL_NAMES[name]
+        text = gettext(_SIGNAL_NAMES[name])
         if name == "meaning" and hit.cosine is not None:
-            text += f" (cosine {hit.cosine:.2f})"
+            cosine = gettext("cosine {value}").format(value=decimal(hit.cosine))
+            text += f" ({cosine})"
         texts.append(text)
-    return " and ".join(texts)
+    return word_list(texts)

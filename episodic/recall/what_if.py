@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from episodic.index import decay, engine, importance
 from episodic.models import Embedding
@@ -177,8 +178,10 @@ def apply(
     answer = recall.search(replace(request, mark=False), by=by)
     expected = compute(answer, entry_id, priority, by=by)
     if expected.entry.priority == priority.value:
-        detail = f"Its priority is {priority.value} already; nothing was changed."
-        raise errors.Conflict(detail, code="same_priority")
+        detail = gettext("Its priority is {priority} already; nothing was changed.")
+        raise errors.Conflict(
+            detail.format(priority=priority.value), code="same_priority"
+        )
     with transaction.atomic():
         journal.prioritise(expected.entry, priority, reason, by=by)
         decay.refresh([expected.entry.id])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
+from django.utils.translation import gettext
+
 from episodic.recall import fusion, hit_sentences
+from episodic.recall.figures import decimal
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from memory import workspace_tree
@@ -46,7 +49,10 @@ class Line:
 def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
     if rule == "product":
         wide = 100 * min(1.0, max(0.0, hit.score))
-        return [Bar("", 0.0, round(wide, 2))], f"cosine × importance {hit.score:.3f}"
+        label = gettext("cosine × importance {value}").format(
+            value=decimal(hit.score, 3)
+        )
+        return [Bar("", 0.0, round(wide, 2))], label
     if hit.parts is not None:
         return _part_bars(hit.parts)
     ranks = (hit.dense_rank, hit.sparse_rank)
@@ -58,7 +64,8 @@ def _bars(hit: Hit, rule: str) -> tuple[list[Bar], str]:
     if words:
         start = dense * scale + GAP if dense else 0.0
         bars.append(Bar("two", round(start, 2), round(words * scale, 2)))
-    return bars, f"dense {dense:.4f}, words {words:.4f}"
+    label = gettext("dense {dense}, words {words}")
+    return bars, label.format(dense=decimal(dense, 4), words=decimal(words, 4))
 
 
 def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
@@ -72,19 +79,19 @@ def _part_bars(parts: Parts) -> tuple[list[Bar], str]:
             width = share * (100 - 3 * GAP)
             bars.append(Bar(kind, round(x, 2), round(width, 2)))
             x += width + GAP
-    label = (
-        f"meaning {parts.meaning:.3f}, words {parts.words:.3f}, around it {around:.3f} "
-        f"(words {parts.context:.3f}, neighbours {parts.neighbours:.3f}, conversation "
-        f"{parts.conversation:.3f}), length {parts.substance:.3f}, "
-        f"preference {parts.preference:.3f}"
+    label = gettext(
+        "meaning {meaning}, words {words}, around it {around} (words {context}, "
+        "neighbours {neighbours}, conversation {conversation}), length {substance}, "
+        "preference {preference}"
     )
-    return bars, label
+    values = {name: decimal(value, 3) for name, value in asdict(parts).items()}
+    return bars, label.format(around=decimal(around, 3), **values)
 
 
 def _line(hit: Hit, rank: int | None, author: str, rule: str, reason: str) -> Line:
     relation, _, hit_id = hit.via.partition(":")
     if hit_id:
-        return Line(None, hit, author, [], "a neighbour", "", relation, hit_id)
+        return Line(None, hit, author, [], gettext("a neighbour"), "", relation, hit_id)
     bars, label = _bars(hit, rule)
     return Line(rank, hit, author, bars, label, reason)
 

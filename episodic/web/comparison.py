@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
+from episodic.recall import ranking
 from episodic.recall.request import Mode, Request
 from episodic.recall.search import Answer
 from memory.journal import append as journal
@@ -52,7 +55,7 @@ class Comparison:
     first: str
     second: str
     rows: list[Row]
-    degraded: str | None
+    degraded: str = ""
     expected: str = ""
 
     def _count(self, *changes: str) -> int:
@@ -80,7 +83,8 @@ def _name(request: Request, reach: str) -> str:
     if request.mode is Mode.HYBRID:
         name = f"{name}, {request.fused_by.value}"
     if request.as_of is not None:
-        name = f"{name}, as of {journal.stamp(request.as_of)[:16].replace('T', ' ')}"
+        time = journal.stamp(request.as_of)[:16].replace("T", " ")
+        name = gettext("{question}, as of {time}").format(question=name, time=time)
     return f"{reach}, {name}" if reach else name
 
 
@@ -109,7 +113,9 @@ def compare(first: Answer, second: Answer, slugs: Mapping[str, str]) -> Comparis
     """Return two answers as one table; agents and crews are named where they differ."""
     requests = (first.request, second.request)
     owner_ids = [request.agent_id or request.crew_id or "" for request in requests]
-    reaches = [slugs.get(owner_id, "whole workspace") for owner_id in owner_ids]
+    reaches = [
+        slugs.get(owner_id, gettext("whole workspace")) for owner_id in owner_ids
+    ]
     if owner_ids[0] == owner_ids[1]:
         reaches = ["", ""]
     first_ranks, second_ranks = _ranked(first), _ranked(second)
@@ -122,5 +128,7 @@ def compare(first: Answer, second: Answer, slugs: Mapping[str, str]) -> Comparis
         first=_name(first.request, reaches[0]),
         second=_name(second.request, reaches[1]),
         rows=rows,
-        degraded=first.rankings.degraded or second.rankings.degraded,
+        degraded=ranking.degraded_text(
+            first.rankings.degraded or second.rankings.degraded
+        ),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from django.utils.translation import gettext
+
 from episodic.index import engine
 from episodic.recall import (
     candidates,
@@ -74,6 +76,11 @@ class Explored:
     def asks_context(self) -> bool:
         """Whether the words around an entry were asked, which only convex does."""
         return self.rule == Fusion.CONVEX
+
+    @property
+    def degraded(self) -> str:
+        """Which ranking is missing, in words; "" for none."""
+        return ranking.degraded_text(self.answer.rankings.degraded)
 
     @property
     def preferences(self) -> list[str]:
@@ -198,7 +205,7 @@ def _entry(actor: Actor, form: RecallForm) -> JournalEntry | None:
 def _refuse_unknown_id(form: RecallForm) -> None:
     """Add a fault for an id; other words are searched for."""
     if candidates.is_id(form.entry_asked):
-        form.add_error("entry_id", "There is no such entry here.")
+        form.add_error("entry_id", gettext("There is no such entry here."))
 
 
 def _compared(actor: Actor, form: RecallForm, answer: Answer) -> Comparison | None:

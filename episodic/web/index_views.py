@@ -10,13 +10,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_GET, require_POST
 
+from episodic.embedders.base import failure_text
 from episodic.health import index_job, overview
 from episodic.health.gains import INDEXED_AT_ONCE
 from episodic.index import status
 from episodic.index.sweep import Report
 from episodic.models import Embedding
+from episodic.recall.figures import grouped
 from memory.jobs import work
 from memory.jobs.work import Work
 from memory.rules import errors
@@ -36,6 +39,11 @@ class IndexPage:
     card: overview.Card
     pending_entries: list[Embedding]
     work: Work | None
+
+    @property
+    def waiting(self) -> list[tuple[Embedding, str]]:
+        """The listed entries, each with the error of its last try, "" for none."""
+        return [(row, failure_text(row.last_error)) for row in self.pending_entries]
 
     @property
     def rest(self) -> int:
@@ -63,12 +71,18 @@ def index(request: HttpRequest) -> HttpResponse:
 
 def _outcome(report: Report) -> str | tuple[int, str]:
     if report.failed:
-        counts = f"{report.indexed} indexed, {report.failed} failed"
-        return messages.WARNING, f"{counts}; the reason is shown beside each entry"
+        text = gettext(
+            "{indexed} indexed, {failed} failed; the reason is shown beside each entry"
+        )
+        return messages.WARNING, text.format(
+            indexed=report.indexed, failed=report.failed
+        )
     if report.indexed:
-        count = "1 entry" if report.indexed == 1 else f"{report.indexed:,} entries"
-        return f"Indexed {count}"
-    return messages.INFO, "Nothing was indexed: no entry is waiting"
+        text = ngettext(
+            "Indexed {count} entry", "Indexed {count} entries", report.indexed
+        )
+        return text.format(count=grouped(report.indexed))
+    return messages.INFO, gettext("Nothing was indexed: no entry is waiting")
 
 
 @require_POST

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.utils.formats import date_format
+from django.utils.translation import pgettext
+
 from episodic.recall.life import Event, Life
 
 WIDTH: Final = 560
@@ -46,6 +49,18 @@ class Drawing:
     end: datetime
     top: int
     height: int
+
+    @property
+    def first_day(self) -> str:
+        return _day(self.start)
+
+    @property
+    def last_day(self) -> str:
+        return _day(self.end)
+
+
+def _day(moment: datetime) -> str:
+    return date_format(moment, pgettext("date", "j M Y"))
 
 
 def draw(life: Life) -> Drawing:

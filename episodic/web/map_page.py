@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.http import QueryDict
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 
 from episodic.index import engine, snapshot
 from episodic.map import compute, picture
@@ -14,6 +15,7 @@ from episodic.map.dimensions import Dimension
 from episodic.map.picture import PAGE, SPOT, Group, Mask, Picture, Place, Selection
 from episodic.map.points import GRID
 from episodic.recall import search as recall
+from episodic.recall.figures import grouped
 from episodic.recall.request import QUERY_CHARS, Request
 from memory.models import JournalEntry
 from memory.rules import errors
@@ -196,10 +198,10 @@ class MapPage:
                 links.append(Link(text, self.address(**{dimension.name: None})))
         if self.selection.group is not None:
             names = {group.number: group.name for group in self.regions}
-            text = names.get(self.selection.group, "A group that is gone")
+            text = names.get(self.selection.group, gettext("A group that is gone"))
             links.append(Link(text, self.address(group=None)))
         if self.selection.area:
-            links.append(Link("An area you drew", self.address(area=None)))
+            links.append(Link(gettext("An area you drew"), self.address(area=None)))
         return links
 
     @property
@@ -268,7 +270,8 @@ def _numbers(text: str) -> list[int]:
     numbers = [pages.number(part) for part in text.split(",")] if text else []
     places = [number for number in numbers if number is not None and number <= GRID]
     if len(places) != len(numbers) or len(places) % 2:
-        raise errors.Invalid("A place of the map is not one.", code="bad_place")
+        detail = gettext("A place of the map is not one.")
+        raise errors.Invalid(detail, code="bad_place")
     return places
 
 
@@ -276,7 +279,7 @@ def _area(text: str) -> tuple[Place, ...]:
     numbers = _numbers(text)
     corners = tuple(zip(numbers[::2], numbers[1::2], strict=True))
     if corners and not 3 <= len(corners) <= CORNERS:
-        detail = f"An area has 3 to {CORNERS} corners."
+        detail = gettext("An area has 3 to {most} corners.").format(most=CORNERS)
         raise errors.Invalid(detail, code="bad_area")
     return corners
 
@@ -290,7 +293,8 @@ def _selection(params: QueryDict, dimensions: list[Dimension]) -> Selection:
 def _colour(params: QueryDict, dimensions: list[Dimension]) -> str:
     colour = params.get("colour") or COLOUR
     if dimensions and colour not in [dimension.name for dimension in dimensions]:
-        raise errors.Invalid("There is no such colouring.", code="unknown_colour")
+        detail = gettext("There is no such colouring.")
+        raise errors.Invalid(detail, code="unknown_colour")
     return colour
 
 
@@ -304,13 +308,12 @@ def build(actor: Actor, params: QueryDict) -> MapPage:
     colour = _colour(params, drawing.dimensions)
     selection = _selection(params, drawing.dimensions)
     steps, fault = _steps(actor, drawing, params.get("query", "").strip())
-    mask, next_cursor = drawing.select(selection), ""
+    mask = drawing.select(selection)
     rows = drawing.newest(mask)
     start = pages.number(params.get("cursor", "")) or 0
     if start >= len(rows):
         start = 0
-    if start + PAGE < len(rows):
-        next_cursor = str(start + PAGE)
+    next_cursor = str(start + PAGE) if start + PAGE < len(rows) else ""
     place = _numbers(params.get("at", ""))
     spot = drawing.at((place[0], place[1])) if len(place) == 2 else None
     return MapPage(
@@ -336,7 +339,8 @@ def _steps(actor: Actor, drawing: Picture, query: str) -> tuple[list[Step] | Non
     if not query:
         return None, ""
     if len(query) > QUERY_CHARS:
-        return None, f"A question has at most {QUERY_CHARS:,} characters."
+        text = gettext("A question has at most {most} characters.")
+        return None, text.format(most=grouped(QUERY_CHARS))
     answer = recall.search(Request(query=query, k=TRAIL, mark=False), by=actor)
     entries = [hit.entry for hit in answer.hits]
     places = drawing.places([entry.id for entry in entries])

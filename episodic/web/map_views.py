@@ -7,6 +7,7 @@ import json
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
@@ -48,7 +49,9 @@ def compute(request: HttpRequest) -> str | tuple[int, str]:
     """Compute the map now, for an operator."""
     run = jobs.run_now(JOB, by=pages.actor(request))
     if run.state == RunState.DONE:
-        return "The map was computed"
+        return gettext("The map was computed")
     if run.state in (RunState.WAITING, RunState.RUNNING):
-        return messages.INFO, "The map is being computed; load the page again to see it"
-    return messages.ERROR, f"The map was not computed: {run.error}"
+        text = gettext("The map is being computed; load the page again to see it")
+        return messages.INFO, text
+    text = gettext("The map was not computed: {error}").format(error=run.error)
+    return messages.ERROR, text

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from episodic.index.relations import LEAST_COSINE
+from episodic.recall.figures import decimal
 from episodic.recall.neighbours import Graph, Link, Ring
 from memory.models import JournalEntry
 
@@ -148,7 +149,7 @@ def _words(links: Sequence[Link], nearer: set[str]) -> str:
     for link in links:
         if link.src in nearer or link.dst in nearer:
             kinds.setdefault(link.relation, link.weight)
-    return ", ".join(f"{kind} {weight:.2f}" for kind, weight in kinds.items())
+    return ", ".join(f"{kind} {decimal(weight)}" for kind, weight in kinds.items())
 
 
 def _line(src: Card, dst: Card, link: Link) -> Line:

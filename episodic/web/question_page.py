@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
-from django import forms
 from django.http import QueryDict
 from django.utils.http import urlencode
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 
 from episodic.index import engine
 from episodic.models import LoggedQuestion
-from episodic.recall import questions, unanswered
+from episodic.recall import questions, ranking, unanswered
 from episodic.recall.questions import LogState, QuestionFilter
 from episodic.recall.request import K_DEFAULT, Mode
 from episodic.scopes import Scope
@@ -20,33 +20,38 @@ from memory.models import Agent
 from memory.rules import errors
 from memory.rules.permissions import Actor, Role
 from memory.web import pages
+from memory.web.agent_field import AgentField, Suggestion
 from memory.web.filter_forms import FilterForm
-from memory.web.workspace_forms import agent_choices
 
 PAGE: Final = 40
 UNANSWERED: Final = "unanswered"
 # Value in the address, word on the tab, and which questions it lists.
 VIEWS: Final = {
-    UNANSWERED: ("Found nothing", QuestionFilter(found_nothing=True)),
-    "slow": ("Slow", QuestionFilter(slow=True)),
-    "degraded": ("Degraded", QuestionFilter(degraded=True)),
-    "all": ("All", QuestionFilter()),
+    UNANSWERED: (gettext_noop("Found nothing"), QuestionFilter(found_nothing=True)),
+    "slow": (gettext_noop("Slow"), QuestionFilter(slow=True)),
+    "degraded": (gettext_noop("Degraded"), QuestionFilter(degraded=True)),
+    "all": (gettext_noop("All"), QuestionFilter()),
 }
 
 
 class AgentFilterForm(FilterForm):
     """Whose memory was asked."""
 
-    agent_id = forms.ChoiceField(
-        label="Agent",
-        required=False,
-        error_messages={"invalid_choice": "Choose one from the list."},
-    )
+    agent_id = AgentField(label=gettext_lazy("Agent"), empty=gettext_lazy("Any"))
     PRIMARY = ("agent_id",)
 
     def __init__(self, data: QueryDict, agents: list[Agent]) -> None:
         super().__init__(data, auto_id="f-%s")
-        pages.offer(self, "agent_id", [("", "Any"), *agent_choices(agents)])
+        self._agent_field.offer(agents)
+
+    @property
+    def _agent_field(self) -> AgentField:
+        return cast("AgentField", self.fields["agent_id"])
+
+    @property
+    def agent_names(self) -> list[Suggestion]:
+        """The suggestions of the field that names an agent."""
+        return self._agent_field.suggestions
 
     @property
     def agent_id_chosen(self) -> str:
@@ -66,6 +71,11 @@ class Line:
     def check(self) -> str:
         """The address of the form that saves it as a recall check."""
         return f"{self.explorer}#h-check"
+
+    @property
+    def degraded(self) -> str:
+        """Which ranking was missing, in words; "" for none."""
+        return ranking.degraded_text(self.row.degraded)
 
     @property
     def hit_count(self) -> int:
@@ -91,11 +101,11 @@ class QuestionsPage:
 
     @property
     def views(self) -> list[tuple[str, str]]:
-        return [(value, word) for value, (word, _) in VIEWS.items()]
+        return [(value, gettext(word)) for value, (word, _) in VIEWS.items()]
 
     @property
     def title(self) -> str:
-        return VIEWS[self.view][0]
+        return gettext(VIEWS[self.view][0])
 
     @property
     def slow_ms(self) -> float:
@@ -163,7 +173,8 @@ def build(actor: Actor, params: QueryDict) -> QuestionsPage:
     """Return the page for the parameters of an address."""
     view = params.get("show") or UNANSWERED
     if view not in VIEWS:
-        raise errors.Invalid("There is no such list of questions.", code="unknown_list")
+        detail = gettext("There is no such list of questions.")
+        raise errors.Invalid(detail, code="unknown_list")
     state = questions.state(actor)
     agents = workspace_tree.agents(actor)
     form = AgentFilterForm(params, agents)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from episodic.recall import questions as recall_questions
+from episodic.recall.figures import grouped
 from episodic.web import question_page
 from memory.web import pages
 
@@ -25,4 +27,9 @@ def questions(request: HttpRequest) -> HttpResponse:
 def empty(request: HttpRequest) -> str:
     """Delete every question of the log, for an admin."""
     count = recall_questions.empty(by=pages.actor(request))
-    return f"The recall log is empty; {count:,} questions were deleted"
+    text = ngettext(
+        "The recall log is empty; {count} question was deleted",
+        "The recall log is empty; {count} questions were deleted",
+        count,
+    )
+    return text.format(count=grouped(count))

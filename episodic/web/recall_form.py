@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from django import forms
 from django.http import QueryDict
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from episodic.recall import default_agent, prompt_block
 from episodic.recall.request import (
@@ -29,6 +31,9 @@ from memory.web import pages
 from memory.web.agent_field import AgentField, Suggestion
 from memory.web.filter_forms import FilterForm, MomentField
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 FIELD_OF: Final = {
     "scope_needs_agent": "scope",
     "not_in_crew": "crew_id",
@@ -48,67 +53,104 @@ AGENT: Final = "agent"
 CHARS_MOST: Final = 100_000
 # An address with one of these says whose memory it asks for: no agent is chosen.
 NAMES_A_REACH: Final = ("query", "agent_id", "crew_id", "entry_id")
-EVERYBODY: Final = "Whole workspace"
-UNKNOWN: Final = {"invalid_choice": "Choose one from the list."}
+EVERYBODY: Final = pgettext_lazy("no agent", "Whole workspace")
+UNKNOWN: Final = {"invalid_choice": gettext_lazy("Choose one from the list.")}
 Choices = list[tuple[str, Any]]
 
 
-def _choice(label: str, choices: Choices | None = None) -> forms.ChoiceField:
+def _choice(
+    label: StrOrPromise, choices: Choices | None = None, *, own: bool = False
+) -> forms.ChoiceField:
+    """Return a field that has to be one of some; ``own`` for what somebody named."""
     return forms.ChoiceField(
-        label=label, required=False, choices=choices or [], error_messages=UNKNOWN
+        label=label,
+        required=False,
+        choices=choices or [],
+        error_messages=UNKNOWN,
+        widget=forms.Select({} if own else {"translate": "no"}),
     )
+
+
+class DecimalField(forms.FloatField):
+    """A number whose decimal sign is a point or a comma, whoever opens the address."""
+
+    def to_python(self, value: Any) -> Any:
+        return super().to_python(str(value or "").replace(",", "."))
 
 
 class RecallForm(FilterForm):
     """One question with its conditions; all of the page's state is in the address."""
 
-    query = forms.CharField(label="Query", required=False, max_length=QUERY_CHARS)
-    agent_id = AgentField(label="Agent", empty=EVERYBODY)
-    scope = _choice("Scope", [("", "by role"), *((s.value, s.value) for s in Scope)])
-    mode = _choice("Mode", [(m.value, m.value) for m in Mode])
-    fusion = _choice("Fusion")
-    k = forms.IntegerField(
-        label=f"K, 1 to {K_MAX}", required=False, min_value=1, max_value=K_MAX
+    query = forms.CharField(
+        label=gettext_lazy("Query"), required=False, max_length=QUERY_CHARS
     )
-    crew_id = _choice("Crew, without an agent")
-    since = MomentField(label="Since")
-    until = MomentField(label="Until", upper=True)
-    as_of = MomentField(label="As of, recorded by then", upper=True)
-    min_score = forms.FloatField(
-        label="Least cosine", required=False, min_value=-1, max_value=1
+    agent_id = AgentField(label=gettext_lazy("Agent"), empty=EVERYBODY)
+    scope = _choice(
+        gettext_lazy("Scope"),
+        [("", gettext_lazy("by role")), *((s.value, s.value) for s in Scope)],
+    )
+    mode = _choice(gettext_lazy("Mode"), [(m.value, m.value) for m in Mode])
+    fusion = _choice(gettext_lazy("Fusion"))
+    k = forms.IntegerField(
+        label=format_lazy(gettext_lazy("K, 1 to {most}"), most=K_MAX),
+        required=False,
+        min_value=1,
+        max_value=K_MAX,
+    )
+    crew_id = _choice(gettext_lazy("Crew, without an agent"), own=True)
+    since = MomentField(label=gettext_lazy("Since"))
+    until = MomentField(label=gettext_lazy("Until"), upper=True)
+    as_of = MomentField(label=gettext_lazy("As of, recorded by then"), upper=True)
+    min_score = DecimalField(
+        label=gettext_lazy("Least cosine"), required=False, min_value=-1, max_value=1
     )
     walk_depth = _choice(
-        "Neighbours", [("", "as the agent"), ("0", "none"), ("1", "one step")]
+        gettext_lazy("Neighbours"),
+        [
+            ("", gettext_lazy("as the agent")),
+            ("0", gettext_lazy("none")),
+            ("1", gettext_lazy("one step")),
+        ],
+        own=True,
     )
     entry_types = forms.MultipleChoiceField(
-        label="Entry types, any when none is ticked",
+        label=gettext_lazy("Entry types, any when none is ticked"),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "The journal has no such entry type."},
+        error_messages={
+            "invalid_choice": gettext_lazy("The journal has no such entry type.")
+        },
     )
     entry_id = forms.CharField(
-        label="I expected", required=False, max_length=entries.ID_CHARS
+        label=gettext_lazy("I expected"),
+        required=False,
+        max_length=entries.ID_CHARS,
     )
     max_chars = forms.IntegerField(
-        label="Budget, characters", required=False, min_value=0, max_value=CHARS_MOST
+        label=gettext_lazy("Budget, characters"),
+        required=False,
+        min_value=0,
+        max_value=CHARS_MOST,
     )
     against = _choice(
-        "Compare with",
+        gettext_lazy("Compare with"),
         [
-            ("", "nothing"),
+            ("", gettext_lazy("nothing")),
             *((name, name.replace("-", ", ")) for name in AGAINST),
-            (TIME, "another time"),
-            (AGENT, "another agent"),
+            (TIME, gettext_lazy("another time")),
+            (AGENT, gettext_lazy("another agent")),
         ],
     )
-    against_as_of = MomentField(label="As of, now when empty", upper=True)
-    against_agent_id = AgentField(label="The other agent", empty=EVERYBODY)
+    against_as_of = MomentField(label=gettext_lazy("As of, now when empty"), upper=True)
+    against_agent_id = AgentField(
+        label=gettext_lazy("The other agent"), empty=EVERYBODY
+    )
     if_entry_id = forms.CharField(
-        label="Entry", required=False, max_length=entries.ID_CHARS
+        label=gettext_lazy("Entry"), required=False, max_length=entries.ID_CHARS
     )
     if_priority = _choice(
-        "As if its priority were",
-        [("", "chosen for it"), *((p.value, p.value) for p in Priority)],
+        gettext_lazy("As if its priority were"),
+        [("", gettext_lazy("chosen for it")), *((p.value, p.value) for p in Priority)],
     )
     legs = forms.ChoiceField(
         required=False,
@@ -140,11 +182,14 @@ class RecallForm(FilterForm):
         self.crews: list[Crew] = workspace_tree.crews(by)
         default = default_fusion(by.workspace_id)
         names = [(f.value, f.value) for f in Fusion]
-        pages.offer(self, "fusion", [("", f"{default.value}, default"), *names])
+        text = gettext("{fusion}, default").format(fusion=default.value)
+        pages.offer(self, "fusion", [("", text), *names])
         for name in ("agent_id", "against_agent_id"):
             self._agent_field(name).offer(self.agents)
         pages.offer(
-            self, "crew_id", [("", "Any"), *((c.id, c.slug) for c in self.crews)]
+            self,
+            "crew_id",
+            [("", gettext("Any")), *((c.id, c.slug) for c in self.crews)],
         )
         pages.offer(self, "entry_types", [(t, t) for t in timeline.entry_types(by)])
         for name in ("k", "min_score", "max_chars"):
@@ -159,7 +204,9 @@ class RecallForm(FilterForm):
         """Return the question; once the form was sent, there must be one."""
         text = str(self.cleaned_data["query"])
         if "query" in self.given and not text.strip():
-            raise forms.ValidationError("Write a question.", code="empty_query")
+            raise forms.ValidationError(
+                gettext("Write a question."), code="empty_query"
+            )
         return text
 
     @property

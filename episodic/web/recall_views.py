@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import push_url
 
@@ -49,7 +50,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
     form = RecallForm(request.POST, by=actor)
     question = form.request()
     if question is None or not form.cleaned_data["if_priority"]:
-        messages.error(request, "The question is invalid; nothing was changed.")
+        text = gettext("The question is invalid; nothing was changed.")
+        messages.error(request, text)
         return redirect(pages.address("episodic:recall", query=form.address()))
     priority = Priority(form.cleaned_data["if_priority"])
     entry_id = form.cleaned_data["if_entry_id"]
@@ -61,7 +63,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
     else:
         expectation = what_if_panel.expectation(form, case)
         sessions.note(request.session, sessions.EXPECTED, expectation)
-        messages.success(request, f"Priority set to {priority.value}")
+        text = gettext("Priority set to {priority}").format(priority=priority.value)
+        messages.success(request, text)
     address = pages.address("episodic:recall", query=form.address())
     return redirect(f"{address}#h-what-if")
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from episodic.recall import what_if
 from episodic.recall.search import Answer
 from episodic.recall.what_if import WhatIf
@@ -104,10 +106,9 @@ def _table(case: WhatIf) -> Comparison:
     entries = {row.id: row for row in (*case.before, *case.after)}
     rows = {e: entries[e] for e in {**before, **after}}
     return Comparison(
-        first="Now",
-        second=f"With {case.priority.value}",
+        first=gettext("Now"),
+        second=gettext("With {priority}").format(priority=case.priority.value),
         rows=comparison.table(rows, before, after),
-        degraded=None,
     )
 
 
@@ -117,11 +118,10 @@ def _table_after(case: WhatIf, answer: Answer, noted: Expectation) -> Comparison
     present = case.ranks(case.before)
     entries = answer.reach.load(list({**before, **expected, **present}))
     return Comparison(
-        first="Before",
-        second="Now",
+        first=gettext("Before"),
+        second=gettext("Now"),
         rows=comparison.table(entries, before, present, expected),
-        degraded=None,
-        expected="Expected",
+        expected=gettext("Expected"),
     )
 
 
@@ -140,7 +140,7 @@ def build(
     try:
         case = _case(actor, answer, entry_id, values["if_priority"])
     except errors.NotFound:
-        form.add_error("if_entry_id", "There is no such entry here.")
+        form.add_error("if_entry_id", gettext("There is no such entry here."))
         return WhatIfPanel(_choices(answer, entry))
     choices = _choices(answer, entry, case.entry)
     was_applied = (

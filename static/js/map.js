@@ -332,14 +332,14 @@
   async function load() {
     const said = document.getElementById("map-said");
     asked = state.version;
-    said.textContent = "loading the points";
+    said.textContent = frame.dataset.wordsLoading;
     try {
       const answer = await fetch(frame.dataset.points, { headers: { Accept: "application/json" } });
       if (!answer.ok) throw new Error(String(answer.status));
       points = await answer.json();
       said.textContent = "";
     } catch {
-      said.textContent = "The points could not be loaded. Load the page again.";
+      said.textContent = frame.dataset.wordsFailed;
       return;
     }
     read();

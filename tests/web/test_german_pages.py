@@ -24,11 +24,11 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
-    Admin Agent App Apr AtomicMemory Aug Bytes Code Compliance Crew Crewship Export
-    Feb Filter Fusion Gateway Import Index Info Installation instructions Jan Journal
-    Jul Jun keeper MCP mem Memory Mission Name Nov Operator orchestrator Original
-    override Person Scanner Sep sidecar Status System Text Trace UTC Variable Version
-    Webhook Webhooks
+    Admin Agent App Apr AtomicMemory Aug Bytes Code Compliance convex Crew Crewship
+    dense Export Feb Filter Fusion Gateway hybrid Import Index Info Installation
+    instructions Jan Journal Jul Jun keeper MCP mem Memory Mission Name nobody Nov
+    Operator orchestrator Original override Person refund Scanner Sep sidecar Status
+    System Text Trace UTC Variable Version Webhook Webhooks
     """.split()
 )
 

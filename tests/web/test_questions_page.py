@@ -11,6 +11,7 @@ import pytest
 
 from episodic.models import LoggedQuestion, RecallCheck
 from episodic.recall import questions
+from memory.web import agent_field
 from tests.episodic.test_questions import ago, logged
 from tests.world import World
 
@@ -128,6 +129,36 @@ def test_hundreds_of_questions_have_pages(world: World) -> None:
                 break
             path = PATH + unescape(older[1])
         assert sorted(collected) == [f"{number:03}" for number in range(100)]
+
+
+# ── Whose memory was asked ───────────────────────────────────────────────────
+def test_an_agent_is_typed_and_an_address_with_an_id_still_works(world: World) -> None:
+    logged(world, "Where is the tent?", unanswered=True)
+    lena = world.agents["lena"]
+    assert "Where is the tent?" in page(world, agent_id="ada")
+    for named in ("lena", "support/lena", lena.id):
+        text = page(world, agent_id=named)
+        assert "Every question found something." in text
+        assert re.search(r'name="agent_id" value="(support/)?lena"', text)
+    assert "No agent here has this name." in wrong(world, agent_id="zeppelin")
+
+
+def wrong(world: World, **query: str) -> str:
+    response = world.page("viewer").get(PATH, query)
+    assert response.status_code == 422
+    return str(response.content.decode())
+
+
+def test_not_every_agent_is_a_suggestion(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged(world)
+    monkeypatch.setattr(agent_field, "SUGGESTIONS", 2)
+    text = page(world)
+    assert 'list="agents"' in text
+    names = text.partition('<datalist id="agents">')[2].partition("</datalist>")[0]
+    assert names.count("<option ") == 2
+    assert "<select" not in text
 
 
 def test_hostile_text_is_text(world: World) -> None:

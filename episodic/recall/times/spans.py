@@ -9,8 +9,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from typing import Final
+
+from memory.rules.translation import gettext, gettext_noop
 
 ONE_DAY = timedelta(days=1)
+MONTHS: Final = (
+    gettext_noop("January"),
+    gettext_noop("February"),
+    gettext_noop("March"),
+    gettext_noop("April"),
+    gettext_noop("May"),
+    gettext_noop("June"),
+    gettext_noop("July"),
+    gettext_noop("August"),
+    gettext_noop("September"),
+    gettext_noop("October"),
+    gettext_noop("November"),
+    gettext_noop("December"),
+)
+WEEKDAYS: Final = (
+    gettext_noop("Monday"),
+    gettext_noop("Tuesday"),
+    gettext_noop("Wednesday"),
+    gettext_noop("Thursday"),
+    gettext_noop("Friday"),
+    gettext_noop("Saturday"),
+    gettext_noop("Sunday"),
+)
 
 
 class Kind(StrEnum):
@@ -75,8 +101,14 @@ def year(number: int) -> Span:
     return months(date(number, 1, 1), 12, Kind.YEAR)
 
 
+def _month(moment: datetime) -> str:
+    return gettext(MONTHS[moment.month - 1])
+
+
 def _date(moment: datetime) -> str:
-    return f"{moment.day} {moment:%B} {moment.year}"
+    return gettext("{day} {month} {year}").format(
+        day=moment.day, month=_month(moment), year=moment.year
+    )
 
 
 def _moment(moment: datetime) -> str:
@@ -84,21 +116,28 @@ def _moment(moment: datetime) -> str:
     return _date(moment) + clock
 
 
+def _from_to(first: str, last: str) -> str:
+    return gettext("{first} to {last}").format(first=first, last=last)
+
+
 def in_words(since: datetime | None, until: datetime | None, kind: Kind) -> str:
     """Return a span as people write it: "May 2024", "since 15 November 2024"."""
     if since is None:
-        return f"before {_moment(until)}" if until else "any time"
+        if until is None:
+            return gettext("any time")
+        return gettext("before {time}").format(time=_moment(until))
     if until is None:
-        return f"since {_moment(since)}"
+        return gettext("since {time}").format(time=_moment(since))
     if kind is Kind.DAY:
-        return f"{since:%A} {_date(since)}"
+        weekday = gettext(WEEKDAYS[since.weekday()])
+        return gettext("{weekday} {date}").format(weekday=weekday, date=_date(since))
     if kind is Kind.MONTH:
-        return f"{since:%B} {since.year}"
+        return f"{_month(since)} {since.year}"
     if kind is Kind.QUARTER:
         return f"Q{since.month // 3 + 1} {since.year}"
     if kind is Kind.YEAR:
         return str(since.year)
     if until - since > 2 * ONE_DAY or since.time() == until.time() == time():
         last = until if until.time() != time() else until - ONE_DAY
-        return f"{_date(since)} to {_date(last)}"
-    return f"{_moment(since)} to {_moment(until)}"
+        return _from_to(_date(since), _date(last))
+    return _from_to(_moment(since), _moment(until))
