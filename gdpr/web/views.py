@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -62,7 +63,7 @@ def release(request: HttpRequest, hold_id: str) -> str:
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
     legal_holds.release(row, request.POST.get("reason", ""), by=actor)
-    return "Released. Cases on hold because of it continue."
+    return gettext("Released. Cases on hold because of it continue.")
 
 
 # ── Certificates ─────────────────────────────────────────────────────────────
@@ -187,7 +188,7 @@ def lift_suppression(request: HttpRequest, row_id: int) -> str:
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
-    return "The name may be written again"
+    return gettext("The name may be written again")
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
