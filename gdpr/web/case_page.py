@@ -24,6 +24,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import (
     Case,
+    CaseEvent,
     CaseKind,
     CaseState,
     CaseStep,
@@ -50,37 +51,6 @@ BUTTONS: Final = {
     CaseKind.ACCESS: gettext_noop("Make the bundle"),
     CaseKind.RECTIFICATION: gettext_noop("Rectify"),
     CaseKind.RESTRICTION: gettext_noop("Restrict"),
-}
-# What to do about a refusal, by its error code.
-ADVICE: Final = {
-    "stale_version": gettext_noop(
-        "What you see below is the case as it is now. Look, then decide."
-    ),
-    "stale_plan": gettext_noop(
-        "Nothing was touched. Make the dry run again and read the new plan."
-    ),
-    "wrong_phrase": gettext_noop(
-        "The phrase changes with the plan. Copy it from above the field."
-    ),
-    "wrong_state": gettext_noop("What you see below is the case as it is now."),
-    "same_person": gettext_noop(
-        "Ask a colleague with the compliance role to open this page."
-    ),
-    "approval_required": gettext_noop(
-        "Ask a colleague with the compliance role to approve it."
-    ),
-    "on_hold": gettext_noop("Release the hold first, or wait for its review."),
-    "already_extended": gettext_noop("A deadline is extended once."),
-    "doubtful_rows": gettext_noop(
-        "Decide on the doubtful rows first; they are above the plan."
-    ),
-    "reason_required": gettext_noop(
-        "Write it into the field, and choose why it stays."
-    ),
-    "no_rows": gettext_noop(
-        "Tick the rows that you mean, or use a button for all of them."
-    ),
-    "identity_required": gettext_noop("Write down how it was verified, then plan."),
 }
 
 
@@ -194,6 +164,11 @@ class CasePage:
         )
 
     @property
+    def events(self) -> list[tuple[CaseEvent, str]]:
+        """The timeline, each with its words in the reader's language."""
+        return [(row, case_words.event(row)) for row in self.detail.events]
+
+    @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:
         """The steps of the run to show, each with its colour.
 
@@ -223,12 +198,6 @@ def _has_news(step: CaseStep) -> bool:
     if step.state == StepState.DONE:
         return bool(step.total or any(step.counts.values()))
     return step.state != StepState.WAITING
-
-
-def advice(refusal: errors.AppError) -> str:
-    """Return what to do about a refusal; empty when nothing is known."""
-    text = ADVICE.get(refusal.problem_code)
-    return gettext(text) if text else ""
 
 
 # ── The headline ─────────────────────────────────────────────────────────────

@@ -26,7 +26,7 @@ from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CaseKind, Subject
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
-from gdpr.web import case_page
+from gdpr.web import case_page, case_words
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
 from memory.rules import errors
@@ -210,7 +210,7 @@ def _case_page(
         "page": page,
         "revealed": revealed,
         "refusal": refusal,
-        "advice": case_page.advice(refusal) if refusal else "",
+        "advice": case_words.advice(refusal) if refusal else "",
         "typed": request.POST if refusal else {},
         "attach": AttachForm(),
     }

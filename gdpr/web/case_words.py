@@ -1,7 +1,7 @@
-"""Words of a case's page that are stored in English, in the reader's language.
+"""Words of a case's page: its timeline, and what to do about a refusal.
 
-The timeline, the reasons in a plan and the steps of a run are stored in English, for
-programs and for every reader. What people wrote themselves stays as they wrote it.
+The timeline is stored in English, for programs and for every reader, and shown in the
+reader's language. What people wrote themselves stays as they wrote it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from django.conf import settings
+from django.utils import translation
 from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from gdpr.models import CaseEvent, CaseState, Ground, Verdict
+from memory.rules import errors
 
 # The texts of events, with the values that stand in them.
 EVENTS: Final = (
@@ -32,9 +35,39 @@ EVENTS: Final = (
     gettext_noop("Extended by {months}"),
     gettext_noop("Assigned"),
     gettext_noop("Unassigned"),
-    gettext_noop("{fault}; see the server's log"),
+    gettext_noop("{name}; see the server's log"),
 )
-SENTENCE_END: Final = re.compile(r"(?<=\.) ")
+# What to do about a refusal, by its error code.
+ADVICE: Final = {
+    "stale_version": gettext_noop(
+        "What you see below is the case as it is now. Look, then decide."
+    ),
+    "stale_plan": gettext_noop(
+        "Nothing was touched. Make the dry run again and read the new plan."
+    ),
+    "wrong_phrase": gettext_noop(
+        "The phrase changes with the plan. Copy it from above the field."
+    ),
+    "wrong_state": gettext_noop("What you see below is the case as it is now."),
+    "same_person": gettext_noop(
+        "Ask a colleague with the compliance role to open this page."
+    ),
+    "approval_required": gettext_noop(
+        "Ask a colleague with the compliance role to approve it."
+    ),
+    "on_hold": gettext_noop("Release the hold first, or wait for its review."),
+    "already_extended": gettext_noop("A deadline is extended once."),
+    "doubtful_rows": gettext_noop(
+        "Decide on the doubtful rows first; they are above the plan."
+    ),
+    "reason_required": gettext_noop(
+        "Write it into the field, and choose why it stays."
+    ),
+    "no_rows": gettext_noop(
+        "Tick the rows that you mean, or use a button for all of them."
+    ),
+    "identity_required": gettext_noop("Write down how it was verified, then plan."),
+}
 
 
 def number(value: int) -> str:
@@ -47,11 +80,6 @@ def rows(count: int) -> str:
     return ngettext("{count} row", "{count} rows", count).format(count=number(count))
 
 
-def sentences(text: str) -> str:
-    """Return stored sentences in the reader's language; unknown ones stay."""
-    return " ".join(gettext(part) for part in SENTENCE_END.split(text)) if text else ""
-
-
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL)
 
@@ -61,7 +89,8 @@ _EVENT_PATTERNS: Final = [(text, _pattern(text)) for text in EVENTS]
 
 def event(row: CaseEvent) -> str:
     """Return the text of an event; a comment or a document's name stays as it is."""
-    if row.kind in (CaseEvent.Kind.NOTE, CaseEvent.Kind.ATTACHMENT):
+    is_own = row.kind in (CaseEvent.Kind.NOTE, CaseEvent.Kind.ATTACHMENT)
+    if is_own or translation.get_language() == settings.LANGUAGE_CODE:
         return row.text
     return next(_event_words(row), row.text)
 
@@ -90,3 +119,9 @@ def _decision(verdict: str, count: int, ground: str | None) -> str:
             rows=rows(count), ground=Ground(ground).label
         )
     return gettext("{rows} decided to be this person’s").format(rows=rows(count))
+
+
+def advice(refusal: errors.AppError) -> str:
+    """Return what to do about a refusal; empty when nothing is known."""
+    text = ADVICE.get(refusal.problem_code)
+    return gettext(text) if text else ""
