@@ -32,7 +32,6 @@ EVENTS: Final = (
     gettext_noop("Complete"),
     gettext_noop("Partial: something is left"),
     gettext_noop("Refused"),
-    gettext_noop("Extended by {months}"),
     gettext_noop("Assigned"),
     gettext_noop("Unassigned"),
     gettext_noop("{name}; see the server's log"),
@@ -100,6 +99,13 @@ def _event_words(row: CaseEvent) -> Iterator[str]:
     if data.get("verb") == "resume":
         state = CaseState(row.state).label.lower()
         yield gettext("Resumed: {state}").format(state=state)
+    elif data.get("verb") == "extend":
+        months = int(data.get("months") or 0)
+        yield ngettext(
+            "Deadline extended by {count} month",
+            "Deadline extended by {count} months",
+            months,
+        ).format(count=months)
     elif "verdict" in data:
         yield _decision(data["verdict"], int(data.get("rows") or 0), data.get("ground"))
     elif "hold_id" in data:
