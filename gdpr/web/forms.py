@@ -16,15 +16,12 @@ from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from gdpr.cases.transitions import TEXT_CHARS
 from gdpr.matching import common_words
 from gdpr.models import (
-    ActionKind,
-    ActionStatus,
     AliasKind,
     CaseKind,
     CaseState,
     Consent,
 )
 from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
-from memory.accounts import mail
 from memory.web import pages
 
 ANY: Final = ("", pgettext_lazy("filter", "Any"))
@@ -314,53 +311,3 @@ class HoldForm(forms.Form):
     def review_at(self, where: ZoneInfo) -> datetime:
         """Return 09:00 of the day of review."""
         return datetime.combine(self.cleaned_data["review_on"], time(9), where)
-
-
-class AuditLogForm(forms.Form):
-    subject_id = _text("Subject", 32)
-    case_id = _text("Case", 32)
-    action = forms.ChoiceField(
-        label="Act", choices=(ANY, *ActionKind.choices), required=False
-    )
-    status = forms.ChoiceField(
-        label="Ended", choices=(ANY, *ActionStatus.choices), required=False
-    )
-
-
-class SettingsForm(forms.Form):
-    """How the workspace handles requests."""
-
-    two_person = forms.BooleanField(
-        label="A second person approves every plan",
-        required=False,
-        help_text="Whoever opened or planned a case cannot approve it.",
-    )
-    allow_break_glass = forms.BooleanField(
-        label="Allow to go on without the second person, with a reason",
-        required=False,
-        help_text="Raises an alarm in the journal, and the certificate says so.",
-    )
-    require_identity = forms.BooleanField(
-        label="Verify the person's identity before a plan is made", required=False
-    )
-    digest = forms.BooleanField(
-        label="Mail a digest of pressing cases once a day",
-        required=False,
-        help_text="To compliance officers and admins. It names no person.",
-    )
-    time_zone = _text("Time zone", 64, need=True, hint="Deadlines follow its calendar.")
-    export_days = forms.IntegerField(
-        label="Days an export is kept", min_value=1, max_value=90
-    )
-    backup_days = forms.IntegerField(
-        label="Days until the last backup expires",
-        min_value=1,
-        max_value=3_650,
-        help_text="Certificates name the day on which it does.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not mail.server_set():
-            note = " No mail server is set (CREWSHIP_EMAIL_URL), so none is sent now."
-            self.fields["digest"].help_text += note

@@ -23,7 +23,7 @@ from gdpr.export import make as export
 from gdpr.models import Certificate
 from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views
-from gdpr.web.forms import AuditLogForm, SettingsForm
+from gdpr.web.workspace_forms import AuditLogForm, SettingsForm
 from memory.web import pages
 
 PAGE: Final = 50
@@ -165,7 +165,9 @@ def remove_export(request: HttpRequest, export_id: str) -> str:
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
     is_removed = export.remove(row, by=actor)
-    return "The bundle is gone" if is_removed else "It was gone before"
+    return (
+        gettext("The bundle is gone") if is_removed else gettext("It was gone before")
+    )
 
 
 # ── Suppressed names ──────────────────────────────────────────────────────────
@@ -212,7 +214,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     )
     if status != 200:
         return _settings(request, form, status)
-    messages.success(request, "Kept, and written into the journal")
+    messages.success(request, gettext("Kept, and written into the journal"))
     return redirect("privacy:settings")
 
 
