@@ -18,20 +18,23 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 from gdpr.models import CaseEvent, CaseState, Ground, Verdict
 from memory.rules import errors
 
-# The texts of events, with the values that stand in them.
+# Texts of events that are the names of states.
+STATES: Final = {
+    "Received": CaseState.RECEIVED,
+    "On hold": CaseState.ON_HOLD,
+    "Complete": CaseState.COMPLETE,
+    "Refused": CaseState.REFUSED,
+}
+# The other texts, with the values that stand in them.
 EVENTS: Final = (
-    gettext_noop("Received"),
     gettext_noop("Identity verified"),
     gettext_noop("Plan {number} made"),
     gettext_noop("Plan {number} approved"),
     gettext_noop("Run {number} started"),
     gettext_noop("Without a second person: {reason}"),
-    gettext_noop("On hold"),
     gettext_noop("A hold was released"),
     gettext_noop("Searching for what is left"),
-    gettext_noop("Complete"),
     gettext_noop("Partial: something is left"),
-    gettext_noop("Refused"),
     gettext_noop("Assigned"),
     gettext_noop("Unassigned"),
     gettext_noop("{name}; see the server's log"),
@@ -96,7 +99,9 @@ def event(row: CaseEvent) -> str:
 
 def _event_words(row: CaseEvent) -> Iterator[str]:
     data = row.data
-    if data.get("verb") == "resume":
+    if row.text in STATES:
+        yield str(STATES[row.text].label)
+    elif data.get("verb") == "resume":
         state = CaseState(row.state).label.lower()
         yield gettext("Resumed: {state}").format(state=state)
     elif data.get("verb") == "extend":
