@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date, datetime, time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from gdpr.cases.transitions import TEXT_CHARS
@@ -24,8 +23,12 @@ from gdpr.models import (
 from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
 from memory.web import pages
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+    Words = str | _StrPromise
+
 ANY: Final = ("", pgettext_lazy("filter", "Any"))
-Words = str | Promise
 # Alias kinds offered while a case is opened; patterns only on the subject's page.
 ALIAS_FIELDS: Final = ("email", "user_id", "phone", "handle")
 STATES: Final = (
