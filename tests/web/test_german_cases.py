@@ -23,14 +23,14 @@ GERMAN = {"Accept-Language": "de"}
 def get(world: World, path: str) -> str:
     answer = world.page("compliance").get(f"/privacy/{path}", headers=GERMAN)
     assert answer.status_code == 200
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return re.sub(r"\s+", " ", str(answer.content.decode()))
 
 
 def post(world: World, path: str, **body: Any) -> str:
     browser = world.page("compliance")
     answer = browser.post(f"/privacy/{path}", body, headers=GERMAN, follow=True)
     assert answer.status_code == 200, answer.content.decode()
-    return re.sub(r"\s+", " ", answer.content.decode())
+    return re.sub(r"\s+", " ", str(answer.content.decode()))
 
 
 def of_plan(page: str) -> str:
