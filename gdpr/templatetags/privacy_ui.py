@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from gdpr.web import readings
+from gdpr.web import case_words, readings
 
 register = template.Library()
 
@@ -16,3 +16,9 @@ def reading(text: str) -> str:
     For sentences of a plan, a report, a certificate; never for people's own words.
     """
     return readings.of(text)
+
+
+@register.filter
+def written(text: str) -> str:
+    """Return what a person wrote in a case, or that it was erased."""
+    return case_words.written(text)

@@ -15,6 +15,7 @@ from django.utils import translation
 from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop, ngettext
 
+from gdpr.cases.transitions import ERASED
 from gdpr.models import CaseEvent, CaseState, Ground, Verdict
 from memory.rules import errors
 
@@ -82,6 +83,11 @@ def rows(count: int) -> str:
     return ngettext("{count} row", "{count} rows", count).format(count=number(count))
 
 
+def written(text: str) -> str:
+    """Return what a person wrote as it is, or in the reader's words that it is gone."""
+    return gettext("[erased]") if text == ERASED else text
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL)
 
@@ -92,7 +98,9 @@ _EVENT_PATTERNS: Final = [(text, _pattern(text)) for text in EVENTS]
 def event(row: CaseEvent) -> str:
     """Return the text of an event; a comment or a document's name stays as it is."""
     is_own = row.kind in (CaseEvent.Kind.NOTE, CaseEvent.Kind.ATTACHMENT)
-    if is_own or translation.get_language() == settings.LANGUAGE_CODE:
+    if is_own or row.text == ERASED:
+        return written(row.text)
+    if translation.get_language() == settings.LANGUAGE_CODE:
         return row.text
     return next(_event_words(row), row.text)
 

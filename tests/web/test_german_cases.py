@@ -34,7 +34,8 @@ def post(world: World, path: str, **body: Any) -> str:
 
 
 def of_plan(page: str) -> str:
-    return re.findall(r'name="(?:of_plan|plan_hash)" value="(\w+)"', page)[0]
+    found: list[str] = re.findall(r'name="(?:of_plan|plan_hash)" value="(\w+)"', page)
+    return found[0]
 
 
 def test_what_is_done_on_german_pages_is_stored_in_english(world: World) -> None:
