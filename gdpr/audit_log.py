@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr import pagination
 from gdpr.models import ActionKind, ActionStatus, GdprAction
@@ -20,6 +21,8 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 REASON_CHARS: Final = 4_000
+# The stored error of an action that a refusal ended.
+REFUSED: Final = gettext_noop("The case was refused; nothing was run.")
 OPEN: Final = ActionStatus.IN_PROGRESS
 # Key of the scope: the number of the run that a row waits for. The run has not begun: a
 # backup that contains the row is older than the run, whose erasure must be replayed.
@@ -72,7 +75,7 @@ def begin(
     if len(reason) > REASON_CHARS:
         raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
     if action is ActionKind.DELETE and not reason.strip():
-        detail = "An erasure needs a reason."
+        detail = gettext("An erasure needs a reason.")
         raise errors.Invalid(detail, code="reason_required")
     with transaction.atomic():
         if case_ref and "run" in details:
@@ -129,7 +132,7 @@ def fail_waiting(workspace_id: str, case_ref: str) -> None:
     """Mark the rows of a refused case that wait for a run as failed."""
     rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
     for row in rows.filter(status=OPEN, scope__has_key=WAITS):
-        finish(row, ActionStatus.FAILED, error="The case was refused; nothing was run.")
+        finish(row, ActionStatus.FAILED, error=REFUSED)
 
 
 def action(actor: Actor, action_id: str) -> GdprAction:

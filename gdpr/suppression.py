@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import cache_version, pagination
 from gdpr.matching import common_words, name_fields, normalize, patterns, phones
@@ -221,7 +222,7 @@ def refuse(
     if is_subject or any(
         suppressed_pieces(workspace_id, text, digests) for text in texts if text
     ):
-        detail = (
+        detail = gettext(
             "The text is about a person who was erased or opted out; nothing was kept."
         )
         raise errors.Conflict(detail, code="subject_suppressed")
@@ -288,14 +289,16 @@ def lift(suppression_id: int, reason: str, *, by: Actor) -> Suppression:
     """Lift a suppression; the row stays, with the reason."""
     by.require("gdpr.manage")
     if not reason.strip() or not entries.is_storable(reason):
-        raise errors.Invalid("Say why the name may come back.", code="reason_required")
+        detail = gettext("Say why the name may come back.")
+        raise errors.Invalid(detail, code="reason_required")
     with transaction.atomic():
         rows = Suppression.objects.select_for_update()
         row = rows.filter(pk=suppression_id, workspace_id=by.workspace_id).first()
         if row is None:
             raise errors.NotFound
         if row.lifted_at is not None:
-            raise errors.Conflict("It was lifted before.", code="already_lifted")
+            detail = gettext("It was lifted before.")
+            raise errors.Conflict(detail, code="already_lifted")
         row.lifted_at, row.lifted_by = timezone.now(), by.label
         row.lift_reason = reason.strip()
         row.save(update_fields=["lifted_at", "lifted_by", "lift_reason"])

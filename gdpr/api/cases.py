@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext_noop
 from ninja import Query, Router, Status
 
 from gdpr import erasure
@@ -26,8 +27,10 @@ Answer = dict[str, Any]
 class StaleVersion(errors.AppError):
     """The case changed since it was read; ``version`` is the present one."""
 
-    code, status, title = "stale_version", 409, "The case moved"
-    sentence = "The case changed since it was read; it has version {version} now."
+    code, status, title = "stale_version", 409, gettext_noop("The case moved")
+    sentence = gettext_noop(
+        "The case changed since it was read; it has version {version} now."
+    )
 
 
 def _case(request: ApiRequest, case_id: str, version: int | None = None) -> Case:

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import audit_log
 from gdpr.cases import deadlines, privacy_settings, sealed_names, transitions
@@ -38,16 +39,22 @@ def extend(case: Case, months: int, reason: str, *, by: Actor) -> Case:
     by.require(MAY, case.workspace_id)
     reason_text = clean_text(reason, "reason")
     if not 1 <= months <= deadlines.MAX_EXTRA_MONTHS:
-        detail = f"A deadline is extended by 1 to {deadlines.MAX_EXTRA_MONTHS} months."
+        detail = gettext("A deadline is extended by 1 to {months} months.").format(
+            months=deadlines.MAX_EXTRA_MONTHS
+        )
         raise errors.Invalid(detail, code="bad_months")
     with transaction.atomic():
         live = locked(case)
         transitions.target_state(live, Verb.EXTEND)
         if live.extended_until is not None:
-            detail = "The deadline was extended already; it can be extended once."
+            detail = gettext(
+                "The deadline was extended already; it can be extended once."
+            )
             raise errors.Conflict(detail, code="already_extended")
         if timezone.now() > live.due_at:
-            detail = "The deadline has run out; it can only be extended before that."
+            detail = gettext(
+                "The deadline has run out; it can only be extended before that."
+            )
             raise errors.Conflict(detail, code="deadline_passed")
         zone = privacy_settings.zone(privacy_settings.of(live.workspace_id))
         live.extended_until = deadlines.due(live.received_at, zone, months)

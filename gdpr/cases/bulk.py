@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from gdpr.cases import actions, reminder_email, transitions
 from gdpr.models import Case
@@ -34,7 +35,7 @@ def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
 
     def act(case: Case, pick: Pick) -> Outcome:
         if pick.former not in people:
-            detail = "Who had it is no longer here. Assign it by itself."
+            detail = gettext("Who had it is no longer here. Assign it by itself.")
             raise errors.Conflict(detail, code="assignee_gone")
         return _assign(case, pick, pick.former, actor)
 
@@ -53,12 +54,18 @@ def _assign(case: Case, pick: Pick, assignee: str, by: Actor) -> Outcome:
     with transaction.atomic():
         live = transitions.locked(case)
         if live.version != pick.number:
-            detail = "The case changed since you read it."
+            detail = gettext("The case changed since you read it.")
             raise errors.Conflict(detail, code="stale_version")
         former = live.assignee
         if former == assignee.strip():
-            detail = f"It is assigned to {former or 'nobody'} already."
+            detail = gettext("It is assigned to nobody already.")
+            if former:
+                detail = gettext("It is assigned to {person} already.").format(
+                    person=former
+                )
             raise errors.Conflict(detail, code="same_assignee")
         live = actions.assign(live, assignee, by=by)
-    state = f"assigned to {live.assignee}" if live.assignee else "assigned to nobody"
+    state = gettext("assigned to nobody")
+    if live.assignee:
+        state = gettext("assigned to {person}").format(person=live.assignee)
     return Outcome(state=state, version=live.version, former=former)

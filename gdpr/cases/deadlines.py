@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from memory.rules.translation import gettext, ngettext
+
 MONTHS: Final = 1
 MAX_EXTRA_MONTHS: Final = 2
 SOON_DAYS: Final = 7
@@ -61,15 +63,15 @@ def days_left(due_at: datetime, now: datetime, where: ZoneInfo) -> int:
     return (due_at.astimezone(where).date() - now.astimezone(where).date()).days
 
 
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number} days"
-
-
 def words(days: int) -> str:
     """Return the days left as a phrase, such as ``3 days overdue``."""
     if days == 0:
-        return "due today"
-    return f"{_days(days)} left" if days > 0 else f"{_days(-days)} overdue"
+        return gettext("due today")
+    if days > 0:
+        phrase = ngettext("{count} day left", "{count} days left", days)
+    else:
+        phrase = ngettext("{count} day overdue", "{count} days overdue", -days)
+    return phrase.format(count=abs(days))
 
 
 def urgency(days: int) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from django.utils.translation import gettext, gettext_noop
+
 from gdpr.cases import decided_rows
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import PlanDraft
@@ -27,8 +29,10 @@ from memory.rules.tokenizer import fold
 SAMPLES: Final = 3
 # How many doubtful rows a plan shows with a sample; undecided ones come first.
 MAX_SHOWN_DOUBTS: Final = 200
-AMBIGUOUS: Final = "A word in it may mean somebody else."
-KEPT_BY_DECISION: Final = "A person looked at it and said that it stays."
+# Reasons are stored in English, and translated where they are shown.
+AMBIGUOUS: Final = gettext_noop("A word in it may mean somebody else.")
+KEPT_BY_DECISION: Final = gettext_noop("A person looked at it and said that it stays.")
+NAMES_THE_PERSON: Final = gettext_noop("It names the person.")
 # Places that planning itself changes: the case, sessions, job runs, and so on. Their
 # rows are planned and counted; a change in them does not make a plan stale.
 VOLATILE: Final = frozenset(
@@ -154,7 +158,7 @@ class DryRun:
 def person_of(case: Case) -> Person:
     """Return the person a case is about; Conflict ``subject_gone`` after an erasure."""
     if case.subject is None or case.subject.erased_at is not None:
-        detail = "Nothing is kept under this person's names any more."
+        detail = gettext("Nothing is kept under this person's names any more.")
         raise errors.Conflict(detail, code="subject_gone")
     person = decided_rows.with_decisions(registry.person(case.subject), case)
     if case.kind == CaseKind.RECTIFICATION:
@@ -190,7 +194,7 @@ def _planned(case: Case, person: Person, holder: Holder, row: RowMatch) -> RowMa
     if not holder.derived and person.is_kept(holder.name, row.row_id):
         return replace(row, fate=Fate.KEEP, why=KEPT_BY_DECISION)
     if case.kind not in _ACTS:
-        return replace(row, fate=Fate.KEEP, why="It names the person.")
+        return replace(row, fate=Fate.KEEP, why=NAMES_THE_PERSON)
     return row
 
 
@@ -261,8 +265,10 @@ def make(case: Case, *, by: Actor) -> CasePlan:
 class StalePlan(errors.Conflict):
     """Rows changed since the plan was made; ``changed`` is place → counts."""
 
-    code, title = "stale_plan", "The plan is out of date"
-    sentence = "Rows came, went or changed since this plan was made. Plan again."
+    code, title = "stale_plan", gettext_noop("The plan is out of date")
+    sentence = gettext_noop(
+        "Rows came, went or changed since this plan was made. Plan again."
+    )
 
 
 def require_current(case: Case, plan_hash: str) -> None:

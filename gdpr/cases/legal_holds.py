@@ -15,6 +15,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import linking, pagination
 from gdpr.cases import state_machine, transitions
@@ -150,7 +151,7 @@ def _check(new: NewHold, places: frozenset[str]) -> None:
         detail = "review_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_review_at")
     if new.review_at <= timezone.now():
-        detail = "The review of a hold (review_at) has to be in the future."
+        detail = gettext("The review of a hold (review_at) has to be in the future.")
         raise errors.Invalid(detail, code="review_in_past")
     if new.scope != ALL and new.scope not in places:
         detail = "scope is all, or the name of a place where data is stored."
@@ -201,7 +202,7 @@ def release(row: Hold, reason: str, *, by: Actor) -> Hold:
             workspace_id=by.workspace_id, pk=row.pk
         )
         if live.released_at is not None:
-            detail = "This hold was released already."
+            detail = gettext("This hold was released already.")
             raise errors.Conflict(detail, code="hold_released")
         live.released_at, live.released_by = timezone.now(), by.label
         live.release_reason = reason_text

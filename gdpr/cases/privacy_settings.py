@@ -9,6 +9,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr.cases import deadlines
 from gdpr.models import OPEN, Case
@@ -21,9 +22,9 @@ from memory.workspace_settings import BadValue, Kind, Setting
 from memory.workspace_settings import Change as SettingChange
 
 MAY: Final = "gdpr.settings"
-GROUP: Final = "Personal data"
+GROUP: Final = gettext_noop("Personal data")
 PAGE: Final = "privacy:settings"
-USED_BY: Final = "Cases, from opening to the certificate."
+USED_BY: Final = gettext_noop("Cases, from opening to the certificate.")
 LONGEST_EXPORT_DAYS: Final = 90
 LONGEST_BACKUP_DAYS: Final = 3_650
 
@@ -83,7 +84,7 @@ def _entries(changes: Sequence[SettingChange]) -> Sequence[NewEntry]:
 
 def _known_zone(name: str) -> str:
     if deadlines.zone(name) is None:
-        raise BadValue("must be the name of a time zone, like Europe/Berlin")
+        raise BadValue(gettext("must be the name of a time zone, like Europe/Berlin"))
     return name
 
 
@@ -120,40 +121,45 @@ def _declare(
 
 SETTINGS: Final = (
     _declare(
-        "two_person", "A second person approves every plan",
-        "Whoever opened or planned a case cannot approve it.",
+        "two_person", gettext_noop("A second person approves every plan"),
+        gettext_noop("Whoever opened or planned a case cannot approve it."),
         Kind.SWITCH, default=False,
     ),
     _declare(
-        "allow_break_glass", "Go on without the second person, with a reason",
-        "Raises an alarm in the journal, and the certificate says so.",
+        "allow_break_glass",
+        gettext_noop("Go on without the second person, with a reason"),
+        gettext_noop("Raises an alarm in the journal, and the certificate says so."),
         Kind.SWITCH, default=True,
     ),
     _declare(
-        "require_identity", "Verify the person's identity before a plan is made",
-        "A case is planned only after somebody noted how the identity was verified.",
+        "require_identity",
+        gettext_noop("Verify the person's identity before a plan is made"),
+        gettext_noop(
+            "A case is planned only after somebody noted how the identity was verified."
+        ),
         Kind.SWITCH, default=False,
     ),
     _declare(
-        "digest", "Mail a digest of pressing cases once a day",
-        "To compliance officers and admins. It names no person.",
-        Kind.SWITCH, default=True, readers="The nightly digest.",
+        "digest", gettext_noop("Mail a digest of pressing cases once a day"),
+        gettext_noop("To compliance officers and admins. It names no person."),
+        Kind.SWITCH, default=True, readers=gettext_noop("The nightly digest."),
     ),
     _declare(
-        "time_zone", "Time zone", "Deadlines follow its calendar.",
+        "time_zone", gettext_noop("Time zone"),
+        gettext_noop("Deadlines follow its calendar."),
         Kind.TEXT, default="UTC", most=64, check=_known_zone, follow=_move_deadlines,
     ),
     _declare(
-        "export_days", "Days an export is kept",
-        "A bundle made for an access request is deleted after them.",
-        Kind.INTEGER, default=14, least=1, most=LONGEST_EXPORT_DAYS, unit="days",
-        readers="Access requests.",
+        "export_days", gettext_noop("Days an export is kept"),
+        gettext_noop("A bundle made for an access request is deleted after them."),
+        Kind.INTEGER, default=14, least=1, most=LONGEST_EXPORT_DAYS,
+        unit=gettext_noop("days"), readers=gettext_noop("Access requests."),
     ),
     _declare(
-        "backup_days", "Days until the last backup expires",
-        "Certificates name the day on which it does.",
-        Kind.INTEGER, default=90, least=1, most=LONGEST_BACKUP_DAYS, unit="days",
-        readers="Certificates.",
+        "backup_days", gettext_noop("Days until the last backup expires"),
+        gettext_noop("Certificates name the day on which it does."),
+        Kind.INTEGER, default=90, least=1, most=LONGEST_BACKUP_DAYS,
+        unit=gettext_noop("days"), readers=gettext_noop("Certificates."),
     ),
 )  # fmt: skip
 
@@ -183,14 +189,17 @@ def zone(rules: PrivacySettings) -> ZoneInfo:
 
 def _check(values: dict[str, Any]) -> None:
     if "time_zone" in values and deadlines.zone(values["time_zone"]) is None:
-        detail = "There is no such time zone; use a name like Europe/Berlin."
+        detail = gettext("There is no such time zone; use a name like Europe/Berlin.")
         raise errors.Invalid(detail, code="bad_time_zone")
     for name, limit in (
         ("export_days", LONGEST_EXPORT_DAYS),
         ("backup_days", LONGEST_BACKUP_DAYS),
     ):
         if not 1 <= values.get(name, 1) <= limit:
-            raise errors.Invalid(f"{name} is 1 to {limit}.", code=f"bad_{name}")
+            detail = gettext("{setting} is 1 to {limit}.").format(
+                setting=name, limit=limit
+            )
+            raise errors.Invalid(detail, code=f"bad_{name}")
 
 
 def change(request: Change, *, by: Actor) -> PrivacySettings:

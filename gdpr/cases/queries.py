@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import pagination
 from gdpr.cases import (
@@ -73,7 +74,7 @@ def deadline(
     )
     text, urgency = deadlines.words(days), deadlines.urgency(days)
     if case.closed_at:
-        text, urgency = ("in time" if days >= 0 else text), "closed"
+        text, urgency = (gettext("in time") if days >= 0 else text), "closed"
     return Deadline(effective_deadline(case), days, text, urgency)
 
 

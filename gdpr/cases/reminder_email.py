@@ -14,13 +14,15 @@ from django.core.cache import cache
 from django.core.mail import EmailMessage
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
-from gdpr.cases import privacy_settings, queries
+from gdpr.cases import deadlines, privacy_settings, queries
 from gdpr.models import OPEN, Case, CaseKind, CaseState
 from memory.accounts import mail
+from memory.accounts.languages import mail_language
 from memory.jobs.registry import Outcome
 from memory.journal import append as journal
-from memory.models import Membership, Workspace
+from memory.models import Membership, User, Workspace
 from memory.rules import permissions
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Role
@@ -29,11 +31,15 @@ RECIPIENT_ROLES: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
 log = structlog.get_logger(__name__)
 
 
-def recipients(workspace_id: str) -> list[str]:
+def _users(workspace_id: str) -> list[User]:
     rows = Membership.objects.filter(
         workspace_id=workspace_id, role__in=RECIPIENT_ROLES, user__is_active=True
     )
-    return list(rows.order_by("user__email").values_list("user__email", flat=True))
+    return [row.user for row in rows.select_related("user").order_by("user__email")]
+
+
+def recipients(workspace_id: str) -> list[str]:
+    return [user.email for user in _users(workspace_id)]
 
 
 def urgent_cases(
@@ -66,21 +72,49 @@ def _release(workspace_id: str, case_ids: list[str], today: date) -> None:
 def text(
     workspace: Workspace, items: list[tuple[Case, queries.Deadline]]
 ) -> tuple[str, str]:
-    """Return subject and body of the e-mail: ids, kinds, states and days."""
+    """Return subject and body of the e-mail: ids, kinds, states and days.
+
+    In the language of the thread: the caller sets that of the recipient.
+    """
     late = sum(due.urgency == "overdue" for _, due in items)
-    subject = f"{len(items)} cases need attention in {workspace.slug}"
-    if len(items) == 1:
-        subject = f"1 case needs attention in {workspace.slug}"
+    subject = ngettext(
+        "{count} case needs attention in {workspace}",
+        "{count} cases need attention in {workspace}",
+        len(items),
+    )
     if late:
-        subject += f", {late} overdue"
+        subject = ngettext(
+            "{count} case needs attention in {workspace}, {late} overdue",
+            "{count} cases need attention in {workspace}, {late} overdue",
+            len(items),
+        )
+    # The words of a deadline may have been made in another language.
+    words = [deadlines.words(due.days_left) for _, due in items]
+    width = max(16, *map(len, words)) if words else 0
     lines = [
-        f"{due.words:<16} {case.id}  {CaseKind(case.kind).label}, "
+        f"{phrase:<{width}} {case.id}  {CaseKind(case.kind).label}, "
         f"{CaseState(case.state).label.lower()}"
-        for case, due in items
+        for (case, _), phrase in zip(items, words, strict=True)
     ]
-    body = "Requests of people about their data, the most urgent first:\n\n"
-    end = "\n\nOpen Crewship Memory, Cases, to go on with them.\n"
-    return subject, body + "\n".join(lines) + end
+    start = gettext("Requests of people about their data, the most urgent first:")
+    end = gettext("Open Crewship Memory, Cases, to go on with them.")
+    return (
+        subject.format(count=len(items), workspace=workspace.slug, late=late),
+        "\n\n".join([start, "\n".join(lines), end]) + "\n",
+    )
+
+
+def _messages(
+    workspace_id: str, items: list[tuple[Case, queries.Deadline]], to: list[User]
+) -> list[EmailMessage]:
+    """Return one message each, so that no recipient sees the others."""
+    workspace = Workspace.objects.get(pk=workspace_id)
+    messages = []
+    for user in to:
+        with mail_language(user):
+            subject, body = text(workspace, items)
+        messages.append(EmailMessage(subject, body, None, [user.email]))
+    return messages
 
 
 def send(workspace_id: str, now: datetime | None = None) -> Outcome:
@@ -88,7 +122,7 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
     moment, rules = now or timezone.now(), privacy_settings.of(workspace_id)
     if not rules.digest:
         return Outcome()
-    urgent, to = urgent_cases(workspace_id, moment), recipients(workspace_id)
+    urgent, to = urgent_cases(workspace_id, moment), _users(workspace_id)
     if not urgent or not to:
         return Outcome(
             fault="No compliance officer or admin has an address" if urgent else ""
@@ -100,11 +134,8 @@ def send(workspace_id: str, now: datetime | None = None) -> Outcome:
     items = [(case, due) for case, due in urgent if case.pk in claimed_ids]
     if not items:
         return Outcome()
-    subject, body = text(Workspace.objects.get(pk=workspace_id), items)
     try:
-        # One message each, so that no recipient sees the others.
-        messages = [EmailMessage(subject, body, None, [address]) for address in to]
-        mail.send("case digest", messages)
+        mail.send("case digest", _messages(workspace_id, items, to))
     except OSError as error:
         # Nothing was sent, so the next scheduled run tries again.
         _release(workspace_id, claimed_ids, today)

@@ -12,6 +12,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import audit_log
 from gdpr.cases import dry_run, transitions
@@ -83,18 +84,18 @@ def _rows(case: Case, plan: CasePlan, decision: Decision) -> list[Row]:
             (p, row_id) for p, ids in ids_by_place.items() for row_id in ids
         )
     if not selected:
-        raise errors.Invalid("No row was chosen.", code="no_rows")
+        raise errors.Invalid(gettext("No row was chosen."), code="no_rows")
     if len(selected) > MAX_ROWS and not decision.all_doubtful:
         raise errors.TooLarge(what="rows", limit=MAX_ROWS, size=len(selected))
     planned = {(place, row[0]) for place, rows in plan.rows.items() for row in rows}
     foreign = [row for row in selected if row not in planned]
     if foreign:
-        detail = "The plan has no such row; read the newest one."
+        detail = gettext("The plan has no such row; read the newest one.")
         raise errors.Invalid(detail, code="unknown_row", rows=len(foreign))
     if decision.verdict == Verdict.SPARED:
         own_rows = _rows_of_own_request(case, selected)
         if own_rows:
-            detail = (
+            detail = gettext(
                 "Texts about the request itself are erased with it and cannot be kept."
             )
             raise errors.Invalid(detail, code="row_goes", rows=len(own_rows))
@@ -153,7 +154,8 @@ def _record(case: Case, count: int, decision: Decision, by: Actor) -> None:
     )
     rows = "1 row" if count == 1 else f"{count:,} rows"
     if decision.verdict == Verdict.SPARED:
-        text = f"{rows} kept by decision: {Ground(decision.ground).label.lower()}"
+        ground = transitions.stored_label(Ground(decision.ground)).lower()
+        text = f"{rows} kept by decision: {ground}"
     else:
         text = f"{rows} decided to be this person’s"
     transitions.event(case, CaseEvent.Kind.FACT, text, by=by, data=scope)

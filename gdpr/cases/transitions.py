@@ -8,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from django.conf import settings
+from django.db.models import TextChoices
+from django.utils import translation
+from django.utils.translation import gettext
+
 from gdpr.cases import state_machine
 from gdpr.cases.state_machine import Verb
 from gdpr.models import Case, CaseEvent, CaseState
@@ -40,6 +45,12 @@ def locked(case: Case) -> Case:
     return match
 
 
+def stored_label(choice: TextChoices) -> str:
+    """Return a label as it is stored: in English, whoever asks."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return str(choice.label)
+
+
 def clean_text(
     value: str, field: str, limit: int = TEXT_CHARS, *, need: bool = True
 ) -> str:
@@ -47,11 +58,14 @@ def clean_text(
     text = value.strip()
     if need and not text:
         code = f"{field}_required"
-        raise errors.Invalid(f"{field} must not be empty.", code=code)
+        detail = gettext("{field} must not be empty.").format(field=field)
+        raise errors.Invalid(detail, code=code)
     if len(text) > limit:
         raise errors.TooLarge(what=field, limit=limit, size=len(text))
     if not entries.is_storable(text):
-        detail = f"{field} holds a NUL or half a surrogate pair."
+        detail = gettext("{field} holds a NUL or half a surrogate pair.").format(
+            field=field
+        )
         raise errors.Invalid(detail, code="bad_text")
     return text
 
@@ -62,7 +76,9 @@ def target_state(case: Case, verb: Verb) -> CaseState:
     if state is None:
         label = CaseState(case.state).label.lower()
         raise errors.Conflict(
-            f"The case is {label}; this action is not allowed in that state.",
+            gettext(
+                "The case is {state}; this action is not allowed in that state."
+            ).format(state=label),
             code="wrong_state",
             state=case.state,
             allowed=[

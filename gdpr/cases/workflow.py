@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
 from gdpr.cases.privacy_settings import PrivacySettings
@@ -72,10 +73,10 @@ def _received(received_at: datetime | None, now: datetime) -> datetime:
         detail = "received_at needs a time zone, such as a final Z."
         raise errors.Invalid(detail, code="naive_received_at")
     if received_at > now:
-        detail = "A request cannot have been received in the future."
+        detail = gettext("A request cannot have been received in the future.")
         raise errors.Invalid(detail, code="received_in_future")
     if received_at < EARLIEST:
-        detail = f"received_at lies before {EARLIEST:%Y}."
+        detail = gettext("received_at lies before {year}.").format(year=EARLIEST.year)
         raise errors.Invalid(detail, code="received_too_early")
     return received_at
 
@@ -86,7 +87,9 @@ def _subject(workspace_id: str, subject_id: str) -> Subject:
     if subject is None:
         raise errors.NotFound
     if subject.merged_into_id:
-        detail = "This person was merged into another; open the case for that one."
+        detail = gettext(
+            "This person was merged into another; open the case for that one."
+        )
         code = "subject_merged"
         raise errors.Conflict(detail, code=code, merged_into=subject.merged_into_id)
     return subject
@@ -102,7 +105,7 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
     received = _received(new.received_at, now)
     reason = clean_text(new.reason, "reason")
     if new.kind is CaseKind.RECTIFICATION and not new.correction:
-        detail = "A rectification needs the wrong text and the right one."
+        detail = gettext("A rectification needs the wrong text and the right one.")
         raise errors.Invalid(detail, code="correction_required")
     zone = privacy_settings.zone(privacy_settings.of(by.workspace_id))
     with transaction.atomic():
@@ -146,14 +149,19 @@ def latest_plan(case: Case) -> CasePlan | None:
 
 
 def phrase(case: Case, plan_hash: str) -> str:
-    """Return the phrase to type as confirmation; it changes with the plan."""
+    """Return the phrase to type as confirmation; it changes with the plan.
+
+    The same in every language: what is compared is what every page shows.
+    """
     word = PHRASE_VERBS[CaseKind(case.kind)]
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
 def _require_identity(case: Case, rules: PrivacySettings) -> None:
     if rules.require_identity and case.identity_at is None:
-        detail = "This workspace requires that the person's identity is verified first."
+        detail = gettext(
+            "This workspace requires that the person's identity is verified first."
+        )
         raise errors.Conflict(detail, code="identity_required")
 
 
@@ -191,7 +199,7 @@ def require_newest_plan(case: Case, plan_hash: str) -> CasePlan:
     """Return the newest plan; Conflict ``stale_plan`` when the hash is another's."""
     plan = latest_plan(case)
     if plan is None or plan.plan_hash != plan_hash:
-        detail = "There is a newer plan; read that one."
+        detail = gettext("There is a newer plan; read that one.")
         raise errors.Conflict(detail, code="stale_plan")
     return plan
 
@@ -204,7 +212,7 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         transitions.target_state(live, Verb.APPROVE)
         plan = require_newest_plan(live, plan_hash)
         if by.id in (live.opened_by_id, plan.made_by_id):
-            detail = "Whoever opened or planned a case cannot approve it."
+            detail = gettext("Whoever opened or planned a case cannot approve it.")
             raise errors.Conflict(detail, code="same_person")
         _require_decisions(live, plan)
         live.approved_by, live.approved_by_id = by.label, by.id
@@ -222,12 +230,14 @@ def _require_decisions(case: Case, plan: CasePlan) -> None:
     """Refuse a plan with undecided doubtful rows, or with a row kept since."""
     # The dry run came before the lock; a row may have been decided between them.
     if decided_rows.spares_planned_row(case, plan.rows):
-        detail = "A row of this plan is kept by decision; read the newer plan."
+        detail = gettext("A row of this plan is kept by decision; read the newer plan.")
         raise errors.Conflict(detail, code="stale_plan")
     count = undecided_count(plan)
     if count:
         raise errors.Conflict(
-            "Rows of this plan may be about somebody else; decide on each of them.",
+            gettext(
+                "Rows of this plan may be about somebody else; decide on each of them."
+            ),
             code="doubtful_rows",
             undecided=count,
         )
@@ -248,23 +258,25 @@ def _require_second_person(
     if not rules.two_person:
         return
     if case.approved_by_id and case.approved_by_id == by.id:
-        detail = "Whoever approved a plan cannot carry it out as well."
+        detail = gettext("Whoever approved a plan cannot carry it out as well.")
         raise errors.Conflict(detail, code="same_person")
     if not approval_missing(case, rules):
         return
     if break_glass and rules.allow_break_glass:
         return
     if break_glass:
-        detail = "This workspace does not allow to go on without a second person."
+        detail = gettext(
+            "This workspace does not allow to go on without a second person."
+        )
         raise errors.Conflict(detail, code="break_glass_not_allowed")
-    detail = "A second person has to approve this plan first."
+    detail = gettext("A second person has to approve this plan first.")
     raise errors.Conflict(detail, code="approval_required")
 
 
 def _require_no_hold(case: Case) -> None:
     hold = active_hold(case)
     if hold and case.kind in HOLDABLE:
-        detail = "Everything of this person is under a legal hold."
+        detail = gettext("Everything of this person is under a legal hold.")
         raise errors.Conflict(detail, code="on_hold", hold_id=hold.id)
 
 
@@ -288,7 +300,7 @@ def execute(
         _require_second_person(live, rules, reason, by)
         _require_no_hold(live)
         if typed.strip() != phrase(live, plan.plan_hash):
-            detail = "Type the phrase exactly as the plan shows it."
+            detail = gettext("Type the phrase exactly as the plan shows it.")
             raise errors.Invalid(detail, code="wrong_phrase")
         without_second_person = bool(reason) and approval_missing(live, rules)
         live.run += 1
@@ -331,7 +343,8 @@ def put_on_hold(case: Case, *, by: Actor) -> Case:
 def take_off_hold(case: Case, *, by: Actor) -> Case:
     """Resume a locked case in the state it had before the hold."""
     goal = transitions.target_state(case, Verb.RESUME)
-    resumed = move(case, Verb.RESUME, f"Resumed: {goal.label.lower()}", by=by)
+    text = f"Resumed: {transitions.stored_label(goal).lower()}"
+    resumed = move(case, Verb.RESUME, text, by=by)
     resumed.held_from = ""
     resumed.save(update_fields=["held_from"])
     return resumed

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from memory.rules.json_structure import is_within
+from memory.rules.translation import gettext, gettext_noop
 
 VERSION: Final = 1
 ALGORITHM: Final = "Ed25519"
@@ -46,16 +47,30 @@ SIGNATURE_NEEDS: Final = ("algorithm", "canonical", "key_id", "public_key", "val
 
 # Every reason for rejection, in words for a reader who has never seen a certificate.
 SENTENCES: Final = {
-    "malformed": "This is not a certificate, or a part of it is missing.",
-    "future_version": "It was made by a newer version; this one cannot judge it.",
-    "unknown_key": "It was signed with a key that nobody here vouches for.",
-    "wrong_key": "It was signed with another key than the one it names.",
-    "tampered": "It was changed after it was signed, by a byte or more.",
-    "wrong_case": "It is about another case than the one it was shown for.",
-    "wrong_workspace": "It is about another workspace than the one asked about.",
-    "not_recorded": "Its signature holds, but no such certificate is recorded here.",
-    "not_as_recorded": "A certificate of this id is recorded here with other words.",
-    "replaced": "It holds, but a newer certificate of the same case replaced it.",
+    "malformed": gettext_noop("This is not a certificate, or a part of it is missing."),
+    "future_version": gettext_noop(
+        "It was made by a newer version; this one cannot judge it."
+    ),
+    "unknown_key": gettext_noop(
+        "It was signed with a key that nobody here vouches for."
+    ),
+    "wrong_key": gettext_noop("It was signed with another key than the one it names."),
+    "tampered": gettext_noop("It was changed after it was signed, by a byte or more."),
+    "wrong_case": gettext_noop(
+        "It is about another case than the one it was shown for."
+    ),
+    "wrong_workspace": gettext_noop(
+        "It is about another workspace than the one asked about."
+    ),
+    "not_recorded": gettext_noop(
+        "Its signature holds, but no such certificate is recorded here."
+    ),
+    "not_as_recorded": gettext_noop(
+        "A certificate of this id is recorded here with other words."
+    ),
+    "replaced": gettext_noop(
+        "It holds, but a newer certificate of the same case replaced it."
+    ),
 }
 
 
@@ -81,11 +96,11 @@ class Verdict:
 
     @property
     def sentences(self) -> list[str]:
-        return [SENTENCES[reason] for reason in self.reasons]
+        return [gettext(SENTENCES[reason]) for reason in self.reasons]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        return [(reason, SENTENCES[reason]) for reason in self.reasons]
+        return [(reason, gettext(SENTENCES[reason])) for reason in self.reasons]
 
 
 class Malformed(Exception):

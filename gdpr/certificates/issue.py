@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr import pagination
 from gdpr.cases import privacy_settings
@@ -33,23 +34,60 @@ from memory.rules import errors
 from memory.rules.permissions import Actor
 
 # What no run can prove, for the reader who decides whether the rest is enough.
-MEDIUM: Final = (
+MEDIUM: Final = gettext_noop(
     "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
     "on the medium until something else is written there. Encryption at rest answers "
     "this."
 )
-COPIES: Final = (
+COPIES: Final = gettext_noop(
     "That nobody copied, printed, photographed or forwarded the data before, inside or "
     "outside the organisation."
 )
-MACHINES: Final = (
+MACHINES: Final = gettext_noop(
     "Anything about the memory, swap space and core dumps of other machines, or about "
     "model providers that were sent the text earlier."
 )
-REPLICAS: Final = (
+REPLICAS: Final = gettext_noop(
     "Anything about replicas, archived write-ahead logs and base backups of "
     "PostgreSQL: they follow their own retention."
 )
+BACKUPS: Final = gettext_noop(
+    "That backups made before this run are gone: the last of them expires on {day} at"
+    " the latest, and a restore replays this erasure."
+)
+BACKUPS_RECTIFIED: Final = gettext_noop(
+    "That backups made before this run are gone: the last of them expires on {day} at"
+    " the latest, and a restore brings back the text as it was: rectify it again then."
+)
+# What a run did, in the words that are signed.
+IN_PART: Final = gettext_noop(
+    "The {kind} of subject {subject} was carried out in part. What is left is counted"
+    " under residue; the case stays open."
+)
+ERASED: Final = gettext_noop(
+    "The {kind} of subject {subject} was carried out for the registered identifiers."
+)
+SEARCHED: Final = gettext_noop(
+    "Afterwards every retrieval path and the bytes of every file were searched, and"
+    " nothing was found."
+)
+SEARCHED_BUT_ONE: Final = gettext_noop(
+    "Afterwards every retrieval path and the bytes of every file were searched, and"
+    " nothing was found but in a row that a person decided to keep."
+)
+SEARCHED_BUT: Final = gettext_noop(
+    "Afterwards every retrieval path and the bytes of every file were searched, and"
+    " nothing was found but in {count} rows that a person decided to keep."
+)
+IN_FIELDS_ONE: Final = gettext_noop(
+    "1 identifier, an ordinary word or a number, was sought only in links and in fields"
+    " that say who, because in a text such a word means somebody else."
+)
+IN_FIELDS: Final = gettext_noop(
+    "{count} identifiers, ordinary words or numbers, were sought only in links and in"
+    " fields that say who, because in a text such a word means somebody else."
+)
+DONE: Final = gettext_noop("The {kind} of subject {subject} was carried out.")
 ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 
 
@@ -95,13 +133,8 @@ def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
         return [*extra, COPIES]
     days = privacy_settings.of(case.workspace_id).backup_days
     last = (now + timedelta(days=days)).date()
-    after = "a restore replays this erasure."
-    if case.kind != CaseKind.ERASURE:
-        after = "a restore brings back the text as it was: rectify it again then."
-    backups = (
-        f"That backups made before this run are gone: the last of them expires on "
-        f"{last:%Y-%m-%d} at the latest, and {after}"
-    )
+    is_erasure = case.kind == CaseKind.ERASURE
+    backups = (BACKUPS if is_erasure else BACKUPS_RECTIFIED).format(day=f"{last}")
     texts = [MEDIUM, backups, MACHINES, COPIES, *extra]
     return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
 
@@ -112,33 +145,19 @@ def _fields_note(facts: Facts) -> str:
     count = identifiers.get("sought_in_links_and_fields", 0)
     if not count:
         return ""
-    phrase = "1 identifier, an ordinary word or a number, was"
-    if count > 1:
-        phrase = f"{count} identifiers, ordinary words or numbers, were"
-    return (
-        f" {phrase} sought only in links and in fields that say who, because in a text"
-        " such a word means somebody else."
-    )
+    return f" {IN_FIELDS_ONE if count == 1 else IN_FIELDS.format(count=count)}"
 
 
 def statement(case: Case, facts: Facts) -> str:
-    kind = CaseKind(case.kind).label.lower()
+    kind = case.kind
     if facts.result != "complete":
-        return (
-            f"The {kind} of subject {case.subject_ref} was carried out in part. What "
-            "is left is counted under residue; the case stays open."
-        )
+        return IN_PART.format(kind=kind, subject=case.subject_ref)
     if case.kind in ERASING_KINDS:
         count = sum(facts.spared_grounds.values())
-        rows = "a row" if count == 1 else f"{count} rows"
-        exception = f" but in {rows} that a person decided to keep" if count else ""
-        return (
-            f"The {kind} of subject {case.subject_ref} was carried out for the "
-            "registered identifiers. Afterwards every retrieval path and the bytes of "
-            f"every file were searched, and nothing was found{exception}."
-            f"{_fields_note(facts)}"
-        )
-    return f"The {kind} of subject {case.subject_ref} was carried out."
+        searched = (SEARCHED, SEARCHED_BUT_ONE, SEARCHED_BUT)[min(count, 2)]
+        done = ERASED.format(kind=kind, subject=case.subject_ref)
+        return f"{done} {searched.format(count=count)}{_fields_note(facts)}"
+    return DONE.format(kind=kind, subject=case.subject_ref)
 
 
 def _approvals(case: Case) -> dict[str, Any]:
@@ -229,7 +248,7 @@ def of_case(actor: Actor, case: Case) -> Certificate:
     actor.require("gdpr.read", case.workspace_id)
     certificate = _last(case)
     if certificate is None:
-        detail = "This case has no certificate yet."
+        detail = gettext("This case has no certificate yet.")
         raise errors.NotFound(detail, code="no_certificate")
     return certificate
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from django.utils.translation import gettext_noop
+
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.data_map.journal import acting_ids
@@ -43,7 +45,7 @@ def _rows(workspace_id: str) -> Iterator[ArchivedEntry]:
 class Archive(Holder):
     """Archived entries; links to a journal entry stay valid after compaction."""
 
-    name, title = PLACE, "Archived entries"
+    name, title = PLACE, gettext_noop("Archived entries")
     tables = ("memory.ArchivedEntry",)
 
     def find(self, person: Person) -> Iterator[RowMatch]:
@@ -52,9 +54,11 @@ class Archive(Holder):
             sign = self._sign(person, row, text)
             if sign is Sign.NONE:
                 continue
-            fate, reason = Fate.DELETE, "It names nobody else: its text is erased."
+            fate = Fate.DELETE
+            reason = gettext_noop("It names nobody else: its text is erased.")
             if self._is_shared(person, row, text):
-                fate, reason = Fate.REDACT, "It names somebody else too."
+                fate = Fate.REDACT
+                reason = gettext_noop("It names somebody else too.")
             sample, is_doubtful = row_text.sample(person, text), sign is not Sign.SURE
             yield RowMatch(row.id, fate, reason, sample, row.ts, is_doubtful)
 
@@ -108,7 +112,7 @@ class Archive(Holder):
     def verify(self, person: Person) -> Iterator[Trace]:
         for row in _rows(person.workspace_id):
             if self._sign(person, row, _text(row)) is not Sign.NONE:
-                yield Trace(PLACE, row.id, "archived entry")
+                yield Trace(PLACE, row.id, gettext_noop("archived entry"))
 
     def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield user ids under which the person acted: the audit trail keeps them."""

@@ -15,6 +15,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from gdpr.matching.matcher import Matcher, Sign
 
 SAMPLE_CHARS = 160
@@ -138,7 +140,7 @@ class Holder(ABC):
     files: tuple[str, ...] = ()
     derived = False
     # What a row that ``find`` still returns after an erasure is called.
-    trace = "row"
+    trace = gettext_noop("row")
 
     @abstractmethod
     def find(self, person: Person) -> Iterator[RowMatch]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.contrib.admin.models import LogEntry
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_noop
 
 from episodic.consolidation import proposals
 from episodic.models import (
@@ -42,7 +43,9 @@ from memory.models import (
     WorkspaceSetting,
 )
 
-FROM_ENTRY: Final = "It was made from an entry that names the person, or names them."
+FROM_ENTRY: Final = gettext_noop(
+    "It was made from an entry that names the person, or names them."
+)
 
 
 # ── Columns computed from text ───────────────────────────────────────────────
@@ -74,7 +77,7 @@ class _LogOfStaff(Table):
 
 RECORDS: Final = TableHolder(
     "records",
-    "Records",
+    gettext_noop("Records"),
     Table(
         model=Record,
         words=(
@@ -84,25 +87,27 @@ RECORDS: Final = TableHolder(
         unique=("external_id",),
         entry="current_entry_id",
         at="updated_at",
-        why="The record is about the person, or remembered for them.",
+        why=gettext_noop("The record is about the person, or remembered for them."),
         mend=_mend_record,
     ),
 )  # fmt: skip
 PRIORITIES: Final = TableHolder(
     "priorities",
-    "Reasons of priorities",
+    gettext_noop("Reasons of priorities"),
     Table(
         model=PriorityChange,
         words=("reason",),
         labels=("set_by",),
         rule=Rule.MASKED,
         at="set_at",
-        why="The reason names the person; the step of the audit log has to stay.",
+        why=gettext_noop(
+            "The reason names the person; the step of the audit log has to stay."
+        ),
     ),
 )
 IDEMPOTENCY: Final = TableHolder(
     "idempotency",
-    "Answers kept for repeated requests",
+    gettext_noop("Answers kept for repeated requests"),
     Table(
         model=IdempotencyRecord,
         system=True,
@@ -110,31 +115,31 @@ IDEMPOTENCY: Final = TableHolder(
         rule=Rule.GONE,
         entry="answer",
         at="created_at",
-        why="The answer tells of an entry that names the person.",
+        why=gettext_noop("The answer tells of an entry that names the person."),
     ),
 )
 PROPOSALS: Final = TableHolder(
     "proposals",
-    "Proposed rules",
+    gettext_noop("Proposed rules"),
     Table(
         model=ConsolidationProposal,
         words=("pattern", "action", "text", "signals", "reason", "learned_label"),
         labels=("decided_by",),
         at="created_at",
-        why="The proposed rule names the person.",
+        why=gettext_noop("The proposed rule names the person."),
         mend=_mend_proposal,
     ),
 )
 RECALL_CHECKS: Final = TableHolder(
     "recall_checks",
-    "Recall checks and their runs",
+    gettext_noop("Recall checks and their runs"),
     Table(
         model=RecallCheck,
         words=("name", "question"),
         labels=("created_by",),
         unique=("name",),
         at="created_at",
-        why="The saved question names the person.",
+        why=gettext_noop("The saved question names the person."),
     ),
     Table(
         model=RecallCheckRun,
@@ -146,20 +151,22 @@ RECALL_CHECKS: Final = TableHolder(
 )
 HEALTH: Final = TableHolder(
     "health",
-    "Health measurements",
+    gettext_noop("Health measurements"),
     Table(
         model=HealthSnapshot,
         facts=("details",),
         rule=Rule.MASKED,
         at="computed_at",
-        why="The details of a measurement name the person; the numbers stay.",
+        why=gettext_noop(
+            "The details of a measurement name the person; the numbers stay."
+        ),
     ),
     Table(
         model=AcceptedCause,
         words=("reason",),
         labels=("accepted_by",),
         at="accepted_at",
-        why="The reason for accepting a cause names the person.",
+        why=gettext_noop("The reason for accepting a cause names the person."),
     ),
 )
 IMPORTS: Final = TableHolder(
@@ -176,7 +183,7 @@ IMPORTS: Final = TableHolder(
 )
 JOBS: Final = TableHolder(
     "jobs",
-    "Runs of jobs",
+    gettext_noop("Runs of jobs"),
     Table(
         model=JobRun,
         facts=("error", "counts", "items"),
@@ -187,7 +194,7 @@ JOBS: Final = TableHolder(
 )
 PROVIDERS: Final = TableHolder(
     "providers",
-    "Runs and status checks of providers",
+    gettext_noop("Runs and status checks of providers"),
     Table(
         model=ProviderRun,
         facts=("details",),
@@ -199,19 +206,19 @@ PROVIDERS: Final = TableHolder(
 )
 FILTERS: Final = TableHolder(
     "filters",
-    "Saved views",
+    gettext_noop("Saved views"),
     Table(
         model=SavedView,
         words=("name", "query"),
         queries=("query",),
         unique=("name",),
         at="made_at",
-        why="The saved view names the person.",
+        why=gettext_noop("The saved view names the person."),
     ),
 )
 DELIVERIES: Final = TableHolder(
     "deliveries",
-    "Messages to webhooks",
+    gettext_noop("Messages to webhooks"),
     Table(
         model=WebhookDelivery,
         system=True,
@@ -224,7 +231,7 @@ DELIVERIES: Final = TableHolder(
 )
 WEBHOOKS: Final = TableHolder(
     "webhooks",
-    "Webhooks",
+    gettext_noop("Webhooks"),
     Table(
         model=Webhook,
         labels=("created_by", "url"),
@@ -235,25 +242,27 @@ WEBHOOKS: Final = TableHolder(
 )
 GATEWAY: Final = TableHolder(
     "gateway",
-    "Memory gateway",
+    gettext_noop("Memory gateway"),
     Table(
         model=GatewayKey,
         words=("user_id", "name", "app_id", "project_id"),
         labels=("created_by",),
         at="created_at",
-        why="The key gives the person access to the gateway.",
+        why=gettext_noop("The key gives the person access to the gateway."),
     ),
     Table(
         model=GatewaySetup,
         labels=("updated_by",),
         keeps=("user_id", "base_url", "app_id", "project_id", "scope"),
         at="updated_at",
-        keep_reason="The set-up signs in with this name; change it on its page.",
+        keep_reason=gettext_noop(
+            "The set-up signs in with this name; change it on its page."
+        ),
     ),
 )
 KEYS: Final = TableHolder(
     "keys",
-    "Names of keys",
+    gettext_noop("Names of keys"),
     Table(
         model=AgentKey,
         words=("end_user",),
@@ -261,14 +270,16 @@ KEYS: Final = TableHolder(
         # A masked key would still give access, to nobody's memories.
         rule=Rule.GONE,
         at="created_at",
-        why="The key gives access to an agent's memories of the person.",
+        why=gettext_noop("The key gives access to an agent's memories of the person."),
     ),
     Table(model=OperatorKey, labels=("name", "created_by"), at="created_at"),
 )
-_SLUG_KEPT: Final = "It is an address that agents and files use; rename it by hand."
+_SLUG_KEPT: Final = gettext_noop(
+    "It is an address that agents and files use; rename it by hand."
+)
 TENANCY: Final = TableHolder(
     "tenancy",
-    "Names of crews, agents and the workspace",
+    gettext_noop("Names of crews, agents and the workspace"),
     Table(
         model=Workspace,
         labels=("name",),
@@ -282,7 +293,7 @@ TENANCY: Final = TableHolder(
         labels=("changed_by",),
         keeps=("value",),
         at="changed_at",
-        keep_reason=(
+        keep_reason=gettext_noop(
             "A setting of the workspace names the person; change it on its page."
         ),
     ),
@@ -303,12 +314,12 @@ TENANCY: Final = TableHolder(
 )
 ADMIN_LOG: Final = TableHolder(
     "admin_log",
-    "Log of the raw-row admin",
+    gettext_noop("Log of the raw-row admin"),
     _LogOfStaff(
         model=LogEntry,
         words=("object_repr", "change_message"),
         rule=Rule.MASKED,
         at="action_time",
-        why="The log names the person; who changed what has to stay.",
+        why=gettext_noop("The log names the person; who changed what has to stay."),
     ),
 )

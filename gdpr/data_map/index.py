@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_noop
 
 from episodic.index import engine
 from episodic.map import points as map_points
@@ -41,7 +42,7 @@ class _MadeFromEntries(Holder):
     def find(self, person: Person) -> Iterator[RowMatch]:
         for part in row_text.batches(sorted(entries_naming(person))):
             for row_id in self._ids(person.workspace_id, part):
-                reason = "It was made from an entry and goes with it."
+                reason = gettext_noop("It was made from an entry and goes with it.")
                 yield RowMatch(row_id, Fate.DELETE, reason)
 
 
@@ -52,7 +53,7 @@ class WordIndex(_MadeFromEntries):
     compared with them. Database triggers delete them with the words.
     """
 
-    name, title = "word_index", "Word index"
+    name, title = "word_index", gettext_noop("Word index")
     tables = ("memory.EntryWords",)
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
@@ -77,7 +78,7 @@ class WordIndex(_MadeFromEntries):
             for entry_id, summary, body, erased_at in values:
                 text = row_text.join_texts([summary, body])
                 if erased_at is not None or person.matcher.names(text):
-                    yield Trace(self.name, entry_id, "search hit")
+                    yield Trace(self.name, entry_id, gettext_noop("search hit"))
         yield from self._terms_left(person.workspace_id)
 
     def _terms_left(self, workspace_id: str) -> Iterator[Trace]:
@@ -86,7 +87,7 @@ class WordIndex(_MadeFromEntries):
         entries = JournalEntry.objects.filter(docid=OuterRef("pk"))
         stored = EntryWords.objects.filter(docid__range=docids)
         for docid in stored.exclude(Exists(entries)).values_list("pk", flat=True):
-            yield Trace(self.name, str(docid), "words of a deleted entry")
+            yield Trace(self.name, str(docid), gettext_noop("words of a deleted entry"))
         erased = JournalEntry.objects.filter(
             workspace_id=workspace_id, erased_at__isnull=False
         )
@@ -96,18 +97,18 @@ class WordIndex(_MadeFromEntries):
             docids_here = erased.filter(pk__in=part).values("docid")
             rows = EntryWords.objects.filter(pk__in=docids_here).exclude(words=no_words)
             for docid in rows.values_list("pk", flat=True):
-                yield Trace(self.name, names[docid], "stored words")
+                yield Trace(self.name, names[docid], gettext_noop("stored words"))
         if not indexes.holds(workspace_id):
             return
         view = indexes.view(workspace_id)
         for docid in view.docids_with_words(list(names)):
-            yield Trace(self.name, names[docid], "row of an index")
+            yield Trace(self.name, names[docid], gettext_noop("row of an index"))
 
 
 class Vectors(_MadeFromEntries):
     """Embeddings, and the matrix of this process."""
 
-    name, title = "vectors", "Embeddings and matrices"
+    name, title = "vectors", gettext_noop("Embeddings and matrices")
     tables = ("episodic.Embedding",)
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
@@ -130,7 +131,7 @@ class Vectors(_MadeFromEntries):
         # Batched, because a join would look up every vector of the workspace.
         for part in row_text.batches(list(erased.values_list("pk", flat=True))):
             for entry_id in self._ids(person.workspace_id, part):
-                yield Trace(self.name, entry_id, "vector")
+                yield Trace(self.name, entry_id, gettext_noop("vector"))
         yield from self._in_memory(person)
 
     def _in_memory(self, person: Person) -> Iterator[Trace]:
@@ -150,13 +151,13 @@ class Vectors(_MadeFromEntries):
             )
             for entry_id in erased.values_list("pk", flat=True):
                 if matrix.position(entry_id) is not None:
-                    yield Trace(self.name, entry_id, "row of a matrix")
+                    yield Trace(self.name, entry_id, gettext_noop("row of a matrix"))
 
 
 class Relations(_MadeFromEntries):
     """Edges between similar entries."""
 
-    name, title = "relations", "Relations"
+    name, title = "relations", gettext_noop("Relations")
     tables = ("episodic.MemoryRelation",)
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
@@ -169,13 +170,13 @@ class Relations(_MadeFromEntries):
         rows = MemoryRelation.objects.filter(workspace_id=person.workspace_id)
         erased = Q(src__erased_at__isnull=False) | Q(dst__erased_at__isnull=False)
         for pk in rows.filter(erased).values_list("pk", flat=True):
-            yield Trace(self.name, str(pk), "edge")
+            yield Trace(self.name, str(pk), gettext_noop("edge"))
 
 
 class MapPoints(_MadeFromEntries):
     """Points of the map of memory: an entry's id, place and numbers, no words."""
 
-    name, title = "map", "Map of memory"
+    name, title = "map", gettext_noop("Map of memory")
     tables = ("episodic.MemoryMap",)
 
     def _ids(self, workspace_id: str, entry_ids: Sequence[str]) -> Iterable[str]:
@@ -188,4 +189,4 @@ class MapPoints(_MadeFromEntries):
         )
         erased_ids = list(erased.values_list("pk", flat=True))
         for entry_id in map_points.present(person.workspace_id, erased_ids):
-            yield Trace(self.name, entry_id, "point")
+            yield Trace(self.name, entry_id, gettext_noop("point"))

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from gdpr import cache_version
 from gdpr.data_map import entry_text, row_text
@@ -130,7 +131,7 @@ def acting_ids(person: Person, entries: QuerySet[Any]) -> Iterator[str]:
 class Journal(Holder):
     """Journal entries with their mentions."""
 
-    name, title = PLACE, "Journal entries"
+    name, title = PLACE, gettext_noop("Journal entries")
     tables = ("memory.JournalEntry", "memory.SubjectMention")
 
     # ── Finding ──────────────────────────────────────────────────────────────
@@ -169,18 +170,24 @@ class Journal(Holder):
                 follow.add(entry_id)
         person.memo[PLACE] = frozenset(follow)
         if next(self.kept_texts(person), None):
-            reason = "The audit trail says who acted; it is kept to account for access."
+            reason = gettext_noop(
+                "The audit trail says who acted; it is kept to account for access."
+            )
             yield RowMatch(_ACTOR, Fate.KEEP, reason)
 
     def _fate(
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
     ) -> tuple[Fate, str]:
         if row.entry_type in MASKED_TYPES:
-            reason = "The chain verifies a priority against it: the name is masked."
+            reason = gettext_noop(
+                "The chain verifies a priority against it: the name is masked."
+            )
             return Fate.REDACT, reason
         if is_shared or person.fate(PLACE, row.id, text) is Fate.REDACT:
-            return Fate.REDACT, "It names somebody else too: the person is masked."
-        reason = (
+            return Fate.REDACT, gettext_noop(
+                "It names somebody else too: the person is masked."
+            )
+        reason = gettext_noop(
             "It names nobody else: its text is erased, its place in the chain stays."
         )
         return Fate.DELETE, reason
@@ -233,16 +240,16 @@ class Journal(Holder):
         """Search every entry and mention again, and the state of every linked entry."""
         for _, rows in entry_text.naming(person):
             for row in rows:
-                yield Trace(PLACE, row.id, "entry")
+                yield Trace(PLACE, row.id, gettext_noop("entry"))
         for entry_id in sorted(mentions(person)[0]):
-            yield Trace(PLACE, entry_id, "mention")
+            yield Trace(PLACE, entry_id, gettext_noop("mention"))
         for part in row_text.batches(sorted(person.linked(PLACE))):
             live = JournalEntry.objects.filter(
                 erased_at=None, redacted_at=None, pk__in=part
             )
             untouched = erasure.of(live, person.workspace_id)
             for entry_id in untouched.values_list("pk", flat=True):
-                yield Trace(PLACE, entry_id, "linked entry")
+                yield Trace(PLACE, entry_id, gettext_noop("linked entry"))
 
 
 def _times(workspace_id: str, ids: Sequence[str]) -> dict[str, datetime]:

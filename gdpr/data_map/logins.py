@@ -14,19 +14,20 @@ from typing import Any, Final
 from allauth.account.models import EmailAddress
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.models import Session
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
 from memory.models import Invitation, Membership, User
 
-_KEEP_REASON: Final = (
+_KEEP_REASON: Final = gettext_noop(
     "It is a login of this workspace. An admin removes the member on the members"
     " page; the audit trail needs it until then."
 )
 LOGINS: Final = TableHolder(
     "logins",
-    "Accounts of people who sign in",
+    gettext_noop("Accounts of people who sign in"),
     Table(
         model=User,
         keeps=("id", "email", "name"),
@@ -43,7 +44,9 @@ LOGINS: Final = TableHolder(
         labels=("invited_by", "invited_by_id"),
         rule=Rule.GONE,
         at="created_at",
-        why="The invitation was sent to the person; it can be made again.",
+        why=gettext_noop(
+            "The invitation was sent to the person; it can be made again."
+        ),
     ),
     Table(
         model=EmailAddress,
@@ -61,9 +64,9 @@ class Sessions(Holder):
     it, and only sessions of this workspace's members, or of nobody, are searched.
     """
 
-    name, title = "sessions", "Browser sessions"
+    name, title = "sessions", gettext_noop("Browser sessions")
     tables = ("sessions.Session",)
-    trace = "session"
+    trace = gettext_noop("session")
 
     def _rows(self, person: Person) -> Iterator[tuple[str, Session, str]]:
         rows = User.objects.filter(memberships__workspace_id=person.workspace_id)
@@ -78,7 +81,7 @@ class Sessions(Holder):
     def find(self, person: Person) -> Iterator[RowMatch]:
         for row_id, row, text in self._rows(person):
             if person.matcher.sure(text):
-                reason = "The browser has to sign in again."
+                reason = gettext_noop("The browser has to sign in again.")
                 yield RowMatch(row_id, Fate.DELETE, reason, "", row.expire_date)
 
     def export(

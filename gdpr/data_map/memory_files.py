@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from django.utils.translation import gettext_noop
+
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
 from gdpr.matching.matcher import Sign
@@ -25,6 +27,14 @@ NAMED_KEY: Final = "versions:named"
 LINES_MARK: Final = "?"
 # The same for a card that may be somebody else's.
 CARD_MARK: Final = "!"
+NAMED_LINES: Final = gettext_noop(
+    "{found} of {count} versions name the person: those lines are erased; lines that"
+    " name somebody else too are masked."
+)
+DOUBTFUL_LINES: Final = gettext_noop(
+    "Lines in {found} of {count} versions hold a word that may mean the person, and"
+    " nothing else that does."
+)
 
 
 def editor(
@@ -103,7 +113,7 @@ def _row(file_id: str, sign: Sign) -> str:
 class MemoryFiles(Holder):
     """Tier files, written by agents, crews and people."""
 
-    name, title = PLACE, "Memory files and their versions"
+    name, title = PLACE, gettext_noop("Memory files and their versions")
     tables = ("memory.MemoryFile", "memory.MemoryVersion", "memory.MemoryChunk")
     files = ("files", "blobs", "locks")
 
@@ -117,7 +127,9 @@ class MemoryFiles(Holder):
         reconcile.sweep(slug(person.workspace_id))
         for file in self._files(person).order_by("path"):
             if (card := self._card(file, person)) is not Sign.NONE:
-                reason = "It is a card about the person; all versions are deleted."
+                reason = gettext_noop(
+                    "It is a card about the person; all versions are deleted."
+                )
                 is_doubtful, at = card is not Sign.SURE, file.updated_at
                 row_id = f"{file.id}{CARD_MARK}" if is_doubtful else file.id
                 yield RowMatch(row_id, Fate.DELETE, reason, file.key, at, is_doubtful)
@@ -145,16 +157,10 @@ class MemoryFiles(Holder):
             if lines := _doubtful_lines(person, text, named_lines):
                 doubtful.append(row_text.sample(person, lines[0]))
         if sure:
-            reason = (
-                f"{len(sure)} of {count} versions name the person: those lines"
-                " are erased; lines that name somebody else too are masked."
-            )
+            reason = NAMED_LINES.format(found=len(sure), count=count)
             yield RowMatch(file.id, Fate.REDACT, reason, sure[-1], at)
         if doubtful:
-            reason = (
-                f"Lines in {len(doubtful)} of {count} versions hold a word that"
-                " may mean the person, and nothing else that does."
-            )
+            reason = DOUBTFUL_LINES.format(found=len(doubtful), count=count)
             row_id = f"{file.id}{LINES_MARK}"
             yield RowMatch(row_id, Fate.REDACT, reason, doubtful[-1], at, doubtful=True)
 
@@ -254,7 +260,9 @@ class MemoryFiles(Holder):
             card = self._card(file, person)
             if card is not Sign.NONE or person.matcher.sure(file.path):
                 mark = CARD_MARK if card is Sign.UNSURE else ""
-                yield Trace(PLACE, file.id, "file name", f"{file.id}{mark}")
+                yield Trace(
+                    PLACE, file.id, gettext_noop("file name"), f"{file.id}{mark}"
+                )
             for version, text in erasure.texts(file):
                 by = row_text.plain(version.written_by, "written_by")
                 author = row_text.plain(version.author)
@@ -263,10 +271,12 @@ class MemoryFiles(Holder):
                 )
                 sign = max(sign, person.matcher.sign(by))
                 if sign is not Sign.NONE:
-                    yield Trace(PLACE, version.id, "version", _row(file.id, sign))
+                    yield Trace(
+                        PLACE, version.id, gettext_noop("version"), _row(file.id, sign)
+                    )
         pieces = MemoryChunk.objects.filter(workspace_id=person.workspace_id)
         columns = ("pk", "heading", "text", "file_id")
         for pk, head, text, file_id in pieces.values_list(*columns).iterator():
             sign = person.matcher.sign(row_text.join_texts([head, text]))
             if sign is not Sign.NONE:
-                yield Trace(PLACE, str(pk), "chunk", _row(file_id, sign))
+                yield Trace(PLACE, str(pk), gettext_noop("chunk"), _row(file_id, sign))

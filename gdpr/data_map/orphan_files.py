@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
@@ -23,9 +24,9 @@ from memory.files import erasure
 class OrphanFiles(Holder):
     """Files below ``files`` and ``blobs`` that no row refers to."""
 
-    name, title = "strays", "Files that nothing points to"
+    name, title = "strays", gettext_noop("Files that nothing points to")
     files = ("files", "blobs")
-    trace = "file"
+    trace = gettext_noop("file")
 
     def _rows(self, person: Person) -> Iterator[tuple[str, Path, str]]:
         workspace_id = person.workspace_id
@@ -40,7 +41,7 @@ class OrphanFiles(Holder):
     def find(self, person: Person) -> Iterator[RowMatch]:
         for row_id, _, text in self._rows(person):
             if (sign := person.matcher.sign(text)) is not Sign.NONE:
-                reason = "Nothing points to this file: it is deleted."
+                reason = gettext_noop("Nothing points to this file: it is deleted.")
                 sample = row_text.sample(person, text)
                 is_doubtful = sign < Sign.SURE
                 yield RowMatch(

@@ -8,6 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
+
+from django.utils.translation import gettext_noop
 
 from episodic.index import engine
 from episodic.recall import name_index
@@ -15,6 +18,8 @@ from episodic.recall.question_log import question_log
 from gdpr import linking
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
 from memory.word_index import ranking as word_ranking
+
+QUESTIONS: Final = gettext_noop("{count} questions kept in memory name the person.")
 
 
 class Caches(Holder):
@@ -24,15 +29,15 @@ class Caches(Holder):
     anybody, so neither is searched.
     """
 
-    name, title, derived = "caches", "Questions kept in memory", True
-    trace = "question"
+    name, title, derived = "caches", gettext_noop("Questions kept in memory"), True
+    trace = gettext_noop("question")
 
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield one row when a query in memory names the person."""
         count = engine.embedder().count(lambda text: bool(person.matcher.names(text)))
         count += question_log.count(lambda text: bool(person.matcher.names(text)))
         if count:
-            reason = f"{count} questions kept in memory name the person."
+            reason = QUESTIONS.format(count=count)
             yield RowMatch("questions", Fate.DELETE, reason)
 
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:  # noqa: ARG002
@@ -51,8 +56,8 @@ class Logs(Holder):
     handlers, so they cannot be rewritten.
     """
 
-    name, title, derived = "logs", "Log files", True
-    trace = "log file"
+    name, title, derived = "logs", gettext_noop("Log files"), True
+    trace = gettext_noop("log file")
 
     def _files(self) -> Iterator[Path]:
         names = map(str, logging.root.manager.loggerDict)
@@ -66,5 +71,7 @@ class Logs(Holder):
         for number, path in enumerate(sorted(set(self._files()))):
             with path.open(encoding="utf-8", errors="replace") as lines:
                 if any(person.matcher.sure(line) for line in lines):
-                    reason = "A log file names the person; rotate it away by hand."
+                    reason = gettext_noop(
+                        "A log file names the person; rotate it away by hand."
+                    )
                     yield RowMatch(f"log:{number}", Fate.KEEP, reason)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from django.utils.translation import gettext_noop
+
 from gdpr.data_map.base import Person
 from gdpr.data_map.memory_files import redactor
 from gdpr.data_map.table_holder import Table, TableHolder
@@ -35,14 +37,14 @@ def _split(row_ids: Sequence[str]) -> tuple[list[str], list[str]]:
 
 QUARANTINE: Final = _Quarantine(
     "held",
-    "Texts held for review",
+    gettext_noop("Texts held for review"),
     Table(
         model=HeldFile,
         cards=True,
         words=("body", "findings", "label", "key", "reason", "outcome"),
         labels=("written_by", "claimed_by", "decided_by"),
         at="received_at",
-        why="The held text names the person; no model ever saw it.",
+        why=gettext_noop("The held text names the person; no model ever saw it."),
     ),
     Table(model=HeldRecord, words=("draft",)),
     Table(model=Clearance, labels=("cleared_by",), at="cleared_at"),

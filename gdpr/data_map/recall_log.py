@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from django.db.models import Exists, OuterRef
+from django.utils.translation import gettext_noop
 
 from episodic.models import LoggedHit, LoggedQuestion
 from gdpr.data_map.base import Person, Trace
@@ -32,19 +33,23 @@ class _RecallLog(TableHolder):
         )
         hits = LoggedHit.objects.filter(workspace_id=person.workspace_id)
         for hit in hits.filter(Exists(erased)).order_by("pk"):
-            yield Trace(self.name, str(hit.question_id), "answer with an erased entry")
+            yield Trace(
+                self.name,
+                str(hit.question_id),
+                gettext_noop("answer with an erased entry"),
+            )
 
 
 RECALL_LOG: Final = _RecallLog(
     "recall_log",
-    "Recall log",
+    gettext_noop("Recall log"),
     Table(
         model=LoggedQuestion,
         words=("question",),
         labels=("asked_by",),
         rule=Rule.GONE,
         at="asked_at",
-        why="The question of an agent names the person.",
+        why=gettext_noop("The question of an agent names the person."),
     ),
     Table(model=LoggedHit),
 )

@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from django.utils.translation import gettext_noop
+
 from gdpr.data_map import declared_tables, logins, requests
 from gdpr.data_map.archive import Archive
 from gdpr.data_map.base import Holder, Person
@@ -107,18 +109,24 @@ HARMLESS_FILES: Final[dict[str, str]] = {
 
 # What an erasure cannot reach, for the certificate and the plan.
 OUT_OF_REACH: Final[dict[str, str]] = {
-    "backups": (
+    "backups": gettext_noop(
         "Backups made before the erasure keep what they hold until they expire; after a"
         " restore the erasures are applied again before the server reports ready."
     ),
-    "bundles": (
+    "bundles": gettext_noop(
         "Bundles of memory files that somebody downloaded, and bundles made for other"
         " people, in which names known then are masked."
     ),
-    "webhooks": "Messages that were delivered: their receivers keep what they keep.",
-    "providers": "What a remote memory provider or gateway was told, and keeps.",
-    "mail": "Messages sent by mail; they hold no names of subjects.",
-    "standard_error": "Log lines that somebody collects; no body is ever in one.",
+    "webhooks": gettext_noop(
+        "Messages that were delivered: their receivers keep what they keep."
+    ),
+    "providers": gettext_noop(
+        "What a remote memory provider or gateway was told, and keeps."
+    ),
+    "mail": gettext_noop("Messages sent by mail; they hold no names of subjects."),
+    "standard_error": gettext_noop(
+        "Log lines that somebody collects; no body is ever in one."
+    ),
 }
 
 

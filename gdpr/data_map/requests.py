@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
@@ -36,7 +37,7 @@ from gdpr.models import (
 
 CASES: Final = TableHolder(
     "cases",
-    "Cases, holds and the audit log",
+    gettext_noop("Cases, holds and the audit log"),
     Table(
         model=Case,
         owner="subject_ref",
@@ -51,7 +52,7 @@ CASES: Final = TableHolder(
         ),
         rule=Rule.MASKED,
         at="opened_at",
-        why="The case names the person; that there was one has to stay.",
+        why=gettext_noop("The case names the person; that there was one has to stay."),
     ),
     Table(
         model=CasePlan,
@@ -60,7 +61,7 @@ CASES: Final = TableHolder(
         labels=("made_by",),
         rule=Rule.MASKED,
         at="made_at",
-        why="The plan's samples name the person.",
+        why=gettext_noop("The plan's samples name the person."),
     ),
     Table(
         model=CaseEvent,
@@ -70,7 +71,7 @@ CASES: Final = TableHolder(
         labels=("by",),
         rule=Rule.MASKED,
         at="at",
-        why="The case's timeline names the person.",
+        why=gettext_noop("The case's timeline names the person."),
     ),
     Table(
         model=RowVerdict,
@@ -79,7 +80,7 @@ CASES: Final = TableHolder(
         labels=("decided_by",),
         rule=Rule.MASKED,
         at="decided_at",
-        why="Why a row stays names the person.",
+        why=gettext_noop("Why a row stays names the person."),
     ),
     Table(
         model=CaseStep,
@@ -104,7 +105,9 @@ CASES: Final = TableHolder(
         labels=("actor_label",),
         rule=Rule.MASKED,
         at="initiated_at",
-        why="The audit log names the person; that something was done has to stay.",
+        why=gettext_noop(
+            "The audit log names the person; that something was done has to stay."
+        ),
     ),
     Table(
         model=Suppression,
@@ -119,15 +122,15 @@ CASES: Final = TableHolder(
         owner="case__subject_ref",
         keeps=("document",),
         at="issued_at",
-        keep_reason="A certificate is signed and can only be replaced.",
+        keep_reason=gettext_noop("A certificate is signed and can only be replaced."),
     ),
 )  # fmt: skip
 
 
-_DECIDED: Final = "It was decided about this person."
+_DECIDED: Final = gettext_noop("It was decided about this person.")
 DECISIONS: Final = TableHolder(
     "decisions",
-    "Addresses set aside, restrictions lifted",
+    gettext_noop("Addresses set aside, restrictions lifted"),
     Table(
         model=Dismissal,
         owner="subject",
@@ -143,7 +146,7 @@ DECISIONS: Final = TableHolder(
         labels=("lifted_by",),
         rule=Rule.MASKED,
         at="lifted_at",
-        why="Why a restriction ended names the person.",
+        why=gettext_noop("Why a restriction ended names the person."),
     ),
 )
 
@@ -151,10 +154,10 @@ DECISIONS: Final = TableHolder(
 class Exports(Holder):
     """Bundles made for the person: encrypted files with an expiry date."""
 
-    name, title = "exports", "Bundles made for the person"
+    name, title = "exports", gettext_noop("Bundles made for the person")
     tables = ("gdpr.Export",)
     files = ("exports",)
-    trace = "bundle"
+    trace = gettext_noop("bundle")
 
     def _rows(self, person: Person) -> QuerySet[Export]:
         rows = Export.objects.filter(
@@ -170,7 +173,7 @@ class Exports(Holder):
         """Yield every bundle that still exists."""
         for row in self._rows(person):
             if row.state != ExportState.GONE or self._files(row):
-                reason = "It is a copy of everything about the person."
+                reason = gettext_noop("It is a copy of everything about the person.")
                 yield RowMatch(row.id, Fate.DELETE, reason, "", row.made_at)
 
     def export(
@@ -206,7 +209,11 @@ class Exports(Holder):
 class Subjects(Holder):
     """The person's own row and names, erased by the run at the end."""
 
-    name, title, derived = "subjects", "The person's name and aliases", True
+    name, title, derived = (
+        "subjects",
+        gettext_noop("The person's name and aliases"),
+        True,
+    )
     tables = ("gdpr.Subject", "gdpr.Alias", "gdpr.SubjectLink")
 
     def _texts(self, person: Person) -> Iterator[tuple[str, str]]:
@@ -221,7 +228,9 @@ class Subjects(Holder):
 
     def find(self, person: Person) -> Iterator[RowMatch]:
         """Yield the row and every alias."""
-        reason = "It is erased at the end: everything else is found by it."
+        reason = gettext_noop(
+            "It is erased at the end: everything else is found by it."
+        )
         for row_id, text in self._texts(person):
             yield RowMatch(row_id, Fate.DELETE, reason, text)
 
@@ -239,4 +248,4 @@ class Subjects(Holder):
             pk=person.subject_id, erased_at__isnull=False
         ).exists()
         for row_id, _ in self._texts(person) if is_erased else ():
-            yield Trace(self.name, row_id, "alias")
+            yield Trace(self.name, row_id, gettext_noop("alias"))

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from django.db import models, transaction
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map import row_text
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch, Trace
@@ -60,7 +61,7 @@ class Table:
     jsons: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
     rule: Rule = Rule.BY_CONTENT
-    why: str = "It names the person."
+    why: str = gettext_noop("It names the person.")
     keep_reason: str = ""
     workspace: str = "workspace_id"
     owner: str = ""
@@ -178,7 +179,9 @@ class TableHolder(Holder):
         label_text = table.text(row, table.labels)
         sign = table.sign(person, "", label_text, self.name)
         if sign is not Sign.NONE:
-            reason = "It says that the person did this; the name is masked."
+            reason = gettext_noop(
+                "It says that the person did this; the name is masked."
+            )
             sample = row_text.sample(person, label_text)
             doubt = sign is not Sign.SURE and not is_own
             return RowMatch(row_id, Fate.REDACT, reason, sample, at, doubt)
@@ -293,7 +296,7 @@ class TableHolder(Holder):
                     or table.sign(person, "", label_text, self.name)
                     or (table.facts and table.names_in_facts(person, row))
                 ):
-                    yield Trace(self.name, self._row_id(table, row["pk"]), "row")
+                    yield Trace(self.name, self._row_id(table, row["pk"]), self.trace)
 
     def kept_texts(self, person: Person) -> Iterator[str]:
         """Yield texts of ``keeps`` columns that name the person."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.apps import apps
 from django.db import connection, transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from gdpr import audit_log, cache_version
 from gdpr.cases import decided_rows, dry_run, leases, sealed_names
@@ -24,16 +25,21 @@ from memory.journal import verify
 from memory.models import ChainHead
 from memory.rules.entries import NewEntry
 
-BUSY: Final = (
+BUSY: Final = gettext_noop(
     "A reader kept the database's log alive; earlier states of rows may lie in it."
 )
-NAMELESS: Final = (
+NAMELESS: Final = gettext_noop(
     "The sealed names are gone, so that nobody knows what to search for any more."
 )
-UNTOUCHED: Final = (
+UNTOUCHED: Final = gettext_noop(
     "That entries which this erasure did not touch say what they always said: the links"
     " of the chain and what was left of erased entries were checked, the rest is judged"
     " whenever the journal is verified."
+)
+UNCONFIRMED: Final = gettext_noop(
+    "That {count} of {all} running processes dropped the texts of recent questions from"
+    " memory: they did not say so in time. They do at a restart. Vectors are wiped"
+    " before the next answer."
 )
 
 
@@ -60,12 +66,7 @@ def unconfirmed(step: CaseStep) -> list[str]:
     count = step.counts.get("unconfirmed", 0)
     if not count:
         return []
-    text = (
-        f"That {count} of {step.counts.get('processes', count)} running processes"
-        " dropped the texts of recent questions from memory: they did not say so in"
-        " time. They do at a restart. Vectors are wiped before the next answer."
-    )
-    return [text]
+    return [UNCONFIRMED.format(count=count, all=step.counts.get("processes", count))]
 
 
 def _tables(run: Run) -> set[str]:

@@ -10,6 +10,7 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
+from django.utils.translation import gettext_noop
 
 from gdpr.cases import leases, sealed_names
 from gdpr.cases.leases import LeaseLost
@@ -23,15 +24,16 @@ from memory.rules import errors
 
 # How long a case waits after a fault before the next try.
 REST: Final = timedelta(seconds=30)
+FAULT: Final = gettext_noop("{name}; see the server's log")
 log = structlog.get_logger(__name__)
 
-_BEFORE: Final = (("prepare", "Audit log and suppression", 1),)
+_BEFORE: Final = (("prepare", gettext_noop("Audit log and suppression"), 1),)
 _AFTER: Final = (
-    ("processes", "Caches of every process", 1),
-    ("names", "Names and the case's own texts", 1),
-    ("residue", "Database and word indexes cleaned", 1),
-    ("verification", "Search for what is left", 1),
-    ("certificate", "Certificate", 1),
+    ("processes", gettext_noop("Caches of every process"), 1),
+    ("names", gettext_noop("Names and the case's own texts"), 1),
+    ("residue", gettext_noop("Database and word indexes cleaned"), 1),
+    ("verification", gettext_noop("Search for what is left"), 1),
+    ("certificate", gettext_noop("Certificate"), 1),
 )
 
 
@@ -80,7 +82,7 @@ def _attempt(run: Run) -> bool | None:
 
 def _report_fault(run: Run, error: Exception) -> None:
     is_ours = isinstance(error, errors.AppError)
-    message = str(error) if is_ours else f"{type(error).__name__}; see the server's log"
+    message = str(error) if is_ours else FAULT.format(name=type(error).__name__)
     try:
         for step in leases.steps(run.case):
             if step.state == StepState.RUNNING:
@@ -127,7 +129,7 @@ def _ensure_steps(run: Run) -> None:
 # ── Access and restriction ───────────────────────────────────────────────────
 def _access(run: Run) -> None:
     """Make the bundle; the case ends ``partial`` with the error if that fails."""
-    leases.ensure_steps(run.case, [("export", "Bundle of everything", 1)])
+    leases.ensure_steps(run.case, [("export", gettext_noop("Bundle of everything"), 1)])
     step = leases.begin(run.steps()["export"])
     request = export.request(run.subject, case=run.case, by=run.officer)
     bundle = export.make(request)
@@ -143,7 +145,9 @@ def _access(run: Run) -> None:
 
 def _restrict(run: Run) -> None:
     """Restrict the use of the person's data."""
-    leases.ensure_steps(run.case, [("restriction", "Out of recall and search", 1)])
+    leases.ensure_steps(
+        run.case, [("restriction", gettext_noop("Out of recall and search"), 1)]
+    )
     with run.step("restriction"):
         person = run.person()
         decisions = restriction.RowDecisions(person.confirmed, person.spared_rows)

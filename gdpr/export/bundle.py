@@ -2,7 +2,8 @@
 
 ``index.html`` explains it and lists the places, ``places/`` has a page per hundred
 rows, ``data.json`` the same as JSON, ``actions.html`` who did what with the data. The
-pages have no scripts and no external resources.
+pages have no scripts and no external resources; they are in the language of whoever
+asked for the bundle. ``data.json`` is in English.
 """
 
 from __future__ import annotations
@@ -13,17 +14,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
+from django.conf import settings
+from django.db.models import Choices
 from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext_noop
+
+from gdpr.export.labels import LABELS
+from gdpr.models import ActionKind, ActionStatus, AliasKind, Consent
 
 PAGE: Final = 100
 FORMAT: Final = "crewship-access-export"
 VERSION: Final = 1
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 NOT_INCLUDED: Final = (
-    "Vectors, word indexes and caches are made from these rows and hold nothing else.",
-    "Texts about several people are included with the other people's names replaced.",
-    "Rows that may be about somebody else are left out unless a person decided so.",
-    "Keyed digests and hashes that only this installation can recompute are left out.",
+    gettext_noop(
+        "Vectors, word indexes and caches are made from these rows and hold nothing"
+        " else."
+    ),
+    gettext_noop(
+        "Texts about several people are included with the other people's names"
+        " replaced."
+    ),
+    gettext_noop(
+        "Rows that may be about somebody else are left out unless a person decided so."
+    ),
+    gettext_noop(
+        "Keyed digests and hashes that only this installation can recompute are left"
+        " out."
+    ),
 )
 
 
@@ -93,26 +112,59 @@ class Collection:
         }
 
 
-def write(collection: Collection, target: BinaryIO) -> None:
-    """Write the bundle as a zip; the target need not be seekable."""
+def write(collection: Collection, target: BinaryIO, language: str = "") -> None:
+    """Write the bundle as a zip, its pages in a language; English when it is empty.
+
+    The target need not be seekable.
+    """
     with zipfile.ZipFile(target, "w") as archive:
-        for name, data in _files(collection):
+        for name, data in _files(collection, language or settings.LANGUAGE_CODE):
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr, info.compress_type = 0o600 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(info, data)
 
 
-def _files(collection: Collection) -> Iterator[tuple[str, str]]:
-    context = {"collection": collection, "not_included": NOT_INCLUDED}
-    yield "index.html", render_to_string("gdpr/bundle/index.html", context)
-    yield "actions.html", render_to_string("gdpr/bundle/actions.html", context)
+def _files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
+    context = {
+        "collection": collection,
+        "not_included": NOT_INCLUDED,
+        "aliases": [
+            (_label(AliasKind, alias["kind"]), alias["value"])
+            for alias in collection.subject["aliases"]
+        ],
+        "consent": _label(Consent, collection.subject["consent"]),
+        "actions": [
+            action
+            | {
+                "action": _label(ActionKind, action["action"]),
+                "status": _label(ActionStatus, action["status"]),
+            }
+            for action in collection.actions
+        ],
+    }
+    for name in ("index", "actions"):
+        yield f"{name}.html", _rendered(name, context, language)
     for place in collection.places:
-        yield from _pages(collection, place)
+        yield from _pages(collection, place, language)
     document = collection.document()
     yield "data.json", json.dumps(document, ensure_ascii=False, indent=1, default=str)
 
 
-def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
+def _rendered(name: str, context: dict[str, Any], language: str) -> str:
+    with translation.override(language):
+        return render_to_string(f"gdpr/bundle/{name}.html", context)
+
+
+def _label(choices: type[Choices], english: str) -> Any:
+    """Return what an English label is called in the language of a page."""
+    with translation.override(settings.LANGUAGE_CODE):
+        labels = [str(label) for label in choices.labels]
+    return choices.labels[labels.index(english)] if english in labels else english
+
+
+def _pages(
+    collection: Collection, place: Place, language: str
+) -> Iterator[tuple[str, str]]:
     for number, name in enumerate(place.pages):
         rows = place.rows[number * PAGE : (number + 1) * PAGE]
         context = {
@@ -122,17 +174,18 @@ def _pages(collection: Collection, place: Place) -> Iterator[tuple[str, str]]:
             "first": number * PAGE + 1,
             "name": name,
         }
-        yield name, render_to_string("gdpr/bundle/place.html", context)
+        yield name, _rendered("place", context, language)
 
 
-def _fields(row: dict[str, Any]) -> Sequence[tuple[str, str, bool]]:
+def _fields(row: dict[str, Any]) -> Sequence[tuple[Any, str, bool]]:
     """Return a row as (label, text, is long) for a page, empty values left out."""
     fields = []
     for key, value in row.items():
         if value in (None, "", [], {}):
             continue
         text = value if isinstance(value, str) else _plain(value)
-        fields.append((key.replace("_", " "), text, len(text) > 90 or "\n" in text))
+        label = LABELS.get(key, key.replace("_", " "))
+        fields.append((label, text, len(text) > 90 or "\n" in text))
     return fields
 
 

@@ -12,8 +12,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 import structlog
+from django.conf import settings
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr import audit_log, pagination
 from gdpr.cases import decided_rows, leases, privacy_settings
@@ -45,8 +47,10 @@ log = structlog.get_logger(__name__)
 class NotReady(errors.AppError):
     """The bundle is still being made, failed, or is gone."""
 
-    code, status, title = "export_not_ready", 409, "Export is not ready"
-    sentence = "This export is {state}; it cannot be read."
+    code, status, title = (
+        "export_not_ready", 409, gettext_noop("Export is not ready"),
+    )  # fmt: skip
+    sentence = gettext_noop("This export is {state}; it cannot be read.")
 
 
 # ── Collecting ───────────────────────────────────────────────────────────────
@@ -95,6 +99,8 @@ def _subject_json(subject: Subject) -> dict[str, Any]:
     }
 
 
+# Labels of choices are in the reader's language; a document is in English.
+@translation.override(settings.LANGUAGE_CODE)
 def collect(
     subject: Subject, action: GdprAction, case: Case | None = None
 ) -> Collection:
@@ -126,7 +132,7 @@ def _require_no_erasure(subject: Subject) -> None:
         state__in=(CaseState.RUNNING, CaseState.VERIFYING),
     )
     if rows.exists():
-        detail = "This person is being erased; an export would be incomplete."
+        detail = gettext("This person is being erased; an export would be incomplete.")
         raise errors.Conflict(detail, code="case_running")
 
 
@@ -205,7 +211,7 @@ def make(export: Export) -> Export:
             raise errors.NotFound
         _require_no_erasure(subject)
         collection = collect(subject, action, claimed.case)
-        storage.store(claimed, collection)
+        storage.store(claimed, collection, storage.language_of(action.actor_id))
     except Exception as error:  # noqa: BLE001  (all or nothing: any fault fails it whole)
         return _failed(claimed, action, error)
     return _ready(claimed, action, collection)
@@ -304,12 +310,11 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     """
     by.require("gdpr.manage", export.workspace_id)
     if export.state != ExportState.READY or export.expires_at <= timezone.now():
-        state = (
-            "gone" if export.state == ExportState.READY else export.get_state_display()
-        )
-        raise NotReady(state=state.lower())
+        is_gone = export.state == ExportState.READY
+        state = ExportState.GONE if is_gone else ExportState(export.state)
+        raise NotReady(state=state.label.lower())
     if not storage.path(export).is_file():
-        raise NotReady(state="gone")
+        raise NotReady(state=ExportState.GONE.label.lower())
     scope = {"export": export.id}
     audit_log.note(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
     reading = {"last_read_at": timezone.now(), "last_read_by": by.label}

@@ -13,6 +13,7 @@ from gdpr.export import bundle
 from gdpr.export.bundle import Collection
 from gdpr.models import Export, ExportState
 from memory.installation import identity as installation
+from memory.models import User
 
 SAMPLE: Final = 5
 
@@ -53,10 +54,16 @@ def _opens(export: Export, key: str) -> bool:
     return True
 
 
-def store(export: Export, collection: Collection) -> None:
+def language_of(actor_id: str) -> str:
+    """Return the language that a person chose; empty for none, and for a program."""
+    user = User.objects.filter(pk=actor_id).first()
+    return user.language if user is not None else ""
+
+
+def store(export: Export, collection: Collection, language: str = "") -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
-        bundle.write(collection, cast("BinaryIO", sealer))
+        bundle.write(collection, cast("BinaryIO", sealer), language)
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
 
 

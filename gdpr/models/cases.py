@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from gdpr.models.subjects import Subject
 from memory.models import Workspace, ids
@@ -21,25 +22,28 @@ def _hold_id() -> str:
 class CaseKind(models.TextChoices):
     """What a person may ask for."""
 
-    ACCESS = "access", "Access"
-    ERASURE = "erasure", "Erasure"
-    RECTIFICATION = "rectification", "Rectification"
-    RESTRICTION = "restriction", "Restriction"
+    ACCESS = "access", gettext_lazy("Access")
+    ERASURE = "erasure", gettext_lazy("Erasure")
+    RECTIFICATION = "rectification", gettext_lazy("Rectification")
+    RESTRICTION = "restriction", gettext_lazy("Restriction")
 
 
 class CaseState(models.TextChoices):
-    """The state of a case; ``gdpr.cases.state_machine`` has the transitions."""
+    """The state of a case; ``gdpr.cases.state_machine`` has the transitions.
 
-    RECEIVED = "received", "Received"
-    IDENTIFIED = "identified", "Identity verified"
-    PLANNED = "planned", "Planned"
-    APPROVED = "approved", "Approved"
-    RUNNING = "running", "Running"
-    VERIFYING = "verifying", "Verifying"
-    ON_HOLD = "on_hold", "On hold"
-    PARTIAL = "partial", "Partial"
-    COMPLETE = "complete", "Complete"
-    REFUSED = "refused", "Refused"
+    The labels are also shown in lower case, within a sentence.
+    """
+
+    RECEIVED = "received", pgettext_lazy("case", "Received")
+    IDENTIFIED = "identified", pgettext_lazy("case", "Identity verified")
+    PLANNED = "planned", pgettext_lazy("case", "Planned")
+    APPROVED = "approved", pgettext_lazy("case", "Approved")
+    RUNNING = "running", pgettext_lazy("case", "Running")
+    VERIFYING = "verifying", pgettext_lazy("case", "Verifying")
+    ON_HOLD = "on_hold", pgettext_lazy("case", "On hold")
+    PARTIAL = "partial", pgettext_lazy("case", "Partial")
+    COMPLETE = "complete", pgettext_lazy("case", "Complete")
+    REFUSED = "refused", pgettext_lazy("case", "Refused")
 
 
 OPEN: tuple[str, ...] = tuple(
@@ -158,11 +162,11 @@ class CasePlan(models.Model):
 
 
 class StepState(models.TextChoices):
-    WAITING = "waiting", "Waiting"
-    RUNNING = "running", "Running"
-    DONE = "done", "Done"
-    DEFERRED = "deferred", "Deferred by a hold"
-    FAILED = "failed", "Failed"
+    WAITING = "waiting", pgettext_lazy("step", "Waiting")
+    RUNNING = "running", pgettext_lazy("step", "Running")
+    DONE = "done", pgettext_lazy("step", "Done")
+    DEFERRED = "deferred", pgettext_lazy("step", "Deferred by a hold")
+    FAILED = "failed", pgettext_lazy("step", "Failed")
 
 
 class CaseStep(models.Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from gdpr.models.cases import Case
 from memory.models import Workspace, ids
@@ -25,22 +26,22 @@ def _export_id() -> str:
 class ActionKind(models.TextChoices):
     """What was done with a person's data."""
 
-    EXPORT = "export", "Export"
-    DELETE = "delete", "Erasure"
-    RECTIFY = "rectify", "Rectification"
-    RESTRICT = "restrict", "Restriction"
-    LIFT = "lift", "Restriction lifted"
-    VIEW = "view", "View"
-    DECIDE = "decide", "Rows decided"
+    EXPORT = "export", gettext_lazy("Export")
+    DELETE = "delete", gettext_lazy("Erasure")
+    RECTIFY = "rectify", gettext_lazy("Rectification")
+    RESTRICT = "restrict", gettext_lazy("Restriction")
+    LIFT = "lift", gettext_lazy("Restriction lifted")
+    VIEW = "view", pgettext_lazy("act", "View")
+    DECIDE = "decide", gettext_lazy("Rows decided")
 
 
 class ActionStatus(models.TextChoices):
     """The state of an action."""
 
-    IN_PROGRESS = "in_progress", "In progress"
-    COMPLETED = "completed", "Completed"
-    PARTIAL = "partial", "Partial"
-    FAILED = "failed", "Failed"
+    IN_PROGRESS = "in_progress", pgettext_lazy("act", "In progress")
+    COMPLETED = "completed", pgettext_lazy("act", "Completed")
+    PARTIAL = "partial", pgettext_lazy("act", "Partial")
+    FAILED = "failed", pgettext_lazy("act", "Failed")
 
 
 class GdprAction(models.Model):
@@ -135,10 +136,10 @@ class Certificate(models.Model):
 
 
 class ExportState(models.TextChoices):
-    MAKING = "making", "Being made"
-    READY = "ready", "Ready"
-    FAILED = "failed", "Failed"
-    GONE = "gone", "Gone"
+    MAKING = "making", pgettext_lazy("export", "Being made")
+    READY = "ready", pgettext_lazy("export", "Ready")
+    FAILED = "failed", pgettext_lazy("export", "Failed")
+    GONE = "gone", pgettext_lazy("export", "Gone")
 
 
 class Export(models.Model):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from gdpr.models.cases import Case
 from memory.models import Workspace
@@ -13,17 +14,17 @@ from memory.models import Workspace
 class Verdict(models.TextChoices):
     """Whose a row is."""
 
-    THEIRS = "theirs", "This person’s"
-    SPARED = "spared", "Stays"
+    THEIRS = "theirs", gettext_lazy("This person’s")
+    SPARED = "spared", gettext_lazy("Stays")
 
 
 class Ground(models.TextChoices):
     """Why a row is kept, without naming anybody: the certificate counts them."""
 
-    SOMEBODY_ELSE = "somebody_else", "It is about somebody else"
-    NO_PERSON = "no_person", "The word means no person here"
-    MUST_STAY = "must_stay", "The law or a claim needs it"
-    OTHER = "other", "Another reason, in the case while it is open"
+    SOMEBODY_ELSE = "somebody_else", gettext_lazy("It is about somebody else")
+    NO_PERSON = "no_person", gettext_lazy("The word means no person here")
+    MUST_STAY = "must_stay", gettext_lazy("The law or a claim needs it")
+    OTHER = "other", gettext_lazy("Another reason, in the case while it is open")
 
 
 class RowVerdict(models.Model):

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from gdpr.matching import common_words
 from gdpr.matching.matcher import Name
@@ -20,20 +21,20 @@ def _subject_id() -> str:
 class AliasKind(models.TextChoices):
     """What kind of name an alias is; the kind decides how it is matched."""
 
-    USER_ID = "user_id", "User id"
-    EMAIL = "email", "E-mail"
-    PHONE = "phone", "Phone"
-    HANDLE = "handle", "Handle"
-    NAME = "name", "Name"
-    PATTERN = "pattern", "Free pattern"
+    USER_ID = "user_id", gettext_lazy("User id")
+    EMAIL = "email", gettext_lazy("E-mail")
+    PHONE = "phone", gettext_lazy("Phone")
+    HANDLE = "handle", gettext_lazy("Handle")
+    NAME = "name", gettext_lazy("Name")
+    PATTERN = "pattern", gettext_lazy("Free pattern")
 
 
 class Consent(models.TextChoices):
     """A person's consent to being remembered."""
 
-    UNKNOWN = "unknown", "Never asked"
-    GIVEN = "given", "Given"
-    WITHDRAWN = "withdrawn", "Withdrawn"
+    UNKNOWN = "unknown", pgettext_lazy("consent", "Never asked")
+    GIVEN = "given", pgettext_lazy("consent", "Given")
+    WITHDRAWN = "withdrawn", pgettext_lazy("consent", "Withdrawn")
 
 
 class Subject(models.Model):
@@ -114,8 +115,8 @@ class Alias(models.Model):
 class Via(models.TextChoices):
     """How a row came to be linked to a person."""
 
-    NAMED = "named", "Named by its writer"
-    MATCHED = "matched", "Found in its text"
+    NAMED = "named", gettext_lazy("Named by its writer")
+    MATCHED = "matched", gettext_lazy("Found in its text")
 
 
 class SubjectLink(models.Model):

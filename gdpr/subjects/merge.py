@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from gdpr import cache_version, suppression
 from gdpr.models import Case, Consent, Hold, Lifting, Subject, SubjectLink
@@ -15,7 +16,8 @@ def merge(subject_id: str, into_id: str, *, by: Actor) -> Subject:
     """Merge two subjects: aliases, links, cases and holds move to ``into_id``."""
     by.require("gdpr.manage")
     if subject_id == into_id:
-        raise field_error("A subject cannot be merged into itself.", "same", "into")
+        detail = gettext("A subject cannot be merged into itself.")
+        raise field_error(detail, "same", "into")
     with transaction.atomic():
         workspace_id = by.workspace_id
         source, target = (

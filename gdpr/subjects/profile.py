@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Person, RowMatch
 from gdpr.models import Case, Hold, Lifting, Subject, SubjectLink
@@ -99,23 +101,26 @@ def _moments(
     subject: Subject, cases: list[Case], holds: list[Hold], liftings: list[Lifting]
 ) -> Iterator[tuple[datetime | None, str, str, str]]:
     """Yield date, kind, text and id of what happened; without a date it did not."""
-    consent = f"Consent: {subject.get_consent_display()}"
-    yield subject.created_at, "subject", "Added to the register", ""
+    choice = subject.get_consent_display()
+    consent = gettext("Consent: {consent}").format(consent=choice)
+    yield subject.created_at, "subject", gettext("Added to the register"), ""
     yield subject.consent_at, "consent", consent, ""
-    yield subject.opted_out_at, "opt_out", "Opted out", ""
-    yield subject.restricted_at, "restriction", "Use restricted", ""
-    yield subject.erased_at, "erasure", "Erased", ""
+    yield subject.opted_out_at, "opt_out", gettext("Opted out"), ""
+    yield subject.restricted_at, "restriction", gettext("Use restricted"), ""
+    yield subject.erased_at, "erasure", gettext("Erased"), ""
     for alias in subject.aliases.all():
-        yield alias.added_at, "alias", f"{alias.get_kind_display()} added", ""
+        text = gettext("{kind} added").format(kind=alias.get_kind_display())
+        yield alias.added_at, "alias", text, ""
     for lifting in liftings:
-        yield lifting.lifted_at, "restriction", "Restriction lifted", ""
+        yield lifting.lifted_at, "restriction", gettext("Restriction lifted"), ""
     for case in cases:
         kind, state = case.get_kind_display(), case.get_state_display().lower()
-        yield case.opened_at, "case", f"{kind} requested", case.pk
+        text = gettext("{kind} requested").format(kind=kind)
+        yield case.opened_at, "case", text, case.pk
         yield case.closed_at, "case", f"{kind} {state}", case.pk
     for hold in holds:
-        yield hold.placed_at, "hold", "Hold placed", hold.pk
-        yield hold.released_at, "hold", "Hold released", hold.pk
+        yield hold.placed_at, "hold", gettext("Hold placed"), hold.pk
+        yield hold.released_at, "hold", gettext("Hold released"), hold.pk
 
 
 def of(subject_id: str, *, by: Actor) -> SubjectProfile:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from gdpr.data_map.base import Person
 from gdpr.matching import name_fields
 from gdpr.matching.matcher import Matcher, Name, Sign, Span
@@ -144,11 +146,15 @@ def correction_of(case: Case) -> tuple[str, str]:
     wrong = str(case.correction.get("wrong", "")).strip()
     right = str(case.correction.get("right", "")).strip()
     if not wrong or not right or max(len(wrong), len(right)) > MAX_CHARS:
-        detail = "A correction says in wrong and right what to replace by what."
+        detail = gettext(
+            "A correction says in wrong and right what to replace by what."
+        )
         raise errors.Invalid(detail, code="bad_correction")
     corrected = re.compile(r"(?<!\w)" + re.escape(wrong) + r"(?!\w)", re.I)
     if corrected.search(right):
-        detail = "The right words hold the wrong ones: it could never be proved."
+        detail = gettext(
+            "The right words hold the wrong ones: it could never be proved."
+        )
         raise errors.Invalid(detail, code="bad_correction")
     return wrong, right
 

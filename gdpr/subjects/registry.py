@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr import linking, pagination, suppression
 from gdpr.matching import patterns, phones
@@ -35,6 +36,14 @@ NAME_CHARS: Final = 200
 NOTE_CHARS: Final = 400
 VALUE_CHARS: Final = 320
 _MIN_CHARS: Final = {"pattern": 3, "name": 2, "handle": 2}
+_NOT_FOUND_BY: Final = {
+    AliasKind.USER_ID: gettext_noop("This is no user id that could be found."),
+    AliasKind.EMAIL: gettext_noop("This is no e-mail that could be found."),
+    AliasKind.PHONE: gettext_noop("This is no phone that could be found."),
+    AliasKind.HANDLE: gettext_noop("This is no handle that could be found."),
+    AliasKind.NAME: gettext_noop("This is no name that could be found."),
+    AliasKind.PATTERN: gettext_noop("This is no free pattern that could be found."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +73,10 @@ def clean_text(value: str, max_chars: int, field: str) -> str:
     """Return a text with single spaces; raise Invalid when too long or not storable."""
     result = " ".join(value.split())
     if len(result) > max_chars or not entries.is_storable(result):
-        raise field_error(
-            f"{field} is at most {max_chars} characters.", "bad_text", field
+        detail = gettext("{field} is at most {count} characters.").format(
+            field=field, count=max_chars
         )
+        raise field_error(detail, "bad_text", field)
     return result
 
 
@@ -86,7 +96,7 @@ def _checked(new: NewAlias) -> NewAlias:
     if new.kind == AliasKind.EMAIL:
         good = good and "@" in folded.strip("@")
     if not good:
-        detail = f"This is no {AliasKind(new.kind).label.lower()} that could be found."
+        detail = gettext(_NOT_FOUND_BY[AliasKind(new.kind)])
         raise field_error(detail, "bad_alias", "value")
     return NewAlias(new.kind, value)
 
@@ -98,13 +108,15 @@ def locked_subject(workspace_id: str, subject_id: str) -> Subject:
     if subject is None:
         raise errors.NotFound
     if subject.erased_at is not None:
-        raise errors.Conflict("This person was erased.", code="subject_erased")
+        raise errors.Conflict(gettext("This person was erased."), code="subject_erased")
     if subject.merged_into_id is not None:
-        detail = f"It was merged into {subject.merged_into_id}."
+        detail = gettext("It was merged into {subject}.").format(
+            subject=subject.merged_into_id
+        )
         raise errors.Conflict(detail, code="subject_merged")
     if subject.cases.filter(state__in=_RUNNING_STATES).exists():
         # The run has sealed its search terms: a change now would be missed.
-        detail = "A case about this person is running; wait for its end."
+        detail = gettext("A case about this person is running; wait for its end.")
         raise errors.Conflict(detail, code="case_running")
     return subject
 
@@ -143,7 +155,7 @@ def find(text: str, *, by: Actor) -> Subject:
         raise errors.NotFound
     if len(matches) > 1:
         ids = [subject.pk for subject in matches[:20]]
-        detail = "Several people are called that; name one by its id."
+        detail = gettext("Several people are called that; name one by its id.")
         raise errors.Conflict(detail, code="ambiguous_subject", subjects=ids)
     return matches[0]
 
@@ -180,10 +192,9 @@ def create(
     by.require("gdpr.manage")
     name = clean_text(display_name, NAME_CHARS, "display_name")
     if not name and not aliases:
-        raise field_error("Give a name or an alias.", "no_name", "aliases")
+        raise field_error(gettext("Give a name or an alias."), "no_name", "aliases")
     if len(aliases) > MOST_ALIASES:
-        detail = f"A person has at most {MOST_ALIASES} aliases."
-        raise field_error(detail, "too_many", "aliases")
+        raise _too_many_aliases()
     # Without an alias nothing is searched for, and nothing would ever be found.
     names = aliases or [NewAlias(AliasKind.NAME, name)]
     checked = [_checked(alias) for alias in names]
@@ -197,6 +208,11 @@ def create(
     return subject
 
 
+def _too_many_aliases() -> errors.Invalid:
+    detail = gettext("A person has at most {count} aliases.").format(count=MOST_ALIASES)
+    return field_error(detail, "too_many", "aliases")
+
+
 def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
     folded = patterns.folded(new.kind, new.value)
     owners = Alias.objects.filter(
@@ -207,7 +223,9 @@ def _add(subject: Subject, new: NewAlias, by: Actor) -> Alias:
         return existing
     if new.kind not in (AliasKind.NAME, AliasKind.PATTERN) and owners.exists():
         ids = sorted(set(owners.values_list("subject_id", flat=True)))
-        detail = "Somebody else has this alias; merge the two if they are one person."
+        detail = gettext(
+            "Somebody else has this alias; merge the two if they are one person."
+        )
         raise errors.Conflict(detail, code="alias_taken", subjects=ids)
     alias = Alias.objects.create(
         workspace_id=subject.workspace_id,
@@ -255,8 +273,7 @@ def add_alias(subject_id: str, new: NewAlias, *, by: Actor) -> Alias:
     with transaction.atomic():
         subject = locked_subject(by.workspace_id, subject_id)
         if subject.aliases.count() >= MOST_ALIASES:
-            detail = f"A person has at most {MOST_ALIASES} aliases."
-            raise field_error(detail, "too_many", "aliases")
+            raise _too_many_aliases()
         alias = _add(subject, checked, by)
         if subject.opted_out_at is not None:
             suppression.suppress(subject)

@@ -12,6 +12,7 @@ from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from gdpr import linking
 from gdpr.models import Lifting, Subject, SubjectLink, Via
@@ -137,7 +138,8 @@ def lift(subject: Subject, reason: str, *, by: Actor) -> int:
     """
     by.require("gdpr.manage", subject.workspace_id)
     if not reason.strip() or not entries.is_storable(reason):
-        raise errors.Invalid("Say why the restriction ends.", code="reason_required")
+        detail = gettext("Say why the restriction ends.")
+        raise errors.Invalid(detail, code="reason_required")
     if len(reason) > REASON_CHARS:
         raise errors.TooLarge(what="reason", limit=REASON_CHARS, size=len(reason))
     with transaction.atomic():

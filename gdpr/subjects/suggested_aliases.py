@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from gdpr import suppression
 from gdpr.data_map import registry, row_text
@@ -173,14 +174,16 @@ def _reason(sight: _Sighting, *, is_alike: bool) -> str:
         return ""
     # Names of two people are often given together.
     if sight.mentions and (is_alike or sight.kind != "name"):
-        return "Writers name it together with this person."
+        return gettext("Writers name it together with this person.")
     if sight.kind == "name":
         return ""
     if sight.count(Nearness.TOUCHING):
-        return "It is directly beside a name of theirs."
+        return gettext("It is directly beside a name of theirs.")
     if sight.count(Nearness.CLOSE) >= REPEATED:
-        return "It is near a name of theirs repeatedly."
-    return "It looks like their name, in rows about them." if is_alike else ""
+        return gettext("It is near a name of theirs repeatedly.")
+    if is_alike:
+        return gettext("It looks like their name, in rows about them.")
+    return ""
 
 
 def neighbours_of(person: Person, rows: Mapping[str, Iterable[str]]) -> list[Neighbour]:
@@ -227,9 +230,11 @@ def dismiss(subject_id: str, alias: NewAlias, *, by: Actor) -> Dismissal:
         value = subjects.clean_text(alias.value, subjects.VALUE_CHARS, "value")
         folded = patterns.folded(alias.kind, value)
         if not folded:
-            raise subjects.field_error("This is no address.", "bad_alias", "value")
+            raise subjects.field_error(
+                gettext("This is no address."), "bad_alias", "value"
+            )
         if subject.aliases.filter(kind=alias.kind, folded=folded).exists():
-            detail = "It is an alias of theirs; remove it there."
+            detail = gettext("It is an alias of theirs; remove it there.")
             raise errors.Conflict(detail, code="alias_known")
         dismissal, new = Dismissal.objects.get_or_create(
             workspace_id=by.workspace_id,

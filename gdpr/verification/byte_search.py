@@ -23,10 +23,19 @@ from typing import Final
 from urllib.parse import quote
 
 import numpy as np
+from django.utils.translation import gettext_noop
 from numpy.typing import NDArray
 
 # Shorter byte strings occur by chance; such names are searched for as words only.
 MIN_BYTES: Final = 4
+TOO_SHORT_ONE: Final = gettext_noop(
+    "1 name is too short to be told from chance in the bytes of files; rows, reading"
+    " paths and word lists were asked for such a name."
+)
+TOO_SHORT: Final = gettext_noop(
+    "{count} names are too short to be told from chance in the bytes of files; rows,"
+    " reading paths and word lists were asked for such a name."
+)
 # Two UTF-16 letters are two small numbers, which occur in any binary file.
 MIN_UTF16_CHARS: Final = 3
 WINDOW_BYTES: Final = 8
@@ -82,9 +91,7 @@ def too_short(names: Iterable[str]) -> list[str]:
     short = sum(len(name.strip().encode()) < MIN_BYTES for name in names)
     if not short:
         return []
-    count_text = "1 name is" if short == 1 else f"{short} names are"
-    text = f"{count_text} too short to be told from chance in the bytes of files"
-    return [f"{text}; rows, reading paths and word lists were asked for such a name."]
+    return [TOO_SHORT_ONE if short == 1 else TOO_SHORT.format(count=short)]
 
 
 def of_tokens(tokens: Iterable[bytes]) -> set[bytes]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map.base import Trace
 from gdpr.verification.byte_search import Finder
@@ -122,7 +123,7 @@ def search(
     for path in files(*roots):
         where = display_path(path, names)
         if "…" in where:
-            report.traces.append(Trace("files", where, "name of a file"))
+            report.traces.append(Trace("files", where, gettext_noop("name of a file")))
         if skip(path):
             continue
         report.files += 1

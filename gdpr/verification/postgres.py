@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from django.db import DatabaseError, OperationalError, ProgrammingError, connection
+from django.utils.translation import gettext_noop
 
 from gdpr.verification.report import Beat, no_beat
 
@@ -24,10 +25,25 @@ LOG_SWITCHES: Final = 4
 # The server's folder of the write-ahead log.
 WAL: Final = "pg_wal"
 PATIENCE: Final = "500ms"
-OPEN_TRANSACTION: Final = (
+OPEN_TRANSACTION: Final = gettext_noop(
     "A transaction of this server that began before the erasure is still open, so that"
     " rewritten tables keep rows it may see. End it and run the case again."
 )
+SAMPLES: Final = gettext_noop(
+    "Values the planner had sampled (pg_statistic) leave its file with the next vacuum"
+    " of the system catalogue, which only a superuser may force."
+)
+SEGMENTS: Final = gettext_noop(
+    "Segments of the write-ahead log hold earlier states of rows until the server"
+    " overwrites or removes them."
+)
+ELSEWHERE: Final = gettext_noop(
+    "Replicas, archived segments, base backups and other databases of this server are"
+    " out of reach; they end with their own retention."
+)
+REWRITTEN: Final = gettext_noop("VACUUM FULL and ANALYZE of {table}")
+LOCKED: Final = gettext_noop("{table} could not be rewritten: somebody holds it.")
+LOG_MOVED: Final = gettext_noop("CHECKPOINT and pg_switch_wal")
 
 
 def _run(sql: str) -> None:
@@ -122,10 +138,7 @@ def _statistics() -> str:
     """Rewrite the planner's samples if allowed; return what remains, or empty."""
     if _try("VACUUM FULL pg_statistic"):
         return ""
-    return (
-        "Values the planner had sampled (pg_statistic) leave its file with the next"
-        " vacuum of the system catalogue, which only a superuser may force."
-    )
+    return SAMPLES
 
 
 def _log() -> str:
@@ -136,10 +149,7 @@ def _log() -> str:
     is_moved = _try("CHECKPOINT") and is_moved
     if is_moved and not keeps_log():
         return ""
-    return (
-        "Segments of the write-ahead log hold earlier states of rows until the server"
-        " overwrites or removes them."
-    )
+    return SEGMENTS
 
 
 def keeps_log() -> bool:
@@ -162,18 +172,15 @@ def clean(
     todo = [] if wait_for_older_transactions(beat) else [OPEN_TRANSACTION]
     for table in sorted(set(tables)):
         if rewrite(table):
-            methods.append(f"VACUUM FULL and ANALYZE of {table}")
+            methods.append(REWRITTEN.format(table=table))
         else:
-            todo.append(f"{table} could not be rewritten: somebody holds it.")
+            todo.append(LOCKED.format(table=table))
         beat()
     if not todo and not wait_for_older_transactions(beat):
         todo.append(OPEN_TRANSACTION)
     remains = [sentence for sentence in (_statistics(), _log()) if sentence]
-    methods.append("CHECKPOINT and pg_switch_wal")
-    remains.append(
-        "Replicas, archived segments, base backups and other databases of this server"
-        " are out of reach; they end with their own retention."
-    )
+    methods.append(LOG_MOVED)
+    remains.append(ELSEWHERE)
     return methods, remains, todo
 
 

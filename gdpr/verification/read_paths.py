@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
+from django.utils.translation import gettext_noop
+
 from episodic.index import engine
 from episodic.recall import search as recall
 from episodic.recall.request import Mode, Request
@@ -27,7 +29,9 @@ AGENTS: Final = 5
 K: Final = 50
 PAGE: Final = 200
 QUERY_CHARS: Final = 400
-FILE_SEARCH: Final = "found by the files' search"
+FILE_SEARCH: Final = gettext_noop("found by the files' search")
+JOURNAL_SEARCH: Final = gettext_noop("found by the journal's search")
+RECALLED: Final = gettext_noop("recalled, {mode} ranking")
 
 
 def readers(workspace_id: str) -> list[Actor]:
@@ -65,7 +69,7 @@ def _journal(person: Person, name: str, by: Actor) -> Iterator[Trace]:
     page = queries.journal_page(by, JournalFilter(q=name), limit=PAGE)
     for row in page.entries:
         if _names_subject(person, row):
-            yield Trace("journal", row.id, "found by the journal's search")
+            yield Trace("journal", row.id, JOURNAL_SEARCH)
 
 
 def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
@@ -73,7 +77,8 @@ def _recall(person: Person, name: str, by: Actor) -> Iterator[Trace]:
         request = Request(query=name, k=K, mode=mode, mark=False)
         for hit in recall.search(request, by=by).hits:
             if _names_subject(person, hit.entry):
-                yield Trace("journal", hit.entry.id, f"recalled, {mode.value} ranking")
+                recalled = RECALLED.format(mode=mode.value)
+                yield Trace("journal", hit.entry.id, recalled)
 
 
 def _modes(workspace_id: str) -> tuple[Mode, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from django.db import connection
+from django.utils.translation import gettext_noop
 
 from gdpr.data_map import registry, row_text
 from gdpr.data_map.base import Holder, Person, Trace
@@ -36,6 +37,17 @@ MAX_VECTORS: Final = 500
 MAX_ROWS: Final = 10_000
 SAMPLE_EVERY: Final = 10
 BEAT_SECONDS: Final = 1.0
+# The report's lines and descriptions; they are stored as they stand here.
+ASKED: Final = gettext_noop("every place and every reading path asked by name")
+AS_WORDS: Final = gettext_noop("{count} identifiers sought as words in every text")
+IN_FIELDS: Final = gettext_noop(
+    "{count} identifiers, ordinary words or numbers, sought in links and in fields that"
+    " say who, and not in texts"
+)
+BYTES: Final = gettext_noop("bytes of every file searched, in every encoding")
+WORD_LISTS: Final = gettext_noop("word lists of both indexes read")
+STRINGS: Final = gettext_noop("{count} strings in its bytes")
+STALE_WORDS: Final = gettext_noop("{count} words of rows that are gone")
 # The id of a journal entry without its prefix ``j_``.
 _ENTRY: Final = re.compile(rb"[0-9a-f]{16}")
 
@@ -112,7 +124,7 @@ def run(
             beat()
 
     search_bytes(person, tokens(), report, verify_holders, beat)
-    report.methods.append("every place and every reading path asked by name")
+    report.methods.append(ASKED)
     report.methods += _method_lines(report)
 
 
@@ -141,12 +153,9 @@ def _without_kept(person: Person, traces: Iterable[Trace]) -> list[Trace]:
 
 def _method_lines(report: Report) -> list[str]:
     """Return the report's sentences on how identifiers were searched for."""
-    lines = [f"{report.as_words} identifiers sought as words in every text"]
+    lines = [AS_WORDS.format(count=report.as_words)]
     if report.in_fields:
-        lines.append(
-            f"{report.in_fields} identifiers, ordinary words or numbers, sought in"
-            " links and in fields that say who, and not in texts"
-        )
+        lines.append(IN_FIELDS.format(count=report.in_fields))
     return lines
 
 
@@ -182,10 +191,10 @@ def search_bytes(
         where for pattern, where in first.items() if pattern not in shared_patterns
     )
     report.traces += [
-        Trace("files", where, f"{count} strings in its bytes")
+        Trace("files", where, STRINGS.format(count=count))
         for where, count in counts.items()
     ]
-    report.methods.append("bytes of every file searched, in every encoding")
+    report.methods.append(BYTES)
     report.remains += byte_search.too_short(names)
 
 
@@ -267,10 +276,10 @@ def _listed_tokens(tokens: set[bytes], names: list[str], report: Report) -> set[
     stems = byte_search.stemmed([*tokens_by_word, *names])
     terms_by_index = sqlite.listed_terms(set[str]().union(*stems.values()))
     report.traces += [
-        Trace("word index", index, f"{count} words of rows that are gone")
+        Trace("word index", index, STALE_WORDS.format(count=count))
         for index, count in sqlite.stale(terms_by_index).items()
     ]
-    report.methods.append("word lists of both indexes read")
+    report.methods.append(WORD_LISTS)
     terms = {term for entries in terms_by_index.values() for _, term in entries}
     return {
         tokens_by_word[word]

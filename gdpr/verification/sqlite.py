@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from django.db import OperationalError, connection
+from django.utils.translation import gettext_noop
 
 from gdpr.verification.report import Beat, no_beat
 from memory.jobs import housekeeping
@@ -147,18 +148,18 @@ def clean(beat: Beat = no_beat) -> tuple[list[int], list[str]]:
     if int(_scalar("PRAGMA secure_delete") or 0) != 1:
         message = "PRAGMA secure_delete is off on this connection."
         raise OperationalError(message)
-    methods = ["secure_delete asserted"]
+    methods = [gettext_noop("secure_delete asserted")]
     if rewrite_once():
-        methods.append("VACUUM, for what was deleted before")
+        methods.append(gettext_noop("VACUUM, for what was deleted before"))
     for name in housekeeping.INDEXES:
         _merge(name, beat)
-    methods.append("word indexes merged and optimized")
+    methods.append(gettext_noop("word indexes merged and optimized"))
     if has_samples():
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         methods.append("ANALYZE")
     row = checkpoint(beat)
-    methods.append("wal_checkpoint(TRUNCATE), answer checked")
+    methods.append(gettext_noop("wal_checkpoint(TRUNCATE), answer checked"))
     return row, methods
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr import erasure
 from gdpr.cases import actions, dry_run, row_decisions
@@ -45,7 +46,9 @@ class CaseAction:
 
     def success(self, values: Sequence[Any]) -> str:
         """Return what the page says when it is done."""
-        return self.message if isinstance(self.message, str) else self.message(*values)
+        if isinstance(self.message, str):
+            return gettext(self.message)
+        return self.message(*values)
 
 
 def _execute(
@@ -77,59 +80,69 @@ def _decide(  # noqa: PLR0913  (the fields of the form)
     return row_decisions.decide(case, plan_hash, decision, by=by)
 
 
+def _assigned(assignee: str) -> str:
+    if not assignee:
+        return gettext("Assigned to nobody")
+    return gettext("Assigned to {person}").format(person=assignee)
+
+
 # The name of an action is its URL's last part and its URL's name.
 ACTIONS: Final = {
     "identity": CaseAction(
         service=cases.verify_identity,
         fields=("how",),
-        message="Identity verified",
+        message=gettext_noop("Identity verified"),
     ),
     "plan": CaseAction(
         service=dry_run.make,
-        message="The dry run is done. Nothing was touched.",
+        message=gettext_noop("The dry run is done. Nothing was touched."),
     ),
     "decide": CaseAction(
         service=_decide,
         fields=("of_plan", "decide", "ground", "reason"),
         lists=("row",),
-        message="Decided. The dry run was made again; nothing was touched.",
+        message=gettext_noop(
+            "Decided. The dry run was made again; nothing was touched."
+        ),
     ),
     "approve": CaseAction(
         service=cases.approve,
         fields=("plan_hash",),
-        message="Plan approved",
+        message=gettext_noop("Plan approved"),
     ),
     "execute": CaseAction(
         service=_execute,
         fields=("plan_hash", "phrase", "break_glass"),
-        message="It runs now. This page follows it to the end.",
+        message=gettext_noop("It runs now. This page follows it to the end."),
     ),
     "extend": CaseAction(
         service=actions.extend,
         form=ExtendForm,
         fields=("months", "reason"),
-        message="The deadline is extended. Tell the person, with the reason.",
+        message=gettext_noop(
+            "The deadline is extended. Tell the person, with the reason."
+        ),
     ),
     "refuse": CaseAction(
         service=actions.refuse,
         form=ReasonForm,
         fields=("reason",),
-        message="The request is refused",
+        message=gettext_noop("The request is refused"),
     ),
     "assign": CaseAction(
         service=actions.assign,
         fields=("assignee",),
-        message=lambda assignee: f"Assigned to {assignee or 'nobody'}",
+        message=_assigned,
     ),
     "comment": CaseAction(
         service=actions.comment,
         fields=("text",),
-        message="Comment added",
+        message=gettext_noop("Comment added"),
     ),
     "attach": CaseAction(
         service=actions.attach,
         form=AttachForm,
         fields=("name", "sha256", "size"),
-        message="Noted by its hash; the file was not kept",
+        message=gettext_noop("Noted by its hash; the file was not kept"),
     ),
 }

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
 from gdpr.cases import (
     deadlines,
@@ -23,6 +24,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
 from gdpr.models import (
     Case,
+    CaseEvent,
     CaseKind,
     CaseState,
     CaseStep,
@@ -33,7 +35,7 @@ from gdpr.models import (
     StepState,
 )
 from gdpr.subjects import suggested_aliases
-from gdpr.web import progress_line
+from gdpr.web import case_words, progress_line
 from memory.jobs.work import Work
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -45,25 +47,10 @@ STEP_BANDS: Final = {
     StepState.FAILED: "red",
 }
 BUTTONS: Final = {
-    CaseKind.ERASURE: "Erase",
-    CaseKind.ACCESS: "Make the bundle",
-    CaseKind.RECTIFICATION: "Rectify",
-    CaseKind.RESTRICTION: "Restrict",
-}
-# What to do about a refusal, by its error code.
-ADVICE: Final = {
-    "stale_version": "What you see below is the case as it is now. Look, then decide.",
-    "stale_plan": "Nothing was touched. Make the dry run again and read the new plan.",
-    "wrong_phrase": "The phrase changes with the plan. Copy it from above the field.",
-    "wrong_state": "What you see below is the case as it is now.",
-    "same_person": "Ask a colleague with the compliance role to open this page.",
-    "approval_required": "Ask a colleague with the compliance role to approve it.",
-    "on_hold": "Release the hold first, or wait for its review.",
-    "already_extended": "A deadline is extended once.",
-    "doubtful_rows": "Decide on the doubtful rows first; they are above the plan.",
-    "reason_required": "Write it into the field, and choose why it stays.",
-    "no_rows": "Tick the rows that you mean, or use a button for all of them.",
-    "identity_required": "Write down how it was verified, then plan.",
+    CaseKind.ERASURE: gettext_noop("Erase"),
+    CaseKind.ACCESS: gettext_noop("Make the bundle"),
+    CaseKind.RECTIFICATION: gettext_noop("Rectify"),
+    CaseKind.RESTRICTION: gettext_noop("Restrict"),
 }
 
 
@@ -135,7 +122,7 @@ class CasePage:
     @property
     def button(self) -> str:
         """The label of the button that starts a run."""
-        return BUTTONS[CaseKind(self.case.kind)]
+        return gettext(BUTTONS[CaseKind(self.case.kind)])
 
     @property
     def total(self) -> dict[str, Any]:
@@ -153,26 +140,33 @@ class CasePage:
         begun = [step.started_at for step in steps if step.started_at]
         ended = [step.finished_at for step in steps if step.finished_at]
         states = {step.state for step in steps}
-        word, colour = "Not finished", "yellow"
-        if self.is_live:
-            word, colour = ("Running", "idle") if begun else ("Waiting", "")
+        word, colour = gettext("Not finished"), "yellow"
+        if self.is_live and begun:
+            word, colour = pgettext("step", "Running"), "idle"
+        elif self.is_live:
+            word, colour = pgettext("step", "Waiting"), ""
         elif states <= {StepState.DONE}:
-            word, colour = "Done", "green"
+            word, colour = pgettext("step", "Done"), "green"
         elif StepState.FAILED in states:
-            word, colour = "Failed", "red"
+            word, colour = pgettext("step", "Failed"), "red"
         return Work(
-            title=f"Run {self.case.run}",
+            title=gettext("Run {number}").format(number=self.case.run),
             url=reverse("privacy:case", args=[self.case.id]),
             colour=colour,
             word=word,
             is_live=self.is_live,
             done=self.steps_done,
             total=len(steps) or None,
-            unit="steps",
+            unit=gettext_noop("steps"),
             started_at=min(begun, default=None),
             ended_at=None if self.is_live else max(ended, default=None),
             is_even=False,
         )
+
+    @property
+    def events(self) -> list[tuple[CaseEvent, str]]:
+        """The timeline, each with its words in the reader's language."""
+        return [(row, case_words.event(row)) for row in self.detail.events]
 
     @property
     def run_lines(self) -> list[tuple[CaseStep, str]]:
@@ -211,36 +205,40 @@ def finding(detail: CaseDetail) -> str:
     """Return the headline: the state of the case in words."""
     case, kind = detail.case, CaseKind(detail.case.kind)
     total = detail.plan.body.get("total", {}) if detail.plan else {}
-    count = total.get("rows", 0)
-    rows = "1 row" if count == 1 else f"{count:,} rows"
     ends = {
-        CaseKind.ERASURE: "nothing is left",
-        CaseKind.RECTIFICATION: "the correction is made everywhere",
-        CaseKind.ACCESS: "the bundle is ready",
-        CaseKind.RESTRICTION: "the data is out of use",
+        CaseKind.ERASURE: gettext("nothing is left"),
+        CaseKind.RECTIFICATION: gettext("the correction is made everywhere"),
+        CaseKind.ACCESS: gettext("the bundle is ready"),
+        CaseKind.RESTRICTION: gettext("the data is out of use"),
     }
-    trace_count: int = case.result.get("residue", {}).get("found", 0)
-    verb = "trace is" if trace_count == 1 else "traces are"
-    traces = f"{trace_count} {verb} left after run"
     status = {
-        "identity": "make sure who asks",
-        "plan": "a dry run comes next",
-        "approve": "a second person has to approve the plan",
-        "execute": f"{rows} found, nothing touched yet",
-        "running": f"run {case.run} is under way",
-        "on_hold": "on hold, nothing is touched",
+        "identity": gettext("make sure who asks"),
+        "plan": gettext("a dry run comes next"),
+        "approve": gettext("a second person has to approve the plan"),
+        "execute": gettext("{rows} found, nothing touched yet").format(
+            rows=case_words.rows(total.get("rows", 0))
+        ),
+        "running": gettext("run {number} is under way").format(number=case.run),
+        "on_hold": gettext("on hold, nothing is touched"),
         "complete": ends[kind],
-        "refused": "refused",
+        "refused": gettext("refused"),
     }[progress_line.todo(detail)]
     if case.state == CaseState.VERIFYING:
-        status = "searching for what is left"
+        status = gettext("searching for what is left")
     if case.state == CaseState.PARTIAL:
-        status = (
-            f"{traces} {case.run}"
-            if trace_count
-            else f"run {case.run} came to an end early"
-        )
+        status = _what_is_left(case)
     return f"{kind.label}: {status}"
+
+
+def _what_is_left(case: Case) -> str:
+    count: int = case.result.get("residue", {}).get("found", 0)
+    if not count:
+        return gettext("run {number} came to an end early").format(number=case.run)
+    return ngettext(
+        "{count} trace is left after run {number}",
+        "{count} traces are left after run {number}",
+        count,
+    ).format(count=case_words.number(count), number=case.run)
 
 
 # ── What was found ───────────────────────────────────────────────────────────
@@ -260,7 +258,9 @@ def places(detail: CaseDetail) -> list[Place]:
 
 
 def _after(traces: int) -> tuple[str, str]:
-    return ("yellow", f"{traces} found") if traces else ("green", "Clean")
+    if not traces:
+        return "green", gettext("Clean")
+    return "yellow", gettext("{count} found").format(count=case_words.number(traces))
 
 
 def _extensions(case: Case, detail: CaseDetail) -> list[Extension]:

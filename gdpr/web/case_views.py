@@ -7,6 +7,7 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -25,7 +26,7 @@ from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CaseKind, Subject
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
-from gdpr.web import case_page
+from gdpr.web import case_page, case_words
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
 from memory.rules import errors
@@ -36,10 +37,13 @@ from memory.web.bulk_page import Report
 
 PAGE: Final = 50
 CHOICES: Final = 8
-ASSIGNMENT_WORDS: Final = ("{count} case assigned", "{count} cases assigned")
+ASSIGNMENT_WORDS: Final = (
+    gettext_noop("{count} case assigned"),
+    gettext_noop("{count} cases assigned"),
+)
 UNDO_WORDS: Final = (
-    "{count} case is assigned as before",
-    "{count} cases are assigned as before",
+    gettext_noop("{count} case is assigned as before"),
+    gettext_noop("{count} cases are assigned as before"),
 )
 
 
@@ -111,9 +115,10 @@ def assign_many(request: HttpRequest) -> HttpResponse:
             items = bulk.assign(actor, picks, request.POST.get("assignee", ""))
     except (errors.Invalid, errors.TooLarge) as error:
         return _list_page(request, refusal=error)
+    one, several = UNDO_WORDS if is_undo else ASSIGNMENT_WORDS
     report = Report(
         items=items,
-        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
+        words=(gettext(one), gettext(several)),
         action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
         item_page="privacy:case",
         undo="" if is_undo else "1",
@@ -142,7 +147,7 @@ def new(request: HttpRequest) -> HttpResponse:
         pages.reraise_unless_mendable(error)
         form.add_error(None, error.detail)
         return _new_case_page(request, form, status=error.status)
-    messages.success(request, f"Case {case.id} is open")
+    messages.success(request, gettext("Case {id} is open").format(id=case.id))
     return redirect("privacy:case", case.id)
 
 
@@ -205,7 +210,7 @@ def _case_page(
         "page": page,
         "revealed": revealed,
         "refusal": refusal,
-        "advice": case_page.ADVICE.get(refusal.problem_code) if refusal else None,
+        "advice": case_words.advice(refusal) if refusal else "",
         "typed": request.POST if refusal else {},
         "attach": AttachForm(),
     }

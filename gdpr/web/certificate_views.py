@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -16,11 +17,42 @@ from gdpr.certificates import document as certificate_document
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
+from gdpr.models import CaseKind
 
 COUNTS = ("deleted", "redacted", "kept")
 MOMENTS = (
     "received_at", "due_at", "approved_at", "started_at", "finished_at", "issued_at",
 )  # fmt: skip
+
+# The places of a certificate by their names in it; an unknown one is shown as it is.
+PLACES: Final = {
+    "exports": pgettext_lazy("place", "Exports"),
+    "idempotency": pgettext_lazy("place", "Idempotency"),
+    "deliveries": pgettext_lazy("place", "Deliveries"),
+    "recall_checks": pgettext_lazy("place", "Recall checks"),
+    "recall_log": pgettext_lazy("place", "Recall log"),
+    "proposals": pgettext_lazy("place", "Proposals"),
+    "health": pgettext_lazy("place", "Health"),
+    "jobs": pgettext_lazy("place", "Jobs"),
+    "providers": pgettext_lazy("place", "Providers"),
+    "filters": pgettext_lazy("place", "Filters"),
+    "gateway": pgettext_lazy("place", "Gateway"),
+    "webhooks": pgettext_lazy("place", "Webhooks"),
+    "keys": pgettext_lazy("place", "Keys"),
+    "tenancy": pgettext_lazy("place", "Tenancy"),
+    "admin_log": pgettext_lazy("place", "Admin log"),
+    "sessions": pgettext_lazy("place", "Sessions"),
+    "logins": pgettext_lazy("place", "Logins"),
+    "records": pgettext_lazy("place", "Records"),
+    "held": pgettext_lazy("place", "Held"),
+    "files": pgettext_lazy("place", "Files"),
+    "strays": pgettext_lazy("place", "Strays"),
+    "priorities": pgettext_lazy("place", "Priorities"),
+    "archive": pgettext_lazy("place", "Archive"),
+    "journal": pgettext_lazy("place", "Journal"),
+    "decisions": pgettext_lazy("place", "Decisions"),
+    "cases": pgettext_lazy("place", "Cases"),
+}
 
 
 class CheckForm(forms.Form):
@@ -28,13 +60,13 @@ class CheckForm(forms.Form):
 
     file = forms.FileField(
         required=False,
-        label="The certificate's file",
-        help_text="Choose it, or drop it onto the field.",
+        label=gettext_lazy("The certificate's file"),
+        help_text=gettext_lazy("Choose it, or drop it onto the field."),
         widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
     )
     text = forms.CharField(
         required=False,
-        label="Or its text",
+        label=gettext_lazy("Or its text"),
         widget=forms.Textarea(
             attrs={"rows": 6, "spellcheck": "false", "class": "mono"}
         ),
@@ -42,15 +74,18 @@ class CheckForm(forms.Form):
     case_id = forms.CharField(
         required=False,
         max_length=64,
-        label="Case number",
-        help_text="When you were given one: the certificate has to be about it.",
+        label=gettext_lazy("Case number"),
+        help_text=gettext_lazy(
+            "When you were given one: the certificate has to be about it."
+        ),
     )
 
     def clean(self) -> dict[str, Any]:
         """Require the file or the text."""
         data: dict[str, Any] = super().clean() or {}
         if not self.errors and not data.get("file") and not data.get("text"):
-            self.add_error("file", "Choose a file, or paste the certificate's text.")
+            fault = gettext("Choose a file, or paste the certificate's text.")
+            self.add_error("file", fault)
         return data
 
     def document(self) -> bytes:
@@ -66,14 +101,25 @@ def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
     holders = content.get("holders")
     rows = holders.items() if isinstance(holders, dict) else ()
     return [
-        {"name": str(name).replace("_", " ").capitalize(), **_counts(counts)}
-        for name, counts in rows
+        {"name": _place_name(str(name)), **_counts(counts)} for name, counts in rows
     ]
+
+
+def _place_name(name: str) -> str:
+    return str(PLACES.get(name) or name.replace("_", " ").capitalize())
 
 
 def _counts(counts: Any) -> dict[str, Any]:
     numbers = counts if isinstance(counts, dict) else {}
     return {name: numbers.get(name, 0) for name in COUNTS}
+
+
+def _kind(content: dict[str, Any]) -> str:
+    """Return what was asked for, as the reader calls it."""
+    kind = str(content.get("kind", ""))
+    if kind in CaseKind.values:
+        return str(CaseKind(kind).label)
+    return kind.capitalize()
 
 
 def _times(content: dict[str, Any]) -> dict[str, datetime]:
@@ -98,6 +144,7 @@ def verdict_context(verdict: Verdict) -> dict[str, Any]:
     return {
         "verdict": verdict,
         "content": content,
+        "kind": _kind(content or {}),
         "places": _places(content or {}),
         "times": _times(content or {}),
     }

@@ -4,57 +4,62 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date, datetime, time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from gdpr.cases.transitions import TEXT_CHARS
 from gdpr.matching import common_words
 from gdpr.models import (
-    ActionKind,
-    ActionStatus,
     AliasKind,
     CaseKind,
     CaseState,
     Consent,
 )
 from gdpr.subjects.registry import NAME_CHARS, VALUE_CHARS, NewAlias
-from memory.accounts import mail
 from memory.web import pages
 
-ANY: Final = ("", "Any")
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
+    Words = str | _StrPromise
+
+ANY: Final = ("", pgettext_lazy("filter", "Any"))
 # Alias kinds offered while a case is opened; patterns only on the subject's page.
 ALIAS_FIELDS: Final = ("email", "user_id", "phone", "handle")
 STATES: Final = (
-    ("open", "Open"),
-    ("closed", "Closed"),
+    ("open", pgettext_lazy("cases", "Open")),
+    ("closed", pgettext_lazy("cases", "Closed")),
     *CaseState.choices,
 )
 DUES: Final = (
     ANY,
-    ("overdue", "Overdue"),
-    ("today", "Due today"),
-    ("soon", "Within a week, or today"),
+    ("overdue", gettext_lazy("Overdue")),
+    ("today", gettext_lazy("Due today")),
+    ("soon", gettext_lazy("Within a week, or today")),
 )
 
 
-def _text(label: str, max_chars: int, *, need: bool = False, hint: str = "") -> Any:
+def _text(label: Words, max_chars: int, *, need: bool = False, hint: Words = "") -> Any:
     return forms.CharField(
         label=label, max_length=max_chars, required=need, help_text=hint
     )
 
 
-def _text_area(label: str, *, need: bool = True, hint: str = "", rows: int = 3) -> Any:
+def _text_area(
+    label: Words, *, need: bool = True, hint: Words = "", rows: int = 3
+) -> Any:
     area = forms.Textarea(attrs={"rows": rows})
     return forms.CharField(
         label=label, max_length=TEXT_CHARS, required=need, help_text=hint, widget=area
     )
 
 
-def _date(label: str, *, need: bool = False, hint: str = "") -> Any:
+def _date(label: Words, *, need: bool = False, hint: Words = "") -> Any:
     picker = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     return forms.DateField(label=label, required=need, help_text=hint, widget=picker)
 
@@ -64,9 +69,11 @@ class _CommonNameForm(forms.Form):
     """A form that asks to confirm a name that is an ordinary word."""
 
     sure = forms.BooleanField(
-        label="Add it all the same",
+        label=gettext_lazy("Add it all the same"),
         required=False,
-        help_text="It is looked for in links and fields that say who, and in no text.",
+        help_text=gettext_lazy(
+            "It is looked for in links and fields that say who, and in no text."
+        ),
     )
     needs_confirmation = False
 
@@ -74,16 +81,20 @@ class _CommonNameForm(forms.Form):
         value = self.cleaned_data.get(name, "")
         if common_words.is_common(kind, value) and not self.cleaned_data.get("sure"):
             self.needs_confirmation = True
-            message = "This is an ordinary word, or too short to mean one person."
+            message = gettext(
+                "This is an ordinary word, or too short to mean one person."
+            )
             self.add_error(name, message)
 
 
 class PersonForm(_CommonNameForm):
-    display_name = _text("Name", NAME_CHARS, hint="As people write it.")
-    email = _text("E-mail", VALUE_CHARS)
-    user_id = _text("User id", VALUE_CHARS)
-    phone = _text("Phone", VALUE_CHARS)
-    handle = _text("Handle", VALUE_CHARS)
+    display_name = _text(
+        gettext_lazy("Name"), NAME_CHARS, hint=gettext_lazy("As people write it.")
+    )
+    email = _text(gettext_lazy("E-mail"), VALUE_CHARS)
+    user_id = _text(gettext_lazy("User id"), VALUE_CHARS)
+    phone = _text(gettext_lazy("Phone"), VALUE_CHARS)
+    handle = _text(gettext_lazy("Handle"), VALUE_CHARS)
 
     def clean(self) -> dict[str, Any]:
         """Ask to confirm a name that is an ordinary word."""
@@ -118,8 +129,8 @@ class PersonForm(_CommonNameForm):
 
 
 class AliasForm(_CommonNameForm):
-    kind = forms.ChoiceField(label="Kind", choices=AliasKind.choices)
-    value = _text("What they are called", VALUE_CHARS, need=True)
+    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=AliasKind.choices)
+    value = _text(gettext_lazy("What they are called"), VALUE_CHARS, need=True)
 
     def clean(self) -> dict[str, Any]:
         """Ask to confirm a name that is an ordinary word."""
@@ -132,20 +143,23 @@ class AliasForm(_CommonNameForm):
 class ConsentForm(forms.Form):
     """A person's consent to being remembered."""
 
-    consent = forms.ChoiceField(label="Consent", choices=Consent.choices)
+    consent = forms.ChoiceField(label=gettext_lazy("Consent"), choices=Consent.choices)
     opted_out = forms.BooleanField(
-        label="Opted out",
+        label=gettext_lazy("Opted out"),
         required=False,
-        help_text="Nothing that names them is written any more.",
+        help_text=gettext_lazy("Nothing that names them is written any more."),
     )
-    note = _text("Note", 400)
+    note = _text(gettext_lazy("Note"), 400)
 
 
 class MergeForm(forms.Form):
     """Into which subject another is merged."""
 
     into = _text(
-        "Into", VALUE_CHARS, need=True, hint="The id or an alias of the one who stays."
+        pgettext_lazy("merge", "Into"),
+        VALUE_CHARS,
+        need=True,
+        hint=gettext_lazy("The id or an alias of the one who stays."),
     )
 
 
@@ -154,25 +168,36 @@ class NewCaseForm(PersonForm):
     """A request as it was received, and the person it is about."""
 
     kind = forms.ChoiceField(
-        label="What they ask for", choices=CaseKind.choices, initial="erasure"
+        label=gettext_lazy("What they ask for"),
+        choices=CaseKind.choices,
+        initial="erasure",
     )
     who = _text(
-        "About whom",
+        gettext_lazy("About whom"),
         VALUE_CHARS,
-        hint="An e-mail, a user id, a name, or a subject's id.",
+        hint=gettext_lazy("An e-mail, a user id, a name, or a subject's id."),
     )
     reason = _text_area(
-        "Reason",
-        hint="The ground, such as: consent withdrawn, Article 17(1)(b).",
+        gettext_lazy("Reason"),
+        hint=gettext_lazy("The ground, such as: consent withdrawn, Article 17(1)(b)."),
         rows=2,
     )
     received_on = _date(
-        "Received on", hint="The deadline counts from here. Empty is today."
+        gettext_lazy("Received on"),
+        hint=gettext_lazy("The deadline counts from here. Empty is today."),
     )
-    requester = _text("Who asked", 200, hint="The person, or somebody for them.")
-    ticket = _text("Ticket", 120)
-    wrong = _text("What is wrong", 2_000, hint="The words as they are remembered.")
-    right = _text("What is right", 2_000)
+    requester = _text(
+        gettext_lazy("Who asked"),
+        200,
+        hint=gettext_lazy("The person, or somebody for them."),
+    )
+    ticket = _text(gettext_lazy("Ticket"), 120)
+    wrong = _text(
+        gettext_lazy("What is wrong"),
+        2_000,
+        hint=gettext_lazy("The words as they are remembered."),
+    )
+    right = _text(gettext_lazy("What is right"), 2_000)
 
     FIRST: Final = ("kind", "who")
     CORRECTION: Final = ("wrong", "right")
@@ -191,11 +216,12 @@ class NewCaseForm(PersonForm):
         """Require a person, and both halves of a correction."""
         data: dict[str, Any] = super().clean() or {}
         if not data.get("who") and not self.names_somebody:
-            self.add_error("who", "Say whom it is about, or register them below.")
+            fault = gettext("Say whom it is about, or register them below.")
+            self.add_error("who", fault)
         if data.get("kind") == CaseKind.RECTIFICATION:
             for name in self.CORRECTION:
                 if not data.get(name):
-                    self.add_error(name, "A rectification needs this.")
+                    self.add_error(name, gettext("A rectification needs this."))
         return data
 
     def received(self, where: ZoneInfo) -> datetime | None:
@@ -215,12 +241,16 @@ class NewCaseForm(PersonForm):
 class CaseFilterForm(forms.Form):
     """The filters of the list of cases; an invalid filter is ignored."""
 
-    state = forms.ChoiceField(label="State", choices=STATES, required=False)
-    kind = forms.ChoiceField(
-        label="Kind", choices=(ANY, *CaseKind.choices), required=False
+    state = forms.ChoiceField(
+        label=gettext_lazy("State"), choices=STATES, required=False
     )
-    due = forms.ChoiceField(label="Deadline", choices=DUES, required=False)
-    assignee = forms.ChoiceField(label="Assigned to", required=False)
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"), choices=(ANY, *CaseKind.choices), required=False
+    )
+    due = forms.ChoiceField(
+        label=gettext_lazy("Deadline"), choices=DUES, required=False
+    )
+    assignee = forms.ChoiceField(label=gettext_lazy("Assigned to"), required=False)
 
     def __init__(self, data: Any, *, people: list[str]) -> None:
         super().__init__(data, auto_id="f-%s")
@@ -233,7 +263,7 @@ class CaseFilterForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    reason = _text_area("Reason", rows=2)
+    reason = _text_area(gettext_lazy("Reason"), rows=2)
 
 
 class ExtendForm(ReasonForm):
@@ -246,7 +276,8 @@ class AttachForm(forms.Form):
     """A document, of which only name, SHA-256 and size are stored."""
 
     file = forms.FileField(
-        label="Document", help_text="Its SHA-256 is kept. The file itself is not."
+        label=gettext_lazy("Document"),
+        help_text=gettext_lazy("Its SHA-256 is kept. The file itself is not."),
     )
 
     def clean(self) -> dict[str, Any]:
@@ -267,65 +298,19 @@ class AttachForm(forms.Form):
 class HoldForm(forms.Form):
     """A legal hold on a person's data."""
 
-    reason = _text_area("Reason", rows=2)
-    review_on = _date("Review on", need=True, hint="A hold without an end is no hold.")
-    scope = forms.ChoiceField(label="Covers")
-    ground = _text("Legal ground", 200)
+    reason = _text_area(gettext_lazy("Reason"), rows=2)
+    review_on = _date(
+        gettext_lazy("Review on"),
+        need=True,
+        hint=gettext_lazy("A hold without an end is no hold."),
+    )
+    scope = forms.ChoiceField(label=gettext_lazy("Covers"))
+    ground = _text(gettext_lazy("Legal ground"), 200)
 
     def __init__(self, data: Any = None, *, places: list[tuple[str, str]]) -> None:
         super().__init__(data, auto_id="hold-%s")
-        pages.offer(self, "scope", [("all", "Everything"), *places])
+        pages.offer(self, "scope", [("all", gettext("Everything")), *places])
 
     def review_at(self, where: ZoneInfo) -> datetime:
         """Return 09:00 of the day of review."""
         return datetime.combine(self.cleaned_data["review_on"], time(9), where)
-
-
-class AuditLogForm(forms.Form):
-    subject_id = _text("Subject", 32)
-    case_id = _text("Case", 32)
-    action = forms.ChoiceField(
-        label="Act", choices=(ANY, *ActionKind.choices), required=False
-    )
-    status = forms.ChoiceField(
-        label="Ended", choices=(ANY, *ActionStatus.choices), required=False
-    )
-
-
-class SettingsForm(forms.Form):
-    """How the workspace handles requests."""
-
-    two_person = forms.BooleanField(
-        label="A second person approves every plan",
-        required=False,
-        help_text="Whoever opened or planned a case cannot approve it.",
-    )
-    allow_break_glass = forms.BooleanField(
-        label="Allow to go on without the second person, with a reason",
-        required=False,
-        help_text="Raises an alarm in the journal, and the certificate says so.",
-    )
-    require_identity = forms.BooleanField(
-        label="Verify the person's identity before a plan is made", required=False
-    )
-    digest = forms.BooleanField(
-        label="Mail a digest of pressing cases once a day",
-        required=False,
-        help_text="To compliance officers and admins. It names no person.",
-    )
-    time_zone = _text("Time zone", 64, need=True, hint="Deadlines follow its calendar.")
-    export_days = forms.IntegerField(
-        label="Days an export is kept", min_value=1, max_value=90
-    )
-    backup_days = forms.IntegerField(
-        label="Days until the last backup expires",
-        min_value=1,
-        max_value=3_650,
-        help_text="Certificates name the day on which it does.",
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        if not mail.server_set():
-            note = " No mail server is set (CREWSHIP_EMAIL_URL), so none is sent now."
-            self.fields["digest"].help_text += note

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext, pgettext
 
 from gdpr.cases.queries import CaseDetail
 from gdpr.models import Case, CaseKind, CaseState
 
 ORDER: Final = ("received", "identity", "plan", "approve", "run", "verify", "end")
-TITLES: Final = {
-    "received": "Received",
-    "identity": "Identity",
-    "plan": "Planned",
-    "approve": "Approved",
-    "run": "Run",
-    "verify": "Verified",
-    "end": "Complete",
-}
 # State → current step; approval and identity are decided by ``todo``.
 STEP_OF_STATE: Final = {
     "received": "plan",
@@ -43,6 +38,27 @@ class ProgressStep:
     mark: str
 
 
+def _titles(case: Case) -> dict[str, str]:
+    return {
+        "received": pgettext("case", "Received"),
+        "identity": gettext("Identity"),
+        "plan": pgettext("case", "Planned"),
+        "approve": pgettext("case", "Approved"),
+        "run": gettext("Run {number}").format(number=case.run)
+        if case.run > 1
+        else pgettext("noun", "Run"),
+        "verify": gettext("Verified"),
+        "end": str(CaseState.REFUSED.label)
+        if case.state == CaseState.REFUSED
+        else pgettext("case", "Complete"),
+    }
+
+
+def _day(moment: datetime) -> str:
+    """Return a day without its year, in UTC."""
+    return date_format(moment.astimezone(UTC), gettext("j M"))
+
+
 def todo(detail: CaseDetail) -> str:
     """Return what a person has to do now, as the name of its panel."""
     case = detail.case
@@ -62,21 +78,25 @@ def _days_by_verb(detail: CaseDetail) -> dict[str, str]:
     days: dict[str, str] = {}
     for event in detail.events:
         verb = str(event.data.get("verb", ""))
-        days.setdefault(verb, f"{event.at:%-d %b}")
+        days.setdefault(verb, _day(event.at))
     return days
 
 
 def _notes(detail: CaseDetail) -> dict[str, str]:
     case, days = detail.case, _days_by_verb(detail)
-    plan = f", plan {detail.plan.number}" if detail.plan else ""
+    planned = days.get("plan", gettext("a dry run"))
+    if "plan" in days and detail.plan:
+        planned = gettext("{day}, plan {number}").format(
+            day=days["plan"], number=detail.plan.number
+        )
     return {
-        "received": f"{case.received_at:%-d %b}",
-        "identity": days.get("identify", "asked for here"),
-        "plan": f"{days['plan']}{plan}" if "plan" in days else "a dry run",
-        "approve": days.get("approve", "by a second person"),
-        "run": days.get("execute", "in the background"),
-        "verify": days.get("verify", "a search of every place"),
-        "end": f"{case.closed_at:%-d %b}" if case.closed_at else "",
+        "received": _day(case.received_at),
+        "identity": days.get("identify", gettext("asked for here")),
+        "plan": planned,
+        "approve": days.get("approve", gettext("by a second person")),
+        "run": days.get("execute", gettext("in the background")),
+        "verify": days.get("verify", gettext("a search of every place")),
+        "end": _day(case.closed_at) if case.closed_at else "",
     }
 
 
@@ -100,13 +120,13 @@ def _steps(detail: CaseDetail) -> list[str]:
 
 def steps_of(detail: CaseDetail) -> list[ProgressStep]:
     case, keys, notes = detail.case, _steps(detail), _notes(detail)
-    current = todo(detail)
+    current, titles = todo(detail), _titles(case)
     if current not in ("identity", "approve"):
         current = STEP_OF_STATE.get(case.held_from or case.state, "plan")
     position_now = keys.index(current) if current in keys else 0
     steps = []
     for position, key in enumerate(keys):
-        title, note = TITLES[key], notes[key]
+        note = notes[key]
         mark = (
             "done"
             if position < position_now or case.state == CaseState.COMPLETE
@@ -118,23 +138,18 @@ def steps_of(detail: CaseDetail) -> list[ProgressStep]:
             mark, note = _current(case, note)
         if case.state == CaseState.PARTIAL and key in ("run", "verify"):
             mark = "done" if key == "run" else "back"
-            note = note if key == "run" else "something is left"
-        if key == "run" and case.run > 1:
-            title = f"Run {case.run}"
-        if key == "end" and case.state == CaseState.REFUSED:
-            title = "Refused"
-        steps.append(ProgressStep(title, note, mark))
+            note = note if key == "run" else gettext("something is left")
+        steps.append(ProgressStep(titles[key], note, mark))
     return steps
 
 
 def _current(case: Case, note: str) -> tuple[str, str]:
     if case.state == CaseState.ON_HOLD:
-        return "back", "on hold"
+        return "back", gettext("on hold")
     if case.state == CaseState.REFUSED:
         return "back", note
     if case.state in UNDER_WAY:
-        return "now", "under way"
-    return (
-        "now",
-        "plan the rest" if case.state == CaseState.PARTIAL else "waits for you",
-    )
+        return "now", gettext("under way")
+    if case.state == CaseState.PARTIAL:
+        return "now", gettext("plan the rest")
+    return "now", gettext("waits for you")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from django import forms
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr.cases import legal_holds, privacy_settings
 from gdpr.cases.legal_holds import NewHold
@@ -27,10 +28,12 @@ FORMS: Final[dict[str, Callable[..., forms.Form]]] = {
     "alias": partial(AliasForm, auto_id="alias-%s"),
     "consent": partial(ConsentForm, auto_id="consent-%s"),
     "merge": partial(MergeForm, auto_id="merge-%s"),
-    "hold": partial(
-        HoldForm,
+    "hold": lambda *data: HoldForm(
+        *data,
         places=[
-            (place.name, place.title) for place in registry.ALL if not place.derived
+            (place.name, gettext(place.title))
+            for place in registry.ALL
+            if not place.derived
         ],
     ),
     "lifting": ReasonForm,
@@ -72,7 +75,7 @@ def _merge(subject: Subject, form: forms.Form, *, by: Actor) -> Subject:
         stays = subjects.find(form.cleaned_data["into"].strip(), by=by)
         return subject_merge.merge(subject.pk, stays.pk, by=by)
     except errors.NotFound:
-        detail = "Nobody is registered by that id or alias."
+        detail = gettext("Nobody is registered by that id or alias.")
         raise errors.Invalid(detail) from None
 
 
@@ -109,46 +112,48 @@ ACTIONS: Final = {
         path="alias/",
         service=_add_alias,
         form="alias",
-        message="Alias added. What is stored is searched for it within a minute.",
+        message=gettext_noop(
+            "Alias added. What is stored is searched for it within a minute."
+        ),
     ),
     "remove_alias": SubjectAction(
         path="alias/<int:alias_id>/remove/",
         service=_remove_alias,
-        message="Alias removed; rows that were found by it stay linked",
+        message=gettext_noop("Alias removed; rows that were found by it stay linked"),
     ),
     "not_theirs": SubjectAction(
         path="not-theirs/",
         service=_dismiss,
         form="alias",
-        message="It is not theirs, and is not asked about again",
+        message=gettext_noop("It is not theirs, and is not asked about again"),
     ),
     "merge": SubjectAction(
         path="merge/",
         service=_merge,
         form="merge",
-        message="{subject_id} is part of this person now",
+        message=gettext_noop("{subject_id} is part of this person now"),
     ),
     "consent": SubjectAction(
         path="consent/",
         service=_consent,
         form="consent",
-        message="Kept as they said it",
+        message=gettext_noop("Kept as they said it"),
     ),
     "lift": SubjectAction(
         path="lift/",
         service=_lift,
         form="lifting",
-        message="The restriction is lifted; the data is in use again",
+        message=gettext_noop("The restriction is lifted; the data is in use again"),
     ),
     "hold": SubjectAction(
         path="hold/",
         service=_hold,
         form="hold",
-        message="The hold is in force now",
+        message=gettext_noop("The hold is in force now"),
     ),
     "export": SubjectAction(
         path="export/",
         service=_export,
-        message="The bundle is being made; it shows here within a minute",
+        message=gettext_noop("The bundle is being made; it shows here within a minute"),
     ),
 }

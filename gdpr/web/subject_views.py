@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -67,7 +68,8 @@ def new(request: HttpRequest) -> HttpResponse:
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
         return _list_page(request, form, refusal=error)
-    messages.success(request, "Registered. What is stored is searched for them.")
+    done = gettext("Registered. What is stored is searched for them.")
+    messages.success(request, done)
     return redirect("privacy:subject", subject.pk)
 
 
@@ -138,7 +140,7 @@ def act(
     except errors.AppError as error:
         pages.reraise_unless_mendable(error)
         return _subject_page(request, subject_id, refusal=error, filled=filled)
-    messages.success(request, row.message.format(subject_id=subject_id))
+    messages.success(request, gettext(row.message).format(subject_id=subject_id))
     if isinstance(result, Subject):
         return redirect("privacy:subject", result.pk)
     if request.POST.get("revealed"):

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -22,7 +23,7 @@ from gdpr.export import make as export
 from gdpr.models import Certificate
 from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views
-from gdpr.web.forms import AuditLogForm, SettingsForm
+from gdpr.web.workspace_forms import AuditLogForm, SettingsForm
 from memory.web import pages
 
 PAGE: Final = 50
@@ -62,7 +63,7 @@ def release(request: HttpRequest, hold_id: str) -> str:
     row = legal_holds.hold(actor, hold_id)
     actor.require("gdpr.manage")
     legal_holds.release(row, request.POST.get("reason", ""), by=actor)
-    return "Released. Cases on hold because of it continue."
+    return gettext("Released. Cases on hold because of it continue.")
 
 
 # ── Certificates ─────────────────────────────────────────────────────────────
@@ -164,7 +165,9 @@ def remove_export(request: HttpRequest, export_id: str) -> str:
     row = export.get(export_id, by=actor)
     actor.require("gdpr.manage")
     is_removed = export.remove(row, by=actor)
-    return "The bundle is gone" if is_removed else "It was gone before"
+    return (
+        gettext("The bundle is gone") if is_removed else gettext("It was gone before")
+    )
 
 
 # ── Suppressed names ──────────────────────────────────────────────────────────
@@ -187,7 +190,7 @@ def lift_suppression(request: HttpRequest, row_id: int) -> str:
     actor = pages.actor(request)
     actor.require("gdpr.manage")
     suppression.lift(row_id, request.POST.get("reason", ""), by=actor)
-    return "The name may be written again"
+    return gettext("The name may be written again")
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
@@ -211,7 +214,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     )
     if status != 200:
         return _settings(request, form, status)
-    messages.success(request, "Kept, and written into the journal")
+    messages.success(request, gettext("Kept, and written into the journal"))
     return redirect("privacy:settings")
 
 

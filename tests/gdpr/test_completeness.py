@@ -141,7 +141,7 @@ SILENT = {
     "memory.GatewayKey.scopes", "memory.GatewaySetup.mode",
     "memory.GatewaySetup.sealed_key", "memory.GatewaySetup.scope",
     "memory.AgentKey.scopes", "memory.OperatorKey.scopes",
-    "memory.Webhook.events", "memory.Webhook.secret",
+    "memory.Webhook.events", "memory.Webhook.secret", "memory.User.language",
     "memory.JobRun.name", "memory.JobRun.slot",
     "memory.JobRun.params", "memory.JobRun.unit",
     "memory.User.password", "memory.User.language", "memory.ImportLine.import_id",

@@ -1,0 +1,24 @@
+"""Template filters of the privacy pages, loaded with ``{% load privacy_ui %}``."""
+
+from __future__ import annotations
+
+from django import template
+
+from gdpr.web import case_words, readings
+
+register = template.Library()
+
+
+@register.filter
+def reading(text: str) -> str:
+    """Return what the program stored as an English sentence in the reader's language.
+
+    For sentences of a plan, a report, a certificate; never for people's own words.
+    """
+    return readings.of(text)
+
+
+@register.filter
+def written(text: str) -> str:
+    """Return what a person wrote in a case, or that it was erased."""
+    return case_words.written(text)
