@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils import translation
 from django.utils.formats import date_format, number_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 
 from gdpr.certificates import issue
 from gdpr.data_map import memory_files, process
@@ -46,6 +46,43 @@ TEMPLATES: Final = (
     search.STRINGS,
     search.STALE_WORDS,
 )
+# The places by their names in certificates and reports.
+PLACES: Final = {
+    "exports": pgettext_lazy("place", "Exports"),
+    "idempotency": pgettext_lazy("place", "Idempotency"),
+    "deliveries": pgettext_lazy("place", "Deliveries"),
+    "recall_checks": pgettext_lazy("place", "Recall checks"),
+    "recall_log": pgettext_lazy("place", "Recall log"),
+    "proposals": pgettext_lazy("place", "Proposals"),
+    "health": pgettext_lazy("place", "Health"),
+    "jobs": pgettext_lazy("place", "Jobs"),
+    "providers": pgettext_lazy("place", "Providers"),
+    "filters": pgettext_lazy("place", "Filters"),
+    "gateway": pgettext_lazy("place", "Gateway"),
+    "webhooks": pgettext_lazy("place", "Webhooks"),
+    "keys": pgettext_lazy("place", "Keys"),
+    "tenancy": pgettext_lazy("place", "Tenancy"),
+    "admin_log": pgettext_lazy("place", "Admin log"),
+    "sessions": pgettext_lazy("place", "Sessions"),
+    "logins": pgettext_lazy("place", "Logins"),
+    "records": pgettext_lazy("place", "Records"),
+    "held": pgettext_lazy("place", "Held"),
+    "files": pgettext_lazy("place", "Files"),
+    "strays": pgettext_lazy("place", "Strays"),
+    "priorities": pgettext_lazy("place", "Priorities"),
+    "archive": pgettext_lazy("place", "Archive"),
+    "journal": pgettext_lazy("place", "Journal"),
+    "decisions": pgettext_lazy("place", "Decisions"),
+    "cases": pgettext_lazy("place", "Cases"),
+    "vectors": pgettext_lazy("place", "Vectors"),
+    "relations": pgettext_lazy("place", "Relations"),
+    "map": pgettext_lazy("place", "Map"),
+    "word_index": pgettext_lazy("place", "Word index"),
+    "word index": pgettext_lazy("place", "Word index"),
+    "caches": pgettext_lazy("place", "Caches"),
+    "logs": pgettext_lazy("place", "Logs"),
+    "subjects": pgettext_lazy("place", "Subjects"),
+}
 _END: Final = re.compile(r"(?<=[.!?]) ")
 _VALUE: Final = re.compile(r"\\\{(\w+)\\\}")
 
@@ -68,6 +105,8 @@ def of(text: str) -> str:
 
 def _known(text: str) -> str:
     """Return the reading of one message, or empty when there is none."""
+    if text in PLACES:
+        return str(PLACES[text])
     translated = gettext(text)
     if translated != text:
         return translated
@@ -83,7 +122,7 @@ def _known(text: str) -> str:
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return each English sentence with values, and what finds it."""
     return tuple(
-        (text, re.compile(_VALUE.sub(r"(?P<\1>.+?)", re.escape(text))))
+        (text, re.compile(_VALUE.sub(r"(?P<\1>\\S+?)", re.escape(text))))
         for text in TEMPLATES
     )
 
