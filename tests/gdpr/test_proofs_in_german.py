@@ -15,6 +15,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone, translation
 
+from gdpr import audit_log
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.data_map import registry
@@ -22,7 +23,7 @@ from gdpr.data_map.table_holder import Table
 from gdpr.erasure import finish
 from gdpr.export import bundle
 from gdpr.export import make as export
-from gdpr.models import Export
+from gdpr.models import ActionKind, Export
 from gdpr.web import readings
 from memory.models import ids
 from memory.rules.permissions import Actor, Role
@@ -49,7 +50,7 @@ def test_a_certificate_has_the_same_bytes_whatever_the_language(
     make.searched(case, make.system_actor(world))
     facts = make.facts(does_not_prove=[finish.UNTOUCHED])
     signing_keys.current()
-    monkeypatch.setattr(certificates.timezone, "now", lambda: now)
+    monkeypatch.setattr(timezone, "now", lambda: now)
     monkeypatch.setattr(ids, "make", lambda _prefix: "cert_0000000000000000")
     documents = []
     for language in ("en", "de"):
@@ -166,9 +167,7 @@ def test_a_bundle_for_a_program_is_in_english(world: World) -> None:
 
 def test_the_same_collection_in_one_language_has_the_same_bytes(world: World) -> None:
     person = make.subject(world)
-    action = export.audit_log.begin(
-        person.id, export.ActionKind.EXPORT, by=world.actor("owner")
-    )
+    action = audit_log.begin(person.id, ActionKind.EXPORT, by=world.actor("owner"))
     collection = export.collect(person, action)
     files = []
     for language in ("de", "de", "en"):
