@@ -144,7 +144,7 @@ SILENT = {
     "memory.Webhook.events", "memory.Webhook.secret", "memory.User.language",
     "memory.JobRun.name", "memory.JobRun.slot",
     "memory.JobRun.params", "memory.JobRun.unit",
-    "memory.User.password", "memory.User.language", "memory.ImportLine.import_id",
+    "memory.User.password", "memory.ImportLine.import_id",
     "memory.WorkspaceSetting.name", "memory.WorkspaceSetting.sealed",
     "memory.PriorityChange.previous", "memory.PriorityChange.priority",
     "episodic.HealthSnapshot.crew_id",
