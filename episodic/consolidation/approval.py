@@ -30,6 +30,7 @@ from memory.rules.tiers import Place, Tier
 
 TEXT_CHARS: Final = 4_000
 REASON_CHARS: Final = 2_000
+LIKE_AN_ATTACK: Final = gettext_noop("it looks like an attack.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,9 @@ def approve(
         if writing:
             _restore_file(proposal, request, before)
         if isinstance(error, quarantine.HeldForReview):
+            why = str(error.fields.get("why") or LIKE_AN_ATTACK)
             detail = gettext("The scanner held the text: {why}")
-            detail = detail.format(why=error.fields.get("why", ""))
+            detail = detail.format(why=gettext(why))
             raise errors.Conflict(detail, code="held_text") from None
         raise
     return proposals.proposal(by, proposal.pk)
@@ -126,7 +128,7 @@ def hold_reason(owner: Owner, text: str, by: Actor) -> str:
     verdict = quarantine.judge(incoming, text)
     if verdict.action == "allow":
         return ""
-    return verdict.why or gettext("it looks like an attack.")
+    return gettext(verdict.why or LIKE_AN_ATTACK)
 
 
 def require_allowed(proposal: ConsolidationProposal, text: str, by: Actor) -> None:

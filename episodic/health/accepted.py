@@ -72,14 +72,7 @@ def accept(
     if not cause.can_be_accepted:
         detail = gettext("A repair cures this cause, so it cannot be accepted.")
         raise errors.Conflict(detail, code="curable")
-    text = reason.strip()
-    if not text or not entries.is_storable(text):
-        detail = gettext("Accepting a cause needs a reason.")
-        raise errors.Invalid(detail, code="reason_required")
-    if len(text) > REASON_CHARS:
-        raise errors.TooLarge(
-            what=pgettext("too large", "reason"), limit=REASON_CHARS, size=len(text)
-        )
+    text = _reason(reason)
     until = timezone.now() + timedelta(days=DAYS)
     with transaction.atomic():
         item, _ = AcceptedCause.objects.update_or_create(
@@ -96,6 +89,19 @@ def accept(
         )
         _record(item, "memory.health_cause_accepted", "accepted", actor, until)
     return item
+
+
+def _reason(text: str) -> str:
+    """Return a reason without its outer spacing; raise Invalid without one."""
+    text = text.strip()
+    if not text or not entries.is_storable(text):
+        detail = gettext("Accepting a cause needs a reason.")
+        raise errors.Invalid(detail, code="reason_required")
+    if len(text) > REASON_CHARS:
+        raise errors.TooLarge(
+            what=pgettext("too large", "reason"), limit=REASON_CHARS, size=len(text)
+        )
+    return text
 
 
 def revoke(actor: Actor, item_id: str) -> AcceptedCause:

@@ -105,6 +105,8 @@ def test_what_a_check_finds_on_a_german_page_is_stored_in_english(world: World) 
     first = test_recall_checks.fill(world)[0]
     check = test_recall_checks.saved(world, [first.id], k=1)
     JournalEntry.objects.filter(pk=first.pk).update(erased_at=first.ts)
-    posted(world.page("operator"), f"/recall/checks/{check.id}/run/")
+    browser = world.page("operator")
+    browser.post(f"/recall/checks/{check.id}/run/", headers=GERMAN)
     run = RecallCheckRun.objects.get()
     assert run.missing == [{"entry_id": first.id, "finding": "It was erased."}]
+    assert "Er wurde gelöscht." in shown(browser, "/recall/checks/")

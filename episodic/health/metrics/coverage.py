@@ -27,6 +27,15 @@ from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 
 GROUPS_LISTED: Final = 12
+# The embedder's reasons in words, marked for `gettext`.
+REASONS: Final = (
+    gettext_noop("unreachable"),
+    gettext_noop("timeout"),
+    gettext_noop("bad answer"),
+    gettext_noop("not configured"),
+    gettext_noop("damaged"),
+    gettext_noop("unexpected"),
+)
 
 
 def value(indexed: int, embeddable: int) -> float | None:
@@ -127,7 +136,8 @@ def _title(noun: str, state: str, reason: str, count: int) -> str:
             count,
         )
     words = reason.replace("_", " ")
-    return text.format(count=figure(count), noun=noun, reason=words)
+    reason = gettext(words) if words else ""
+    return text.format(count=figure(count), noun=noun, reason=reason)
 
 
 METRIC: Final = Metric(
