@@ -18,7 +18,8 @@ from django.conf import settings
 from django.db.models import Choices
 from django.template.loader import render_to_string
 from django.utils import translation
-from django.utils.translation import gettext_noop
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy, gettext_noop
 
 from gdpr.export.labels import LABELS
 from gdpr.models import ActionKind, ActionStatus, AliasKind, Consent
@@ -138,6 +139,7 @@ def _files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
             | {
                 "action": _label(ActionKind, action["action"]),
                 "status": _label(ActionStatus, action["status"]),
+                "reason": _reason(action),
             }
             for action in collection.actions
         ],
@@ -153,6 +155,14 @@ def _files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
 def _rendered(name: str, context: dict[str, Any], language: str) -> str:
     with translation.override(language):
         return render_to_string(f"gdpr/bundle/{name}.html", context)
+
+
+def _reason(action: dict[str, Any]) -> Any:
+    """Return why something was done: a person's words, or the case it was done for."""
+    case_id = action["case_id"]
+    if case_id and action["reason"] == f"Case {case_id}":
+        return format_lazy(gettext_lazy("Case {id}"), id=case_id)
+    return action["reason"]
 
 
 def _label(choices: type[Choices], english: str) -> Any:

@@ -41,6 +41,8 @@ from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor, system
 
 LEASE: Final = timedelta(minutes=15)
+# The stored error of a bundle whose person was erased while it was made.
+ERASED: Final = gettext_noop("erased meanwhile")
 log = structlog.get_logger(__name__)
 
 
@@ -247,7 +249,7 @@ def _ready(export: Export, action: GdprAction, collection: Collection) -> Export
         live = Export.objects.get(pk=export.pk)
         if live.state == ExportState.GONE:
             storage.path(export).unlink(missing_ok=True)
-        audit_log.finish(action, ActionStatus.FAILED, error="erased meanwhile")
+        audit_log.finish(action, ActionStatus.FAILED, error=ERASED)
         return live
     audit_log.finish(action, ActionStatus.COMPLETED, scope=counts)
     payload = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from django import forms
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -18,41 +18,12 @@ from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
 from gdpr.models import CaseKind
+from gdpr.web import readings
 
 COUNTS = ("deleted", "redacted", "kept")
 MOMENTS = (
     "received_at", "due_at", "approved_at", "started_at", "finished_at", "issued_at",
 )  # fmt: skip
-
-# The places of a certificate by their names in it; an unknown one is shown as it is.
-PLACES: Final = {
-    "exports": pgettext_lazy("place", "Exports"),
-    "idempotency": pgettext_lazy("place", "Idempotency"),
-    "deliveries": pgettext_lazy("place", "Deliveries"),
-    "recall_checks": pgettext_lazy("place", "Recall checks"),
-    "recall_log": pgettext_lazy("place", "Recall log"),
-    "proposals": pgettext_lazy("place", "Proposals"),
-    "health": pgettext_lazy("place", "Health"),
-    "jobs": pgettext_lazy("place", "Jobs"),
-    "providers": pgettext_lazy("place", "Providers"),
-    "filters": pgettext_lazy("place", "Filters"),
-    "gateway": pgettext_lazy("place", "Gateway"),
-    "webhooks": pgettext_lazy("place", "Webhooks"),
-    "keys": pgettext_lazy("place", "Keys"),
-    "tenancy": pgettext_lazy("place", "Tenancy"),
-    "admin_log": pgettext_lazy("place", "Admin log"),
-    "sessions": pgettext_lazy("place", "Sessions"),
-    "logins": pgettext_lazy("place", "Logins"),
-    "records": pgettext_lazy("place", "Records"),
-    "held": pgettext_lazy("place", "Held"),
-    "files": pgettext_lazy("place", "Files"),
-    "strays": pgettext_lazy("place", "Strays"),
-    "priorities": pgettext_lazy("place", "Priorities"),
-    "archive": pgettext_lazy("place", "Archive"),
-    "journal": pgettext_lazy("place", "Journal"),
-    "decisions": pgettext_lazy("place", "Decisions"),
-    "cases": pgettext_lazy("place", "Cases"),
-}
 
 
 class CheckForm(forms.Form):
@@ -106,7 +77,7 @@ def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _place_name(name: str) -> str:
-    return str(PLACES.get(name) or name.replace("_", " ").capitalize())
+    return str(readings.PLACES.get(name) or name.replace("_", " ").capitalize())
 
 
 def _counts(counts: Any) -> dict[str, Any]:

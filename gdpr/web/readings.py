@@ -15,7 +15,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils import translation
 from django.utils.formats import date_format, number_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 
 from gdpr.certificates import issue
 from gdpr.data_map import memory_files, process
@@ -46,6 +46,43 @@ TEMPLATES: Final = (
     search.STRINGS,
     search.STALE_WORDS,
 )
+# The places by their names in certificates and reports.
+PLACES: Final = {
+    "exports": pgettext_lazy("stored data", "Exports"),
+    "idempotency": pgettext_lazy("stored data", "Idempotency"),
+    "deliveries": pgettext_lazy("stored data", "Deliveries"),
+    "recall_checks": pgettext_lazy("stored data", "Recall checks"),
+    "recall_log": pgettext_lazy("stored data", "Recall log"),
+    "proposals": pgettext_lazy("stored data", "Proposals"),
+    "health": pgettext_lazy("stored data", "Health"),
+    "jobs": pgettext_lazy("stored data", "Jobs"),
+    "providers": pgettext_lazy("stored data", "Providers"),
+    "filters": pgettext_lazy("stored data", "Filters"),
+    "gateway": pgettext_lazy("stored data", "Gateway"),
+    "webhooks": pgettext_lazy("stored data", "Webhooks"),
+    "keys": pgettext_lazy("stored data", "Keys"),
+    "tenancy": pgettext_lazy("stored data", "Tenancy"),
+    "admin_log": pgettext_lazy("stored data", "Admin log"),
+    "sessions": pgettext_lazy("stored data", "Sessions"),
+    "logins": pgettext_lazy("stored data", "Logins"),
+    "records": pgettext_lazy("stored data", "Records"),
+    "held": pgettext_lazy("stored data", "Held"),
+    "files": pgettext_lazy("stored data", "Files"),
+    "strays": pgettext_lazy("stored data", "Strays"),
+    "priorities": pgettext_lazy("stored data", "Priorities"),
+    "archive": pgettext_lazy("stored data", "Archive"),
+    "journal": pgettext_lazy("stored data", "Journal"),
+    "decisions": pgettext_lazy("stored data", "Decisions"),
+    "cases": pgettext_lazy("stored data", "Cases"),
+    "vectors": pgettext_lazy("stored data", "Vectors"),
+    "relations": pgettext_lazy("stored data", "Relations"),
+    "map": pgettext_lazy("stored data", "Map"),
+    "word_index": pgettext_lazy("stored data", "Word index"),
+    "word index": pgettext_lazy("stored data", "Word index"),
+    "caches": pgettext_lazy("stored data", "Caches"),
+    "logs": pgettext_lazy("stored data", "Logs"),
+    "subjects": pgettext_lazy("stored data", "Subjects"),
+}
 _END: Final = re.compile(r"(?<=[.!?]) ")
 _VALUE: Final = re.compile(r"\\\{(\w+)\\\}")
 
@@ -68,6 +105,8 @@ def of(text: str) -> str:
 
 def _known(text: str) -> str:
     """Return the reading of one message, or empty when there is none."""
+    if text in PLACES:
+        return str(PLACES[text])
     translated = gettext(text)
     if translated != text:
         return translated
@@ -83,7 +122,7 @@ def _known(text: str) -> str:
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return each English sentence with values, and what finds it."""
     return tuple(
-        (text, re.compile(_VALUE.sub(r"(?P<\1>.+?)", re.escape(text))))
+        (text, re.compile(_VALUE.sub(r"(?P<\1>\\S+?)", re.escape(text))))
         for text in TEMPLATES
     )
 
