@@ -87,6 +87,9 @@ def _string_faults(match: re.Match[str]) -> Iterator[str]:
     tag, arguments = match[1], match[2] if match[1] else match[3]
     if tag in OF_NAMES:
         return
+    if tag == "term":
+        # The word itself comes first, then what stands for it in the sentence.
+        arguments = STRING.sub("", arguments, count=1)
     for mark, string in STRING.findall(arguments):
         # The name of an included template comes first; nouns of counts are collected.
         is_name = string.endswith('.html"') or f"plural:{string}" in arguments

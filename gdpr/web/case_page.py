@@ -221,7 +221,7 @@ def finding(detail: CaseDetail) -> str:
         "running": gettext("run {number} is under way").format(number=case.run),
         "on_hold": gettext("on hold, nothing is touched"),
         "complete": ends[kind],
-        "refused": gettext("refused"),
+        "refused": pgettext("case", "refused"),
     }[progress_line.todo(detail)]
     if case.state == CaseState.VERIFYING:
         status = gettext("searching for what is left")

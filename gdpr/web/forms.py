@@ -193,11 +193,11 @@ class NewCaseForm(PersonForm):
     )
     ticket = _text(gettext_lazy("Ticket"), 120)
     wrong = _text(
-        gettext_lazy("What is wrong"),
+        pgettext_lazy("correction", "What is wrong"),
         2_000,
         hint=gettext_lazy("The words as they are remembered."),
     )
-    right = _text(gettext_lazy("What is right"), 2_000)
+    right = _text(pgettext_lazy("correction", "What is right"), 2_000)
 
     FIRST: Final = ("kind", "who")
     CORRECTION: Final = ("wrong", "right")
