@@ -189,7 +189,6 @@ def build(
     *,
     fault: str = "",
     decision: DecisionForm | None = None,
-    report: Report | None = None,
 ) -> InboxPage:
     """Return the page; without a case, the first one of the list is opened."""
     state = state_of(data, case)
@@ -203,7 +202,6 @@ def build(
     before, after = neighbours(lines, open_case)
     spans = decision.redactions if decision is not None else ()
     detail = review_detail.case_detail(open_case, actor, spans) if open_case else None
-    is_held = state == HeldState.HELD
     counts = review_queue.state_counts(actor)
     return InboxPage(
         state=state,
@@ -215,12 +213,11 @@ def build(
         case=detail,
         previous=before,
         following=after,
-        groups=review_queue.groups(rows) if is_held else [],
+        groups=review_queue.groups(rows) if state == HeldState.HELD else [],
         saved=saved_views.saved(actor, ViewPage.QUARANTINE),
         query=filter_query(data, state),
         recent=_recent_decision(actor, data),
         fault=fault,
         decision=decision or DecisionForm(),
         view=str(data.get("view") or "text"),
-        report=report,
     )

@@ -53,7 +53,8 @@ def _page(
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
-    page = build(actor, request.GET, case, fault=fault, decision=form, report=report)
+    page = build(actor, request.GET, case, fault=fault, decision=form)
+    page = replace(page, report=report)
     context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
     name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
