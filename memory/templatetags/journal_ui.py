@@ -1,4 +1,4 @@
-"""Filters of the journal's pages: text of agents, exact and never as markup."""
+"""Filters of memory's pages: text of agents, exact and never as markup; notes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Final
 from django import template
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext
 
 register = template.Library()
 
@@ -17,6 +18,7 @@ CAP_LINES: Final = 60
 CAP_CHARS: Final = 6_000
 INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc", "Cs", "Co"})
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
+_NOTE: Final = re.compile(r"version (\d+) (restored|taken back)")
 _PLAIN: Final = re.compile(r"^[\x20-\x7e\n]*$")
 
 
@@ -81,3 +83,16 @@ def breakable(value: str) -> SafeString:
     """Return a dotted name that may break after its dots and underscores."""
     parts = [(part,) for part in re.split(r"(?<=[._])", value)]
     return format_html_join(format_html("{}", mark_safe("<wbr>")), "{}", parts)
+
+
+@register.filter
+def version_note(note: str) -> str:
+    """Return what a version's note says; the server's own are stored in English."""
+    match = _NOTE.fullmatch(note)
+    if match is None:
+        return note
+    words = {
+        "restored": gettext("version {number} restored"),
+        "taken back": gettext("version {number} taken back"),
+    }
+    return words[match[2]].format(number=match[1])

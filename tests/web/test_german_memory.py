@@ -55,6 +55,7 @@ def test_a_file_written_and_restored_on_german_pages_has_english_notes(
     assert "Version 1 als Version 3 wiederhergestellt" in page
     newest = MemoryVersion.objects.latest("number")
     assert newest.note == "version 1 restored"
+    assert "Version 1 wiederhergestellt<" in page
     assert "AGENT.md updated" in summaries()
 
 
