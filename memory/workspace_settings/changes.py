@@ -133,7 +133,9 @@ def change(
         rows = values.rows_of(by.workspace_id)
         current = sum(row.version for row in rows.values())
         if version is not None and version != current:
-            detail = gettext("Somebody changed the settings meanwhile; read them again.")
+            detail = gettext(
+                "Somebody changed the settings meanwhile; read them again."
+            )
             raise errors.Conflict(detail, code="settings_changed", version=current)
         _add_resets(cleaned, rows)
         changes = _apply(cleaned, rows, by)
