@@ -29,7 +29,8 @@ RECALL_LOG: Final[Setting[bool]] = workspace_settings.declare(
             "whose memory was asked, the entries that came back, how long it took. "
             "People in the explorer and recall checks are not logged. A question may "
             "name somebody: it is part of access and erasure. Off: nothing more is "
-            "written; what is there goes with its days, or when an admin empties the log."
+            "written; what is there goes with its days, or when an admin empties the "
+            "log."
         ),
         readers=gettext_noop(
             "Every recall by key: the API, tools, MCP and the other systems' "
