@@ -17,7 +17,6 @@ from django.utils.translation import gettext
 
 from memory.jobs import registry as jobs
 from memory.jobs import status as job_status
-from memory.jobs import words
 from memory.jobs.progress import MAX_ITEMS, ResultLine
 from memory.jobs.status import RunView
 from memory.models import JobRun, RunState
@@ -54,11 +53,6 @@ class Work:
     lines: Sequence[ResultLine] = ()
     repeat_url: str = ""
     is_even: bool = True
-
-    @property
-    def unit_words(self) -> str:
-        """What is counted, in the reader's language."""
-        return words.unit(self.unit)
 
     @property
     def element_id(self) -> str:
