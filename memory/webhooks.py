@@ -37,7 +37,7 @@ from memory.models.webhooks import HEALTH_BAND_CHANGED, delivery_id
 from memory.rules import errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
-from memory.rules.stored_sentences import told
+from memory.rules.stored_sentences import translated
 
 EVENTS: Final = (HEALTH_BAND_CHANGED,)
 TEST: Final = "webhook.test"
@@ -116,7 +116,7 @@ def failed_count(actor: Actor, limit: int = FAILED_COUNTED) -> int:
 
 def fault_words(stored: str) -> str:
     """Return why a message did not arrive, in the reader's language."""
-    return told(stored, FAULTS)
+    return translated(stored, FAULTS)
 
 
 def _record(action: str, hook: Webhook, by: Actor) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop, pgettext_lazy
 
-from memory.rules.stored_sentences import told
+from memory.rules.stored_sentences import translated
 
 # What jobs count, by the name in a stored run.
 COUNTED: Final = {
@@ -93,7 +93,7 @@ def summary(counts: dict[str, int]) -> str:
 
 def fault(stored: str) -> str:
     """Return why a run did not do all of its work."""
-    return told(stored, FAULTS)
+    return translated(stored, FAULTS)
 
 
 def unit(stored: str) -> str:

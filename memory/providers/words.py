@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from memory.rules.stored_sentences import told
+from memory.rules.stored_sentences import translated
 from memory.rules.translation import gettext_noop
 
 # Of a health check.
@@ -53,14 +53,14 @@ CHECKS: Final = (
 
 def check(text: str) -> str:
     """Return the rule that a check or a promise is about."""
-    return told(text, CHECKS)
+    return translated(text, CHECKS)
 
 
 def pulse(message: str) -> str:
     """Return what a health check said."""
-    return told(message, PULSES)
+    return translated(message, PULSES)
 
 
 def note(text: str) -> str:
     """Return why a check failed or does not apply."""
-    return told(text, REASONS)
+    return translated(text, REASONS)

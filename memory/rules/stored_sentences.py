@@ -1,4 +1,4 @@
-"""Sentences that were stored in English, told in the reader's language.
+"""Sentences that were stored in English, and their words in the reader's language.
 
 What a job, a check or a delivery leaves behind is stored in English. A sentence without
 values is found as it is; one with values by its template, which says where they stand.
@@ -20,7 +20,7 @@ SENTENCE: Final = "why"
 COUNT: Final = "count"
 
 
-def told(text: str, templates: Iterable[str] = ()) -> str:
+def translated(text: str, templates: Iterable[str] = ()) -> str:
     """Return a stored sentence in the reader's language; an unknown one as it is.
 
     ``templates`` are marked with ``gettext_noop``, with values like ``{count}``.
@@ -35,7 +35,7 @@ def told(text: str, templates: Iterable[str] = ()) -> str:
         if match is not None:
             values = match.groupdict()
             if SENTENCE in values:
-                values[SENTENCE] = told(values[SENTENCE], templates)
+                values[SENTENCE] = translated(values[SENTENCE], templates)
             return gettext(template).format(**values)
     return text
 

@@ -7,7 +7,7 @@ from django.utils import translation
 
 from memory.jobs import words
 from memory.providers import words as provider_words
-from memory.rules.stored_sentences import told
+from memory.rules.stored_sentences import translated
 
 TEMPLATES = ("{count} files of {name} are gone", "stopped: {why}", "lost")
 
@@ -40,14 +40,14 @@ def german(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 @pytest.mark.usefixtures("german")
 def test_a_stored_sentence_is_told_by_its_template(stored: str, shown: str) -> None:
-    assert told(stored, TEMPLATES) == shown
+    assert translated(stored, TEMPLATES) == shown
 
 
 @pytest.mark.parametrize(
     "stored", ["lost", "3 files of ada are gone", "stopped: lost", "else", "{x}", ""]
 )
 def test_in_english_a_sentence_stays_as_it_was_stored(stored: str) -> None:
-    assert told(stored, TEMPLATES) == stored
+    assert translated(stored, TEMPLATES) == stored
 
 
 def test_runs_and_checks_are_told_in_german() -> None:
