@@ -224,9 +224,9 @@ def _finding(request: Request, entry_id: str, by: Actor) -> str:
     row = JournalEntry.objects.filter(pk=entry_id, workspace_id=by.workspace_id)
     entry = row.first()
     if entry is None:
-        return "It is no longer in the journal."
+        return gettext("It is no longer in the journal.")
     if entry.erased_at is not None:
-        return "It was erased."
+        return gettext("It was erased.")
     return explain.explain(request, entry_id, by=by).finding
 
 

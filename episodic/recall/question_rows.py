@@ -27,9 +27,10 @@ RECALL_LOG: Final[Setting[bool]] = workspace_settings.declare(
         help=gettext_noop(
             "Keeps what is asked with a key, an agent's or a program's: the question, "
             "whose memory was asked, the entries that came back, how long it took. "
-            "People in the explorer and recall checks are not logged. A question may name "
-            "somebody: it is part of access and erasure. Off: nothing more is written; "
-            "what is there goes with its days, or when an admin empties the log."
+            "People in the explorer and recall checks are not logged. A question may "
+            "name somebody: it is part of access and erasure. Off: nothing more is "
+            "written; what is there goes with its days, or when an admin empties the "
+            "log."
         ),
         readers=gettext_noop(
             "Every recall by key: the API, tools, MCP and the other systems' "
