@@ -24,6 +24,7 @@ WORD: Final = re.compile(r"[A-Za-zÄÖÜäöüß]{3,}")
 # The same word in both languages; names of products, files and standards.
 SAME: Final = frozenset(
     """
+    Crew
     Crewship
     Fusion
     Index

@@ -102,7 +102,7 @@ def test_the_session_keeps_no_words_of_the_question(world: World) -> None:
 def test_what_was_expected_and_did_not_come_is_no_arrival(world: World) -> None:
     rows = fill(world, 2)
     row = comparison.Row(rows[0], first=None, second=None, expected=2)
-    table = Comparison("Before", "Now", [row], None, "Expected")
+    table = Comparison("Before", "Now", [row], "", "Expected")
     text = render_to_string(
         "episodic/_moves.html", {"moves": table, "title": "Ranks", "entry_id": ""}
     )
