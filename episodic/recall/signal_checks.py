@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
 from episodic.index import engine
 from episodic.recall import ranking, reasons, surroundings
@@ -21,7 +21,7 @@ from memory.rules import convex, tokenizer
 from memory.rules.convex import Parts
 from memory.word_index import ranking as word_ranking
 
-# What the checks are called on a page, by their names.
+# What the checks are called on a page, by their names; the last of them is the cut.
 TITLES: Final = {
     "policy": gettext_noop("Policy"),
     "state": gettext_noop("State"),
@@ -34,7 +34,6 @@ TITLES: Final = {
     "conversation": gettext_noop("Conversation"),
     "preference": gettext_noop("Preference"),
     "importance": gettext_noop("Importance"),
-    "cut": gettext_noop("Cut"),
 }
 
 
@@ -49,7 +48,11 @@ class Check:
     @property
     def title(self) -> str:
         """What it is called on a page."""
-        return gettext(TITLES[self.name])
+        return (
+            gettext(TITLES[self.name])
+            if self.name in TITLES
+            else pgettext("check", "Cut")
+        )
 
 
 def verdict(holds: bool) -> str:  # noqa: FBT001  (one obvious argument)
