@@ -158,17 +158,12 @@ def _plans(actor: Actor) -> Iterator[WorkLine]:
         )
     if work.doubtful:
         number = len(work.doubtful)
+        doubtful = ngettext(
+            "{count} case has doubtful rows", "{count} cases have doubtful rows", number
+        )
         yield WorkLine(
             rank=Rank.HIGH,
-            phrase=count_phrase(
-                ngettext(
-                    "{count} case has doubtful rows",
-                    "{count} cases have doubtful rows",
-                    number,
-                ),
-                number,
-                case_overview.PLAN_LIMIT,
-            ),
+            phrase=count_phrase(doubtful, number, case_overview.PLAN_LIMIT),
             note=gettext(
                 "whose they are has to be decided before the plan is approved"
             ),

@@ -77,6 +77,10 @@ def parse(values: Sequence[str]) -> list[Pick]:
     return picks
 
 
+def _tick_some() -> str:
+    return gettext("Tick between 1 and {limit} rows.").format(limit=LIMIT)
+
+
 def run(
     picks: Sequence[Pick],
     load: Callable[[list[str]], Mapping[str, Row]],
@@ -87,8 +91,7 @@ def run(
     """Act on each pick once, in their order; one that ``load`` lacks is not found."""
     unique = {pick.id: pick for pick in picks}
     if not 0 < len(unique) <= LIMIT:
-        detail = gettext("Tick between 1 and {limit} rows.").format(limit=LIMIT)
-        raise errors.Invalid(detail, code="bad_ids")
+        raise errors.Invalid(_tick_some(), code="bad_ids")
     rows = load(list(unique))
     items: list[Item] = []
     for pick in unique.values():
