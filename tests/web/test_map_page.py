@@ -18,6 +18,7 @@ from episodic.models import Embedding, MemoryMap
 from episodic.web import map_page
 from memory.journal import erasure
 from memory.models import JobRun
+from tests import factories
 from tests.world import World
 
 PATH = "/map/"
@@ -29,7 +30,9 @@ def ids(world: World) -> list[str]:
     """Embed five entries and compute the map; return their ids in order."""
     texts = ("Refund of the tent", "Refund of the stove", "Parcel to Bergen is late",
              "Parcel to Oslo is late", HOSTILE)  # fmt: skip
-    rows = [world.entry(text) for text in texts]
+    # A second apart: entries of one millisecond stand in the order of their ids.
+    moments = [factories.ago(seconds=60 - number) for number in range(len(texts))]
+    rows = [world.entry(text, ts=ts) for text, ts in zip(texts, moments, strict=True)]
     sweep.sweep()
     Embedding.objects.filter(pk=rows[0].id).update(reference_count=3)
     compute.compute(world.acme.id)
