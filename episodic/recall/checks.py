@@ -204,13 +204,13 @@ def rename(check: RecallCheck, name: str, *, by: Actor) -> None:
     by.require("index.run", check.workspace_id)
     name = _name(name)
     subject_linker.refuse(by.workspace_id, (name,))
-    with transaction.atomic():
-        others = RecallCheck.objects.filter(workspace_id=by.workspace_id)
-        if others.exclude(pk=check.pk).filter(name=name).exists():
-            raise _taken()
-        check.name = name
-        check.save(update_fields=["name"])
-        _note(check)
+    check.name = name
+    try:
+        with transaction.atomic():
+            check.save(update_fields=["name"])
+            _note(check)
+    except IntegrityError as error:
+        raise _taken() from error
 
 
 def drop(check: RecallCheck, *, by: Actor) -> None:
