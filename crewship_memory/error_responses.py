@@ -15,6 +15,7 @@ from django.views import defaults
 
 from crewship_memory import integrations, problem_details
 from memory import outages
+from memory.accounts import languages
 from memory.integrations import registry
 from memory.rules import errors
 
@@ -54,6 +55,8 @@ def _handler(
     def handle(request: HttpRequest, exception: Exception) -> HttpResponse:
         if is_for_programs(request.path):
             return respond(request, error)
+        # An unknown address never came to a view, where the language is settled.
+        languages.activate_for(getattr(request, "user", None))
         return page(request, exception)
 
     return handle

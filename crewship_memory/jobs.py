@@ -43,7 +43,8 @@ JOBS: Final = (
         rescan_job.run, longest=timedelta(hours=12), lines=rescan_job.lines),
     Job("journal_import", gettext_noop("Import journal entries"),
         gettext_noop("when asked"),
-        journal_upload.run, longest=timedelta(hours=12), lines=journal_upload.lines),
+        journal_upload.run, longest=timedelta(hours=12), lines=journal_upload.lines,
+        repeats=journal_upload.REPEATS, permission="journal.import"),
     Job("index", gettext_noop("Index what waits"), gettext_noop("when asked"),
         index_job.run, longest=timedelta(hours=12), lines=index_job.lines),
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.urls import reverse
-from django.utils.formats import number_format
-from django.utils.translation import get_language, gettext, ngettext, pgettext
+from django.utils.translation import gettext, ngettext, pgettext
 
 from crewship_memory import work_agents, work_machine
 from crewship_memory.machine import Machine
@@ -22,10 +21,12 @@ from episodic.consolidation import proposals
 from episodic.web.health_page import CrewLine
 from gdpr.cases import legal_holds
 from gdpr.cases import overview as case_overview
+from memory import figures
 from memory.models import HeldState
 from memory.review import detail as review_detail
 from memory.review import queue as review_queue
 from memory.rules.permissions import Actor
+from memory.rules.translation import within_sentence
 from memory.web.pages import address
 
 HEADLINE_LINES: Final = 4
@@ -95,7 +96,7 @@ def _cases(actor: Actor) -> Iterator[WorkLine]:
             phrase=_due_phrase(due, number),
             note=gettext("{kind}, {state}: {deadline}").format(
                 kind=case.get_kind_display(),
-                state=_within_a_sentence(case.get_state_display()),
+                state=within_sentence(case.get_state_display()),
                 deadline=deadline.words,
             ),
             url=reverse("privacy:case", args=(case.pk,))
@@ -123,11 +124,6 @@ def _due_phrase(due: str, number: int) -> str:
             number,
         )
     return count_phrase(text, number)
-
-
-def _within_a_sentence(words: str) -> str:
-    """Return words without their capital, in a language whose nouns have none."""
-    return words if get_language() == "de" else words.lower()
 
 
 def _case_url(case_ids: tuple[str, ...]) -> str:
@@ -212,7 +208,7 @@ def _held(actor: Actor) -> Iterator[WorkLine]:
             ngettext("{count} text is held", "{count} texts are held", number), number
         ),
         note=gettext("{title}: risk {risk}").format(
-            title=first.title, risk=number_format(first.held.risk, 2)
+            title=first.title, risk=figures.decimal(first.held.risk)
         ),
         url=reverse("quarantine:case", args=(first.held.pk,)),
         act=gettext("Decide") if number == 1 else gettext("Decide the riskiest"),

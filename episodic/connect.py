@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from episodic import agent_tools, llm_port, tasks
 from episodic.consolidation import extractor
-from episodic.embedders.base import EmbedderError
+from episodic.embedders.base import EmbedderError, failure_text
 from episodic.embedders.base import State as EmbedderState
 from episodic.index import decay, engine, erasure, policy
 from episodic.map import erasure as map_erasure
@@ -132,6 +132,7 @@ def _state(entry: JournalEntry, row: Embedding | None) -> EmbeddingState:
         last_error=row.last_error or None,
         importance=round(row.importance_score, 4),
         importance_parts=asdict(parts) if parts else None,
+        failure=failure_text(row.last_error),
     )
 
 

@@ -19,7 +19,7 @@ from memory.accounts import workspaces
 from memory.journal import append as journal
 from memory.models import Agent, Crew
 from memory.ports import subject_linker
-from memory.rules import entries, errors, validation
+from memory.rules import errors, validation
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.json_structure import is_within
 from memory.rules.permissions import Actor
@@ -32,6 +32,10 @@ BATCH_BYTES: Final = 8 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
 TEXTS: Final = ("mission_id", "trace_id", "span_id", "ts", "crew", "agent", "severity")
 OBJECTS: Final = ("payload", "refs")
+# Searched for erased people besides the whole line, which has them in quotes.
+SEARCHED: Final = (
+    "summary", "entry_type", "crew", "agent", "mission_id", "trace_id", "span_id",
+)  # fmt: skip
 FIELDS: Final = frozenset({"entry_type", "summary", "subjects", *TEXTS, *OBJECTS})
 
 
@@ -73,8 +77,21 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
         yield Line(number, size, None)
 
 
-def _refuse(message: str) -> NoReturn:
-    raise errors.Invalid(message)
+class BadLine(errors.Invalid):
+    """A line that is no entry; ``plain`` says why without a word of the line."""
+
+    def __init__(self, detail: str, plain: str = "") -> None:
+        super().__init__(detail)
+        self.plain = plain or detail
+
+
+def _refuse(message: str, plain: str = "") -> NoReturn:
+    raise BadLine(message, plain)
+
+
+def without_quotes(error: errors.AppError) -> str:
+    """Return why a line is refused, without a word of the line."""
+    return error.plain if isinstance(error, BadLine) else error.detail
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -102,7 +119,8 @@ def _object(line: Line) -> dict[str, Any]:
     except RecursionError:
         _refuse("the JSON nests too deep")
     except ValueError as error:
-        _refuse(f"not JSON: {getattr(error, 'msg', 'a number is too long')}")
+        why = getattr(error, "msg", "a number is too long")
+        _refuse(f"not JSON: {why.rstrip(': ')}")
     if not isinstance(value, dict):
         _refuse("not a JSON object")
     return value
@@ -112,7 +130,7 @@ def _check_shape(row: dict[str, Any]) -> None:
     """Raise on unknown fields and on fields of the wrong type."""
     unknown = sorted(set(row) - FIELDS)
     if unknown:
-        _refuse(f"unknown field {unknown[0][:80]!r}")
+        _refuse(f"unknown field {unknown[0][:80]!r}", "unknown field")
     for name in ("entry_type", "summary"):
         if not isinstance(row.get(name), str):
             _refuse(f"{name} is required and is text")
@@ -138,12 +156,33 @@ def _moment(value: str | None) -> datetime | None:
         _refuse("ts is not a time such as 2026-11-21T09:30:00Z")
 
 
+def _searchable(values: Iterable[Any]) -> list[str]:
+    """Return the texts among values; half of a character cannot be looked for."""
+    texts = [value for value in values if isinstance(value, str)]
+    return [text.encode(errors="replace").decode() for text in texts]
+
+
+def _refuse_erased(row: dict[str, Any], workspace_id: str) -> None:
+    """Raise Conflict for a line that names an erased person, in field names too."""
+    # By key, as the journal stores objects: it must not refuse later what passed here.
+    whole = json.dumps(row, ensure_ascii=False, sort_keys=True)
+    texts = _searchable([whole, *(row.get(name) for name in SEARCHED)])
+    subjects = row.get("subjects")
+    named = _searchable(subjects) if isinstance(subjects, list) else []
+    try:
+        subject_linker.refuse(workspace_id, texts, named)
+    except errors.Conflict as error:
+        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
+
+
 def checked(line: Line, workspace_id: str) -> tuple[dict[str, Any], NewEntry]:
     """Return a line's fields and its entry, still without crew and agent.
 
     Raises why the line is no entry, or names somebody who has to stay out.
     """
     row = _object(line)
+    # Before anything else: a fault may quote the line.
+    _refuse_erased(row, workspace_id)
     _check_shape(row)
     severity = row.get("severity") or Severity.INFO
     if severity not in list(Severity):
@@ -161,11 +200,6 @@ def checked(line: Line, workspace_id: str) -> tuple[dict[str, Any], NewEntry]:
         span_id=row.get("span_id"),
     )
     validation.check(new, timezone.now())
-    texts = (new.summary, entries.canonical([new.payload, new.refs]))
-    try:
-        subject_linker.refuse(workspace_id, texts, new.subjects)
-    except errors.Conflict as error:
-        raise errors.Conflict(f"{error.problem_code}: {error.detail}") from error
     return row, new
 
 
@@ -185,7 +219,8 @@ class Names:
             row = rows.first()
             if row is None and self.create:
                 row, _ = workspaces.ensure_crew(slug, by=self.by)
-            self.crews[slug] = row or _refuse(f"there is no crew {slug[:64]!r}")
+            message = f"there is no crew {slug[:64]!r}"
+            self.crews[slug] = row or _refuse(message, "there is no such crew")
         return self.crews[slug]
 
     def agent(self, crew: Crew, slug: str) -> Agent:
@@ -195,7 +230,8 @@ class Names:
             if row is None and self.create:
                 row, _ = workspaces.ensure_agent(slug, crew, by=self.by)
             message = f"there is no agent {slug[:64]!r} in crew {crew.slug!r}"
-            self.agents[key] = row or _refuse(message)
+            plain = "there is no such agent in that crew"
+            self.agents[key] = row or _refuse(message, plain)
         return self.agents[key]
 
     def ids(self, row: dict[str, Any]) -> tuple[str | None, str | None]:
@@ -221,7 +257,12 @@ def _entry(line: Line, names: Names) -> NewEntry:
 
 # ── Appending ────────────────────────────────────────────────────────────────
 def _valid_entries(
-    lines: Iterable[Line], names: Names, report_fault: ReportFault, report: Report
+    lines: Iterable[Line],
+    names: Names,
+    report_fault: ReportFault,
+    report: Report,
+    *,
+    quotes: bool,
 ) -> Iterator[tuple[Line, NewEntry]]:
     for line in lines:
         if line.raw is not None and not line.raw.strip():
@@ -230,7 +271,7 @@ def _valid_entries(
             new = _entry(line, names)
         except errors.AppError as error:
             report.refused += 1
-            report_fault(line.number, error.detail)
+            report_fault(line.number, error.detail if quotes else without_quotes(error))
         else:
             yield line, new
 
@@ -241,17 +282,20 @@ def append(
     by: Actor,
     on_refusal: ReportFault,
     create: bool = False,
+    quotes: bool = True,
     watch: Watch = _unwatched,
 ) -> Report:
     """Append every valid line; ``on_refusal`` gets the line and fault of each other.
 
-    Batches commit one by one: what is counted as appended stays.
+    Batches commit one by one: what is counted as appended stays. ``quotes`` is whether
+    a fault may quote its line; one that is stored may not.
     """
     by.require("journal.import")
     report, names = Report(), Names(by, create)
     batch: list[NewEntry] = []
     size = 0
-    for line, new in _valid_entries(watch(lines), names, on_refusal, report):
+    valid = _valid_entries(watch(lines), names, on_refusal, report, quotes=quotes)
+    for line, new in valid:
         batch.append(new)
         size += line.size
         if len(batch) >= BATCH or size >= BATCH_BYTES:

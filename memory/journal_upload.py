@@ -19,12 +19,12 @@ from django.db.models import QuerySet
 from django.utils import timezone, translation
 
 from memory import journal_import
-from memory.jobs import progress
+from memory.jobs import import_faults, progress
 from memory.jobs import registry as jobs
 from memory.jobs.progress import ResultLine
 from memory.jobs.registry import Outcome
 from memory.journal_import import Line
-from memory.models import ImportLine, JobRun
+from memory.models import ImportLine, JobRun, RunState
 from memory.rules import errors
 from memory.rules.permissions import Actor
 from memory.rules.translation import gettext, gettext_noop
@@ -36,6 +36,8 @@ MAX_LINES: Final = 100_000
 FAULT_CHARS: Final = 300
 # Lines of an import that nobody started again.
 MAX_AGE: Final = timedelta(days=7)
+# "Partly" has dealt with every line: nothing of it waits.
+REPEATS: Final = (RunState.RUNNING, RunState.FAILED)
 
 
 class TooManyLines(errors.TooLarge):
@@ -52,6 +54,13 @@ class NoLines(errors.Invalid):
     sentence = gettext_noop("The file has no lines.")
 
 
+class LinesGone(errors.Conflict):
+    """An import of which no line waits any more."""
+
+    code = "import_lines_gone"
+    sentence = gettext_noop("No line of this import is left to append.")
+
+
 def begin(actor: Actor, file: BinaryIO, *, create: bool) -> JobRun:
     """Keep the lines of a file and ask for the run that appends them.
 
@@ -59,6 +68,7 @@ def begin(actor: Actor, file: BinaryIO, *, create: bool) -> JobRun:
     TooManyLines, and Conflict while an import runs.
     """
     actor.require("journal.import")
+    jobs.startable(JOB, by=actor)
     import_id = f"imp_{secrets.token_hex(8)}"
     # What is kept of a line is English, whatever the language of the page.
     with translation.override(settings.LANGUAGE_CODE):
@@ -72,8 +82,10 @@ def begin(actor: Actor, file: BinaryIO, *, create: bool) -> JobRun:
     asked = {"import_id": import_id, "create": "yes" if create else ""}
     try:
         return jobs.run_now(JOB, by=actor, params={**asked, "lines": str(len(rows))})
-    except errors.Conflict:
-        _lines(actor.workspace_id, import_id).delete()
+    except Exception:
+        # A run that was recorded has its lines, and may be started again.
+        if not JobRun.objects.filter(name=JOB, params__import_id=import_id).exists():
+            _lines(actor.workspace_id, import_id).delete()
         raise
 
 
@@ -102,7 +114,7 @@ def _canonical(line: Line, workspace_id: str) -> tuple[str, str]:
         text = json.dumps(row, ensure_ascii=False)
         text.encode()
     except errors.AppError as error:
-        return "", error.detail
+        return "", journal_import.without_quotes(error)
     except UnicodeEncodeError:
         return "", "a text holds half of a character"
     return text, ""
@@ -114,9 +126,14 @@ def _lines(workspace_id: str, import_id: str) -> QuerySet[ImportLine]:
 
 # ── The job ──────────────────────────────────────────────────────────────────
 def run(workspace_id: str) -> Outcome:
-    """Append the lines that wait, in the name of the person who uploaded them."""
+    """Append the lines that wait, in the name of the person who asked for this run.
+
+    That is who uploaded the file, or who started its import again. Raises LinesGone.
+    """
     asked, actor = progress.params(), progress.requester(workspace_id, JOB)
-    waiting = _lines(workspace_id, asked["import_id"])
+    waiting = _lines(workspace_id, asked.get("import_id", ""))
+    if not waiting.exists():
+        raise LinesGone
     total = int(asked["lines"])
     counts = {"appended": 0, "refused": 0}
     while left := waiting.count():
@@ -145,6 +162,7 @@ def _append_batch(
             by=actor,
             on_refusal=lambda number, why: faults.append((number, why)),
             create=create,
+            quotes=False,
         )
         ImportLine.objects.filter(pk__in=[row.pk for row in rows]).delete()
     return report.appended, sorted(faults)
@@ -165,7 +183,10 @@ def _next_rows(waiting: QuerySet[ImportLine]) -> list[ImportLine]:
 def lines(_workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     """Return the lines that were refused, by number, and why."""
     word = gettext("Line {number}")
-    return [ResultLine(word.format(number=item["id"]), item["why"]) for item in items]
+    return [
+        ResultLine(word.format(number=item["id"]), import_faults.worded(item["why"]))
+        for item in items
+    ]
 
 
 def forget_old(at: datetime | None = None) -> int:

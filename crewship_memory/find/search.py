@@ -44,6 +44,7 @@ ACTS: Final = (
     ),
     Act(gettext_noop("Index entries now"), "episodic:index", "index.run"),
     Act(gettext_noop("Run a job"), "jobs:board", "jobs.run"),
+    Act(gettext_noop("Import entries"), "memory:import", "journal.import"),
     Act(gettext_noop("Verify the chain"), "memory:journal", "journal.verify"),
     Act(gettext_noop("New case"), "privacy:new_case", "gdpr.manage"),
     Act(gettext_noop("Register a subject"), "privacy:subjects", "gdpr.manage"),

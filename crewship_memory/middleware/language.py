@@ -14,7 +14,7 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from crewship_memory import error_responses
-from memory.models import User
+from memory.accounts import languages
 
 
 class LanguageMiddleware:
@@ -38,6 +38,4 @@ class LanguageMiddleware:
         """Go over to the language of the signed-in person, if they chose one."""
         if error_responses.is_for_programs(request.path):
             return
-        user = getattr(request, "user", None)
-        if isinstance(user, User) and user.language:
-            translation.activate(user.language)
+        languages.activate_for(getattr(request, "user", None))

@@ -11,10 +11,12 @@ from datetime import date, timedelta
 from typing import Final
 
 from django import template
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
+
+from memory.figures import decimal
 
 register = template.Library()
 
@@ -157,7 +159,7 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     for kind, (name, points) in zip(SERIES, lines, strict=False):
         values = [value for _, value in points if value is not None]
         items.append(
-            (kind, name, _tenths(values[-1]) if values else gettext("no data"))
+            (kind, name, decimal(values[-1], 1) if values else gettext("no data"))
         )
     return format_html_join(
         "",
@@ -167,15 +169,11 @@ def chart_key(lines: Sequence[tuple[str, Points]]) -> SafeString:
     )
 
 
-def _tenths(value: float) -> str:
-    return number_format(round(value, 1), 1)
-
-
 @register.filter
 def signed(value: float | None) -> str:
     """Return a change with its sign: +2.9, −5.9, ±0.0."""
     if value is None:
         return ""
     if round(value, 1) == 0:
-        return f"±{_tenths(0.0)}"
-    return f"{'+' if value > 0 else '−'}{_tenths(abs(value))}"
+        return f"±{decimal(0.0, 1)}"
+    return f"{'+' if value > 0 else '−'}{decimal(abs(value), 1)}"

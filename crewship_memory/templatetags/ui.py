@@ -14,13 +14,14 @@ from typing import Any, Final
 from django import template
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.formats import date_format, number_format
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext, ngettext, pgettext, pgettext_lazy
 
 from crewship_memory.glossary import meanings
+from memory.figures import decimal, formatted, grouped
 from memory.rules import permissions
 from memory.rules.permissions import Actor
 
@@ -49,14 +50,8 @@ def number(value: Any) -> str:
     if value is None:
         return gettext("no data")
     if isinstance(value, float):
-        return _grouped(value, 1)
-    return _grouped(int(value))
-
-
-def _grouped(value: float, decimals: int = 0) -> str:
-    """Return a rounded number with the reader's thousands and decimal signs."""
-    rounded = round(value, decimals) if decimals else round(value)
-    return number_format(rounded, decimals, use_l10n=True, force_grouping=True)
+        return formatted(value, ",.1f")
+    return grouped(int(value))
 
 
 @register.filter
@@ -65,8 +60,8 @@ def ms(value: float | None) -> str:
     if value is None:
         return gettext("no data")
     if value >= 10_000:
-        return f"{_grouped(value / 1000, 1)} s"
-    return f"{_grouped(value)} ms" if value >= 10 else f"{_grouped(value, 1)} ms"
+        return f"{formatted(value / 1000, ',.1f')} s"
+    return f"{grouped(value) if value >= 10 else decimal(value, 1)} ms"
 
 
 @register.filter
@@ -85,7 +80,7 @@ def duration(seconds: float | None) -> str:
         return _two(remaining // HOUR, hours, remaining % HOUR // MINUTE, minutes)
     if remaining < 7 * DAY:
         return _two(remaining // DAY, days, remaining % DAY // HOUR, hours)
-    return f"{_grouped(remaining // DAY)} {days}"
+    return f"{grouped(remaining // DAY)} {days}"
 
 
 def _two(large: int, unit: str, small: int, part: str) -> str:

@@ -24,7 +24,7 @@ def reject(actor: Actor, picks: Sequence[Pick], *, reason: str) -> list[Item]:
 
     def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
         live = approval.reject(proposal, version=pick.number, reason=reason, by=actor)
-        return Outcome(state=gettext(live.state), version=live.version)
+        return Outcome(state=live.state, version=live.version)
 
     return bulk.run(picks, partial(_proposals, actor), act, title=_title)
 
@@ -35,7 +35,7 @@ def undo(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
 
     def act(proposal: ConsolidationProposal, pick: Pick) -> Outcome:
         live = decision_undo.undo(proposal, version=pick.number, by=actor)
-        return Outcome(state=gettext(live.state), version=live.version)
+        return Outcome(state=live.state, version=live.version)
 
     return bulk.run(picks, partial(_proposals, actor), act, title=_title)
 

@@ -21,7 +21,6 @@ from episodic.health import gains, index_job, outcomes
 from episodic.health import snapshots as health
 from episodic.health.gains import INDEXED_AT_ONCE, LINKED_AT_ONCE, Gain
 from episodic.health.metrics import table as metrics
-from episodic.health.metrics.base import figure
 from episodic.health.outcomes import Words, in_english
 from episodic.index import engine, relations, snapshot
 from episodic.index import status as index_status
@@ -31,6 +30,7 @@ from episodic.models import (
     MemoryRelation,
     ProposalState,
 )
+from memory.figures import decimal, grouped
 from memory.models import JobRun, JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -61,7 +61,7 @@ def fix(kind: str, actor: Actor, crew_id: str | None = None) -> FixResult:
     gain = _expected(kind, before)
     if kind == "index" and gain and gain.count > INDEXED_AT_ONCE:
         run = index_job.begin(actor, scope)
-        text = gettext("Indexing {count} entries").format(count=figure(gain.count))
+        text = gettext("Indexing {count} entries").format(count=grouped(gain.count))
         return FixResult(text, complete=True, run=run)
     if kind == "consolidate" and consolidation_job.is_long(actor):
         run = consolidation_job.begin(actor, scope)
@@ -108,7 +108,7 @@ def _change(kind: str, before: HealthSnapshot | None, after: HealthSnapshot) -> 
 
 
 def _text(value: float | None) -> str:
-    return gettext("no data") if value is None else figure(value, ".1f")
+    return gettext("no data") if value is None else decimal(value, 1)
 
 
 # ── The fixes ────────────────────────────────────────────────────────────────
@@ -170,7 +170,7 @@ def _consolidate(actor: Actor, crew_id: str | None) -> tuple[Words, bool]:
 def _consolidated(count: int, read: int, waiting: int, faults: list[str]) -> str:
     parts = [
         ngettext("{count} rule proposed", "{count} rules proposed", count).format(
-            count=figure(count)
+            count=grouped(count)
         )
     ]
     if not count:
@@ -179,7 +179,7 @@ def _consolidated(count: int, read: int, waiting: int, faults: list[str]) -> str
             "No new rule in {count} entries read",
             read,
         )
-        parts = [none.format(count=figure(read))]
+        parts = [none.format(count=grouped(read))]
     if waiting:
         text = ngettext(
             "{count} proposal waits for review, and nothing is linked before somebody "
@@ -188,7 +188,7 @@ def _consolidated(count: int, read: int, waiting: int, faults: list[str]) -> str
             "approves",
             waiting,
         )
-        parts.append(text.format(count=figure(waiting)))
+        parts.append(text.format(count=grouped(waiting)))
     return "; ".join([*parts, *faults]).rstrip(".")
 
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from episodic.embedders.base import failure_text
 from episodic.health import gains, outcomes
 from episodic.health import snapshots as health
 from episodic.index import engine
@@ -131,7 +132,7 @@ def lines(workspace_id: str, items: list[dict[str, str]]) -> list[ResultLine]:
     return [
         ResultLine(
             by_id[entry_id][1][:120],
-            by_id[entry_id][0] or gettext("indexed meanwhile"),
+            failure_text(by_id[entry_id][0]) or gettext("indexed meanwhile"),
             reverse("memory:entry", args=[entry_id]),
         )
         for entry_id in ids

@@ -13,8 +13,8 @@ from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
 from episodic.health.gains import Gain
-from episodic.health.metrics.base import figure
 from episodic.models import HealthSnapshot
+from memory.figures import grouped
 from memory.journal import append as journal
 from memory.models import JournalEntry
 from memory.rules.entries import NewEntry
@@ -30,14 +30,14 @@ def indexed(count: int, failed: int = 0) -> str:
     """Return how many entries got a vector, and how many were refused."""
     if failed:
         text = gettext("{count} indexed, {failed} failed: the embedder refused them")
-        return text.format(count=figure(count), failed=figure(failed))
-    return gettext("{count} indexed").format(count=figure(count))
+        return text.format(count=grouped(count), failed=grouped(failed))
+    return gettext("{count} indexed").format(count=grouped(count))
 
 
 def linked(count: int) -> str:
     """Return how many relations were written."""
     text = ngettext("{count} relation written", "{count} relations written", count)
-    return text.format(count=figure(count))
+    return text.format(count=grouped(count))
 
 
 def approved(count: int) -> str:
@@ -46,7 +46,7 @@ def approved(count: int) -> str:
         "{count} rule approved, among other changes",
         "{count} rules approved, among other changes",
         count,
-    ).format(count=figure(count))
+    ).format(count=grouped(count))
 
 
 # The sentences above as the journal has them.

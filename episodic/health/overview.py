@@ -9,9 +9,9 @@ from typing import Final
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from episodic.embedders.base import Reason, State, Status
-from episodic.health.metrics.base import figure
 from episodic.index import engine
 from episodic.index import status as index_status
+from memory.figures import grouped
 from memory.rules.permissions import Actor
 
 NONE: Final = "none"
@@ -87,7 +87,7 @@ def finding(status: index_status.Status, embedder_status: Status, name: str) -> 
             "{count} entry cannot be recalled by meaning",
             "{count} entries cannot be recalled by meaning",
             status.failed,
-        ).format(count=figure(status.failed))
+        ).format(count=grouped(status.failed))
     if status.pending:
         return _waiting(status)
     if not status.embeddable:
@@ -95,11 +95,11 @@ def finding(status: index_status.Status, embedder_status: Status, name: str) -> 
     if status.embeddable == 1:
         return gettext("The one memory here can be recalled by meaning")
     text = gettext("All {count} memories can be recalled by meaning")
-    return text.format(count=figure(status.embeddable))
+    return text.format(count=grouped(status.embeddable))
 
 
 def _waiting(status: index_status.Status) -> str:
-    seconds, count = status.oldest_pending_seconds, figure(status.pending)
+    seconds, count = status.oldest_pending_seconds, grouped(status.pending)
     if seconds is None or seconds < 2:
         text = ngettext(
             "{count} entry waits for a vector",

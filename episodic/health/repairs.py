@@ -16,8 +16,9 @@ from episodic.consolidation.run import MIN_ENTRIES
 from episodic.health import duplicates, gains
 from episodic.health.causes import Cause
 from episodic.health.gains import Gain
-from episodic.health.metrics.base import Action, Explanation, figure
+from episodic.health.metrics.base import Action, Explanation
 from episodic.models import ConsolidationMark, HealthSnapshot
+from memory.figures import grouped
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
@@ -71,7 +72,7 @@ def _index(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
         )
         text = f"{text} {job}"
     title = ngettext("Index {count} entry", "Index {count} entries", gain.count)
-    title = title.format(count=figure(gain.count))
+    title = title.format(count=grouped(gain.count))
     action = causes[0].action
     return Repair("index", title, text, action, "index.run", gain, tuple(causes))
 
@@ -85,7 +86,7 @@ def _link(row: HealthSnapshot, causes: Sequence[Cause]) -> Repair:
         title = ngettext(
             "Link about {count} entry", "Link about {count} entries", gain.count
         )
-    title = title.format(count=figure(gain.count))
+    title = title.format(count=grouped(gain.count))
     text = gettext("Each has an older entry of its crew at cosine 0.80 or nearer.")
     action = causes[0].action
     return Repair("link", title, text, action, "index.run", gain, tuple(causes))
@@ -103,7 +104,7 @@ def _duplicates(actor: Actor, row: HealthSnapshot) -> Repair | None:
     )
     if count == duplicates.LISTED:
         title = gettext("Review {count} or more pairs of records")
-    title = title.format(count=figure(count))
+    title = title.format(count=grouped(count))
     text = gettext(
         "The two of a pair say nearly the same. No metric rises when one goes; answers "
         "get room for something else."
@@ -122,7 +123,7 @@ def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair
     if gain.count:
         title = ngettext(
             "Review {count} proposal", "Review {count} proposals", gain.count
-        ).format(count=figure(gain.count))
+        ).format(count=grouped(gain.count))
         text = gettext(
             "An approved rule is linked to its evidence. The figure is for approving "
             "all that can be approved; measure again after the review."
@@ -141,7 +142,7 @@ def _rules(actor: Actor, row: HealthSnapshot, causes: Sequence[Cause]) -> Repair
         "Look for rules in {count} unread entry",
         "Look for rules in {count} unread entries",
         unread,
-    ).format(count=figure(unread))
+    ).format(count=grouped(unread))
     text = gettext(
         "Consolidation has not read them yet. Whether there is a rule in them shows "
         "when it has; nothing is linked before somebody approves."

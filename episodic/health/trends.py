@@ -15,8 +15,8 @@ from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 from episodic.health import bands
 from episodic.health.forecast import Crossing, crossing
 from episodic.health.metrics import table as metrics
-from episodic.health.metrics.base import figure
 from episodic.models import HealthSnapshot
+from memory.figures import decimal, formatted
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
 
@@ -110,18 +110,18 @@ def forecasts(snapshots: Sequence[HealthSnapshot]) -> list[Forecast]:
 
 def _forecast(metric: str, title: str, meets: Crossing) -> Forecast:
     falls = meets.slope < 0
-    late = gettext("many") if meets.latest > 60 else figure(meets.latest, ".0f")
+    late = gettext("many") if meets.latest > 60 else decimal(meets.latest, 0)
     text = gettext(
         "{event} (between {soon} and {late}) if the last {points} snapshots go on as "
         "they did: {slope} a day, and a straight line explains {fit} % of their "
         "movement."
     ).format(
         event=_event(metric, title, meets),
-        soon=figure(meets.soonest, ".0f"),
+        soon=decimal(meets.soonest, 0),
         late=late,
         points=meets.points,
-        slope=figure(meets.slope, "+.1f"),
-        fit=figure(100 * meets.fit, ".0f"),
+        slope=formatted(meets.slope, "+.1f"),
+        fit=decimal(100 * meets.fit, 0),
     )
     after = meets.limit - 0.1 if falls else meets.limit
     return Forecast(metric, title, bands.band(after).value, text)
@@ -143,4 +143,4 @@ def _event(metric: str, title: str, meets: Crossing) -> str:
             days,
         )
     name = gettext("The score") if metric == "score" else title
-    return text.format(metric=name, limit=figure(meets.limit, ".0f"), days=days)
+    return text.format(metric=name, limit=decimal(meets.limit, 0), days=days)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memory.rules.translation import gettext
+from memory.rules.translation import gettext, gettext_noop
 
 VERSION: Final = 1
 TEXT_CHARS: Final = 2_000
@@ -35,6 +35,14 @@ HUMAN_KEYS: Final = tuple(
     " outcome decision context description title note delta_summary error".split()
 )
 
+# Why an entry is not embedded.
+NEVER_EMBEDDED: Final = gettext_noop("{type} is never embedded, by any flag")
+ONLY_WHEN_LOUD: Final = gettext_noop("{type} is embedded only at warn and error")
+NOT_EMBEDDED: Final = gettext_noop(
+    "{type} is not embedded unless refs.episodic is true"
+)
+REFUSALS: Final = (NEVER_EMBEDDED, ONLY_WHEN_LOUD, NOT_EMBEDDED)
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -53,7 +61,7 @@ def judge(
     """Return whether an entry deserves an embedding, and why."""
     embeds = True
     if entry_type in NEVER or entry_type.startswith(NEVER_PREFIX):
-        embeds, reason = False, gettext("{type} is never embedded, by any flag")
+        embeds, reason = False, gettext(NEVER_EMBEDDED)
     elif entry_type in ALWAYS:
         reason = gettext("{type} is always embedded")
     elif entry_type in WHEN_LOUD and severity in LOUD:
@@ -63,10 +71,10 @@ def judge(
     elif entry_type == "peer.conversation" and payload.get("state") == "escalated":
         reason = gettext("an escalated peer.conversation is embedded")
     elif entry_type in WHEN_LOUD:
-        embeds, reason = False, gettext("{type} is embedded only at warn and error")
+        embeds, reason = False, gettext(ONLY_WHEN_LOUD)
     else:
         embeds = False
-        reason = gettext("{type} is not embedded unless refs.episodic is true")
+        reason = gettext(NOT_EMBEDDED)
     return Judgement(embeds, reason.format(type=entry_type))
 
 

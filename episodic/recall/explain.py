@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, pgettext
 
 from episodic.embedders.base import failure_text
 from episodic.index import engine, policy
 from episodic.models import Embedding, State
-from episodic.recall import reasons, results, signal_checks, surroundings
+from episodic.recall import findings, reasons, results, signal_checks, surroundings
 from episodic.recall import search as recall
-from episodic.recall.figures import decimal
 from episodic.recall.request import K_MAX, Request
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from episodic.recall.signal_checks import Check
 from episodic.vectors.base import VectorHit
+from memory.figures import decimal
 from memory.journal import queries
 from memory.models import JournalEntry
 from memory.rules.permissions import Actor
@@ -46,8 +46,8 @@ def _state(entry: JournalEntry) -> Check:
     if row.state != State.INDEXED:
         return Check("state", "fail", _wait(entry, row))
     if row.model != model:
-        text = gettext("embedded with {model}; recall now uses {other}").format(
-            model=row.model, other=model or gettext("none")
+        text = gettext(findings.OTHER_MODEL).format(
+            model=row.model, other=model or pgettext("model", "none")
         )
         return Check("state", "fail", text)
     late = (row.indexed_at - entry.recorded_at).total_seconds() if row.indexed_at else 0
@@ -58,15 +58,11 @@ def _state(entry: JournalEntry) -> Check:
 def _wait(entry: JournalEntry, row: Embedding) -> str:
     """Return since when a row waits, and what happened when it was tried."""
     seconds = round((timezone.now() - entry.recorded_at).total_seconds())
-    text = gettext("{state} for {seconds} s").format(state=row.state, seconds=seconds)
+    text = gettext(findings.WAITS).format(state=row.state, seconds=seconds)
     if not row.attempts:
         return text
-    tried = ngettext(
-        "{waits}, tried {count} times: {error}",
-        "{waits}, tried {count} times: {error}",
-        row.attempts,
-    )
     error = failure_text(row.last_error)
+    tried = gettext(findings.TRIED)
     return tried.format(waits=text, count=row.attempts, error=error)
 
 
@@ -74,7 +70,7 @@ def _scope(entry: JournalEntry, answer: Answer) -> Check:
     is_visible = answer.reach.sees(entry)
     seen, outside = (
         gettext("visible to the scope {scope}"),
-        gettext("outside the scope {scope}"),
+        gettext(findings.OUTSIDE),
     )
     text = (seen if is_visible else outside).format(scope=answer.reach.scope)
     return Check("scope", signal_checks.verdict(is_visible), text)
@@ -126,21 +122,16 @@ def _limit(
 
 def _finding(rank: int | None, total: int, k: int, checks: list[Check]) -> str:
     if rank is not None and rank <= k:
-        return gettext("It is in the answer, at rank {rank}.").format(rank=rank)
+        return gettext(findings.RETURNED).format(rank=rank)
     if rank is not None:
-        text = ngettext(
-            "It is rank {rank} of {total}: one place below the cut.",
-            "It is rank {rank} of {total}: {count} places below the cut.",
-            rank - k,
-        )
+        text = gettext(findings.ONE_BELOW if rank - k == 1 else findings.BELOW)
         return text.format(rank=rank, total=total, count=rank - k)
     for check in checks:
         if check.verdict == "fail" and check.name in ("scope", "filters", "policy"):
-            text = gettext("It cannot be in the answer: {reason}.")
-            return text.format(reason=check.text)
+            return gettext(findings.EXCLUDED).format(reason=check.text)
     failures = (check.text for check in checks if check.verdict == "fail")
     reason = next(failures, "") or gettext("no ranking found it")
-    return gettext("No ranking put it on the list: {reason}.").format(reason=reason)
+    return gettext(findings.UNRANKED).format(reason=reason)
 
 
 def _as_neighbour(entry: JournalEntry, answer: Answer) -> str:

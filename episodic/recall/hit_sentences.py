@@ -12,9 +12,9 @@ from episodic.index import decay, importance
 from episodic.index.importance import Importance
 from episodic.models import Embedding
 from episodic.recall import reasons, surroundings
-from episodic.recall.figures import decimal
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
+from memory.figures import decimal
 from memory.models import JournalEntry
 from memory.rules.entries import Priority
 

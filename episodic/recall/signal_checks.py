@@ -10,12 +10,12 @@ from typing import Final
 from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
 from episodic.index import engine
-from episodic.recall import ranking, reasons, surroundings
-from episodic.recall.figures import decimal
+from episodic.recall import findings, ranking, reasons, surroundings
 from episodic.recall.reasons import word_list
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from episodic.recall.surroundings import Words
+from memory.figures import decimal
 from memory.models import JournalEntry
 from memory.rules import convex, tokenizer
 from memory.rules.convex import Parts
@@ -72,19 +72,19 @@ def dense(entry: JournalEntry, answer: Answer) -> Check:
     if rank is None:
         return Check("dense", "none", gettext("has no vector in scope"))
     hit = index.of(vector, scope, [entry.id]).get(entry.id)
-    text = gettext("rank {rank} of {count} by cosine × importance")
+    text = gettext(findings.BY_COSINE)
     if centred:
-        text = gettext("rank {rank} of {count} by centred cosine")
+        text = gettext(findings.BY_CENTRED)
     text = text.format(rank=rank, count=answer.rankings.dense.considered)
     if hit:
-        values = gettext("cosine {cosine}, importance {importance}").format(
+        values = gettext(findings.COSINE).format(
             cosine=decimal(hit.cosine, 3), importance=decimal(hit.importance)
         )
         text += f", {values}"
     inside = entry.id in answer.rankings.dense_ids
     if not inside:
         last = len(answer.rankings.dense.hits)
-        text += f"; {gettext('the ranking ends at {rank}').format(rank=last)}"
+        text += f"; {gettext(findings.ENDS).format(rank=last)}"
     return Check("dense", verdict(inside), text)
 
 
@@ -106,7 +106,7 @@ def words(entry: JournalEntry, answer: Answer) -> Check:
     ids = answer.rankings.word_ids
     text = ", ".join(matching)
     if pairs := _pairs(entry, answer):
-        beside = gettext("side by side as in the question: {pairs}")
+        beside = gettext(findings.BESIDE)
         text += f"; {beside.format(pairs=word_list(pairs))}"
     unsearched = _unsearched(answer)
     if entry.id in ids:
@@ -114,9 +114,7 @@ def words(entry: JournalEntry, answer: Answer) -> Check:
             rank=ids.index(entry.id) + 1, words=text
         )
         return Check("words", "pass", f"{place}{unsearched}")
-    place = gettext("{words} found, but below rank {rank} or filtered").format(
-        words=text, rank=len(ids)
-    )
+    place = gettext(findings.FOUND).format(words=text, rank=len(ids))
     return Check("words", "fail", f"{place}{unsearched}")
 
 
@@ -128,11 +126,7 @@ def _unsearched(answer: Answer) -> str:
         for mention in answer.rankings.preferences.relative_times
         if terms.isdisjoint(tokenizer.split(mention.text))
     ]
-    text = ngettext(
-        "{times} is a time, and not searched as words",
-        "{times} are times, and not searched as words",
-        len(times),
-    )
+    text = gettext(findings.ONE_TIME if len(times) == 1 else findings.TIMES)
     return f"; {text.format(times=word_list(times))}" if times else ""
 
 
@@ -148,7 +142,7 @@ def _pairs(entry: JournalEntry, answer: Answer) -> list[str]:
     pairs = answer.rankings.word_query.pairs
     quoted = gettext("“{words}”")
     own = [quoted.format(words=f"{a} {b}") for a, b in pairs if (a, b) in entry_pairs]
-    return own or [gettext("some of them")]
+    return own or [gettext(findings.SOME)]
 
 
 def of_convex(entry: JournalEntry, hit: Hit | None, answer: Answer) -> list[Check]:
@@ -282,18 +276,6 @@ def _importance(hit: Hit) -> Check:
     return Check("importance", "pass" if factor >= 1 else "none", text)
 
 
-_SIGNAL_NAMES = {
-    "words": gettext_noop("its words"),
-    "meaning": gettext_noop("its meaning"),
-    "context": gettext_noop("the words around it"),
-    "neighbours": gettext_noop("the entries beside it"),
-    "conversation": gettext_noop("its conversation"),
-    "preference": gettext_noop("what the question prefers"),
-    "substance": gettext_noop("how much it says"),
-    "importance": gettext_noop("its importance"),
-}
-
-
 def against(hit: Hit, last: Hit, answer: Answer) -> str:
     """Return what a hit below the cut has more and less of than the last one above.
 
@@ -316,11 +298,11 @@ def against(hit: Hit, last: Hit, answer: Answer) -> str:
     behind = sorted((n for n in worth if worth[n] > 0), key=lambda n: -worth[n])
     ahead = sorted((n for n in worth if worth[n] < 0), key=lambda n: worth[n])
     if ahead and behind:
-        text = gettext("Against hit {k} it is ahead by {ahead} and behind by {behind}.")
+        text = gettext(findings.AHEAD_AND_BEHIND)
     elif ahead:
-        text = gettext("Against hit {k} it is ahead by {ahead}.")
+        text = gettext(findings.AHEAD)
     elif behind:
-        text = gettext("Against hit {k} it is behind by {behind}.")
+        text = gettext(findings.BEHIND)
     else:
         return ""
     return text.format(
@@ -338,9 +320,7 @@ def _is_best(hit: Hit, answer: Answer) -> bool:
 def _signal_text(names: Sequence[str], hit: Hit) -> str:
     texts = []
     for name in names[:2]:
-        text = gettext(_SIGNAL_NAMES[name])
-        if name == "meaning" and hit.cosine is not None:
-            cosine = gettext("cosine {value}").format(value=decimal(hit.cosine))
-            text += f" ({cosine})"
-        texts.append(text)
+        has_cosine = name == "meaning" and hit.cosine is not None
+        cosine = f"{hit.cosine:.2f}" if has_cosine else None
+        texts.append(findings.signal(findings.SIGNALS[name], cosine))
     return word_list(texts)

@@ -8,10 +8,10 @@ from typing import Final
 from django.utils.translation import gettext
 
 from episodic.recall import fusion, hit_sentences
-from episodic.recall.figures import decimal
 from episodic.recall.results import Hit
 from episodic.recall.search import Answer
 from memory import workspace_tree
+from memory.figures import decimal
 from memory.rules.convex import Parts
 
 GAP: Final = 0.6

@@ -7,12 +7,16 @@ from typing import Final
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, pgettext
 from django.views.decorators.http import require_GET, require_POST
 
 from episodic.recall import checks as recall_checks
+from episodic.recall import findings, ranking
+from episodic.recall.checks import Line
 from episodic.web.recall_form import RecallForm
 from memory.rules import errors
+from memory.rules.stored_sentences import translated
+from memory.rules.translation import pgettext_noop
 from memory.web import pages
 
 OUTCOMES: Final = {
@@ -21,9 +25,11 @@ OUTCOMES: Final = {
     "refused": gettext_noop("It could not be judged."),
 }
 RESULTS: Final = {
-    "broken": gettext_noop("broken"),
-    "refused": gettext_noop("refused"),
+    "broken": pgettext_noop("check", "broken"),
+    "refused": pgettext_noop("check", "refused"),
 }
+# Why a question could not be asked; those without values need no line here.
+REFUSALS: Final = (errors.TooLarge.sentence, errors.Forbidden.sentence)
 
 
 @require_GET
@@ -31,8 +37,25 @@ def checks(request: HttpRequest) -> HttpResponse:
     """List the workspace's checks, broken ones first."""
     lines = recall_checks.list_checks(pages.actor(request))
     broken = sum(line.check.result == "broken" for line in lines)
-    context = {"lines": lines, "broken": broken, "rerun": recall_checks.RERUN}
+    context = {
+        "lines": lines,
+        "rows": [(line, _note(line), _missing(line)) for line in lines],
+        "broken": broken,
+        "rerun": recall_checks.RERUN,
+    }
     return render(request, "episodic/checks.html", context)
+
+
+def _note(line: Line) -> str:
+    """Return why the last run judged nothing, in the reader's language."""
+    stored = line.last.note if line.last else ""
+    return translated(ranking.degraded_text(stored), REFUSALS)
+
+
+def _missing(line: Line) -> list[tuple[str, str]]:
+    """Return the entries that the last run missed, each with its finding."""
+    rows = line.last.missing if line.last else []
+    return [(row["entry_id"], findings.in_words(row["finding"])) for row in rows]
 
 
 @require_POST
@@ -72,7 +95,7 @@ def run(request: HttpRequest, check_id: str) -> str | tuple[int, str]:
     outcome = recall_checks.run(check, by=actor)
     if outcome.result == "holds":
         return gettext("{name} holds").format(name=check.name)
-    word = gettext(RESULTS[outcome.result])
+    word = pgettext("check", RESULTS[outcome.result])
     return messages.WARNING, f"{check.name}: {word}"
 
 

@@ -14,11 +14,12 @@ from episodic.health import snapshots as health
 from episodic.health.accepted import AcceptedLine
 from episodic.health.causes import Cause
 from episodic.health.metrics import table as metrics
-from episodic.health.metrics.base import Metric, figure
+from episodic.health.metrics.base import Metric
 from episodic.health.outcomes import Outcome
 from episodic.health.repairs import Repair
 from episodic.models import HealthSnapshot
 from memory import workspace_tree
+from memory.figures import decimal, formatted
 from memory.models import Crew
 from memory.rules.permissions import Actor
 
@@ -110,7 +111,7 @@ class Page:
         return text.format(
             name=name,
             band=self.score.word.lower(),
-            score=figure(self.score.value, ".1f"),
+            score=decimal(self.score.value, 1),
             metric=gettext(self.worst) if self.worst else "",
         )
 
@@ -180,7 +181,7 @@ class _Shown:
     value: float
 
     def __format__(self, form: str) -> str:
-        return figure(self.value, form)
+        return formatted(self.value, form)
 
 
 def _note(metric: Metric, row: HealthSnapshot) -> str:

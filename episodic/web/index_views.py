@@ -19,7 +19,7 @@ from episodic.health.gains import INDEXED_AT_ONCE
 from episodic.index import status
 from episodic.index.sweep import Report
 from episodic.models import Embedding
-from episodic.recall.figures import grouped
+from memory.figures import grouped
 from memory.jobs import work
 from memory.jobs.work import Work
 from memory.rules import errors

@@ -15,8 +15,8 @@ from episodic.map.dimensions import Dimension
 from episodic.map.picture import PAGE, SPOT, Group, Mask, Picture, Place, Selection
 from episodic.map.points import GRID
 from episodic.recall import search as recall
-from episodic.recall.figures import grouped
 from episodic.recall.request import QUERY_CHARS, Request
+from memory.figures import grouped
 from memory.models import JournalEntry
 from memory.rules import errors
 from memory.rules.permissions import Actor

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from episodic.map import picture
 from episodic.web import map_page
 from memory.jobs import registry as jobs
+from memory.jobs import status as job_status
 from memory.models import RunState
 from memory.rules import errors
 from memory.web import pages
@@ -47,11 +48,13 @@ def points(request: HttpRequest) -> HttpResponse:
 @pages.action("map:page", page_statuses=(409,))
 def compute(request: HttpRequest) -> str | tuple[int, str]:
     """Compute the map now, for an operator."""
-    run = jobs.run_now(JOB, by=pages.actor(request))
+    actor = pages.actor(request)
+    run = jobs.run_now(JOB, by=actor)
     if run.state == RunState.DONE:
         return gettext("The map was computed")
     if run.state in (RunState.WAITING, RunState.RUNNING):
         text = gettext("The map is being computed; load the page again to see it")
         return messages.INFO, text
-    text = gettext("The map was not computed: {error}").format(error=run.error)
+    fault = job_status.run_view(actor, run).fault
+    text = gettext("The map was not computed: {error}").format(error=fault)
     return messages.ERROR, text

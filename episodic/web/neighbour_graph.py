@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from episodic.index.relations import LEAST_COSINE
-from episodic.recall.figures import decimal
 from episodic.recall.neighbours import Graph, Link, Ring
+from memory.figures import decimal
 from memory.models import JournalEntry
 
 CARD_WIDTH: Final = 216

@@ -17,11 +17,11 @@ from episodic.consolidation import job as consolidation_job
 from episodic.consolidation import run as consolidation
 from episodic.consolidation import undo as decision_undo
 from episodic.consolidation.run import CrewReport
-from episodic.health.metrics.base import figure
 from episodic.models import ConsolidationProposal
 from episodic.web import proposal_page
 from episodic.web.proposal_page import Inbox
 from memory import workspace_tree
+from memory.figures import grouped
 from memory.rules import errors
 from memory.rules.bulk import parse
 from memory.web import pages
@@ -203,7 +203,7 @@ def _sentence(crew: CrewReport) -> str:
     read, proposed = crew.considered, len(crew.proposed)
     parts = [
         gettext("{crew}: {count} entries, {proposed} proposed").format(
-            crew=crew.crew, count=figure(read), proposed=proposed
+            crew=crew.crew, count=grouped(read), proposed=proposed
         )
     ]
     if crew.known:

@@ -9,8 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from episodic.recall import questions as recall_questions
-from episodic.recall.figures import grouped
 from episodic.web import question_page
+from memory.figures import grouped
 from memory.web import pages
 
 

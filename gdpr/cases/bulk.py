@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from django.db import transaction
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from gdpr.cases import actions, reminder_email, transitions
 from gdpr.models import Case
@@ -65,7 +65,7 @@ def _assign(case: Case, pick: Pick, assignee: str, by: Actor) -> Outcome:
                 )
             raise errors.Conflict(detail, code="same_assignee")
         live = actions.assign(live, assignee, by=by)
-    state = gettext("assigned to nobody")
+    state = gettext_noop("assigned to nobody")
     if live.assignee:
         state = gettext("assigned to {person}").format(person=live.assignee)
     return Outcome(state=state, version=live.version, former=former)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from gdpr.cases import deadlines, privacy_settings, queries
-from gdpr.models import OPEN, Case, CaseKind, CaseState
+from gdpr.models import OPEN, Case, CaseKind
 from memory.accounts import mail
 from memory.accounts.languages import mail_language
 from memory.jobs.registry import Outcome
@@ -26,6 +26,7 @@ from memory.models import Membership, User, Workspace
 from memory.rules import permissions
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Role
+from memory.rules.translation import within_sentence
 
 RECIPIENT_ROLES: Final = (Role.COMPLIANCE.value, Role.ADMIN.value)
 log = structlog.get_logger(__name__)
@@ -93,7 +94,7 @@ def text(
     width = max(16, *map(len, words)) if words else 0
     lines = [
         f"{phrase:<{width}} {case.id}  {CaseKind(case.kind).label}, "
-        f"{CaseState(case.state).label.lower()}"
+        f"{within_sentence(case.get_state_display())}"
         for (case, _), phrase in zip(items, words, strict=True)
     ]
     start = gettext("Requests of people about their data, the most urgent first:")

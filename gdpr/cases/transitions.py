@@ -20,6 +20,7 @@ from memory.journal import append as journal
 from memory.rules import entries, errors
 from memory.rules.entries import NewEntry, Severity
 from memory.rules.permissions import Actor
+from memory.rules.translation import within_sentence
 
 TEXT_CHARS: Final = 4_000
 ERASED: Final = "[erased]"
@@ -74,7 +75,7 @@ def target_state(case: Case, verb: Verb) -> CaseState:
     """Return a verb's next state; Conflict ``wrong_state`` where it is not allowed."""
     state = state_machine.target(verb, case.state, case.held_from)
     if state is None:
-        label = CaseState(case.state).label.lower()
+        label = within_sentence(case.get_state_display())
         raise errors.Conflict(
             gettext(
                 "The case is {state}; this action is not allowed in that state."

@@ -171,14 +171,14 @@ HEALTH: Final = TableHolder(
 )
 IMPORTS: Final = TableHolder(
     "imports",
-    "Uploaded lines that wait to be appended",
+    gettext_noop("Uploaded lines that wait to be appended"),
     Table(
         model=ImportLine,
         words=("line", "fault"),
         jsons=("line",),
         rule=Rule.GONE,
         at="created_at",
-        why="The line names the person.",
+        why=gettext_noop("The line names the person."),
     ),
 )
 JOBS: Final = TableHolder(

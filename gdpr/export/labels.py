@@ -60,6 +60,7 @@ LABELS: Final = {
     "items": pgettext_lazy("column", "items"),
     "key": pgettext_lazy("column", "key"),
     "label": pgettext_lazy("column", "label"),
+    "line": pgettext_lazy("column", "line"),
     "last_error": pgettext_lazy("column", "last error"),
     "learned_label": pgettext_lazy("column", "learned label"),
     "lift_reason": pgettext_lazy("column", "lift reason"),

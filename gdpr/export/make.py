@@ -101,15 +101,19 @@ def _subject_json(subject: Subject) -> dict[str, Any]:
     }
 
 
-# Labels of choices are in the reader's language; a document is in English.
-@translation.override(settings.LANGUAGE_CODE)
 def collect(
     subject: Subject, action: GdprAction, case: Case | None = None
 ) -> Collection:
     """Collect the rows of every place; an error is raised, never skipped.
 
-    A doubtful row is included only if it was decided to be theirs.
+    A doubtful row is included only if it was decided to be theirs. Labels of choices
+    are in the reader's language; the document is in English.
     """
+    with translation.override(settings.LANGUAGE_CODE):
+        return _collect(subject, action, case)
+
+
+def _collect(subject: Subject, action: GdprAction, case: Case | None) -> Collection:
     person = registry.person(subject)
     if case is not None:
         person = decided_rows.with_decisions(person, case)

@@ -29,10 +29,9 @@ class CaseKind(models.TextChoices):
 
 
 class CaseState(models.TextChoices):
-    """The state of a case; ``gdpr.cases.state_machine`` has the transitions.
+    """The state of a case; ``gdpr.cases.state_machine`` has the transitions."""
 
-    The labels are also shown in lower case, within a sentence.
-    """
+    # The labels are also shown in lower case, within a sentence.
 
     RECEIVED = "received", pgettext_lazy("case", "Received")
     IDENTIFIED = "identified", pgettext_lazy("case", "Identity verified")

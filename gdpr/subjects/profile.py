@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Person, RowMatch
@@ -21,6 +21,7 @@ from gdpr.subjects import suggested_aliases
 from gdpr.subjects.suggested_aliases import Neighbour
 from memory.journal import append as journal
 from memory.rules.permissions import Actor
+from memory.rules.translation import within_sentence
 
 SAMPLES: Final = 3
 MOMENTS: Final = 50
@@ -114,10 +115,12 @@ def _moments(
     for lifting in liftings:
         yield lifting.lifted_at, "restriction", gettext("Restriction lifted"), ""
     for case in cases:
-        kind, state = case.get_kind_display(), case.get_state_display().lower()
+        kind, state = case.get_kind_display(), case.get_state_display()
         text = gettext("{kind} requested").format(kind=kind)
         yield case.opened_at, "case", text, case.pk
-        yield case.closed_at, "case", f"{kind} {state}", case.pk
+        ending = pgettext("case", "{kind} {state}")
+        ending = ending.format(kind=kind, state=within_sentence(state))
+        yield case.closed_at, "case", ending, case.pk
     for hold in holds:
         yield hold.placed_at, "hold", gettext("Hold placed"), hold.pk
         yield hold.released_at, "hold", gettext("Hold released"), hold.pk

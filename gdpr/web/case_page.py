@@ -36,6 +36,7 @@ from gdpr.models import (
 )
 from gdpr.subjects import suggested_aliases
 from gdpr.web import case_words, progress_line
+from memory.figures import decimal, grouped
 from memory.jobs.work import Work
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -238,7 +239,7 @@ def _what_is_left(case: Case) -> str:
         "{count} trace is left after run {number}",
         "{count} traces are left after run {number}",
         count,
-    ).format(count=case_words.number(count), number=case.run)
+    ).format(count=grouped(count), number=case.run)
 
 
 # ── What was found ───────────────────────────────────────────────────────────
@@ -260,7 +261,7 @@ def places(detail: CaseDetail) -> list[Place]:
 def _after(traces: int) -> tuple[str, str]:
     if not traces:
         return "green", gettext("Clean")
-    return "yellow", gettext("{count} found").format(count=case_words.number(traces))
+    return "yellow", gettext("{count} found").format(count=decimal(traces, 0))
 
 
 def _extensions(case: Case, detail: CaseDetail) -> list[Extension]:

@@ -6,18 +6,18 @@ reader's language. What people wrote themselves stays as they wrote it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from django.conf import settings
 from django.utils import translation
-from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop, ngettext
 
 from gdpr.cases.transitions import ERASED
 from gdpr.models import CaseEvent, CaseState, Ground, Verdict
+from memory.figures import grouped
 from memory.rules import errors
+from memory.rules.stored_sentences import translated
 
 # Texts of events that are the names of states.
 STATES: Final = {
@@ -73,26 +73,14 @@ ADVICE: Final = {
 }
 
 
-def number(value: int) -> str:
-    """Return a whole number as the reader writes it: 18,204."""
-    return number_format(value, 0, use_l10n=True, force_grouping=True)
-
-
 def rows(count: int) -> str:
     """Return a count of rows: 3 rows."""
-    return ngettext("{count} row", "{count} rows", count).format(count=number(count))
+    return ngettext("{count} row", "{count} rows", count).format(count=grouped(count))
 
 
 def written(text: str) -> str:
     """Return what a person wrote as it is, or in the reader's words that it is gone."""
     return gettext("[erased]") if text == ERASED else text
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL)
-
-
-_EVENT_PATTERNS: Final = [(text, _pattern(text)) for text in EVENTS]
 
 
 def event(row: CaseEvent) -> str:
@@ -102,7 +90,7 @@ def event(row: CaseEvent) -> str:
         return written(row.text)
     if translation.get_language() == settings.LANGUAGE_CODE:
         return row.text
-    return next(_event_words(row), row.text)
+    return next(_event_words(row), "") or translated(row.text, EVENTS)
 
 
 def _event_words(row: CaseEvent) -> Iterator[str]:
@@ -126,10 +114,6 @@ def _event_words(row: CaseEvent) -> Iterator[str]:
         yield gettext("{place}: deferred by hold {hold}").format(
             place=gettext(place), hold=data["hold_id"]
         )
-    for text, pattern in _EVENT_PATTERNS:
-        match = pattern.fullmatch(row.text)
-        if match:
-            yield gettext(text).format(**match.groupdict())
 
 
 def _decision(verdict: str, count: int, ground: str | None) -> str:

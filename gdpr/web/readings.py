@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.utils import translation
-from django.utils.formats import date_format, number_format
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.formats import date_format
+from django.utils.translation import pgettext_lazy
 
 from gdpr.certificates import issue
 from gdpr.data_map import memory_files, process
 from gdpr.erasure import finish, runner
 from gdpr.models import CaseKind
 from gdpr.verification import byte_search, postgres, read_paths, search
+from memory.figures import grouped
+from memory.rules.stored_sentences import translated
 
 # Sentences with values in them; all others are looked up as they are.
 TEMPLATES: Final = (
@@ -55,6 +56,7 @@ PLACES: Final = {
     "recall_log": pgettext_lazy("stored data", "Recall log"),
     "proposals": pgettext_lazy("stored data", "Proposals"),
     "health": pgettext_lazy("stored data", "Health"),
+    "imports": pgettext_lazy("stored data", "Imports"),
     "jobs": pgettext_lazy("stored data", "Jobs"),
     "providers": pgettext_lazy("stored data", "Providers"),
     "filters": pgettext_lazy("stored data", "Filters"),
@@ -84,7 +86,6 @@ PLACES: Final = {
     "subjects": pgettext_lazy("stored data", "Subjects"),
 }
 _END: Final = re.compile(r"(?<=[.!?]) ")
-_VALUE: Final = re.compile(r"\\\{(\w+)\\\}")
 
 
 def of(text: str) -> str:
@@ -95,7 +96,7 @@ def of(text: str) -> str:
     while at < len(parts):
         # What is known as one message may hold several sentences: the longest first.
         for end in range(len(parts), at, -1):
-            known = _known(" ".join(parts[at:end]))
+            known = _known(" ".join(parts[at:end]), end - at)
             if known:
                 break
         said.append(known or parts[at])
@@ -103,36 +104,22 @@ def of(text: str) -> str:
     return " ".join(said)
 
 
-def _known(text: str) -> str:
+def _known(text: str, sentences: int) -> str:
     """Return the reading of one message, or empty when there is none."""
     if text in PLACES:
         return str(PLACES[text])
-    translated = gettext(text)
-    if translated != text:
-        return translated
-    for template, pattern in _patterns():
-        match = pattern.fullmatch(text)
-        if match is not None:
-            values = {key: _value(value) for key, value in match.groupdict().items()}
-            return gettext(template).format(**values)
-    return ""
+    # A value has no end of a sentence in it: it would swallow the next message.
+    templates = [each for each in TEMPLATES if len(_END.split(each)) == sentences]
+    reading = translated(text, templates, _value)
+    return "" if reading == text else reading
 
 
-@cache
-def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return each English sentence with values, and what finds it."""
-    return tuple(
-        (text, re.compile(_VALUE.sub(r"(?P<\1>\\S+?)", re.escape(text))))
-        for text in TEMPLATES
-    )
-
-
-def _value(text: str) -> Any:
+def _value(text: str) -> str:
     """Return a number, a day or a kind of request as the reader writes it."""
     if text.isdecimal():
-        return number_format(int(text), use_l10n=True, force_grouping=True)
+        return grouped(int(text))
     if text in CaseKind.values:
-        return CaseKind(text).label
+        return str(CaseKind(text).label)
     try:
         return date_format(date.fromisoformat(text), "DATE_FORMAT")
     except ValueError:

@@ -23,6 +23,12 @@ def choose(user: User, code: str) -> None:
     user.save(update_fields=["language"])
 
 
+def activate_for(user: object) -> None:
+    """Go over to the language that a signed-in person chose, for this request."""
+    if isinstance(user, User) and user.language:
+        translation.activate(user.language)
+
+
 def mail_language(user: User | None) -> AbstractContextManager[None]:
     """Return a context in which texts are in the language of a mail to this person."""
     code = user.language if user is not None else ""

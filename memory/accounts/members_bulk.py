@@ -10,13 +10,19 @@ from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from memory.accounts import workspaces
 from memory.models import Membership
 from memory.rules import bulk, errors
 from memory.rules.bulk import Item, Outcome, Pick
-from memory.rules.permissions import PERSON_ROLES, Actor, Role, role_name
+from memory.rules.permissions import (
+    PERSON_ROLES,
+    ROLE_NAMES,
+    Actor,
+    Role,
+    role_name,
+)
 
 
 def change_role(actor: Actor, picks: Sequence[Pick], role: str) -> list[Item]:
@@ -53,7 +59,7 @@ def remove(actor: Actor, picks: Sequence[Pick]) -> list[Item]:
         with transaction.atomic():
             _require_same(member, pick.version, actor)
             workspaces.remove_member(member, by=actor)
-        return Outcome(state=gettext("removed"))
+        return Outcome(state=gettext_noop("removed"))
 
     return bulk.run(picks, partial(_members, actor), act, title=_title)
 
@@ -102,4 +108,5 @@ def _change(member: Membership, version: str, role: Role, by: Actor) -> Outcome:
     with transaction.atomic():
         _require_same(member, version, by)
         live = workspaces.set_member(member.user, role, by=by)
-    return Outcome(state=role_name(live.role), version=live.role, former=version)
+    name = ROLE_NAMES[live.role]
+    return Outcome(state=name, version=live.role, former=version)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from django.db import transaction
-from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from memory.figures import grouped
 from memory.models import SavedView, ViewPage
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -44,10 +44,7 @@ def save(actor: Actor, page: ViewPage, name: str, query: str) -> SavedView:
         detail = gettext(
             "These filters are {size} characters long, and a saved view has at most"
             " {limit}. Shorten the words or remove a filter."
-        ).format(
-            size=number_format(len(query), use_l10n=True, force_grouping=True),
-            limit=QUERY_CHARS,
-        )
+        ).format(size=grouped(len(query)), limit=QUERY_CHARS)
         raise errors.Invalid(detail, code="query_too_long")
     with transaction.atomic():
         names = [view.name for view in saved(actor, page)]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.utils.functional import lazy
+from django.utils.text import capfirst
 from django.utils.translation import pgettext_lazy
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
 
 WORDS: Final[dict[str, _StrPromise]] = {
-    # Families of rules, as they are stored and with blanks.
+    # Families of rules.
     "override": pgettext_lazy("scanner", "override"),
     "exfiltration": pgettext_lazy("scanner", "exfiltration"),
     "persistence": pgettext_lazy("scanner", "persistence"),
-    "tool_abuse": pgettext_lazy("scanner", "tool_abuse"),
-    "tool abuse": pgettext_lazy("scanner", "tool abuse"),
-    "role_play": pgettext_lazy("scanner", "role_play"),
-    "role play": pgettext_lazy("scanner", "role play"),
-    "hidden_text": pgettext_lazy("scanner", "hidden_text"),
-    "hidden text": pgettext_lazy("scanner", "hidden text"),
+    "tool_abuse": pgettext_lazy("scanner", "tool abuse"),
+    "role_play": pgettext_lazy("scanner", "role play"),
+    "hidden_text": pgettext_lazy("scanner", "hidden text"),
     "secrets": pgettext_lazy("scanner", "secrets"),
     # Severities, and levels of a risk.
     "low": pgettext_lazy("scanner", "low"),
@@ -33,10 +32,6 @@ WORDS: Final[dict[str, _StrPromise]] = {
     "observe": pgettext_lazy("scanner", "observe"),
     "hold": pgettext_lazy("scanner", "hold"),
     "block": pgettext_lazy("scanner", "block"),
-    "Off": pgettext_lazy("scanner", "Off"),
-    "Observe": pgettext_lazy("scanner", "Observe"),
-    "Hold": pgettext_lazy("scanner", "Hold"),
-    "Block": pgettext_lazy("scanner", "Block"),
     "allow": pgettext_lazy("scanner", "allow"),
     "redact": pgettext_lazy("scanner", "redact"),
     # States of a case.
@@ -48,6 +43,24 @@ WORDS: Final[dict[str, _StrPromise]] = {
 }
 
 
+def _key(value: str) -> str:
+    return value.replace(" ", "_").lower()
+
+
+def is_word(value: str) -> bool:
+    """Return whether it is a word of the scanner, however it is written."""
+    return _key(value) in WORDS
+
+
 def word(value: str) -> str:
-    """Return a word of the scanner in the reader's language; others as they are."""
-    return str(WORDS.get(value, value))
+    """Return a word of the scanner in the reader's language; others as they are.
+
+    A family may be written with blanks; a word with a capital letter keeps it.
+    """
+    if not is_word(value):
+        return value
+    text = str(WORDS[_key(value)])
+    return capfirst(text) if value[:1].isupper() else text
+
+
+word_lazy = lazy(word, str)

@@ -11,21 +11,19 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
 import structlog
 from celery import current_app
-from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from memory.installation import identity as installation
 from memory.installation import schema_version
-from memory.jobs import dispatch, progress, words
+from memory.jobs import dispatch, heartbeat, progress, words
 from memory.jobs.progress import ResultLine
 from memory.models import JobRun, RunState, Workspace
 from memory.rules import errors
@@ -38,6 +36,7 @@ STALE: Final = timedelta(seconds=60)
 MAX_RUNS: Final = 50
 ALL_WORKSPACES: Final = ""
 LONG: Final = timedelta(hours=1)
+ENDED_BADLY: Final = (RunState.RUNNING, RunState.PARTLY, RunState.FAILED)
 log = structlog.get_logger(__name__)
 
 
@@ -57,7 +56,9 @@ class Job:
     ``interval`` the tick runs it, ``night`` is its position in the nightly chain; a job
     with neither is started elsewhere and only records its runs here (``note``), or
     runs when it is asked for. ``lines`` words what a run named with ``add_item``; texts
-    are read anew, so that nothing erased comes back.
+    are read anew, so that nothing erased comes back. ``repeats`` are the states in
+    which a run may be started again. ``permission`` is what a person needs besides
+    ``jobs.run``.
     """
 
     name: str
@@ -72,6 +73,8 @@ class Job:
     lines: Callable[[str, list[dict[str, str]]], list[ResultLine]] = (
         progress.plain_lines
     )
+    repeats: tuple[RunState, ...] = ENDED_BADLY
+    permission: str = "jobs.run"
 
 
 _registry: dict[str, Job] = {}
@@ -128,28 +131,6 @@ def claim(job: Job, workspace_id: str, slot: str) -> JobRun | None:
         return None
 
 
-@contextmanager
-def _heartbeat(run: JobRun) -> Iterator[None]:
-    """Update the run's heartbeat from a thread until the run is over."""
-    is_over = threading.Event()
-
-    def beat() -> None:
-        while not is_over.wait(HEARTBEAT_SECONDS):
-            try:
-                own_run = JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by)
-                own_run.update(heartbeat_at=timezone.now())
-            except DatabaseError:
-                log.warning("heartbeat_missed", job=run.name)
-        connections.close_all()
-
-    thread = threading.Thread(target=beat, name=f"heartbeat of {run.name}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-
-
 def cause(error: Exception) -> str:
     """Return why a job failed, as shown to people: never another library's message."""
     if isinstance(error, errors.AppError):
@@ -172,7 +153,7 @@ def _attempt(job: Job, workspace_id: str) -> tuple[RunState, Outcome]:
 
 def execute(job: Job, run: JobRun) -> JobRun:
     """Run a claimed job and record how it ended."""
-    with _heartbeat(run), progress.of_run(run):
+    with heartbeat.of_run(run, HEARTBEAT_SECONDS), progress.of_run(run):
         state, outcome = _attempt(job, run.workspace_id or ALL_WORKSPACES)
     now = timezone.now()
     JobRun.objects.filter(pk=run.pk, claimed_by=run.claimed_by).update(
@@ -293,25 +274,34 @@ def _note(name: str, started_at: datetime, state: RunState, outcome: Outcome) ->
 
 
 # ── On request ───────────────────────────────────────────────────────────────
+def startable(name: str, *, by: Actor) -> Job:
+    """Return a job that the actor may start now.
+
+    Raises Conflict ``job_running`` when it is running already.
+    """
+    by.require("jobs.run")
+    job = get(name)
+    by.require(job.permission)
+    alive = JobRun.objects.filter(
+        name=name,
+        workspace_id=None if job.house_wide else by.workspace_id,
+        state__in=(RunState.RUNNING, RunState.WAITING),
+        heartbeat_at__gte=timezone.now() - STALE,
+    )
+    if alive.exists():
+        raise errors.Conflict(words.running_already(job.title), code="job_running")
+    return job
+
+
 def run_now(name: str, *, by: Actor, params: dict[str, str] | None = None) -> JobRun:
     """Run a job now: in the worker if there is one, else in this process.
 
     ``params`` is what is asked for, in the words of the job. Raises Conflict
     ``job_running`` when it is running already.
     """
-    by.require("jobs.run")
     schema_version.guard()
-    job = get(name)
+    job = startable(name, by=by)
     workspace_id = ALL_WORKSPACES if job.house_wide else by.workspace_id
-    now = timezone.now()
-    alive = JobRun.objects.filter(
-        name=name,
-        workspace_id=workspace_id or None,
-        state__in=(RunState.RUNNING, RunState.WAITING),
-        heartbeat_at__gte=now - STALE,
-    )
-    if alive.exists():
-        raise errors.Conflict(words.running_already(job.title), code="job_running")
     run = JobRun.objects.create(
         name=name,
         slot=f"{workspace_id or 'house'} by hand {secrets.token_hex(8)}",

@@ -12,6 +12,7 @@ from memory.rules.stored_sentences import translated
 # What jobs count, by the name in a stored run.
 COUNTED: Final = {
     "aliases": pgettext_lazy("counted by a job", "aliases"),
+    "appended": pgettext_lazy("counted by a job", "appended"),
     "archived": pgettext_lazy("counted by a job", "archived"),
     "blobs_dropped": pgettext_lazy("counted by a job", "blobs dropped"),
     "broken": pgettext_lazy("counted by a job", "broken"),
@@ -30,6 +31,7 @@ COUNTED: Final = {
     "held": pgettext_lazy("counted by a job", "held"),
     "indexed": pgettext_lazy("counted by a job", "indexed"),
     "kept": pgettext_lazy("counted by a job", "kept"),
+    "lines_dropped": pgettext_lazy("counted by a job", "lines dropped"),
     "made": pgettext_lazy("counted by a job", "made"),
     "mails": pgettext_lazy("counted by a job", "mails"),
     "merge_steps": pgettext_lazy("counted by a job", "merge steps"),
@@ -39,6 +41,7 @@ COUNTED: Final = {
     "proposed": pgettext_lazy("counted by a job", "proposed"),
     "questions_dropped": pgettext_lazy("counted by a job", "questions dropped"),
     "records_dropped": pgettext_lazy("counted by a job", "records dropped"),
+    "refused": pgettext_lazy("counted by a job", "refused"),
     "removed": pgettext_lazy("counted by a job", "removed"),
     "retried": pgettext_lazy("counted by a job", "retried"),
     "rows": pgettext_lazy("counted by a job", "rows"),
@@ -52,7 +55,12 @@ COUNTED: Final = {
 }
 # Of what a run tells how far it is.
 UNITS: Final = frozenset(
-    {gettext_noop("files"), gettext_noop("promises"), gettext_noop("entries")}
+    {
+        gettext_noop("files"),
+        gettext_noop("promises"),
+        gettext_noop("entries"),
+        gettext_noop("lines"),
+    }
 )
 # Why a run did not do all of its work; jobs store these in English.
 FAULTS: Final = (
@@ -69,6 +77,11 @@ FAULTS: Final = (
     gettext_noop("No compliance officer or admin has an address"),
     gettext_noop("The mail did not go out: {error}"),
     gettext_noop("broken: {names}"),
+    gettext_noop("Some lines were refused"),
+    # The sentences of errors that end a run; those without values need no line here.
+    gettext_noop("Not available now: {why}."),
+    gettext_noop("{role} may not do this: {action}."),
+    gettext_noop("{what} may hold {limit} bytes; this one has {size}."),
 )
 
 

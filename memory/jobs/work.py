@@ -26,7 +26,6 @@ from memory.rules.permissions import Actor
 # The rest is estimated once so much is done: an earlier figure would jump about.
 LEAST_SHARE: Final = 0.02
 LEAST_SECONDS: Final = 3.0
-ENDED_BADLY: Final = (RunState.RUNNING, RunState.PARTLY, RunState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,8 @@ def of_run(actor: Actor, view: RunView) -> Work:
         is_running = run.state == RunState.RUNNING
         word = gettext("Stopped") if is_running else gettext("Not started")
         word = gettext("Running") if is_live else word
-    may_repeat = actor.can("jobs.run") and not is_live and run.state in ENDED_BADLY
+    may_start = actor.can("jobs.run") and actor.can(job.permission)
+    may_repeat = may_start and not is_live and run.state in job.repeats
     return Work(
         title=gettext(job.title),
         url=reverse("jobs:work", args=[job.name, run.pk]),
@@ -136,10 +136,10 @@ def of_id(actor: Actor, name: str, run_id: int) -> Work:
 def repeat(actor: Actor, name: str, run_id: int) -> JobRun:
     """Start a run again that did not end well, for the same thing."""
     view = job_status.run_of(actor, name, run_id)
-    if view.run.state == RunState.DONE:
-        raise errors.Conflict(gettext("That run has done its work."), code="job_done")
     if view.run.state == RunState.WAITING:
         detail = gettext("That run still waits for the worker.")
         raise errors.Conflict(detail, code="job_waiting")
+    if view.run.state not in jobs.get(name).repeats:
+        raise errors.Conflict(gettext("That run has done its work."), code="job_done")
     params = {k: v for k, v in view.run.params.items() if not k.startswith("by_")}
     return jobs.run_now(name, by=actor, params=params)

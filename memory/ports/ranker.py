@@ -27,7 +27,8 @@ class EmbeddingState:
     """The state of an entry's embedding.
 
     ``state`` is not_embeddable, pending, indexed or failed. ``importance`` is the
-    weight computed last night, ``importance_parts`` its parts as of now.
+    weight computed last night, ``importance_parts`` its parts as of now. ``failure``
+    is ``last_error`` in the reader's language.
     """
 
     state: str
@@ -38,6 +39,7 @@ class EmbeddingState:
     last_error: str | None = None
     importance: float | None = None
     importance_parts: dict[str, float] | None = None
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from memory.models import (
 )
 from memory.rules import errors
 from memory.rules.permissions import Actor
-from memory.rules.translation import gettext
+from memory.rules.translation import gettext, gettext_noop
 
 BUDGET_SECONDS: Final = 6.0
 JOURNAL_LIMIT: Final = 400
@@ -40,7 +40,7 @@ BATCH: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One stored text for a replay."""
+    """One stored text for a replay; ``kind`` is translated where it is shown."""
 
     kind: str
     name: str
@@ -121,7 +121,7 @@ def _files(workspace_id: str) -> Iterator[Stored]:
         if current:
             version, text = current
             yield Stored(
-                gettext("memory file"), file.path, text, version.source, file.tier
+                gettext_noop("memory file"), file.path, text, version.source, file.tier
             )
 
 
@@ -129,21 +129,22 @@ def _journal(workspace_id: str) -> Iterator[Stored]:
     rows = JournalEntry.objects.filter(workspace_id=workspace_id)
     rows = rows.filter(agent_id__isnull=False, erased_at__isnull=True)
     for row in rows.order_by("-seq")[:JOURNAL_LIMIT]:
-        yield Stored(gettext("journal summary"), row.id, row.summary, "tool", "journal")
+        kind = gettext_noop("journal summary")
+        yield Stored(kind, row.id, row.summary, "tool", "journal")
 
 
 def _records(workspace_id: str) -> Iterator[Stored]:
     rows = Record.objects.filter(workspace_id=workspace_id)
     current = rows.filter(status=RecordStatus.CURRENT).order_by("-pk")
     for row in current[:RECORDS_LIMIT]:
-        yield Stored(gettext("record"), row.id, row.content, "tool", "record")
+        yield Stored(gettext_noop("record"), row.id, row.content, "tool", "record")
 
 
 def _held_texts(workspace_id: str) -> Iterator[Stored]:
     rows = HeldFile.objects.filter(workspace_id=workspace_id, state=HeldState.HELD)
     for row in rows.order_by("-risk")[:HELD_LIMIT]:
         text = bytes(row.body).decode("utf-8", "replace")
-        yield Stored(gettext("waiting text"), row.id, text, row.source, row.tier)
+        yield Stored(gettext_noop("waiting text"), row.id, text, row.source, row.tier)
 
 
 # ── Replay ───────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ values is found as it is; one with values by its template, which says where they
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final
 
@@ -20,10 +20,13 @@ SENTENCE: Final = "why"
 COUNT: Final = "count"
 
 
-def translated(text: str, templates: Iterable[str] = ()) -> str:
+def translated(
+    text: str, templates: Iterable[str] = (), shown: Callable[[str], str] = str
+) -> str:
     """Return a stored sentence in the reader's language; an unknown one as it is.
 
-    ``templates`` are marked with ``gettext_noop``, with values like ``{count}``.
+    ``templates`` are marked with ``gettext_noop``, with values like ``{count}``, which
+    ``shown`` writes as the reader does.
     """
     if not text:
         return ""
@@ -33,9 +36,9 @@ def translated(text: str, templates: Iterable[str] = ()) -> str:
     for template in templates:
         match = _pattern(template).fullmatch(text)
         if match is not None:
-            values = match.groupdict()
+            values = {name: shown(value) for name, value in match.groupdict().items()}
             if SENTENCE in values:
-                values[SENTENCE] = translated(values[SENTENCE], templates)
+                values[SENTENCE] = translated(match[SENTENCE], templates, shown)
             return gettext(template).format(**values)
     return text
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django import template
-from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from memory import figures
 from memory.files import scanner_words
 from memory.review import highlight
 
@@ -63,7 +63,7 @@ def day_bars(days: Sequence[int], peak: int) -> SafeString:
         '<path class="ground" d="M0 20H{}"/><path d="{}"/></svg>',
         4 * len(days),
         gettext("By day, at most {count} on one day").format(
-            count=number_format(max(days), force_grouping=True)
+            count=figures.decimal(max(days), 0)
         ),
         4 * len(days),
         bars,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+from memory.figures import grouped
 from memory.rules.bulk import Item
 
 
@@ -15,8 +15,7 @@ def sentence(words: tuple[str, str], count: int) -> str:
 
     Both are marked with ``gettext_noop`` where they are declared.
     """
-    number = number_format(count, use_l10n=True, force_grouping=True)
-    return gettext(words[count != 1]).format(count=number)
+    return gettext(words[count != 1]).format(count=grouped(count))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

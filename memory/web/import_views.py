@@ -62,11 +62,7 @@ def import_entries(request: HttpRequest) -> HttpResponse:
         data = form.cleaned_data
         try:
             run = journal_upload.begin(actor, data["file"], create=data["create"])
-        except (
-            journal_upload.NoLines,
-            journal_upload.TooManyLines,
-            errors.Conflict,
-        ) as error:
+        except REFUSALS as error:
             form.add_error("file", error.detail)
         else:
             return redirect("jobs:work", JOB, run.pk)

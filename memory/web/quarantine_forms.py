@@ -39,7 +39,7 @@ PRESETS: Final = (
 
 
 FAMILIES: Final = [
-    (value, scanner_words.WORDS.get(words, words))
+    (value, scanner_words.word_lazy(words))
     for value, words in workbench.FAMILIES.items()
 ]
 
@@ -47,7 +47,12 @@ FAMILIES: Final = [
 def _labelled(words: Mapping[str, str]) -> list[tuple[str, _StrOrPromise]]:
     """Return the choices of a table, with labels in the reader's language."""
     return [
-        (value, scanner_words.WORDS.get(label) or gettext_lazy(label))
+        (
+            value,
+            scanner_words.word_lazy(label)
+            if scanner_words.is_word(label)
+            else gettext_lazy(label),
+        )
         for value, label in words.items()
     ]
 
@@ -67,10 +72,7 @@ class FilterForm(forms.Form):
             (value, gettext(policy.SOURCES.get(value, value)))
             for value in offered.sources
         ]
-        families = [
-            (value, scanner_words.word(value.replace("_", " ")))
-            for value in offered.families
-        ]
+        families = [(value, scanner_words.word(value)) for value in offered.families]
         lists = {"source": sources, "agent_id": offered.agents, "family": families}
         for name, options in lists.items():
             pages.offer(self, name, [ANY, *options])

@@ -69,6 +69,22 @@ class RecentDecision:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkForm:
+    """What the form for the ticked texts sent, and why it was not carried out."""
+
+    fault: str = ""
+    picks: tuple[str, ...] = ()
+    preset: str = ""
+    reason: str = ""
+
+    @classmethod
+    def of(cls, data: QueryDict, fault: str) -> BulkForm:
+        """Keep the ticks and the reason of a form that was refused."""
+        picks = tuple(data.getlist("items"))
+        return cls(fault, picks, data.get("preset", ""), data.get("reason", ""))
+
+
+@dataclass(frozen=True, slots=True)
 class InboxPage:
     """Everything on the page. ``fault`` is an error to show above the case."""
 
@@ -89,6 +105,14 @@ class InboxPage:
     decision: DecisionForm
     view: str
     report: Report | None = None
+    bulk: BulkForm = BulkForm()
+
+    @property
+    def ticked_ids(self) -> set[str]:
+        """The ids of the listed texts that are ticked, in the version they were."""
+        rows = [line.held for line in self.lines]
+        picks = set(self.bulk.picks)
+        return {row.id for row in rows if f"{row.id}:{row.version}" in picks}
 
     @property
     def buttons(self) -> list[Button]:
@@ -189,14 +213,15 @@ def build(
     *,
     fault: str = "",
     decision: DecisionForm | None = None,
+    is_list: bool = False,
 ) -> InboxPage:
-    """Return the page; without a case, the first one of the list is opened."""
+    """Return the page; without a case, the first one is opened unless ``is_list``."""
     state = state_of(data, case)
     form = FilterForm(data, offered=review_queue.choices(actor))
     filters = form.held_filter(state)
     rows = review_queue.listing(actor, filters)
     lines = [review_detail.line(row) for row in rows]
-    open_case = case or (rows[0] if rows else None)
+    open_case = case or (rows[0] if rows and not is_list else None)
     if open_case is not None:
         review.view(open_case, by=actor)
     before, after = neighbours(lines, open_case)

@@ -27,7 +27,13 @@ from memory.rules.permissions import Actor
 from memory.web import pages, quarantine_page
 from memory.web.bulk_page import Report
 from memory.web.quarantine_forms import DecisionForm
-from memory.web.quarantine_page import build, filter_query, state_of
+from memory.web.quarantine_page import (
+    BulkForm,
+    InboxPage,
+    build,
+    filter_query,
+    state_of,
+)
 
 TEMPLATE = "memory/quarantine.html"
 DECISION_WORDS: Final = (
@@ -47,14 +53,21 @@ def _page(
     error: errors.AppError | None = None,
     form: DecisionForm | None = None,
     rescan_result: Rescan | None = None,
-    report: Report | None = None,
 ) -> HttpResponse:
     """Render the list with one case open; an error keeps what was typed."""
     actor = pages.actor(request)
     fault = error.detail if error else ""
     status = error.status if error else 422 if form is not None else 200
     page = build(actor, request.GET, case, fault=fault, decision=form)
-    page = replace(page, report=report)
+    return _rendered(request, page, status, rescan_result)
+
+
+def _rendered(
+    request: HttpRequest,
+    page: InboxPage,
+    status: int = 200,
+    rescan_result: Rescan | None = None,
+) -> HttpResponse:
     context = {"page": page, "rescanned": rescan_result, "conflict": status == 409}
     name = f"{TEMPLATE}{pages.target_fragment(request, 'review')}"
     response = render(request, name, context, status=status)
@@ -199,17 +212,23 @@ def similar(request: HttpRequest, held_id: str) -> HttpResponse:
 
 @require_http_methods(pages.METHODS)
 def many(request: HttpRequest) -> HttpResponse:
-    """Decide the ticked texts of the list, or undo that; show the result of each."""
+    """Decide the ticked texts of the list, or undo that; show the result of each.
+
+    The list is shown without an open text: opening one is recorded as reading it.
+    """
     query = filter_query(request.GET, state_of(request.GET, None))
     if request.method != "POST":
         return redirect(pages.address("quarantine:inbox", query=query))
     url = pages.address("quarantine:many", query=query)
-    form = DecisionForm(request.POST)
+    actor, form = pages.actor(request), DecisionForm(request.POST)
     try:
-        report = _carry_out(request, pages.actor(request), form, url)
+        report = _carry_out(request, actor, form, url)
     except errors.Invalid as error:
-        return _page(request, error=error)
-    return _page(request, report=report)
+        page = build(actor, request.GET, is_list=True)
+        bulk_form = BulkForm.of(request.POST, error.detail)
+        return _rendered(request, replace(page, bulk=bulk_form), error.status)
+    page = build(actor, request.GET, is_list=True)
+    return _rendered(request, replace(page, report=report))
 
 
 def _carry_out(

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_noop, ngettext, pgettext
 
-from memory import records
+from memory import figures, records
 from memory.models import Record, RecordStatus
 from memory.records import Version, bulk
 from memory.rules import errors
@@ -243,7 +242,7 @@ def _facts(before: Version, after: Version) -> list[tuple[str, str, str]]:
         gettext(FROM.get(version.provenance, version.provenance))
         for version in (before, after)
     ]
-    degrees = [number_format(version.confidence, 2) for version in (before, after)]
+    degrees = [figures.decimal(version.confidence) for version in (before, after)]
     pairs = [
         (gettext("Type"), before.kind, after.kind),
         (gettext("Confidence"), degrees[0], degrees[1]),

@@ -10,10 +10,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
+from memory.figures import grouped
 from memory.files import policy, quarantine, scanner_words
 from memory.files.policy import PolicyChange
 from memory.review import rule_tester, workbench
@@ -200,10 +200,7 @@ def policy_change(request: HttpRequest) -> HttpResponse:
     # None when all is so already, as after the same form sent twice.
     if changes:
         words = ngettext("{count} change saved", "{count} changes saved", len(changes))
-        messages.success(
-            request,
-            words.format(count=number_format(len(changes), force_grouping=True)),
-        )
+        messages.success(request, words.format(count=grouped(len(changes))))
     return redirect("quarantine:rules")
 
 

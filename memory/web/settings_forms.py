@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any, Final
 
 from django import forms
-from django.utils.formats import number_format
 from django.utils.translation import gettext, gettext_lazy, ngettext
 
+from memory import figures
 from memory.rules.settings import TEXT_CHARS
 from memory.workspace_settings import Kind, Setting, State
 
@@ -67,13 +66,8 @@ def display_value(setting: Setting[Any], value: Any) -> str:
 
 
 def _with_unit(value: Any, unit: str) -> str:
-    if isinstance(value, float):
-        digits = Decimal(f"{value:.15g}")
-        text = number_format(digits, use_l10n=True, force_grouping=True)
-    elif isinstance(value, int):
-        text = number_format(value, use_l10n=True)
-    else:
-        text = str(value)
+    is_float = isinstance(value, float)
+    text = figures.formatted(value, ",.15g") if is_float else str(value)
     number = 1 if value == 1 else 2
     if unit == "days":
         return ngettext("{count} day", "{count} days", number).format(count=text)

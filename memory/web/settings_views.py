@@ -9,12 +9,11 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.formats import number_format
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memory import workspace_settings
+from memory import figures, workspace_settings
 from memory.providers import connection, words
 from memory.rules import errors
 from memory.rules.permissions import Actor
@@ -124,5 +123,5 @@ def test_connection(request: HttpRequest) -> tuple[int, str]:
     """Test the connection to the remote provider."""
     outcome = connection.test(by=pages.actor(request))
     level = messages.SUCCESS if outcome.ok else messages.ERROR
-    milliseconds = number_format(outcome.milliseconds, 0, use_l10n=True)
+    milliseconds = figures.decimal(outcome.milliseconds, 0)
     return level, f"{words.pulse(outcome.message)} ({milliseconds} ms)"

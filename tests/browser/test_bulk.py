@@ -83,8 +83,8 @@ def test_what_is_forgotten_is_listed_and_can_be_unticked(
     inside.get_by_role("checkbox", name="Bonn opens at nine.").uncheck()
     inside.get_by_role("button", name="Forget").click()
     inside.get_by_role("heading", name="2 records forgotten").wait_for()
-    left = Record.objects.exclude(status=RecordStatus.FORGOTTEN)
-    assert [record.content for record in left] == ["Bonn opens at nine."]
+    records = Record.objects.exclude(status=RecordStatus.FORGOTTEN)
+    assert [record.content for record in records] == ["Bonn opens at nine."]
 
 
 def test_held_texts_are_ticked_while_one_is_read(
@@ -102,7 +102,7 @@ def test_held_texts_are_ticked_while_one_is_read(
         hold_text(shared_world, label=label)
     inside = sign_in(page, "operator")
     inside.goto(f"{live_server}/quarantine/")
-    ticked = inside.locator(".queue input:checked")
+    checked_boxes = inside.locator(".queue input:checked")
     discard = inside.locator("#bulk").get_by_role("button", name="Discard")
     expect(discard).to_be_hidden()
     # A tick opens nothing, and opening the next text keeps it.
@@ -110,10 +110,10 @@ def test_held_texts_are_ticked_while_one_is_read(
     first = inside.locator("#reading .id").first.inner_text()
     inside.keyboard.press("j")
     expect(inside.locator("#reading .id").first).not_to_have_text(first)
-    expect(ticked).to_have_count(1)
+    expect(checked_boxes).to_have_count(1)
     inside.locator(".held-file.current input").focus()
     inside.keyboard.press("Space")
-    expect(ticked).to_have_count(2)
+    expect(checked_boxes).to_have_count(2)
     assert inside.url.endswith("state=held")
     assert judgement(inside, axe, faults) == []
     inside.get_by_label("Reason for the ticked ones").select_option(index=1)
@@ -162,14 +162,14 @@ def test_on_a_phone_the_decision_is_in_reach(
 ) -> None:
     settings.DATA_DIR = tmp_path
     rule = proposed(shared_world, "Ink is out")
-    held = shared_world.held()
+    held_file = shared_world.held()
     case = erasing.opened(shared_world, erasing.maria(shared_world))
     dry_run.make(case, by=shared_world.actor("compliance"))
     inside = sign_in(page, "owner")
     inside.set_viewport_size(PHONE)
     for path, reading, decision in (
         (f"proposals/{rule.id}", "#h-item", "Approve"),
-        (f"quarantine/{held.id}", "#h-item", "Redact and release"),
+        (f"quarantine/{held_file.id}", "#h-item", "Redact and release"),
         (f"privacy/cases/{case.id}", "h1", "Refuse"),
     ):
         inside.goto(f"{live_server}/{path}/")

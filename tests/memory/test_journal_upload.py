@@ -11,6 +11,7 @@ import pytest
 from django.utils import timezone, translation
 
 from memory import journal_import, journal_upload
+from memory.jobs import registry as jobs
 from memory.jobs import work
 from memory.journal import verify
 from memory.models import Crew, ImportLine, JobRun, JournalEntry, RunState
@@ -60,7 +61,8 @@ def test_refused_lines_are_named_by_number_with_the_reason(world: World) -> None
     lines = work.of_id(world.actor("owner"), journal_upload.JOB, run.pk).lines
     assert [line.text for line in lines] == ["Line 2", "Line 3", "Line 4"]
     assert lines[1].why == "entry_type is required and is text"
-    assert lines[2].why == "there is no crew 'nowhere'"
+    # What is stored quotes no line: an erasure would not find it there.
+    assert lines[2].why == "there is no such crew"
 
 
 def test_crews_and_agents_are_made_when_that_was_asked_for(world: World) -> None:
@@ -94,9 +96,80 @@ def test_a_stopped_run_goes_on_where_it_was(
     assert [row.payload["till"] for row in imported()] == [0, 1, 2, 3, 4]
 
 
-def test_while_one_runs_another_is_refused_and_keeps_nothing(world: World) -> None:
+def stopped(world: World, monkeypatch: pytest.MonkeyPatch) -> JobRun:
+    """Return a run that failed before its first line."""
+
+    def failing(*_args: Any, **_kwargs: Any) -> Any:
+        raise errors.Unavailable(reason="the disk is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal_import, "append", failing)
+        run = begin(world, GOOD)
+    assert run.state == RunState.FAILED
+    return run
+
+
+def test_an_import_whose_lines_are_gone_does_not_end_well(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped(world, monkeypatch)
+    journal_upload.forget_old(timezone.now() + timedelta(days=8))
+
+    again = work.repeat(world.actor("owner"), journal_upload.JOB, run.pk)
+    again.refresh_from_db()
+    assert again.state == RunState.FAILED
+    assert again.error == "No line of this import is left to append."
+    assert not imported()
+
+
+def test_an_import_that_dealt_with_every_line_is_not_started_again(
+    world: World,
+) -> None:
+    owner, run = world.actor("owner"), begin(world, GOOD, b"{")
+    assert run.state == RunState.PARTLY
+    assert work.of_id(owner, journal_upload.JOB, run.pk).repeat_url == ""
+    with pytest.raises(errors.Conflict, match="has done its work"):
+        work.repeat(owner, journal_upload.JOB, run.pk)
+    assert JobRun.objects.filter(name=journal_upload.JOB).count() == 1
+
+
+def test_only_who_may_import_starts_an_import_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stopped(world, monkeypatch)
+    operator, owner = world.actor("operator"), world.actor("owner")
+
+    assert work.of_id(operator, journal_upload.JOB, run.pk).repeat_url == ""
+    with pytest.raises(errors.Forbidden):
+        work.repeat(operator, journal_upload.JOB, run.pk)
+    assert JobRun.objects.filter(name=journal_upload.JOB).count() == 1
+    assert work.of_id(owner, journal_upload.JOB, run.pk).repeat_url
+
+
+class Unread(io.BytesIO):
+    """A file that nobody may read."""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        raise AssertionError(size)
+
+
+def test_while_one_runs_another_is_refused_unread(world: World) -> None:
     JobRun.objects.create(name=journal_upload.JOB, slot="one", workspace=world.acme)
     with pytest.raises(errors.Conflict):
+        journal_upload.begin(world.actor("owner"), Unread(), create=False)
+    assert not ImportLine.objects.exists()
+
+
+@pytest.mark.parametrize("error", [errors.Conflict(), errors.Outage("away"), OSError()])
+def test_an_import_that_cannot_begin_keeps_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def failing(*_args: Any, **_kwargs: Any) -> Any:
+        assert ImportLine.objects.exists()
+        raise error
+
+    monkeypatch.setattr(jobs, "run_now", failing)
+    with pytest.raises(type(error)):
         begin(world, GOOD)
     assert not ImportLine.objects.exists()
 
@@ -128,17 +201,59 @@ def test_a_suppressed_person_is_not_even_kept_for_a_moment(
     monkeypatch.setattr(
         type(ImportLine.objects), "bulk_create", lambda _m, r, **k: note(r, **k)
     )
-    run = begin(world, {**GOOD, "summary": f"{erasing.NAME} called"}, GOOD)
+    slug = erasing.NAME.lower().replace(" ", "-")
+    rows = [
+        {**GOOD, "summary": f"{erasing.NAME} called"},
+        {**GOOD, erasing.NAME: "called"},
+        f'{{"{erasing.MAIL}": 1e999}}'.encode(),
+        f'{{"{erasing.NAME}": "\\ud800"}}'.encode(),
+        {**GOOD, "severity": erasing.NAME},
+        {**GOOD, "entry_type": erasing.MAIL},
+        {**GOOD, "crew": erasing.NAME},
+        {**GOOD, "crew": slug},
+        {**GOOD, "crew": "support", "agent": slug},
+        {**GOOD, "mission_id": erasing.NAME},
+        {**GOOD, "trace_id": erasing.MAIL},
+        {**GOOD, "span_id": erasing.NAME},
+        {**GOOD, "subjects": [erasing.MAIL, 7]},
+    ]
+    run = begin(world, *rows, GOOD, create=True)
 
-    assert run.counts == {"appended": 1, "refused": 1}
-    assert kept and erasing.NAME not in str(kept)
-    assert erasing.NAME not in str(run.items)
+    assert run.counts == {"appended": 1, "refused": len(rows)}
+    for word in (erasing.NAME, erasing.MAIL, slug):
+        assert kept and word not in f"{kept} {run.items} {run.params}"
+    assert all(item["why"].startswith("subject_suppressed: ") for item in run.items), (
+        run.items
+    )
+
+
+def test_what_is_stored_of_a_refused_line_quotes_nothing(world: World) -> None:
+    """Somebody may be erased later, and nobody looks for names in a run."""
+    rows = [
+        {**GOOD, "Wanda Wirth": 1},
+        {**GOOD, "crew": "wanda-wirth"},
+        {**GOOD, "crew": "support", "agent": "wanda-wirth"},
+        {**GOOD, "severity": "Wanda Wirth"},
+        {**GOOD, "ts": "Wanda Wirth"},
+        b'{"Wanda Wirth": ',
+    ]
+    run = begin(world, *rows)
+    assert run.counts == {"appended": 0, "refused": len(rows)}
+    assert "wanda" not in str(run.items).lower()
+    assert [item["why"] for item in run.items][:3] == [
+        "unknown field",
+        "there is no such crew",
+        "there is no such agent in that crew",
+    ]
 
 
 def test_what_a_german_page_uploads_is_kept_in_english(world: World) -> None:
+    rows = [b"{", {**GOOD, "crew": "nowhere"}, {**GOOD, "x": 1}, {**GOOD, "ts": ""}]
+    english = begin(world, *rows)
     with translation.override("de"):
-        run = begin(world, b"{")
+        run = begin(world, *rows)
     assert run.error == "Some lines were refused"
+    assert run.items == english.items
     assert "not JSON" in run.items[0]["why"]
 
 

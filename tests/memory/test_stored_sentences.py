@@ -26,7 +26,7 @@ def german(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stored", "shown"),
+    ("stored", "sentence"),
     [
         ("lost", "verloren"),
         ("3 files of ada are gone", "Von ada fehlen 3 Dateien"),
@@ -39,8 +39,8 @@ def german(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("german")
-def test_a_stored_sentence_is_told_by_its_template(stored: str, shown: str) -> None:
-    assert translated(stored, TEMPLATES) == shown
+def test_a_stored_sentence_is_told_by_its_template(stored: str, sentence: str) -> None:
+    assert translated(stored, TEMPLATES) == sentence
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def get(browser: Any, url: str, **query: str) -> tuple[int, str]:
     return response.status_code, unescape(response.content.decode())
 
 
-def listed(text: str) -> str:
+def list_text(text: str) -> str:
     """Return the list, without the filters above it."""
     return text.split('id="h-list"', 1)[1]
 
@@ -55,8 +55,8 @@ def test_an_agent_is_named_by_slug_crew_or_id(
     text = agent_id if name == "id" else name
     status, page = get(remembered.page("viewer"), url, agent_id=text)
     assert status == 200
-    assert "of bob" in listed(page)
-    assert "of ada" not in listed(page)
+    assert "of bob" in list_text(page)
+    assert "of ada" not in list_text(page)
     assert field(page) == ("bob" if name == "id" else text)
 
 
@@ -83,7 +83,7 @@ def test_a_slug_of_two_crews_wants_the_crew(remembered: World, url: str) -> None
     assert "write billing/ada or support/ada" in text
     status, text = get(browser, url, agent_id="support/ada")
     assert status == 200
-    assert "of ada" in listed(text)
+    assert "of ada" in list_text(text)
     _, text = get(browser, url, agent_id=remembered.agents["ada"].id)
     assert field(text) == "support/ada"
 
@@ -113,8 +113,8 @@ def test_a_view_is_saved_with_the_id_of_the_agent(remembered: World, url: str) -
     for name in (agent_id, "bob"):
         _, text = get(browser, url, agent_id=name)
         assert f'href="{url}?agent_id={agent_id}" aria-current="true"' in text
-        assert "of bob" in listed(text)
-        assert "of ada" not in listed(text)
+        assert "of bob" in list_text(text)
+        assert "of ada" not in list_text(text)
 
 
 def test_addresses_of_the_journal_carry_the_id(remembered: World) -> None:

@@ -66,10 +66,10 @@ def test_a_refused_write_says_why_in_german_and_keeps_the_case_in_english(
     url = f"/files/{file.agent_id}/AGENT.md/"
     fields = {"mode": "replace", "text": "x" * 4001, "base": file.sha256}
     page = text(browser.post(url, fields))
-    assert "Nicht geschrieben. Die Obergrenze würde überschritten." in page
+    assert "Nicht geschrieben. Die Obergrenze wäre überschritten." in page
     assert "Jetzt dort: 20 von 4.000 Bytes, 0 %." in page
     page = text(browser.post(url, {**fields, "text": ATTACK}))
-    assert "Nicht geschrieben. Der Text wartet auf Durchsicht." in page
+    assert "Nicht geschrieben. Der Text wartet auf die Durchsicht." in page
     assert "held" in summaries()
 
 
@@ -114,7 +114,7 @@ def test_a_record_is_edited_with_numbers_as_forms_send_them(
         "version": str(row.version),
     }
     page = text(browser.post(f"/records/{row.id}/edit/", fields, follow=True))
-    assert "Konfidenz: 1,00, dann 0,55" in page
+    assert "Gewissheit: 1,00, dann 0,55" in page
     assert Record.objects.get(pk=row.pk).confidence == 0.55
 
 

@@ -34,7 +34,7 @@ def _own_folder(tmp_path: Path, settings: Settings) -> None:
     settings.DATA_DIR = tmp_path
 
 
-def shown(browser: Client, path: str) -> str:
+def german_text(browser: Client, path: str) -> str:
     response = browser.get(path, headers=GERMAN)
     return html.unescape(response.content.decode())
 
@@ -55,7 +55,7 @@ def test_a_german_page_changes_nothing_of_what_a_program_gets(world: World) -> N
     fill(world)
     key = world.api("operator", Accept_Language="de")
     before = key.get("/memory/health").data
-    page = shown(world.page("operator"), "/health/")
+    page = german_text(world.page("operator"), "/health/")
     assert "Der Arbeitsbereich ist " in page
     assert "Alter 3,5 Tage" in page
     after = key.get("/memory/health").data
@@ -72,7 +72,7 @@ def test_a_repair_on_a_german_page_is_stored_in_english(world: World) -> None:
     page = posted(browser, "/health/fix/link/")
     assert "Beziehungen geschrieben. Erreichbarkeit " in page
     assert "relations written; score " in newest(outcomes.REPAIRED)
-    assert "Beziehungen geschrieben</bdi>" in shown(browser, "/health/")
+    assert "Beziehungen geschrieben</bdi>" in german_text(browser, "/health/")
 
 
 def test_a_cause_accepted_on_a_german_page_is_stored_by_its_key(world: World) -> None:
@@ -87,12 +87,12 @@ def test_a_cause_accepted_on_a_german_page_is_stored_by_its_key(world: World) ->
 
 def test_a_reason_of_the_list_is_stored_in_english(world: World) -> None:
     proposal, browser = proposed(world), world.page("operator")
-    assert "Richtig, aber zu trivial" in shown(browser, at(proposal))
+    assert "Richtig, aber zu trivial" in german_text(browser, at(proposal))
     form = form_of(proposal) | {"preset": PRESETS[0], "reason": "So ist es"}
     posted(browser, at(proposal, "reject/"), form)
     stored = ConsolidationProposal.objects.get(pk=proposal.pk)
     assert (stored.state, stored.reason) == ("rejected", f"{PRESETS[0]}: So ist es")
-    assert "eine Regel: So ist es" in shown(browser, at(proposal))
+    assert "eine Regel: So ist es" in german_text(browser, at(proposal))
 
 
 def test_a_rule_learned_on_a_german_page_is_stored_in_english(world: World) -> None:
@@ -109,4 +109,4 @@ def test_what_a_check_finds_on_a_german_page_is_stored_in_english(world: World) 
     browser.post(f"/recall/checks/{check.id}/run/", headers=GERMAN)
     run = RecallCheckRun.objects.get()
     assert run.missing == [{"entry_id": first.id, "finding": "It was erased."}]
-    assert "Er wurde gelöscht." in shown(browser, "/recall/checks/")
+    assert "Er wurde gelöscht." in german_text(browser, "/recall/checks/")

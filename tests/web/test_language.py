@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.urls import URLResolver, get_resolver, is_valid_path
 from django.utils import translation
 
 from memory.accounts import languages
@@ -22,6 +28,16 @@ def language_of(browser: Client, path: str = "/", **headers: str) -> str:
     assert f'<html lang="{response.headers["Content-Language"]}">' in html
     assert "Accept-Language" in response.headers["Vary"]
     return response.headers["Content-Language"]
+
+
+def addresses(resolver: URLResolver, prefix: str = "") -> Iterator[str]:
+    """Return the addresses of all pages, with the placeholders of their parts."""
+    for pattern in resolver.url_patterns:
+        address = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from addresses(pattern, address)
+        else:
+            yield address
 
 
 def choose(browser: Client, code: str, way_back: str = "/health/") -> str:
@@ -54,13 +70,50 @@ def test_a_choice_counts_on_every_device_until_it_is_taken_back(
 def test_before_signing_in_the_choice_is_in_a_cookie(db: None) -> None:
     browser = Client()
     assert choose(browser, "de", "/accounts/login/") == "/accounts/login/"
-    assert browser.cookies[settings.LANGUAGE_COOKIE_NAME]["httponly"]
+    cookie = browser.cookies[settings.LANGUAGE_COOKIE_NAME]
+    assert cookie["httponly"] and not cookie["max-age"]
     assert language_of(browser, "/accounts/login/") == "de"
+
+
+def test_the_choice_of_one_person_is_not_the_next_one_s(world: World) -> None:
+    browser = world.page("viewer")
+    choose(browser, "de")
+    browser.force_login(world.people["operator"])
+    assert language_of(browser) == "en"
 
 
 @pytest.mark.parametrize("way_back", ["https://evil.example/", "//evil.example", ""])
 def test_the_way_back_is_one_of_our_pages(world: World, way_back: str) -> None:
     assert choose(world.page("viewer"), "de", way_back) == "/"
+
+
+@pytest.mark.parametrize(
+    ("form", "readable"),
+    [
+        ("/quarantine/held_0/decision/?state=held", "/quarantine/held_0/?state=held"),
+        ("http://testserver/quarantine/held_0/claim/", "/quarantine/held_0/"),
+        ("/language/", "/"),
+        ("/proposals/p_0/?state=all", "/proposals/p_0/?state=all"),
+        ("/no/such/address/", "/no/such/address/"),
+    ],
+)
+def test_the_way_back_from_the_answer_to_a_form_is_a_page_to_read(
+    world: World, form: str, readable: str
+) -> None:
+    assert choose(world.page("viewer"), "de", form) == readable
+
+
+def test_no_way_back_ends_at_an_address_that_only_takes_forms(world: World) -> None:
+    browser, counts = world.page("owner"), Counter[bool]()
+    for pattern in addresses(get_resolver()):
+        path = re.sub(r"<[^>]+>", "0", f"/{pattern}")
+        if path.startswith(("/api/", "/admin/")) or not is_valid_path(path):
+            continue
+        readable = urlsplit(choose(browser, "de", path)).path
+        status = world.page("owner").get(readable).status_code
+        assert status != 405, (path, readable)
+        counts[readable == path] += 1
+    assert min(counts[True], counts[False]) > 10
 
 
 def test_another_language_is_refused_and_changes_nothing(world: World) -> None:
@@ -85,8 +138,8 @@ def test_a_program_gets_english_whatever_it_asks_for(world: World) -> None:
     world.page("owner").post("/language/", {"language": "de"})
     for path in ("/journal/j_0000000000000000", "/health/nobody", "/records?limit=x"):
         plain = world.api("ada").get(path)
-        asked = world.api("ada", **GERMAN).get(path)
-        assert (asked.status, asked.body) == (plain.status, plain.body)
+        german = world.api("ada", **GERMAN).get(path)
+        assert (german.status, german.body) == (plain.status, plain.body)
     session = world.session("owner").get("/journal/j_0000000000000000")
     assert "There is nothing here" in session.data["detail"]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 from pytest_django import Settings
 
+from memory.files import scanner_words
 from memory.models import HeldFile, JournalEntry
 from memory.review.detail import REASONS
 from memory.scanner import registry
@@ -51,11 +53,11 @@ def test_many_decisions_on_a_german_page_are_stored_in_english(world: World) -> 
 
 def test_findings_are_stored_in_english_and_shown_in_german(world: World) -> None:
     case = hold_text(world)
-    why = case.findings[0]["why"]
-    assert why == registry.rule(case.findings[0]["rule"]).why
+    reason = case.findings[0]["why"]
+    assert reason == registry.rule(case.findings[0]["rule"]).why
     page = world.page("operator")
     german = page.get(f"/quarantine/{case.id}/", headers=GERMAN).content.decode()
-    assert why not in german
+    assert reason not in german
     assert "Funde, schwerste zuerst" in german
     stored = HeldFile.objects.get(pk=case.pk)
     assert stored.findings == case.findings
@@ -81,3 +83,21 @@ def test_every_rule_says_in_german_what_it_looks_for(world: World) -> None:
     for rule in registry.rules():
         path = f"/quarantine/rules/{rule.id}/"
         assert f"<h1>{rule.why}" not in page.get(path, headers=GERMAN).content.decode()
+
+
+@pytest.mark.parametrize("family", ["tool_abuse", "tool abuse"])
+def test_a_family_has_one_word_however_it_is_written(family: str) -> None:
+    assert scanner_words.word(family) == "tool abuse"
+    with translation.override("de"):
+        assert scanner_words.word(family) == "Werkzeugmissbrauch"
+
+
+def test_a_mode_keeps_its_capital_letter() -> None:
+    with translation.override("de"):
+        words = [scanner_words.word(value) for value in ("off", "Off", "unknown")]
+        assert words == ["aus", "Aus", "unknown"]
+        assert str(scanner_words.word_lazy("Hold")) == "Zurückhalten"
+    keys = [key.replace(" ", "_").lower() for key in scanner_words.WORDS]
+    assert len(keys) == len(set(keys))
+    texts = [str(text).lower() for text in scanner_words.WORDS.values()]
+    assert len(texts) == len(set(texts))

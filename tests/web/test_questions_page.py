@@ -136,8 +136,8 @@ def test_an_agent_is_typed_and_an_address_with_an_id_still_works(world: World) -
     logged(world, "Where is the tent?", unanswered=True)
     lena = world.agents["lena"]
     assert "Where is the tent?" in page(world, agent_id="ada")
-    for named in ("lena", "support/lena", lena.id):
-        text = page(world, agent_id=named)
+    for agent_name in ("lena", "support/lena", lena.id):
+        text = page(world, agent_id=agent_name)
         assert "Every question found something." in text
         assert re.search(r'name="agent_id" value="(support/)?lena"', text)
     assert "No agent here has this name." in wrong(world, agent_id="zeppelin")

@@ -104,16 +104,16 @@ def test_numbers_of_drawings_keep_their_point(world: World) -> None:
     assert all(isinstance(x, int) for x in points.json()["x"])
 
 
-@pytest.mark.parametrize("least", ["0.2", "0,2"])
+@pytest.mark.parametrize("min_score", ["0.2", "0,2"])
 @pytest.mark.parametrize("language", ["de", "en"])
 def test_a_decimal_sign_is_a_point_or_a_comma(
-    world: World, least: str, language: str
+    world: World, min_score: str, language: str
 ) -> None:
     world.indexed()
     response = world.page("operator").get(
         "/recall/",
-        {"query": "refund", "min_score": least},
+        {"query": "refund", "min_score": min_score},
         headers={"Accept-Language": language},
     )
     assert response.status_code == 200
-    assert f'value="{least}"' in response.content.decode()
+    assert f'value="{min_score}"' in response.content.decode()

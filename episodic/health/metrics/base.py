@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 from django.urls import reverse
-from django.utils.formats import get_format
 
 from episodic.index.snapshot import IndexArrays, Rows
 from episodic.models import HealthSnapshot
@@ -36,15 +35,6 @@ def percent(share: float) -> float:
 def plural(count: int, singular: str, plural_noun: str) -> str:
     """Return a count with its noun in English, for what is stored."""
     return f"{count:,} {singular if count == 1 else plural_noun}"
-
-
-def figure(value: float, form: str = ",") -> str:
-    """Return a number in a format of Python, with the reader's signs in it."""
-    signs = {
-        ",": get_format("THOUSAND_SEPARATOR"),
-        ".": get_format("DECIMAL_SEPARATOR"),
-    }
-    return format(value, form).translate(str.maketrans(signs))
 
 
 # ── Measuring ────────────────────────────────────────────────────────────────

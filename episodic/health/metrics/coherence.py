@@ -26,12 +26,12 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
-    figure,
     percent,
     sample,
 )
 from episodic.index.snapshot import Rows
 from episodic.vectors import cosine
+from memory.figures import decimal, grouped
 from memory.rules import tokenizer
 
 NEIGHBOURS: Final = 3
@@ -104,7 +104,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "{count} {type} entry stands apart",
             "{count} {type} entries stand apart",
             count,
-        ).format(count=figure(count), type=kind)
+        ).format(count=grouped(count), type=kind)
         if words:
             quoted = ", ".join(gettext("“{word}”").format(word=word) for word in words)
             title = f"{title}: {quoted}"
@@ -112,9 +112,9 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "Their three nearest neighbours are at cosine {near}; random pairs are at "
             "{background}. {count} entries were looked at."
         ).format(
-            near=figure(group["cosine"], ".2f"),
-            background=figure(details["background"], ".2f"),
-            count=figure(details["sampled"]),
+            near=decimal(group["cosine"], 2),
+            background=decimal(details["background"], 2),
+            count=grouped(details["sampled"]),
         )
         url, label = case.journal_url(entry_type=kind), gettext("Show entries")
         if words:

@@ -17,12 +17,12 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     Scope,
-    figure,
     percent,
 )
 from episodic.index import engine
 from episodic.index.snapshot import CHUNK
 from episodic.models import Embedding, State
+from memory.figures import grouped
 from memory.journal.visibility import USABLE
 from memory.models import JournalEntry
 
@@ -97,12 +97,12 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "{count} entry cannot be recalled by meaning, only by words.",
             "{count} entries cannot be recalled by meaning, only by words.",
             total,
-        ).format(count=figure(total))
+        ).format(count=grouped(total))
         action = Action("open", gettext("Open the index"), reverse("episodic:index"))
         return [Finding(1.0, title, text, action, "embedder")]
     text = gettext(
         "{indexed} of {all} have a vector. The others are found by words alone."
-    ).format(indexed=figure(details["indexed"]), all=figure(details["embeddable"]))
+    ).format(indexed=grouped(details["indexed"]), all=grouped(details["embeddable"]))
     action = case.fix("index", gettext("Index now"))
     findings = []
     for group in groups:
@@ -137,7 +137,7 @@ def _title(noun: str, state: str, reason: str, count: int) -> str:
         )
     words = reason.replace("_", " ")
     reason = gettext(words) if words else ""
-    return text.format(count=figure(count), noun=noun, reason=reason)
+    return text.format(count=grouped(count), noun=noun, reason=reason)
 
 
 METRIC: Final = Metric(

@@ -31,7 +31,6 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
-    figure,
     percent,
 )
 from episodic.index import engine
@@ -39,6 +38,7 @@ from episodic.index.snapshot import Rows
 from episodic.recall import logged_answers as answers
 from episodic.recall.logged_answers import LoggedAnswer
 from episodic.vectors import cosine
+from memory.figures import decimal, grouped
 
 TOP_K: Final = 5
 QUESTIONS: Final = 64
@@ -115,9 +115,9 @@ def _explain_log(case: Explanation, details: Details) -> list[Finding]:
     for group in details["rest"]:
         slug = case.agents.get(group["agent_id"] or "")
         title = _asked_title(slug, group["count"]).format(
-            count=figure(group["count"]),
+            count=grouped(group["count"]),
             agent=slug,
-            cosine=figure(group["cosine"], ".2f"),
+            cosine=decimal(group["cosine"], 2),
         )
         text = gettext(
             "The mean cosine of the five best entries that came back; 0.80 would be "
@@ -201,9 +201,9 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     for group in details.get("rest", []):
         slug = case.agents.get(group["agent_id"] or "")
         title = _replay_title(slug, group["count"]).format(
-            count=figure(group["count"]),
+            count=grouped(group["count"]),
             agent=slug,
-            cosine=figure(group["cosine"], ".2f"),
+            cosine=decimal(group["cosine"], 2),
         )
         text = gettext(
             "A replay asks with an entry's own words. That is the mean cosine of the "

@@ -21,9 +21,9 @@ from episodic.health.metrics.base import (
     Measurement,
     Metric,
     by_share,
-    figure,
     percent,
 )
+from memory.figures import grouped
 
 HALF_LIFE_DAYS: Final = 30.0
 DAY_MS: Final = 86_400_000
@@ -79,7 +79,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "{median}. Only new entries that are embedded, such as summaries and "
             "records, make a memory fresher.",
             group["entries"],
-        ).format(count=figure(group["entries"]), newest=newest, median=median)
+        ).format(count=grouped(group["entries"]), newest=newest, median=median)
         url = case.journal_url(agent_id=group["agent_id"] if slug else None)
         label = gettext("Open entries")
         if slug:
@@ -97,7 +97,7 @@ def _age(days: float) -> str:
     else:
         count = round(days)
         text = ngettext("{count} day", "{count} days", count)
-    return text.format(count=figure(count))
+    return text.format(count=grouped(count))
 
 
 METRIC: Final = Metric(

@@ -17,12 +17,12 @@ from episodic.health.metrics.base import (
     IndexedScope,
     Measurement,
     Metric,
-    figure,
     percent,
     sample,
 )
 from episodic.index.snapshot import IndexArrays, Rows
 from episodic.vectors import cosine
+from memory.figures import decimal, grouped
 
 TYPES_LISTED: Final = 6
 
@@ -105,7 +105,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
     unlinked = max(1, details["embeddings"] - details["connected"])
     with_neighbour = linkable(details)
     finding = gettext("{count} of {all} embeddings stand alone.").format(
-        count=figure(unlinked), all=figure(details["embeddings"])
+        count=grouped(unlinked), all=grouped(details["embeddings"])
     )
     if with_neighbour:
         is_exact = details["alone_sampled"] == unlinked
@@ -123,7 +123,7 @@ def _explain(case: Explanation, details: Details) -> list[Finding]:
             "No relation reaches {count} {type} entry",
             "No relation reaches {count} {type} entries",
             count,
-        ).format(count=figure(count), type=kind)
+        ).format(count=grouped(count), type=kind)
         text = f"{finding} {_why_alone(group.get('nearest'))}"
         url = case.journal_url(entry_type=kind)
         action = Action("open", gettext("Show entries"), url)
@@ -146,7 +146,7 @@ def _linkable_title(count: int, *, is_exact: bool) -> str:
             "About {count} entries that no relation reaches have a near neighbour",
             count,
         )
-    return text.format(count=figure(count))
+    return text.format(count=grouped(count))
 
 
 def _why_alone(nearest: float | None) -> str:
@@ -157,7 +157,7 @@ def _why_alone(nearest: float | None) -> str:
         )
     near = gettext("just under 0.80")
     if nearest < LINKED_COSINE - 0.005:
-        near = figure(nearest, ".2f")
+        near = decimal(nearest, 2)
     return gettext(
         "Of those looked at that have no near neighbour, the nearest to an older entry "
         "of its crew is at cosine {near}; alike entries are linked from 0.80. Below "
