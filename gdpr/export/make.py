@@ -39,6 +39,7 @@ from memory.journal import append as journal
 from memory.rules import errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor, system
+from memory.rules.translation import within_sentence
 
 LEASE: Final = timedelta(minutes=15)
 # The stored error of a bundle whose person was erased while it was made.
@@ -318,9 +319,9 @@ def read(export: Export, *, by: Actor) -> Iterator[bytes]:
     if export.state != ExportState.READY or export.expires_at <= timezone.now():
         is_gone = export.state == ExportState.READY
         state = ExportState.GONE if is_gone else ExportState(export.state)
-        raise NotReady(state=state.label.lower())
+        raise NotReady(state=within_sentence(str(state.label)))
     if not storage.path(export).is_file():
-        raise NotReady(state=ExportState.GONE.label.lower())
+        raise NotReady(state=within_sentence(str(ExportState.GONE.label)))
     scope = {"export": export.id}
     audit_log.note(export.subject_ref, ActionKind.VIEW, by=by, scope=scope)
     reading = {"last_read_at": timezone.now(), "last_read_by": by.label}

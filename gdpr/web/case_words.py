@@ -18,6 +18,7 @@ from gdpr.models import CaseEvent, CaseState, Ground, Verdict
 from memory.figures import grouped
 from memory.rules import errors
 from memory.rules.stored_sentences import translated
+from memory.rules.translation import within_sentence
 
 # Texts of events that are the names of states.
 STATES: Final = {
@@ -98,7 +99,7 @@ def _event_words(row: CaseEvent) -> Iterator[str]:
     if row.text in STATES:
         yield str(STATES[row.text].label)
     elif data.get("verb") == "resume":
-        state = CaseState(row.state).label.lower()
+        state = within_sentence(str(CaseState(row.state).label))
         yield gettext("Resumed: {state}").format(state=state)
     elif data.get("verb") == "extend":
         months = int(data.get("months") or 0)

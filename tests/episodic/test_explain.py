@@ -200,10 +200,16 @@ def test_who_cannot_read_it_cannot_ask_why(world: World, person: str) -> None:
 # ── What convex adds up, in words ────────────────────────────────────────────
 def talk(world: World) -> list[JournalEntry]:
     """Return a conversation in which the one in the middle says no word asked for."""
+    texts = (
+        "Deploy of the tracker failed",
+        "It was done by hand in the end",
+        "The rollback took an hour",
+    )
+    # A second apart: which of one millisecond stands first, their ids would say.
+    moments = [factories.ago(seconds=9 - number) for number in range(len(texts))]
     rows = [
-        world.entry("Deploy of the tracker failed", trace_id="t1"),
-        world.entry("It was done by hand in the end", trace_id="t1"),
-        world.entry("The rollback took an hour", trace_id="t1"),
+        world.entry(text, trace_id="t1", ts=ts)
+        for text, ts in zip(texts, moments, strict=True)
     ]
     factories.append_many(world.actor("bob"), [f"Rain and wind {n}" for n in range(9)])
     index.sweep()
