@@ -20,11 +20,7 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         """Register providers, tools and the release of held records."""
-        translation.install(
-            django_translation.gettext,
-            django_translation.ngettext,
-            django_translation.get_language,
-        )
+        translation.install(django_translation.gettext, django_translation.ngettext)
         import_module("memory.records.release").install()
         import_module("memory.providers.registry")
         import_module("memory.integrations.agent_tools").install()

@@ -8,13 +8,9 @@ signed, logged or sent to a program stays English.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 Singular = Callable[[str], str]
 Plural = Callable[[str, str, int], str]
-Language = Callable[[], str | None]
-
-ENGLISH: Final = "en"
 
 
 def _english(text: str) -> str:
@@ -25,19 +21,14 @@ def _english_plural(singular: str, plural: str, number: int) -> str:
     return singular if number == 1 else plural
 
 
-def _english_only() -> str:
-    return ENGLISH
-
-
 _singular: Singular = _english
 _plural: Plural = _english_plural
-_language: Language = _english_only
 
 
-def install(singular: Singular, plural: Plural, language: Language) -> None:
-    """Take these as the translators, and the language, of everything that follows."""
-    global _singular, _plural, _language
-    _singular, _plural, _language = singular, plural, language
+def install(singular: Singular, plural: Plural) -> None:
+    """Take these two as the translators of everything that follows."""
+    global _singular, _plural
+    _singular, _plural = singular, plural
 
 
 def gettext(text: str) -> str:
@@ -56,13 +47,8 @@ def gettext_noop(text: str) -> str:
 
 
 def within_sentence(label: str) -> str:
-    """Return a label as it stands within a sentence: in English without its capital.
-
-    German nouns keep theirs.
-    """
-    language = _language() or ENGLISH
-    is_english = language.partition("-")[0] == ENGLISH
-    return label[:1].lower() + label[1:] if is_english else label
+    """Return a label as it stands within a sentence; for a state, which is no noun."""
+    return label[:1].lower() + label[1:]
 
 
 def pgettext_noop(_context: str, text: str) -> str:

@@ -22,7 +22,6 @@ from memory.models import Membership
 from memory.review import rescan
 from memory.rules import errors
 from memory.rules.bulk import Pick
-from memory.rules.translation import within_sentence
 from tests.gdpr import requests as make
 from tests.memory.files import kit
 from tests.web.test_proposals import proposed
@@ -33,26 +32,18 @@ STORED = "timeout: The embedder did not answer in time."
 READ = "timeout: Das Einbettungsmodell hat nicht rechtzeitig geantwortet."
 
 
-@pytest.mark.parametrize(
-    ("language", "shown"), [("en", "on hold"), ("de", "On hold"), (None, "on hold")]
-)
-def test_a_label_within_a_sentence(language: str | None, shown: str) -> None:
-    with translation.override(language):
-        assert within_sentence("On hold") == shown
-
-
-def test_the_state_of_a_case_keeps_its_capital_in_german(world: World) -> None:
+def test_the_state_of_a_case_within_a_german_sentence(world: World) -> None:
     case = make.opened(world)
     case.state, case.closed_at = CaseState.VERIFYING, timezone.now()
     with translation.override("de"), pytest.raises(errors.Conflict) as refusal:
         transitions.target_state(case, state_machine.Verb.APPROVE)
-    assert "„In Prüfung“" in refusal.value.detail
+    assert "„in Prüfung“" in refusal.value.detail
     case.save()
     by = world.actor("compliance")
     assert case.subject is not None
     with translation.override("de"):
         texts = {m.text for m in profile.of(case.subject.pk, by=by).timeline}
-    assert "Löschung: In Prüfung" in texts
+    assert "Löschung: in Prüfung" in texts
     texts = {m.text for m in profile.of(case.subject.pk, by=by).timeline}
     assert "Erasure verifying" in texts
 
