@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-from urllib.parse import urlsplit
-
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import Resolver404, is_valid_path, resolve
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
@@ -47,40 +42,9 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def _way_back(request: HttpRequest) -> str:
-    """Return the page the choice was made on, if it is one of ours.
-
-    A page may be the answer to a form whose address takes only POST: then the nearest
-    page above it.
-    """
+    """Return the page the choice was made on, if it is one of ours."""
     url = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(
         url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    parts = urlsplit(url if is_ours else "/")
-    if _can_be_read(parts.path):
-        return parts.geturl()
-    path = parts.path
-    while path != "/":
-        path = path.rstrip("/").rpartition("/")[0] + "/"
-        if _is_page(path):
-            break
-    return parts._replace(scheme="", netloc="", path=path).geturl()
-
-
-def _is_page(path: str) -> bool:
-    return bool(is_valid_path(path)) and _can_be_read(path)
-
-
-def _can_be_read(path: str) -> bool:
-    """Return whether a GET of an address is answered; one of no view is a page too."""
-    try:
-        view: Any = resolve(path).func
-    except Resolver404:
-        return True
-    while inspect.isfunction(view):
-        # What the decorators of django.views.decorators.http keep.
-        names = inspect.getclosurevars(view).nonlocals
-        if "GET" not in names.get("request_method_list", ["GET"]):
-            return False
-        view = getattr(view, "__wrapped__", None)
-    return True
+    return url if is_ours else "/"

@@ -22,8 +22,8 @@ OF_LIBRARIES = frozenset(
     get_full_path get_unused_codes html_name htmx id_for_label instance
     is_authenticated is_hidden last_login level_tag month new_password1 new_password2
     non_field_errors oldpassword parentloop password password1 password2 readonly
-    recovery_codes resolver_match splitlines super total_seconds totp use_fieldset
-    widget_type year
+    recovery_codes Referer resolver_match splitlines super total_seconds totp
+    use_fieldset widget_type year
     """.split()
 )
 
