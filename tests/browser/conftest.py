@@ -118,6 +118,8 @@ def axe() -> Callable[[Page], list[str]]:
     judge = Axe()
 
     def check(page: Page) -> list[str]:
+        # A colour that is still fading would be judged half-way.
+        page.emulate_media(reduced_motion="reduce")
         answer = judge.run(page)
         return [
             f"{rule['id']} ({rule['impact']}): {rule['nodes'][0]['html'][:200]}"
