@@ -153,13 +153,13 @@ def read(package: str, language: str) -> Words:
 
 def _translated(words: Words, stored: Iterable[Words]) -> Words:
     """Fill in the translations that any of the stored catalogues has."""
-    known: dict[Any, Any] = {}
+    translations: dict[Any, Any] = {}
     for catalog in stored:
         for message in _messages(catalog):
             if _is_complete(message):
-                known.setdefault((message.id, message.context), message.string)
+                translations.setdefault((message.id, message.context), message.string)
     for message in _messages(words):
-        message.string = known.get((message.id, message.context), message.string)
+        message.string = translations.get((message.id, message.context), message.string)
     return words
 
 

@@ -190,16 +190,16 @@ def _places(around: Words, before: int, after: int) -> str:
     """Return which words stand where, "" for none."""
     places = []
     if around.before:
-        text = _before(before, one=len(around.before) == 1)
+        text = _before(before, is_single=len(around.before) == 1)
         places.append(text.format(words=word_list(around.before), count=before))
     if around.after:
-        text = _after(after, one=len(around.after) == 1)
+        text = _after(after, is_single=len(around.after) == 1)
         places.append(text.format(words=word_list(around.after), count=after))
     return ", ".join(places)
 
 
-def _before(count: int, *, one: bool) -> str:
-    if one:
+def _before(count: int, *, is_single: bool) -> str:
+    if is_single:
         return ngettext(
             "{words} stands in the entry before it",
             "{words} stands in the {count} entries before it",
@@ -212,8 +212,8 @@ def _before(count: int, *, one: bool) -> str:
     )
 
 
-def _after(count: int, *, one: bool) -> str:
-    if one:
+def _after(count: int, *, is_single: bool) -> str:
+    if is_single:
         return ngettext(
             "{words} stands in the entry after it",
             "{words} stands in the {count} entries after it",

@@ -115,10 +115,9 @@ def assign_many(request: HttpRequest) -> HttpResponse:
             items = bulk.assign(actor, picks, request.POST.get("assignee", ""))
     except (errors.Invalid, errors.TooLarge) as error:
         return _list_page(request, refusal=error)
-    one, several = UNDO_WORDS if is_undo else ASSIGNMENT_WORDS
     report = Report(
         items=items,
-        words=(gettext(one), gettext(several)),
+        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
         action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
         item_page="privacy:case",
         undo="" if is_undo else "1",
