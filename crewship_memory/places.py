@@ -129,6 +129,7 @@ PLACES: Final = (
             Tab(pgettext_noop("place", "Audit log"), "privacy:ledger", "gdpr.read"),
             Tab(pgettext_noop("place", "Exports"), "privacy:exports", "gdpr.read"),
             Tab(pgettext_noop("place", "Suppressed"), "privacy:kept_out", "gdpr.read"),
+            Tab(pgettext_noop("place", "Retention"), "privacy:retention", "gdpr.read"),
             Tab(pgettext_noop("place", "Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),

@@ -10,6 +10,7 @@ from celery.signals import worker_init, worker_process_init
 from gdpr import erasure
 from gdpr.erasure import process_caches
 from gdpr.export import make as export
+from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
 from memory.jobs.registry import ALL_WORKSPACES, Outcome
@@ -27,6 +28,11 @@ def make_bundles(_workspace_id: str) -> Outcome:
 
 def find_new_names(_workspace_id: str) -> Outcome:
     return Outcome(backfill.sweep())
+
+
+def apply_retention(workspace_id: str) -> Outcome:
+    erased = retention.run(workspace_id)
+    return Outcome({"rules": len(erased), "erased": sum(erased.values())})
 
 
 @shared_task(name="gdpr.sweep", ignore_result=True)

@@ -19,6 +19,7 @@ from episodic.models import (
 )
 from gdpr.data_map import row_text
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
+from gdpr.models import RetentionRule
 from memory import records
 from memory.files.storage import digest
 from memory.models import (
@@ -179,6 +180,18 @@ IMPORTS: Final = TableHolder(
         rule=Rule.GONE,
         at="created_at",
         why=gettext_noop("The line names the person."),
+    ),
+)
+RETENTION: Final = TableHolder(
+    "retention",
+    gettext_noop("Rules of retention"),
+    Table(
+        model=RetentionRule,
+        words=("reason",),
+        labels=("changed_by",),
+        rule=Rule.MASKED,
+        at="changed_at",
+        why=gettext_noop("The reason of a rule names the person; the rule stays."),
     ),
 )
 JOBS: Final = TableHolder(

@@ -37,6 +37,7 @@ ALL: Final[tuple[Holder, ...]] = (
     declared_tables.PROPOSALS,
     declared_tables.HEALTH,
     declared_tables.IMPORTS,
+    declared_tables.RETENTION,
     declared_tables.JOBS,
     declared_tables.PROVIDERS,
     declared_tables.FILTERS,

@@ -23,6 +23,7 @@ from gdpr.models.proofs import (
     GdprAction,
     SigningKey,
 )
+from gdpr.models.retention import RetentionPlace, RetentionRule
 from gdpr.models.row_decisions import Ground, RowVerdict, Verdict
 from gdpr.models.subjects import (
     Alias,
@@ -62,6 +63,8 @@ __all__ = [
     "Lifting",
     "LiveProcess",
     "PeopleStamp",
+    "RetentionPlace",
+    "RetentionRule",
     "RowVerdict",
     "SigningKey",
     "StepState",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from gdpr.web import case_views, subject_views, views
+from gdpr.web import case_views, retention_views, subject_views, views
 from gdpr.web.case_actions import ACTIONS as CASE_ACTIONS
 from gdpr.web.subject_actions import ACTIONS as SUBJECT_ACTIONS
 
@@ -66,5 +66,23 @@ urlpatterns = [
     path("exports/<str:export_id>/remove/", views.remove_export, name="remove_export"),
     path("kept-out/", views.suppressions_page, name="kept_out"),
     path("kept-out/<int:row_id>/lift/", views.lift_suppression, name="let_back"),
+    # Retention
+    path("retention/", retention_views.index, name="retention"),
+    path("retention/<str:rule_id>/", retention_views.detail, name="retention_rule"),
+    path(
+        "retention/<str:rule_id>/switch/",
+        retention_views.switch,
+        name="switch_retention",
+    ),
+    path(
+        "retention/<str:rule_id>/days/",
+        retention_views.change_days,
+        name="change_retention",
+    ),
+    path(
+        "retention/<str:rule_id>/remove/",
+        retention_views.remove,
+        name="remove_retention",
+    ),
     path("settings/", views.settings_page, name="settings"),
 ]

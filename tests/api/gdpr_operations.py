@@ -21,9 +21,12 @@ from gdpr.models import (
     Certificate,
     Export,
     Hold,
+    RetentionRule,
     Subject,
     Suppression,
 )
+from gdpr.retention import rules as retention_rules
+from gdpr.retention.rules import NewRule
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
 from tests.gdpr import kit
@@ -100,6 +103,13 @@ def suppressed(world: World) -> str:
     return str(row.pk)
 
 
+def retention_rule(world: World) -> RetentionRule:
+    """Return a rule of retention, added once, switched off."""
+    rule = RetentionRule.objects.filter(workspace=world.acme).first()
+    new = NewRule(place="journal", kind="llm.call", days=30, reason="Old")
+    return rule or retention_rules.add(new, by=world.actor("owner"))
+
+
 def _merging(world: World) -> Any:
     return {"into": make.subject(world).id}
 
@@ -111,6 +121,7 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "suppression_id": lambda world: suppressed(world),
     "case_id": lambda world: case(world).id,
     "hold_id": lambda world: hold(world).pk,
+    "rule_id": lambda world: retention_rule(world).pk,
     "certificate_id": lambda world: certified(world).pk,
     "export_id": lambda world: exported(world).pk,
 }
@@ -206,6 +217,15 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
     ("place_hold", "post", _HOLDS, _MAKE, _holding),
     ("release_hold", "delete", f"{_HOLDS}/{{hold_id}}", _WRITE,
      lambda _: dict(_REASON)),
+    ("list_retention_rules", "get", "/gdpr/retention", _LIST),
+    ("add_retention_rule", "post", "/gdpr/retention",
+     "201 403 403 403 403 403 403 201 401 401 401",
+     lambda _: {"place": "journal", "kind": "net.*", "days": 9, "reason": "Old"}),
+    ("try_retention_rule", "get", "/gdpr/retention/{rule_id}/dry_run", _READ),
+    ("change_retention_rule", "patch", "/gdpr/retention/{rule_id}",
+     "200 403 403 403 403 403 403 404 401 401 401", lambda _: {"active": False}),
+    ("remove_retention_rule", "delete", "/gdpr/retention/{rule_id}",
+     "204 403 403 403 403 403 403 404 401 401 401"),
     ("list_exports", "get", "/gdpr/exports", _LIST),
     ("make_export", "post", "/gdpr/exports",
      "202 403 202 403 403 403 403 404 401 401 401",

@@ -18,6 +18,7 @@ from memory.accounts import invitations
 from memory.models import JobRun, User
 from memory.rules.entries import Severity
 from memory.rules.permissions import Role
+from tests.api import gdpr_operations
 from tests.episodic.test_questions import logged
 from tests.gdpr import erasing
 
@@ -93,6 +94,8 @@ PAGES: dict[str, tuple[str, int]] = {
     "ledger": ("/privacy/ledger/", 200),
     "exports": ("/privacy/exports/", 200),
     "suppressed names": ("/privacy/kept-out/", 200),
+    "retention": ("/privacy/retention/", 200),
+    "retention rule": ("/privacy/retention/{retention}/", 200),
     "privacy settings": ("/privacy/settings/", 200),
     "find": ("/find/?find=e", 200),
     "glossary": ("/glossary/", 200),
@@ -141,6 +144,7 @@ def page_urls(shared_world: World) -> dict[str, str]:
         "run": str(running.pk),
         "case": case.id,
         "subject": subject.id,
+        "retention": gdpr_operations.retention_rule(shared_world).id,
         "invitation": invitations.link_path(guest, by=admin).split("/")[3],
     }
 

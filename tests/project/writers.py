@@ -27,6 +27,8 @@ from gdpr.cases import reminder_email
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
 from gdpr.erasure.tombstones import Record
+from gdpr.retention import apply
+from gdpr.retention import rules as retention_rules
 from gdpr.subjects import restriction
 from memory import (
     data_folder_adoption,
@@ -40,11 +42,12 @@ from memory.files import policy
 from memory.integrations import agent_tools, selftest_runs
 from memory.integrations.gateway import settings as gateway_settings
 from memory.integrations.gateway import users
+from memory.journal import append as journal
 from memory.journal import compaction, export
 from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry, User
 from memory.providers import parity_runs, registry
-from memory.rules.entries import Priority
+from memory.rules.entries import NewEntry, Priority
 from memory.rules.permissions import Role
 from tests import factories
 from tests.api import gdpr_operations
@@ -321,6 +324,16 @@ def _exported(world: World) -> None:
     assert gdpr_operations.exported(world).pk
 
 
+def _retained(world: World) -> None:
+    rule = gdpr_operations.retention_rule(world)
+    journal.write(
+        [NewEntry(entry_type=rule.kind, summary="Old", ts=factories.ago(40))],
+        by=world.system(),
+    )
+    retention_rules.switch_on(rule, 1, by=world.actor("owner"))
+    apply.run(world.acme.id)
+
+
 def _emptied_log(world: World) -> None:
     questions.empty(by=world.actor("owner"))
 
@@ -347,6 +360,8 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/cases/reminder_email.py", "_record"): _late_case,
     ("gdpr/export/make.py", "_record"): _exported,
     ("gdpr/cases/legal_holds.py", "_record"): operation("place_hold"),
+    ("gdpr/retention/rules.py", "_record"): operation("add_retention_rule"),
+    ("gdpr/retention/apply.py", "_record"): _retained,
     ("gdpr/erasure/replay.py", "_note"): _replayed,
     ("gdpr/subjects/restriction.py", "_record"): _restricted,
     ("gdpr/certificates/keys.py", "_record"): _rotated,
