@@ -32,13 +32,15 @@ from memory.rules.entries import Severity
 from memory.rules.permissions import Actor
 
 MAY: Final = "gdpr.manage"
-# Kinds that a hold stops; access and restriction erase nothing.
+# Kinds that a hold stops; the others erase nothing.
 HOLDABLE: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
 PHRASE_VERBS: Final = {
     CaseKind.ERASURE: "erase",
     CaseKind.ACCESS: "export",
     CaseKind.RECTIFICATION: "rectify",
     CaseKind.RESTRICTION: "restrict",
+    CaseKind.PORTABILITY: "export",
+    CaseKind.OBJECTION: "stop using",
 }
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from gdpr.erasure import execute, failpoints, finish, process_caches, seal_names
 from gdpr.erasure.run_context import Run, heartbeat
 from gdpr.export import make as export
 from gdpr.models import CaseKind, CaseState, ExportState, StepState
-from gdpr.subjects import restriction
+from gdpr.subjects import consents, restriction
 from memory.installation import identity as installation
 from memory.rules import errors
 
@@ -126,7 +126,7 @@ def _ensure_steps(run: Run) -> None:
     leases.ensure_steps(run.case, [*_BEFORE, *holders, *_AFTER])
 
 
-# ── Access and restriction ───────────────────────────────────────────────────
+# ── Access, portability, restriction, objection ──────────────────────────────
 def _access(run: Run) -> None:
     """Make the bundle; the case ends ``partial`` with the error if that fails."""
     leases.ensure_steps(run.case, [("export", gettext_noop("Bundle of everything"), 1)])
@@ -156,6 +156,12 @@ def _restrict(run: Run) -> None:
     _end(run, "complete", {})
 
 
+def _object(run: Run) -> None:
+    """Restrict the person's data, and opt them out: nothing new is kept."""
+    consents.opt_out(run.subject, by=run.by)
+    _restrict(run)
+
+
 def _end(run: Run, result: str, facts: dict[str, object]) -> None:
     if run.case.state == CaseState.RUNNING and result == "complete":
         run.case = leases.to_verifying(run.case, run.runner, by=run.by)
@@ -167,4 +173,6 @@ _KINDS: Final[dict[CaseKind, Callable[[Run], None]]] = {
     CaseKind.ACCESS: _access,
     CaseKind.RESTRICTION: _restrict,
     CaseKind.RECTIFICATION: _erase,
+    CaseKind.PORTABILITY: _access,
+    CaseKind.OBJECTION: _object,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
@@ -113,19 +113,16 @@ class Collection:
         }
 
 
-def write(collection: Collection, target: BinaryIO, language: str = "") -> None:
-    """Write the bundle as a zip, its pages in a language; English when it is empty.
-
-    The target need not be seekable.
-    """
+def write_files(files: Iterable[tuple[str, str]], target: BinaryIO) -> None:
+    """Write named texts as a zip whose bytes depend on nothing else."""
     with zipfile.ZipFile(target, "w") as archive:
-        for name, data in _files(collection, language or settings.LANGUAGE_CODE):
+        for name, data in files:
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr, info.compress_type = 0o600 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(info, data)
 
 
-def _files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
+def files(collection: Collection, language: str) -> Iterator[tuple[str, str]]:
     context = {
         "collection": collection,
         "not_included": NOT_INCLUDED,

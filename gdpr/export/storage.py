@@ -9,9 +9,9 @@ from typing import BinaryIO, Final, cast
 from django.conf import settings
 
 from gdpr import encrypted_file
-from gdpr.export import bundle
+from gdpr.export import bundle, portable
 from gdpr.export.bundle import Collection
-from gdpr.models import Export, ExportState
+from gdpr.models import CaseKind, Export, ExportState
 from memory.installation import identity as installation
 from memory.models import User
 
@@ -62,8 +62,11 @@ def language_of(actor_id: str) -> str:
 
 def store(export: Export, collection: Collection, language: str = "") -> None:
     """Write a bundle to its encrypted file, atomically and synced."""
+    case, language = export.case, language or settings.LANGUAGE_CODE
+    is_portable = case is not None and case.kind == CaseKind.PORTABILITY
+    files = (portable if is_portable else bundle).files(collection, language)
     with encrypted_file.sealed(path(export), _key(export)) as sealer:
-        bundle.write(collection, cast("BinaryIO", sealer), language)
+        bundle.write_files(files, cast("BinaryIO", sealer))
     export.sha256, export.bytes = sealer.sha256.hexdigest(), sealer.size
 
 

@@ -26,6 +26,8 @@ class CaseKind(models.TextChoices):
     ERASURE = "erasure", gettext_lazy("Erasure")
     RECTIFICATION = "rectification", gettext_lazy("Rectification")
     RESTRICTION = "restriction", gettext_lazy("Restriction")
+    PORTABILITY = "portability", gettext_lazy("Portability")
+    OBJECTION = "objection", gettext_lazy("Objection")
 
 
 class CaseState(models.TextChoices):

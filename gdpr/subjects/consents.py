@@ -50,6 +50,19 @@ def note(
     return subject
 
 
+def opt_out(subject: Subject, *, by: Actor) -> None:
+    """Opt a person out who objected; safe to repeat, also after a crash."""
+    by.require("gdpr.manage", subject.workspace_id)
+    with transaction.atomic():
+        rows = Subject.objects.select_for_update()
+        live = rows.get(workspace_id=subject.workspace_id, pk=subject.pk)
+        if live.opted_out_at is None:
+            live.opted_out_at = timezone.now()
+            live.save(update_fields=["opted_out_at"])
+            suppression.suppress(live)
+            record("consent", live, by, consent=live.consent, opted_out=True)
+
+
 def _opt_in(subject: Subject, by: Actor) -> None:
     rows = Suppression.objects.filter(
         workspace_id=subject.workspace_id,

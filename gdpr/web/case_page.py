@@ -52,6 +52,8 @@ BUTTONS: Final = {
     CaseKind.ACCESS: gettext_noop("Make the bundle"),
     CaseKind.RECTIFICATION: gettext_noop("Rectify"),
     CaseKind.RESTRICTION: gettext_noop("Restrict"),
+    CaseKind.PORTABILITY: gettext_noop("Make the file"),
+    CaseKind.OBJECTION: gettext_noop("Stop using the data"),
 }
 
 
@@ -190,6 +192,11 @@ class CasePage:
         return queries.has_samples(self.detail.plan)
 
     @property
+    def has_bundle(self) -> bool:
+        """Whether the request is answered with a bundle to download."""
+        return self.case.kind in (CaseKind.ACCESS, CaseKind.PORTABILITY)
+
+    @property
     def changes_data(self) -> bool:
         """Whether a run changes what is stored, so that a plan can delete."""
         return self.case.kind in progress_line.VERIFIED_KINDS
@@ -211,6 +218,8 @@ def finding(detail: CaseDetail) -> str:
         CaseKind.RECTIFICATION: gettext("the correction is made everywhere"),
         CaseKind.ACCESS: gettext("the bundle is ready"),
         CaseKind.RESTRICTION: gettext("the data is out of use"),
+        CaseKind.PORTABILITY: gettext("the file is ready"),
+        CaseKind.OBJECTION: gettext("the data is out of use"),
     }
     status = {
         "identity": gettext("make sure who asks"),

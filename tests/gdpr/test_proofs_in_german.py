@@ -182,7 +182,7 @@ def test_the_same_collection_in_one_language_has_the_same_bytes(world: World) ->
     files = []
     for language in ("de", "de", "en"):
         file = io.BytesIO()
-        bundle.write(collection, file, language)
+        bundle.write_files(bundle.files(collection, language), file)
         files.append(file.getvalue())
     assert files[0] == files[1] != files[2]
     assert _pages(files[0])["data.json"] == _pages(files[2])["data.json"]
