@@ -28,8 +28,16 @@ SECTIONS: Final = (
     *("accounts", "admin", "api", "certificates", "compat", "conformance", "episodic"),
     *("files", "find", "first", "gateway", "glossary", "health", "invitations", "jobs"),
     *("journal", "language", "livez", "login", "map", "mcp", "metrics", "privacy"),
-    *("proposals", "providers", "quarantine", "readyz", "recall", "records", "static"),
-    *("views", "workspace"),
+    *(
+        "proposals",
+        "providers",
+        "quarantine",
+        "readyz",
+        "recall",
+        "records",
+        "requests",
+    ),
+    *("static", "views", "workspace"),
 )
 NO_ROUTE: Final = "(no route)"
 _SECTION: Final = "|".join(SECTIONS)

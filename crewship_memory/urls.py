@@ -54,6 +54,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("memory.web.urls")),
     path("", include("episodic.web.urls")),
     path("certificates/check/", certificate_views.check, name="certificate_check"),
+    path("requests/", include("gdpr.web.intake_urls")),
     path("privacy/", include("gdpr.web.urls")),
     path("invitations/", invitation_views.own_invitations, name="invitations"),
     path(

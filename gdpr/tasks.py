@@ -10,6 +10,7 @@ from celery.signals import worker_init, worker_process_init
 from gdpr import erasure
 from gdpr.erasure import process_caches
 from gdpr.export import make as export
+from gdpr.intake import form
 from gdpr.retention import apply as retention
 from gdpr.subjects import backfill
 from memory.jobs import registry as jobs
@@ -28,6 +29,10 @@ def make_bundles(_workspace_id: str) -> Outcome:
 
 def find_new_names(_workspace_id: str) -> Outcome:
     return Outcome(backfill.sweep())
+
+
+def forget_requests(_workspace_id: str) -> Outcome:
+    return Outcome({"deleted": form.forget_unconfirmed()})
 
 
 def apply_retention(workspace_id: str) -> Outcome:

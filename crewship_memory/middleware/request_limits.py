@@ -61,7 +61,9 @@ def of(route: str, path: str, view: Callable[..., Any] | None = None) -> Limit:
         return ROUTES[route]
     if error_responses.is_for_programs(path):
         return SMALL
-    return OPEN_FORM if path.startswith(("/accounts/", "/login/")) else FORM
+    return (
+        OPEN_FORM if path.startswith(("/accounts/", "/login/", "/requests/")) else FORM
+    )
 
 
 def of_path(path: str) -> Limit:

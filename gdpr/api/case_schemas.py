@@ -162,6 +162,7 @@ class PrivacyIn(Strict):
     export_days: int | None = Field(None, ge=1, le=90)
     backup_days: int | None = Field(None, ge=1, le=3_650)
     digest: bool | None = None
+    intake: bool | None = None
 
 
 # ── Responses ────────────────────────────────────────────────────────────────
@@ -327,5 +328,6 @@ class PrivacyOut(Schema):
     export_days: int
     backup_days: int
     digest: bool
+    intake: bool
     updated_at: Stamp | None
     updated_by: TextOrNull

@@ -40,6 +40,7 @@ class Change:
     export_days: int | None = None
     backup_days: int | None = None
     digest: bool | None = None
+    intake: bool | None = None
 
     def values(self) -> dict[str, Any]:
         values = asdict(self)
@@ -57,6 +58,7 @@ class PrivacySettings:
     export_days: int
     backup_days: int
     digest: bool
+    intake: bool
     updated_at: datetime | None
     updated_by: str
 
@@ -143,6 +145,14 @@ SETTINGS: Final = (
         "digest", gettext_noop("Mail a digest of pressing cases once a day"),
         gettext_noop("To compliance officers and admins. It names no person."),
         Kind.SWITCH, default=True, readers=gettext_noop("The nightly digest."),
+    ),
+    _declare(
+        "intake", gettext_noop("People may send requests by a form"),
+        gettext_noop(
+            "A public page of this workspace. A request becomes a case once its sender"
+            " opened a mailed link. Needs a mail server."
+        ),
+        Kind.SWITCH, default=False, readers=gettext_noop("The public request form."),
     ),
     _declare(
         "time_zone", gettext_noop("Time zone"),

@@ -19,7 +19,7 @@ from episodic.models import (
 )
 from gdpr.data_map import row_text
 from gdpr.data_map.table_holder import Rule, Table, TableHolder
-from gdpr.models import RetentionRule
+from gdpr.models import IntakeRequest, RetentionRule
 from memory import records
 from memory.files.storage import digest
 from memory.models import (
@@ -180,6 +180,17 @@ IMPORTS: Final = TableHolder(
         rule=Rule.GONE,
         at="created_at",
         why=gettext_noop("The line names the person."),
+    ),
+)
+INTAKE: Final = TableHolder(
+    "intake",
+    gettext_noop("Requests that wait for their link to be opened"),
+    Table(
+        model=IntakeRequest,
+        words=("email", "name", "text", "correction"),
+        rule=Rule.GONE,
+        at="asked_at",
+        why=gettext_noop("The request names the person."),
     ),
 )
 RETENTION: Final = TableHolder(

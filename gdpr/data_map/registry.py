@@ -38,6 +38,7 @@ ALL: Final[tuple[Holder, ...]] = (
     declared_tables.HEALTH,
     declared_tables.IMPORTS,
     declared_tables.RETENTION,
+    declared_tables.INTAKE,
     declared_tables.JOBS,
     declared_tables.PROVIDERS,
     declared_tables.FILTERS,

@@ -13,6 +13,7 @@ from gdpr.models.cases import (
     Hold,
     StepState,
 )
+from gdpr.models.intake import IntakeRequest
 from gdpr.models.processes import ForgetOrder, LiveProcess
 from gdpr.models.proofs import (
     ActionKind,
@@ -60,6 +61,7 @@ __all__ = [
     "GdprAction",
     "Ground",
     "Hold",
+    "IntakeRequest",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",

@@ -57,6 +57,7 @@ PLACES: Final = {
     "proposals": pgettext_lazy("stored data", "Proposals"),
     "health": pgettext_lazy("stored data", "Health"),
     "imports": pgettext_lazy("stored data", "Imports"),
+    "intake": pgettext_lazy("stored data", "Requests by the form"),
     "retention": pgettext_lazy("stored data", "Retention"),
     "jobs": pgettext_lazy("stored data", "Jobs"),
     "providers": pgettext_lazy("stored data", "Providers"),

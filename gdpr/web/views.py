@@ -20,10 +20,12 @@ from gdpr.cases import legal_holds, privacy_settings, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
+from gdpr.intake import form as intake
 from gdpr.models import Certificate
 from gdpr.pagination import PageQuery
 from gdpr.web import certificate_views
 from gdpr.web.workspace_forms import AuditLogForm, SettingsForm
+from memory.models import Workspace
 from memory.web import pages
 
 PAGE: Final = 50
@@ -225,5 +227,11 @@ def _settings(
     if not actor.can("gdpr.settings"):
         for field in form.fields.values():
             field.disabled = True
-    context = {"form": form, "rules": privacy_settings.of(actor.workspace_id)}
+    rules = privacy_settings.of(actor.workspace_id)
+    context = {
+        "form": form,
+        "rules": rules,
+        "workspace": Workspace.objects.get(pk=actor.workspace_id),
+        "form_is_open": intake.is_open(actor.workspace_id),
+    }
     return render(request, "gdpr/settings.html", context, status=status)

@@ -53,6 +53,14 @@ class SettingsForm(forms.Form):
             "To compliance officers and admins. It names no person."
         ),
     )
+    intake = forms.BooleanField(
+        label=gettext_lazy("People may send requests by a form"),
+        required=False,
+        help_text=gettext_lazy(
+            "A public page of this workspace. A request becomes a case once its sender"
+            " opened a mailed link. Needs a mail server."
+        ),
+    )
     time_zone = forms.CharField(
         label=gettext_lazy("Time zone"),
         max_length=64,

@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 
 from episodic.index import sweep as index
 from episodic.map import compute as memory_map
-from gdpr.cases import dry_run, legal_holds
+from gdpr.cases import dry_run, legal_holds, privacy_settings
 from gdpr.cases.legal_holds import NewHold
+from gdpr.cases.privacy_settings import Change
 from memory.accounts import invitations
 from memory.models import JobRun, User
 from memory.rules.entries import Severity
@@ -111,12 +112,15 @@ OPEN: dict[str, tuple[str, int]] = {
     "invitation": ("/login/invitation/{invitation}/", 200),
     "used link": ("/login/eA/eA-eA/", 410),
     "certificate check": ("/certificates/check/", 200),
+    "request form": ("/requests/acme/", 200),
 }
 
 
 @pytest.fixture
-def page_urls(shared_world: World) -> dict[str, str]:
+def page_urls(shared_world: World, settings: Any) -> dict[str, str]:
     """Put something on every page; return what addresses name."""
+    settings.MAIL_SERVER = True
+    privacy_settings.change(Change(intake=True), by=shared_world.actor("owner"))
     row = shared_world.entry(
         "Refund above $200 was denied", payload={"reason": "limit"}
     )

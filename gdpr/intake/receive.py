@@ -1,0 +1,96 @@
+"""Opening a case for a request that arrived, unless the same one is open already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import transaction
+
+from gdpr.cases import actions, transitions
+from gdpr.cases import workflow as cases
+from gdpr.cases.workflow import NewCase
+from gdpr.models import OPEN, AliasKind, Case, CaseKind, Subject
+from gdpr.subjects import registry as subjects
+from gdpr.subjects.registry import NewAlias
+from memory.accounts.invitations import checked_email
+from memory.models import Workspace
+from memory.rules.permissions import Actor
+
+TEXT_CHARS: Final = 4_000
+# What is stored as the reason where the sender wrote nothing.
+NO_REASON: Final = "No reason was given."
+ASKED_AGAIN: Final = "Asked again: {text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRequest:
+    """A request by somebody who has this e-mail address; ``name`` is as they gave it.
+
+    The name is noted on the case and not sought: anybody can give any name.
+    """
+
+    kind: CaseKind
+    email: str
+    name: str = ""
+    text: str = ""
+    ticket: str = ""
+    received_at: datetime | None = None
+    correction: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The case of a request; ``is_new`` is False for one that was open already."""
+
+    case: Case
+    is_new: bool
+
+
+def receive(new: NewRequest, *, by: Actor) -> Received:
+    """Open a case for the person with an address, or note it on their open case.
+
+    A person with an open case of the same kind gets no second one. An address that
+    several people share raises Conflict ``ambiguous_subject``.
+    """
+    by.require(cases.MAY)
+    email = checked_email(new.email)
+    with transaction.atomic():
+        # One at a time in a workspace, so that two of the same open one case.
+        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        person = _person(email, by)
+        open_cases = Case.objects.filter(
+            workspace_id=by.workspace_id,
+            subject=person,
+            kind=new.kind,
+            state__in=OPEN,
+        )
+        case = open_cases.order_by("-opened_at").first()
+        if case is not None:
+            text = ASKED_AGAIN.format(text=new.text.strip() or NO_REASON)
+            actions.comment(case, text[: transitions.TEXT_CHARS], by=by)
+            return Received(case, is_new=False)
+        return Received(_opened(new, person, by), is_new=True)
+
+
+def _person(email: str, by: Actor) -> Subject:
+    if subjects.with_alias(by.workspace_id, email):
+        return subjects.find(email, by=by)
+    return subjects.create("", [NewAlias(AliasKind.EMAIL, email)], by=by)
+
+
+def _opened(new: NewRequest, person: Subject, by: Actor) -> Case:
+    return cases.open_case(
+        NewCase(
+            subject_id=person.pk,
+            kind=new.kind,
+            reason=new.text.strip() or NO_REASON,
+            requester=f"{new.name.strip()} <{new.email}>".strip()[:200],
+            ticket=new.ticket,
+            received_at=new.received_at,
+            correction=new.correction,
+        ),
+        by=by,
+    )
