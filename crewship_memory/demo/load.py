@@ -51,7 +51,7 @@ def load(step: Progress = quiet) -> Loaded:
     step("Demo: records")
     load_memory.load_records(workspace, by_operator)
     step("Demo: personal data and cases")
-    load_people.load(workspace, by_officer)
+    load_people.load(workspace, officer=by_officer, admin=by_admin)
     step("Demo: questions")
     load_questions.load(workspace, by_admin)
     return Loaded(workspace, admin, count)

@@ -13,6 +13,7 @@ from gdpr.models import (
     ActionStatus,
     CaseKind,
     CaseState,
+    IdentityGround,
 )
 from gdpr.pagination import PageQuery
 from memory.api.shapes import ListParams, Stamp, TextOrNull
@@ -22,6 +23,16 @@ Short = Annotated[str, Field(strict=True, max_length=200)]
 
 
 # ── Requests ─────────────────────────────────────────────────────────────────
+IdentityReason = Annotated[
+    str,
+    Field(
+        strict=True,
+        max_length=4_000,
+        description="Why an erasure goes on without an identity check.",
+    ),
+]
+
+
 class CasesQuery(ListParams):
     """Filters of the list; an omitted one matches all."""
 
@@ -73,12 +84,25 @@ class CaseIn(Strict):
     correction: dict[str, Any] = Field(
         default_factory=dict, description="For rectification: what is wrong, and right."
     )
+    identity_how: str = Field(
+        "", strict=True, max_length=400, description="How it was verified already."
+    )
+    identity_ground: IdentityGround | None = None
+    identity_reason: IdentityReason = ""
 
 
 class IdentityIn(Strict):
     """How the person's identity was verified."""
 
     how: str = Field(strict=True, max_length=400)
+    version: Version = None
+
+
+class SkipIdentityIn(Strict):
+    """On what ground an erasure goes on without an identity check, and why."""
+
+    ground: IdentityGround
+    reason: Text
     version: Version = None
 
 
@@ -97,6 +121,8 @@ class ExecuteIn(Strict):
     break_glass: Text = Field(
         "", description="Why this goes on without the second person. Raises an alarm."
     )
+    identity_ground: IdentityGround | None = None
+    identity_reason: IdentityReason = ""
     version: Version = None
 
 
@@ -162,6 +188,9 @@ class PrivacyIn(Strict):
     export_days: int | None = Field(None, ge=1, le=90)
     backup_days: int | None = Field(None, ge=1, le=3_650)
     digest: bool | None = None
+    reason: Text = Field(
+        "", description="Why the second person or the identity check is switched off."
+    )
 
 
 # ── Responses ────────────────────────────────────────────────────────────────
@@ -189,6 +218,8 @@ class CaseLineOut(Schema):
     identity_how: str | None
     identity_by: str | None
     identity_at: str | None
+    identity_skipped_ground: str | None
+    identity_skipped_reason: str | None
     approved_by: str | None
     approved_at: str | None
     approved_plan: str | None
@@ -267,6 +298,9 @@ class CaseOut(CaseLineOut):
     holds: list[str]
     allowed: list[str]
     approval_missing: bool
+    approver_missing: bool = Field(
+        description="Whether a second person is needed and nobody here may be it."
+    )
 
 
 class LegalHoldOut(Schema):
@@ -317,6 +351,15 @@ class ActionsOut(Schema):
     next_cursor: str | None
 
 
+class SwitchedOffOut(Schema):
+    """A safeguard that is off, with who switched it off, when and why, where known."""
+
+    name: str
+    at: Stamp | None
+    by: TextOrNull
+    reason: TextOrNull
+
+
 class PrivacyOut(Schema):
     """How the workspace handles requests."""
 
@@ -329,3 +372,5 @@ class PrivacyOut(Schema):
     digest: bool
     updated_at: Stamp | None
     updated_by: TextOrNull
+    switched_off: list[SwitchedOffOut]
+    officers: int = Field(description="How many people here may handle cases.")

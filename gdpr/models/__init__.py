@@ -11,6 +11,7 @@ from gdpr.models.cases import (
     CaseState,
     CaseStep,
     Hold,
+    IdentityGround,
     StepState,
 )
 from gdpr.models.processes import ForgetOrder, LiveProcess
@@ -59,6 +60,7 @@ __all__ = [
     "GdprAction",
     "Ground",
     "Hold",
+    "IdentityGround",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from gdpr import audit_log, suppression
 from gdpr.api.exports import bundle_response
 from gdpr.audit_log import AuditLogQuery
-from gdpr.cases import legal_holds, privacy_settings, transitions
+from gdpr.cases import legal_holds, privacy_settings, second_person, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
@@ -202,7 +202,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)
     names = SettingsForm.base_fields
-    first = {name: getattr(rules, name) for name in names}
+    first = {name: getattr(rules, name) for name in names if name != "reason"}
     if request.method != "POST":
         return _settings(request, SettingsForm(initial=first))
     actor.require("gdpr.settings")
@@ -210,7 +210,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     _, status = pages.submit(
         form,
         lambda fields: privacy_settings.change(Change(**fields), by=actor),
-        faulty="time_zone",
+        faulty="reason",
     )
     if status != 200:
         return _settings(request, form, status)
@@ -225,5 +225,10 @@ def _settings(
     if not actor.can("gdpr.settings"):
         for field in form.fields.values():
             field.disabled = True
-    context = {"form": form, "rules": privacy_settings.of(actor.workspace_id)}
+    context = {
+        "form": form,
+        "rules": privacy_settings.of(actor.workspace_id),
+        "off": privacy_settings.switched_off(actor.workspace_id),
+        "officers": second_person.officer_count(actor.workspace_id),
+    }
     return render(request, "gdpr/settings.html", context, status=status)
