@@ -9,6 +9,7 @@ from ninja import Query, Router, Status
 
 from gdpr import audit_log
 from gdpr.api import case_schemas as schemas
+from gdpr.api import settings_schemas
 from gdpr.audit_log import AuditLogQuery
 from gdpr.cases import legal_holds, privacy_settings, second_person
 from gdpr.cases.legal_holds import NewHold
@@ -89,7 +90,9 @@ def actions(
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
-@router.get("/settings", response=schemas.PrivacyOut, operation_id="privacy_settings")
+@router.get(
+    "/settings", response=settings_schemas.PrivacyOut, operation_id="privacy_settings"
+)
 def settings(request: ApiRequest) -> dict[str, Any]:
     """Get how the workspace handles requests."""
     request.auth.require("gdpr.read")
@@ -105,9 +108,11 @@ def _present(request: ApiRequest) -> dict[str, Any]:
 
 
 @router.patch(
-    "/settings", response=schemas.PrivacyOut, operation_id="change_privacy_settings"
+    "/settings",
+    response=settings_schemas.PrivacyOut,
+    operation_id="change_privacy_settings",
 )
-def change(request: ApiRequest, data: schemas.PrivacyIn) -> dict[str, Any]:
+def change(request: ApiRequest, data: settings_schemas.PrivacyIn) -> dict[str, Any]:
     """Change how the workspace handles requests, for an admin.
 
     Switching the second person or the identity check off needs a `reason`, which the

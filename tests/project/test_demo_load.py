@@ -11,7 +11,7 @@ from crewship_memory.demo import load, story
 from episodic.index import engine
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import unanswered
-from gdpr.cases import privacy_settings
+from gdpr.cases import dry_run, privacy_settings
 from gdpr.cases import workflow as cases_workflow
 from gdpr.models import Case, Hold
 from memory.models import HeldFile, MemoryFile, Record
@@ -29,6 +29,7 @@ def _assert_that_an_admin_can_walk(cases: dict[str, Case]) -> None:
         plan = cases_workflow.latest_plan(case)
         assert plan is not None
         assert cases_workflow.undecided_count(plan) == 0
+        dry_run.require_current(case, plan.plan_hash)
 
 
 @pytest.mark.django_db(transaction=True)
