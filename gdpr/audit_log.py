@@ -121,11 +121,20 @@ def note(
     *,
     by: Actor,
     case_ref: str = "",
+    reason: str = "",
     scope: Mapping[str, Any],
 ) -> GdprAction:
     """Write the row of an action that is over as soon as it begins."""
-    row = begin(subject_ref, action, by=by, case_ref=case_ref, scope=scope)
+    row = begin(
+        subject_ref, action, by=by, case_ref=case_ref, reason=reason, scope=scope
+    )
     return finish(row, ActionStatus.COMPLETED)
+
+
+def of_next_run(workspace_id: str, case_ref: str) -> GdprAction | None:
+    """Return the row of a case that waits for a run, None where there is none."""
+    rows = GdprAction.objects.filter(workspace_id=workspace_id, case_ref=case_ref)
+    return rows.filter(status=OPEN, scope__has_key=WAITS).first()
 
 
 def fail_waiting(workspace_id: str, case_ref: str) -> None:

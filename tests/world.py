@@ -21,6 +21,7 @@ from django.test import Client
 from django.utils import timezone
 
 from episodic.index import sweep as index
+from gdpr.cases import privacy_settings
 from memory import records, workspace_settings
 from memory.accounts import api_keys, workspaces
 from memory.files import tools
@@ -34,6 +35,7 @@ from memory.models import (
     Record,
     User,
     Workspace,
+    WorkspaceSetting,
 )
 from memory.records import Amendment, Provenance
 from memory.records.drafts import Draft, Scope
@@ -322,11 +324,24 @@ def _odd_keys(world: World) -> None:
     world.tokens["looker"] = looker.token
 
 
+def _without_safeguards(workspace: Workspace) -> None:
+    """Let one officer erase somebody alone, as in a workspace from before an upgrade.
+
+    What a new workspace asks for is tested in ``tests/gdpr/test_safe_defaults.py``.
+    """
+    for name in privacy_settings.SAFEGUARDS:
+        WorkspaceSetting.objects.create(
+            workspace=workspace, name=name, value=False, changed_by="upgrade"
+        )
+
+
 def build() -> World:
     """Make the world through the services."""
     acme, _ = workspaces.ensure_workspace("acme", "Acme")
     other, _ = workspaces.ensure_workspace("other", "Other")
     world = World(acme, other)
+    _without_safeguards(acme)
+    _without_safeguards(other)
     _people(world)
     _agents(world)
     _odd_keys(world)

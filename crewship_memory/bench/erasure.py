@@ -19,10 +19,11 @@ from django.db import connection
 from crewship_memory.bench import dataset
 from crewship_memory.bench.dataset import BenchWorkspace, Writer
 from gdpr import erasure
-from gdpr.cases import dry_run, leases
+from gdpr.cases import dry_run, leases, privacy_settings
 from gdpr.cases import workflow as cases
+from gdpr.cases.privacy_settings import Change
 from gdpr.cases.workflow import NewCase
-from gdpr.models import Alias, Case, CaseKind, Subject
+from gdpr.models import Alias, Case, CaseKind, IdentityGround, Subject
 from memory.journal import append as journal
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor, system
@@ -85,7 +86,15 @@ def _run(
     workspace: BenchWorkspace, subject: Subject, by: Actor
 ) -> tuple[Case, dict[str, float]]:
     reason = "Measured"
-    new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
+    alone = Change(two_person=False, require_identity=False, reason=reason)
+    privacy_settings.change(alone, by=by)
+    new = NewCase(
+        subject_id=subject.id,
+        kind=CaseKind.ERASURE,
+        reason=reason,
+        identity_ground=IdentityGround.OWN_DECISION,
+        identity_reason=reason,
+    )
     case = cases.open_case(new, by=by)
     times = {}
     start = time.perf_counter()

@@ -50,10 +50,11 @@ def load(step: Progress = quiet) -> Loaded:
     load_memory.load_files(workspace, by_operator)
     step("Demo: records")
     load_memory.load_records(workspace, by_operator)
-    step("Demo: personal data and cases")
-    load_people.load(workspace, by_officer)
     step("Demo: questions")
     load_questions.load(workspace, by_admin)
+    # Last: a plan becomes stale when something about its person is written.
+    step("Demo: personal data and cases")
+    load_people.load(workspace, officer=by_officer, admin=by_admin)
     return Loaded(workspace, admin, count)
 
 

@@ -9,31 +9,33 @@ from django.utils import timezone
 
 from crewship_memory.demo import story
 from gdpr import erasure
-from gdpr.cases import actions, deadlines, dry_run, legal_holds, transitions
+from gdpr.cases import actions, deadlines, dry_run, identity, legal_holds, transitions
 from gdpr.cases import workflow as cases
 from gdpr.cases.legal_holds import NewHold
 from gdpr.cases.workflow import NewCase
-from gdpr.models import CaseKind, Subject
+from gdpr.models import Case, CaseKind, Subject
 from gdpr.subjects import registry as subjects
 from gdpr.subjects.registry import NewAlias
 from memory.models import Workspace
 from memory.rules.permissions import Actor
 
 
-def load(workspace: Workspace, by: Actor) -> None:
-    """Register the subjects and open their cases, once; ``by`` is compliance.
+def load(workspace: Workspace, *, officer: Actor, admin: Actor) -> None:
+    """Register the subjects and open their cases, once, by the officer or the admin.
 
-    One erasure is set running: the worker carries it out when the server starts, and
-    its certificate is a real one.
+    Two people approve each other's plans, so that whoever signs in as the admin finds
+    one to approve and one to carry out. One erasure is set running: the worker carries
+    it out when the server starts, and its certificate is a real one.
     """
     if Subject.objects.filter(workspace=workspace).exists():
         return
     today = timezone.now().date()
     for row in story.document("people.toml", today)["person"]:
-        _open_case(row, today, by)
+        by, second = (admin, officer) if row.get("by_admin") else (officer, admin)
+        _open_case(row, today, by, second)
 
 
-def _open_case(row: dict[str, Any], today: date, by: Actor) -> None:
+def _open_case(row: dict[str, Any], today: date, by: Actor, second: Actor) -> None:
     names = [NewAlias("name", row["name"]), NewAlias("email", row["email"])]
     subject = subjects.create(row["name"], names, by=by)
     # A month before the deadline, or less before the end of a long month.
@@ -48,7 +50,7 @@ def _open_case(row: dict[str, Any], today: date, by: Actor) -> None:
     )
     case = cases.open_case(new, by=by)
     if "identity" in row:
-        cases.verify_identity(case, row["identity"], by=by)
+        identity.verify(case, row["identity"], by=by)
     if row.get("assigned"):
         actions.assign(case, by.label, by=by)
     if "comment" in row:
@@ -57,9 +59,17 @@ def _open_case(row: dict[str, Any], today: date, by: Actor) -> None:
         review_at = timezone.now() + timedelta(days=row["review"])
         hold = NewHold(reason=row["hold"], ground=row["ground"], review_at=review_at)
         legal_holds.place(subject, hold, by=by, places=frozenset())
-    if row.get("plan") or row.get("run"):
-        plan = dry_run.make(transitions.case(by, case.pk), by=by)
-        if row.get("run"):
-            typed = cases.phrase(case, plan.plan_hash)
-            live = transitions.case(by, case.pk)
-            erasure.start(live, plan.plan_hash, typed, by=by)
+    if "end" in row:
+        _plan(case, row["end"], by, second)
+
+
+def _plan(case: Case, end: str, by: Actor, second: Actor) -> None:
+    """Plan a case, have it approved and run it, as far as ``end`` says."""
+    plan = dry_run.make(transitions.case(by, case.pk), by=by)
+    if end != "planned":
+        live = transitions.case(second, case.pk)
+        cases.approve(live, plan.plan_hash, by=second)
+    if end == "running":
+        live = transitions.case(by, case.pk)
+        typed = cases.phrase(case, plan.plan_hash)
+        erasure.start(live, plan.plan_hash, typed, by=by)

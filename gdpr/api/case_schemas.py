@@ -13,6 +13,7 @@ from gdpr.models import (
     ActionStatus,
     CaseKind,
     CaseState,
+    IdentityGround,
 )
 from gdpr.pagination import PageQuery
 from memory.api.shapes import ListParams, Stamp, TextOrNull
@@ -22,6 +23,16 @@ Short = Annotated[str, Field(strict=True, max_length=200)]
 
 
 # ── Requests ─────────────────────────────────────────────────────────────────
+IdentityReason = Annotated[
+    str,
+    Field(
+        strict=True,
+        max_length=4_000,
+        description="Why an erasure goes on without an identity check.",
+    ),
+]
+
+
 class CasesQuery(ListParams):
     """Filters of the list; an omitted one matches all."""
 
@@ -73,12 +84,25 @@ class CaseIn(Strict):
     correction: dict[str, Any] = Field(
         default_factory=dict, description="For rectification: what is wrong, and right."
     )
+    identity_how: str = Field(
+        "", strict=True, max_length=400, description="How it was verified already."
+    )
+    identity_ground: IdentityGround | None = None
+    identity_reason: IdentityReason = ""
 
 
 class IdentityIn(Strict):
     """How the person's identity was verified."""
 
     how: str = Field(strict=True, max_length=400)
+    version: Version = None
+
+
+class SkipIdentityIn(Strict):
+    """On what ground an erasure goes on without an identity check, and why."""
+
+    ground: IdentityGround
+    reason: Text
     version: Version = None
 
 
@@ -97,6 +121,8 @@ class ExecuteIn(Strict):
     break_glass: Text = Field(
         "", description="Why this goes on without the second person. Raises an alarm."
     )
+    identity_ground: IdentityGround | None = None
+    identity_reason: IdentityReason = ""
     version: Version = None
 
 
@@ -152,19 +178,6 @@ class ReleaseIn(Strict):
     reason: Text = "Released"
 
 
-class PrivacyIn(Strict):
-    """The settings to change; others stay."""
-
-    two_person: bool | None = None
-    require_identity: bool | None = None
-    allow_break_glass: bool | None = None
-    time_zone: str | None = Field(None, max_length=64)
-    export_days: int | None = Field(None, ge=1, le=90)
-    backup_days: int | None = Field(None, ge=1, le=3_650)
-    digest: bool | None = None
-    intake: bool | None = None
-
-
 # ── Responses ────────────────────────────────────────────────────────────────
 class CaseLineOut(Schema):
     """A case as a line of the list."""
@@ -190,6 +203,8 @@ class CaseLineOut(Schema):
     identity_how: str | None
     identity_by: str | None
     identity_at: str | None
+    identity_skipped_ground: str | None
+    identity_skipped_reason: str | None
     approved_by: str | None
     approved_at: str | None
     approved_plan: str | None
@@ -268,6 +283,9 @@ class CaseOut(CaseLineOut):
     holds: list[str]
     allowed: list[str]
     approval_missing: bool
+    approver_missing: bool = Field(
+        description="Whether a second person is needed and nobody here may be it."
+    )
 
 
 class LegalHoldOut(Schema):
@@ -316,18 +334,3 @@ class ActionsOut(Schema):
 
     items: list[LedgerActionOut]
     next_cursor: str | None
-
-
-class PrivacyOut(Schema):
-    """How the workspace handles requests."""
-
-    two_person: bool
-    require_identity: bool
-    allow_break_glass: bool
-    time_zone: str
-    export_days: int
-    backup_days: int
-    digest: bool
-    intake: bool
-    updated_at: Stamp | None
-    updated_by: TextOrNull

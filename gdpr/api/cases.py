@@ -10,7 +10,14 @@ from ninja import Query, Router, Status
 from gdpr import erasure
 from gdpr.api import case_schemas as schemas
 from gdpr.api.row_schemas import DecideIn
-from gdpr.cases import actions, dry_run, queries, row_decisions, transitions
+from gdpr.cases import (
+    actions,
+    dry_run,
+    identity,
+    queries,
+    row_decisions,
+    transitions,
+)
 from gdpr.cases import workflow as cases
 from gdpr.cases.queries import CaseQuery
 from gdpr.cases.row_decisions import Decision
@@ -52,9 +59,14 @@ def open_case(request: ApiRequest, data: schemas.CaseIn) -> Status[Answer]:
     """Open a case, due one calendar month after its receipt.
 
     Codes: `reason_required`, `received_in_future`, `naive_received_at`,
-    `correction_required`, `subject_merged`.
+    `correction_required`, `subject_merged`, `identity_ground_required` (a reason
+    without its ground), `identity_reason_required`.
     """
-    case = cases.open_case(NewCase(**data.model_dump()), by=request.auth)
+    new = NewCase(
+        **data.model_dump(exclude={"identity_ground"}),
+        identity_ground=data.identity_ground or "",
+    )
+    case = cases.open_case(new, by=request.auth)
     return Status(201, _present(request, case))
 
 
@@ -82,10 +94,29 @@ def get_case(request: ApiRequest, case_id: str) -> Answer:
 @router.post(
     "/{case_id}/identity", response=schemas.CaseOut, operation_id="verify_identity"
 )
-def identity(request: ApiRequest, case_id: str, data: schemas.IdentityIn) -> Answer:
+def verify_identity(
+    request: ApiRequest, case_id: str, data: schemas.IdentityIn
+) -> Answer:
     """Record how the person's identity was verified. Code: `wrong_state`."""
     case = _case(request, case_id, data.version)
-    return _present(request, cases.verify_identity(case, data.how, by=request.auth))
+    return _present(request, identity.verify(case, data.how, by=request.auth))
+
+
+@router.post(
+    "/{case_id}/skip_identity", response=schemas.CaseOut, operation_id="skip_identity"
+)
+def skip_identity(
+    request: ApiRequest, case_id: str, data: schemas.SkipIdentityIn
+) -> Answer:
+    """Go on with an erasure without an identity check, on a ground.
+
+    The certificate names the ground. Codes: `wrong_state`, `identity_verified`,
+    `identity_required` (other kinds of request), `identity_reason_required`.
+    """
+    case = _case(request, case_id, data.version)
+    return _present(
+        request, identity.skip(case, data.ground, data.reason, by=request.auth)
+    )
 
 
 @router.post("/{case_id}/plan", response=schemas.CasePlanOut, operation_id="plan_case")
@@ -132,7 +163,8 @@ def decide(request: ApiRequest, case_id: str, data: DecideIn) -> Answer:
 def approve(request: ApiRequest, case_id: str, data: schemas.ApproveCaseIn) -> Answer:
     """Approve exactly this plan, as the second person.
 
-    Codes: `wrong_state`, `stale_plan`, `same_person`, `doubtful_rows`.
+    Codes: `wrong_state`, `stale_plan`, `same_person`, `doubtful_rows`, `not_a_person`
+    (a key of unknown owner), `identity_required`, `identity_ground_required`.
     """
     case = _case(request, case_id, data.version)
     return _present(request, cases.approve(case, data.plan_hash, by=request.auth))
@@ -147,8 +179,9 @@ def execute(
     """Carry out a plan in the background; poll the case.
 
     Codes: `wrong_state`, `wrong_phrase`, `stale_plan` (with what changed),
-    `identity_required`, `approval_required`, `same_person`, `break_glass_not_allowed`,
-    `on_hold`, `doubtful_rows` (somebody has to decide on them first).
+    `identity_required`, `identity_ground_required`, `approval_required`, `same_person`,
+    `break_glass_not_allowed`, `on_hold`, `doubtful_rows` (somebody has to decide on
+    them first).
     """
     case = _case(request, case_id, data.version)
     started = erasure.start(
@@ -157,8 +190,15 @@ def execute(
         data.phrase,
         by=request.auth,
         break_glass=data.break_glass,
+        skip_identity=_skip(data),
     )
     return Status(202, _present(request, started))
+
+
+def _skip(data: schemas.ExecuteIn) -> tuple[str, str] | None:
+    if not (data.identity_ground or data.identity_reason):
+        return None
+    return data.identity_ground or "", data.identity_reason
 
 
 # ── Handling of a request ────────────────────────────────────────────────────

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from ninja import Query, Router, Status
 
 from gdpr import audit_log
 from gdpr.api import case_schemas as schemas
+from gdpr.api import settings_schemas
 from gdpr.audit_log import AuditLogQuery
-from gdpr.cases import legal_holds, privacy_settings
+from gdpr.cases import legal_holds, privacy_settings, second_person
 from gdpr.cases.legal_holds import NewHold
-from gdpr.cases.privacy_settings import Change, PrivacySettings
+from gdpr.cases.privacy_settings import Change
 from gdpr.data_map import registry
 from gdpr.models import GdprAction, Hold
 from gdpr.pagination import Page
@@ -86,19 +90,34 @@ def actions(
 
 
 # ── Settings ─────────────────────────────────────────────────────────────────
-@router.get("/settings", response=schemas.PrivacyOut, operation_id="privacy_settings")
-def settings(request: ApiRequest) -> PrivacySettings:
+@router.get(
+    "/settings", response=settings_schemas.PrivacyOut, operation_id="privacy_settings"
+)
+def settings(request: ApiRequest) -> dict[str, Any]:
     """Get how the workspace handles requests."""
     request.auth.require("gdpr.read")
-    return privacy_settings.of(request.auth.workspace_id)
+    return _present(request)
+
+
+def _present(request: ApiRequest) -> dict[str, Any]:
+    workspace_id = request.auth.workspace_id
+    return asdict(privacy_settings.of(workspace_id)) | {
+        "switched_off": privacy_settings.switched_off(workspace_id),
+        "officers": second_person.officer_count(workspace_id),
+    }
 
 
 @router.patch(
-    "/settings", response=schemas.PrivacyOut, operation_id="change_privacy_settings"
+    "/settings",
+    response=settings_schemas.PrivacyOut,
+    operation_id="change_privacy_settings",
 )
-def change(request: ApiRequest, data: schemas.PrivacyIn) -> PrivacySettings:
+def change(request: ApiRequest, data: settings_schemas.PrivacyIn) -> dict[str, Any]:
     """Change how the workspace handles requests, for an admin.
 
-    Codes: `bad_time_zone`, `bad_export_days`, `bad_backup_days`.
+    Switching the second person or the identity check off needs a `reason`, which the
+    audit log keeps. Codes: `reason_required`, `bad_time_zone`, `bad_export_days`,
+    `bad_backup_days`.
     """
-    return privacy_settings.change(Change(**data.model_dump()), by=request.auth)
+    privacy_settings.change(Change(**data.model_dump()), by=request.auth)
+    return _present(request)

@@ -271,7 +271,7 @@ def erase_texts(case: Case) -> None:
         live.reason = ERASED
         for name in (
             "requester", "ticket", "identity_how", "extension_reason",
-            "break_glass_reason", "refusal_reason",
+            "break_glass_reason", "refusal_reason", "identity_skipped_reason",
         ):  # fmt: skip
             if getattr(live, name):
                 setattr(live, name, ERASED)

@@ -11,8 +11,10 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
+from gdpr import audit_log
 from gdpr.cases import deadlines
-from gdpr.models import OPEN, Case
+from gdpr.cases.transitions import clean_text
+from gdpr.models import OPEN, ActionKind, Case, GdprAction
 from memory import workspace_settings
 from memory.models import Workspace
 from memory.rules import errors
@@ -25,13 +27,18 @@ MAY: Final = "gdpr.settings"
 GROUP: Final = gettext_noop("Personal data")
 PAGE: Final = "privacy:settings"
 USED_BY: Final = gettext_noop("Cases, from opening to the certificate.")
+# Switched off only with a reason.
+SAFEGUARDS: Final = ("two_person", "require_identity")
 LONGEST_EXPORT_DAYS: Final = 90
 LONGEST_BACKUP_DAYS: Final = 3_650
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What to change; None leaves a setting as it is."""
+    """What to change; None leaves a setting as it is.
+
+    Switching a safeguard off needs a ``reason``.
+    """
 
     two_person: bool | None = None
     require_identity: bool | None = None
@@ -41,10 +48,22 @@ class Change:
     backup_days: int | None = None
     digest: bool | None = None
     intake: bool | None = None
+    reason: str = ""
 
     def values(self) -> dict[str, Any]:
         values = asdict(self)
+        del values["reason"]
         return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchedOff:
+    """A safeguard that is off; who, when and why are empty where that is unknown."""
+
+    name: str
+    at: datetime | None = None
+    by: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +87,8 @@ def _entries(changes: Sequence[SettingChange]) -> Sequence[NewEntry]:
     """Return the journal entry of changed settings, with their old values."""
     new_values = {change.setting.name: change.after for change in changes}
     # Auditors look first for weaker checks on who may erase.
-    weaker = new_values.get("two_person") is False or new_values.get(
-        "allow_break_glass"
-    )
+    off = [change for change in changes if change.after in change.setting.reason_for]
+    weaker = bool(off) or new_values.get("allow_break_glass")
     return [
         NewEntry(
             entry_type="gdpr.settings_changed",
@@ -79,6 +97,7 @@ def _entries(changes: Sequence[SettingChange]) -> Sequence[NewEntry]:
             payload={
                 "changed": new_values,
                 "was": {change.setting.name: change.before for change in changes},
+                **({"reason": off[0].reason} if off else {}),
             },
         )
     ]
@@ -125,7 +144,7 @@ SETTINGS: Final = (
     _declare(
         "two_person", gettext_noop("A second person approves every plan"),
         gettext_noop("Whoever opened or planned a case cannot approve it."),
-        Kind.SWITCH, default=False,
+        Kind.SWITCH, default=True, reason_for=(False,),
     ),
     _declare(
         "allow_break_glass",
@@ -137,9 +156,10 @@ SETTINGS: Final = (
         "require_identity",
         gettext_noop("Verify the person's identity before a plan is made"),
         gettext_noop(
-            "A case is planned only after somebody noted how the identity was verified."
+            "A case is planned only after somebody noted how the identity was verified,"
+            " or on what ground an erasure goes on without."
         ),
-        Kind.SWITCH, default=False,
+        Kind.SWITCH, default=True, reason_for=(False,),
     ),
     _declare(
         "digest", gettext_noop("Mail a digest of pressing cases once a day"),
@@ -212,10 +232,29 @@ def _check(values: dict[str, Any]) -> None:
             raise errors.Invalid(detail, code=f"bad_{name}")
 
 
+def _off(new_values: dict[str, Any]) -> list[str]:
+    """Return the safeguards among changed values that are switched off."""
+    return [name for name in SAFEGUARDS if new_values.get(name) is False]
+
+
+def _reason(request: Change, names: list[str]) -> str:
+    """Return the reason for switching safeguards off, or raise Invalid."""
+    if not names:
+        return ""
+    if not request.reason.strip():
+        detail = gettext(
+            "Say why: switching off the second person or the identity check needs a"
+            " reason, which the audit log keeps."
+        )
+        raise errors.Invalid(detail, code="reason_required", settings=names)
+    return clean_text(request.reason, "reason")
+
+
 def change(request: Change, *, by: Actor) -> PrivacySettings:
     """Change settings and record them in the journal with their old values.
 
-    When the time zone changes, deadlines stay on the same calendar day.
+    When the time zone changes, deadlines stay on the same calendar day. A safeguard
+    that is switched off has a row with the reason in the audit log.
     """
     by.require(MAY)
     requested = request.values()
@@ -228,6 +267,37 @@ def change(request: Change, *, by: Actor) -> PrivacySettings:
             for name, value in requested.items()
             if getattr(rules, name) != value
         }
+        names = _off(new_values)
+        reason = _reason(request, names)
         if new_values:
-            workspace_settings.change(new_values, by=by)
+            workspace_settings.change(new_values, by=by, reason=reason)
+        for name in names:
+            audit_log.note(
+                "",
+                ActionKind.SETTINGS,
+                by=by,
+                reason=reason,
+                scope={"setting": name, "value": False},
+            )
     return of(by.workspace_id)
+
+
+def switched_off(workspace_id: str) -> list[SwitchedOff]:
+    """Return the safeguards that are off, with who switched them off, when and why."""
+    rules = of(workspace_id)
+    rows = GdprAction.objects.filter(
+        workspace_id=workspace_id, action=ActionKind.SETTINGS
+    ).order_by("-initiated_at")
+    latest: dict[str, GdprAction] = {}
+    for row in rows:
+        latest.setdefault(str(row.scope.get("setting")), row)
+    names = [name for name in SAFEGUARDS if not getattr(rules, name)]
+    return [_switched_off(name, latest.get(name)) for name in names]
+
+
+def _switched_off(name: str, row: GdprAction | None) -> SwitchedOff:
+    if row is None:
+        return SwitchedOff(name=name)
+    return SwitchedOff(
+        name=name, at=row.initiated_at, by=row.actor_label, reason=row.reason
+    )

@@ -18,6 +18,7 @@ from gdpr.cases import (
     leases,
     legal_holds,
     privacy_settings,
+    second_person,
     state_machine,
 )
 from gdpr.cases import workflow as cases
@@ -146,6 +147,7 @@ class CaseDetail:
     plan: CasePlan | None
     phrase: str | None
     approval_missing: bool
+    approver_missing: bool
     steps: list[CaseStep]
     events: list[CaseEvent]
     hold_ids: list[str]
@@ -160,13 +162,17 @@ def detail(actor: Actor, case: Case) -> CaseDetail:
     active_holds = legal_holds.list_holds(
         actor, subject_id=case.subject_id or "-", state="standing", limit=20
     )
+    approval_missing = second_person.approval_missing(case, rules, plan)
     return CaseDetail(
         case=case,
         deadline=deadline(case, rules),
         rules=rules,
         plan=plan,
         phrase=cases.phrase(case, plan.plan_hash) if plan else None,
-        approval_missing=cases.approval_missing(case, rules),
+        approval_missing=approval_missing,
+        approver_missing=approval_missing
+        and state_machine.is_open(case.state)
+        and not second_person.has_approver(case, plan),
         steps=leases.steps(case),
         events=list(events.order_by("-id")[:EVENTS]),
         hold_ids=[hold.pk for hold in active_holds],
@@ -182,7 +188,8 @@ def _stamp(moment: datetime | None) -> str | None:
 PLAIN: Final = ("id", "kind", "state", "reason", "run", "version", "opened_by")
 OPTIONAL: Final = (
     "requester", "ticket", "assignee", "held_from", "extension_reason",
-    "identity_how", "identity_by", "approved_by", "approved_plan", "executed_by",
+    "identity_how", "identity_by", "identity_skipped_ground",
+    "identity_skipped_reason", "approved_by", "approved_plan", "executed_by",
     "break_glass_reason", "refusal_reason", "closed_by", "correction", "result",
 )  # fmt: skip
 TIMES: Final = (
@@ -262,4 +269,5 @@ def case_detail_json(detail: CaseDetail) -> dict[str, Any]:
         "holds": detail.hold_ids,
         "allowed": detail.verbs,
         "approval_missing": detail.approval_missing,
+        "approver_missing": detail.approver_missing,
     }

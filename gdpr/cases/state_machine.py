@@ -25,6 +25,7 @@ class Verb(StrEnum):
     """The actions of people and runners on a case."""
 
     IDENTIFY = "identify"
+    SKIP_IDENTITY = "skip_identity"
     PLAN = "plan"
     APPROVE = "approve"
     EXECUTE = "execute"
@@ -62,6 +63,11 @@ TABLE: Final[dict[Verb, dict[State, State]]] = {
     Verb.IDENTIFY: {
         **_to(State.IDENTIFIED, State.RECEIVED),
         **_stays(State.IDENTIFIED, State.PLANNED, State.APPROVED),
+    },
+    # An approval was given to a case whose identity was to be verified.
+    Verb.SKIP_IDENTITY: {
+        **_stays(State.RECEIVED, State.PLANNED, State.PARTIAL),
+        **_to(State.PLANNED, State.APPROVED),
     },
     # A new plan drops the approval, which was given to another plan.
     Verb.PLAN: _to(State.PLANNED, *_BEFORE_RUN, State.PARTIAL),

@@ -138,19 +138,24 @@ def move(case: Case, verb: Verb, text: str, *, by: Actor, **details: Any) -> Cas
     """Move a locked case to a verb's next state, with an event and a journal entry.
 
     The caller has set the other fields; everything is saved here. ``details`` go into
-    the event's data and the journal payload.
+    the event's data and the journal payload. Auditors look first for the warnings.
     """
     before, case.state = case.state, target_state(case, verb)
     case.version += 1
     case.save()
     kind = Kind.FACT if case.state == before else Kind.MOVED
     event(case, kind, text, by=by, data={"verb": verb.value, **details})
-    record(case, f"case_{ENTRY[verb]}", by=by, details=details)
+    severity = Severity.WARN if verb in WEAKER else Severity.NOTICE
+    record(case, f"case_{ENTRY[verb]}", by=by, severity=severity, details=details)
     return case
+
+
+WEAKER: Final = (Verb.SKIP_IDENTITY,)
 
 
 ENTRY: Final = {
     Verb.IDENTIFY: "identified",
+    Verb.SKIP_IDENTITY: "identity_skipped",
     Verb.PLAN: "planned",
     Verb.APPROVE: "approved",
     Verb.EXECUTE: "started",

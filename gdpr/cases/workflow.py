@@ -1,4 +1,4 @@
-"""The workflow of a case until it runs: open, identify, plan, approve, execute, hold.
+"""The workflow of a case until it runs: open, plan, approve, execute, hold.
 
 Each verb locks the case, checks ``state_machine``, and writes the case, its event and a
 journal entry in one transaction. Of two concurrent callers the second finds the
@@ -16,7 +16,14 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from gdpr.cases import deadlines, decided_rows, privacy_settings, transitions
+from gdpr.cases import (
+    deadlines,
+    decided_rows,
+    identity,
+    privacy_settings,
+    second_person,
+    transitions,
+)
 from gdpr.cases.privacy_settings import PrivacySettings
 from gdpr.cases.state_machine import Verb
 from gdpr.cases.transitions import Kind, clean_text, locked, move
@@ -47,7 +54,11 @@ EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCase:
-    """A request to open; ``received_at`` defaults to now."""
+    """A request to open; ``received_at`` defaults to now.
+
+    ``identity_how`` says how the identity was verified already; ``identity_ground`` and
+    ``identity_reason`` are for an erasure without an identity check.
+    """
 
     subject_id: str
     kind: CaseKind
@@ -56,6 +67,9 @@ class NewCase:
     ticket: str = ""
     received_at: datetime | None = None
     correction: Mapping[str, Any] = field(default_factory=dict)
+    identity_how: str = ""
+    identity_ground: str = ""
+    identity_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +138,23 @@ def open_case(new: NewCase, *, by: Actor) -> Case:
             due_at=deadlines.due(received, zone),
             opened_by=by.label,
             opened_by_id=by.id,
+            opened_key_maker=second_person.key_maker(by),
             correction=dict(new.correction),
         )
         transitions.event(case, Kind.MOVED, "Received", by=by)
         transitions.record(case, "case_opened", by=by)
+        case = _settle_identity(case, new, by)
         if case.kind in HOLDABLE and active_hold(case):
             put_on_hold(case, by=by)
     return case
 
 
-def verify_identity(case: Case, method: str, *, by: Actor) -> Case:
-    by.require(MAY, case.workspace_id)
-    method_text = clean_text(method, "how", 400)
-    with transaction.atomic():
-        live = locked(case)
-        live.identity_how, live.identity_by = method_text, by.label
-        live.identity_at = timezone.now()
-        return move(live, Verb.IDENTIFY, "Identity verified", by=by)
+def _settle_identity(case: Case, new: NewCase, by: Actor) -> Case:
+    if new.identity_how.strip():
+        return identity.verify(case, new.identity_how, by=by)
+    if new.identity_ground or new.identity_reason:
+        return identity.skip(case, new.identity_ground, new.identity_reason, by=by)
+    return case
 
 
 # ── Plan, approval, execution ────────────────────────────────────────────────
@@ -159,19 +173,11 @@ def phrase(case: Case, plan_hash: str) -> str:
     return f"{word} {case.subject_ref} {plan_hash[:8]}"
 
 
-def _require_identity(case: Case, rules: PrivacySettings) -> None:
-    if rules.require_identity and case.identity_at is None:
-        detail = gettext(
-            "This workspace requires that the person's identity is verified first."
-        )
-        raise errors.Conflict(detail, code="identity_required")
-
-
 def may_plan(case: Case, *, by: Actor) -> None:
     """Make the checks of ``keep_plan``, before a long dry run starts."""
     by.require(MAY, case.workspace_id)
     transitions.target_state(case, Verb.PLAN)
-    _require_identity(case, privacy_settings.of(case.workspace_id))
+    identity.require_before_plan(case, privacy_settings.of(case.workspace_id))
 
 
 def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
@@ -189,8 +195,10 @@ def keep_plan(case: Case, draft: PlanDraft, *, by: Actor) -> CasePlan:
             rows=dict(draft.rows),
             made_by=by.label,
             made_by_id=by.id,
+            made_key_maker=second_person.key_maker(by),
         )
-        live.approved_by = live.approved_by_id = live.approved_plan = ""
+        live.approved_by = live.approved_by_id = live.approved_key_maker = ""
+        live.approved_plan = ""
         live.approved_at = None
         text = f"Plan {plan.number} made"
         move(live, Verb.PLAN, text, by=by, plan_hash=plan.plan_hash, plan=plan.number)
@@ -213,11 +221,11 @@ def approve(case: Case, plan_hash: str, *, by: Actor) -> Case:
         live = locked(case)
         transitions.target_state(live, Verb.APPROVE)
         plan = require_newest_plan(live, plan_hash)
-        if by.id in (live.opened_by_id, plan.made_by_id):
-            detail = gettext("Whoever opened or planned a case cannot approve it.")
-            raise errors.Conflict(detail, code="same_person")
+        second_person.require_other_person(live, plan, by=by)
         _require_decisions(live, plan)
+        identity.require_before_run(live, privacy_settings.of(live.workspace_id))
         live.approved_by, live.approved_by_id = by.label, by.id
+        live.approved_key_maker = second_person.key_maker(by)
         live.approved_at, live.approved_plan = timezone.now(), plan.plan_hash
         text = f"Plan {plan.number} approved"
         return move(live, Verb.APPROVE, text, by=by, plan_hash=plan.plan_hash)
@@ -247,32 +255,7 @@ def _require_decisions(case: Case, plan: CasePlan) -> None:
 
 def approval_missing(case: Case, rules: PrivacySettings) -> bool:
     """Whether a second person still has to approve the newest plan."""
-    if not rules.two_person:
-        return False
-    plan = latest_plan(case)
-    return plan is None or case.approved_plan != plan.plan_hash
-
-
-def _require_second_person(
-    case: Case, rules: PrivacySettings, break_glass: str, by: Actor
-) -> None:
-    """Require a second person, or a break-glass reason where that is allowed."""
-    if not rules.two_person:
-        return
-    if case.approved_by_id and case.approved_by_id == by.id:
-        detail = gettext("Whoever approved a plan cannot carry it out as well.")
-        raise errors.Conflict(detail, code="same_person")
-    if not approval_missing(case, rules):
-        return
-    if break_glass and rules.allow_break_glass:
-        return
-    if break_glass:
-        detail = gettext(
-            "This workspace does not allow to go on without a second person."
-        )
-        raise errors.Conflict(detail, code="break_glass_not_allowed")
-    detail = gettext("A second person has to approve this plan first.")
-    raise errors.Conflict(detail, code="approval_required")
+    return second_person.approval_missing(case, rules, latest_plan(case))
 
 
 def _require_no_hold(case: Case) -> None:
@@ -296,10 +279,10 @@ def execute(
         live = locked(case)
         transitions.target_state(live, Verb.EXECUTE)
         rules = privacy_settings.of(live.workspace_id)
-        _require_identity(live, rules)
+        identity.require_before_run(live, rules)
         plan = require_newest_plan(live, plan_hash)
         _require_decisions(live, plan)
-        _require_second_person(live, rules, reason, by)
+        second_person.require(live, rules, plan, reason, by=by)
         _require_no_hold(live)
         if typed.strip() != phrase(live, plan.plan_hash):
             detail = gettext("Type the phrase exactly as the plan shows it.")

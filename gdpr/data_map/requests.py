@@ -44,6 +44,7 @@ CASES: Final = TableHolder(
         words=(
             "reason", "requester", "ticket", "extension_reason", "identity_how",
             "break_glass_reason", "refusal_reason", "correction",
+            "identity_skipped_reason",
         ),
         facts=("result",),
         labels=(

@@ -1,26 +1,31 @@
 """Exporting or erasing a person's data in one call.
 
-Where the workspace requires no second person and no proof of identity, one call opens,
-plans and runs a case.
+One call opens, plans and runs a case where nothing is missing. Where the workspace asks
+for an identity check or a second person it goes as far as it may and says what is next.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
+
+from django.db import transaction
 
 from gdpr import audit_log, erasure
-from gdpr.cases import dry_run, privacy_settings, transitions
+from gdpr.cases import dry_run, identity, privacy_settings, transitions
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase
 from gdpr.export import make as export
 from gdpr.models import (
+    OPEN,
     ActionKind,
     AliasKind,
     Case,
     CaseKind,
     CasePlan,
+    CaseState,
     GdprAction,
     Subject,
 )
@@ -30,18 +35,49 @@ from memory.models import Workspace
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
+BEFORE_RUN: Final = (
+    CaseState.RECEIVED,
+    CaseState.IDENTIFIED,
+    CaseState.PLANNED,
+    CaseState.APPROVED,
+    CaseState.PARTIAL,
+)
+
+
+class Awaits(StrEnum):
+    """What a person has to do before an erasure goes on."""
+
+    IDENTITY = "identity"
+    APPROVAL = "approval"
+    DECISIONS = "decisions"
+    HOLD = "hold"
+
+
+# The others are said by the state of the case.
+STATUS: Final = {
+    Awaits.IDENTITY: "awaiting_identity",
+    Awaits.APPROVAL: "awaiting_approval",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class StartedErasure:
-    """A started erasure; ``rows`` is place → number of rows to delete.
+    """Where an erasure stands; ``rows`` is place → number of rows to delete.
 
-    One that waits for decisions on doubtful rows has no rows, and a warning.
+    One that ``awaits`` something has no rows: nothing was erased yet.
     """
 
     case: Case
     action_id: str
     rows: dict[str, int]
     warnings: list[str]
+    awaits: Awaits | None = None
+
+    @property
+    def status(self) -> str:
+        """What the erasure waits for, else the state of its case."""
+        waiting = STATUS.get(self.awaits) if self.awaits else None
+        return waiting or str(self.case.state)
 
 
 def workspace_of(text: str, slug: str = "") -> str:
@@ -98,34 +134,125 @@ def export_all(alias: str, *, by: Actor) -> dict[str, Any]:
     return export.export_document(person(alias, by=by, must_be_named=True), by=by)
 
 
-def erase(alias: str, reason: str, *, by: Actor) -> StartedErasure:
-    """Open a case for a person, plan it and set it running.
+def erase(
+    alias: str,
+    reason: str,
+    *,
+    by: Actor,
+    identity_ground: str = "",
+    identity_reason: str = "",
+) -> StartedErasure:
+    """Take a person's erasure as far as the workspace lets one call take it.
 
-    A plan with doubtful rows is not run: the case waits for decisions.
-    Conflict ``case_required`` where the workspace requires more steps.
+    It runs where nothing is missing; otherwise ``awaits`` says what is.
+    """
+    skip = (identity_ground, identity_reason)
+    case = open_case(alias, reason, by=by, skip=skip if any(skip) else None)
+    return advance(case, by=by)
+
+
+def open_case(
+    alias: str,
+    reason: str,
+    *,
+    by: Actor,
+    skip: tuple[str, str] | None,
+    must_be_named: bool = False,
+    is_run: bool = True,
+) -> Case:
+    """Return the person's open erasure, or open one: a second call opens no second.
+
+    ``skip`` is ground and reason of going on without an identity check.
     """
     by.require("gdpr.manage")
-    rules = privacy_settings.of(by.workspace_id)
-    if rules.two_person or rules.require_identity:
-        detail = "This workspace requires more than one step: open a case."
-        raise errors.Conflict(detail, code="case_required")
-    subject = person(alias, by=by, must_be_named=False)
-    new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
-    case = cases.open_case(new, by=by)
-    plan = dry_run.make(case, by=by)
-    if cases.undecided_count(plan):
-        case = transitions.case(by, case.id)
-        # The run that follows the decisions takes this row over.
-        action = _action(case, {audit_log.WAITS: case.run + 1}, by)
-        return StartedErasure(case, action.id, {}, _warn(plan))
-    phrase = cases.phrase(case, plan.plan_hash)
-    running = erasure.start(
-        transitions.case(by, case.id), plan.plan_hash, phrase, by=by
+    if skip:
+        identity.cleaned(*skip)
+    with transaction.atomic():
+        # Of two calls at once, the second finds the case of the first.
+        Workspace.objects.select_for_update().get(pk=by.workspace_id)
+        subject = person(alias, by=by, must_be_named=must_be_named)
+        case = _open_case(subject, by)
+        if case is None:
+            new = NewCase(subject_id=subject.id, kind=CaseKind.ERASURE, reason=reason)
+            case = cases.open_case(new, by=by)
+        if case.state in BEFORE_RUN and not identity.is_settled(case):
+            if skip:
+                case = identity.skip(case, *skip, by=by)
+            elif is_run and not privacy_settings.of(by.workspace_id).require_identity:
+                # Nobody will be asked for an identity: this call has to say the ground.
+                identity.cleaned("", "")
+    return transitions.case(by, case.id)
+
+
+def _open_case(subject: Subject, by: Actor) -> Case | None:
+    """Return the person's open erasure, the oldest of several."""
+    rows = Case.objects.filter(
+        workspace_id=by.workspace_id,
+        subject_ref=subject.id,
+        kind=CaseKind.ERASURE,
+        state__in=OPEN,
     )
-    # The runner may have created it already: there is one row per run.
-    scope = {"run": running.run, "plan_hash": plan.plan_hash}
-    action = _action(case, scope, by)
-    return StartedErasure(running, action.id, _rows(plan.rows), _warn(plan))
+    return rows.order_by("opened_at", "pk").first()
+
+
+def look(case: Case, *, by: Actor) -> CasePlan | None:
+    """Return the current plan of a case; None where it cannot be planned now."""
+    rules = privacy_settings.of(by.workspace_id)
+    may_plan = identity.is_settled(case) or not rules.require_identity
+    return _plan(case, by) if case.state in BEFORE_RUN and may_plan else None
+
+
+def advance(case: Case, *, by: Actor) -> StartedErasure:
+    """Plan and run a case as far as nothing is missing; say what is."""
+    if case.state not in BEFORE_RUN:
+        return _answer(case, by)
+    rules = privacy_settings.of(by.workspace_id)
+    if not identity.is_settled(case):
+        return _answer(case, by, Awaits.IDENTITY)
+    plan = _plan(case, by)
+    case = transitions.case(by, case.id)
+    if cases.undecided_count(plan):
+        return _answer(case, by, Awaits.DECISIONS, plan)
+    if cases.approval_missing(case, rules):
+        return _answer(case, by, Awaits.APPROVAL, plan)
+    phrase = cases.phrase(case, plan.plan_hash)
+    running = erasure.start(case, plan.plan_hash, phrase, by=by)
+    return _answer(running, by, plan=plan)
+
+
+def _plan(case: Case, by: Actor) -> CasePlan:
+    """Return the newest plan while it is current, else a new one.
+
+    A new plan drops the approval of the one before, so none is made without need.
+    """
+    plan = cases.latest_plan(case)
+    if plan is not None and case.state in (CaseState.PLANNED, CaseState.APPROVED):
+        try:
+            dry_run.require_current(case, plan.plan_hash)
+        except dry_run.StalePlan:
+            return dry_run.make(case, by=by)
+        return plan
+    return dry_run.make(case, by=by)
+
+
+def _answer(
+    case: Case, by: Actor, awaits: Awaits | None = None, plan: CasePlan | None = None
+) -> StartedErasure:
+    """Return where a case stands, with its one row of the audit log."""
+    if case.state == CaseState.ON_HOLD:
+        awaits = Awaits.HOLD
+    is_running = case.state in (CaseState.RUNNING, CaseState.VERIFYING)
+    plan = plan or cases.latest_plan(case)
+    if is_running and plan is not None:
+        # The runner may have created it already: there is one row per run.
+        action = _action(case, {"run": case.run, "plan_hash": plan.plan_hash}, by)
+        return StartedErasure(case, action.id, _rows(plan.rows), _warn(plan))
+    # The run that follows takes this row over.
+    action = audit_log.of_next_run(by.workspace_id, case.id) or _action(
+        case, {audit_log.WAITS: case.run + 1}, by
+    )
+    warnings = _warn(plan) if plan else []
+    return StartedErasure(case, action.id, {}, warnings, awaits)
 
 
 def _action(case: Case, scope: dict[str, Any], by: Actor) -> GdprAction:

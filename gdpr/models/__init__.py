@@ -11,6 +11,7 @@ from gdpr.models.cases import (
     CaseState,
     CaseStep,
     Hold,
+    IdentityGround,
     StepState,
 )
 from gdpr.models.intake import IntakeRequest
@@ -62,6 +63,7 @@ __all__ = [
     "Ground",
     "Hold",
     "IntakeRequest",
+    "IdentityGround",
     "Lifting",
     "LiveProcess",
     "PeopleStamp",

@@ -47,6 +47,22 @@ class CaseState(models.TextChoices):
     REFUSED = "refused", pgettext_lazy("case", "Refused")
 
 
+class IdentityGround(models.TextChoices):
+    """Why a person is erased although nobody verified who asks, without naming anybody.
+
+    The certificate has it; the words beside it stay in the case while it is open.
+    """
+
+    ASKED_BY_EMPLOYER = "asked_by_employer", gettext_lazy("Their employer asked for it")
+    OWN_DECISION = (
+        "own_decision",
+        gettext_lazy("The controller decided it without a request"),
+    )
+    AUTHORITY = "authority", gettext_lazy("An authority asked for it")
+    DATA_WRONG = "data_wrong", gettext_lazy("The data is wrong, or of nobody real")
+    OTHER = "other", gettext_lazy("Another ground, in the case while it is open")
+
+
 OPEN: tuple[str, ...] = tuple(
     state.value
     for state in CaseState
@@ -83,12 +99,19 @@ class Case(models.Model):
     opened_at = models.DateTimeField(default=timezone.now)
     opened_by = models.CharField(max_length=254)
     opened_by_id = models.CharField(max_length=128)
+    # Who made the API key that was used: a person as well, who may not approve.
+    opened_key_maker = models.CharField(max_length=128, blank=True)
     assignee = models.CharField(max_length=254, blank=True)
     identity_how = models.CharField(max_length=400, blank=True)
     identity_by = models.CharField(max_length=254, blank=True)
     identity_at = models.DateTimeField(null=True, blank=True)
+    identity_skipped_ground = models.CharField(
+        max_length=17, choices=IdentityGround.choices, blank=True
+    )
+    identity_skipped_reason = models.TextField(blank=True)
     approved_by = models.CharField(max_length=254, blank=True)
     approved_by_id = models.CharField(max_length=128, blank=True)
+    approved_key_maker = models.CharField(max_length=128, blank=True)
     approved_at = models.DateTimeField(null=True, blank=True)
     approved_plan = models.CharField(max_length=64, blank=True)
     executed_by = models.CharField(max_length=254, blank=True)
@@ -121,6 +144,11 @@ class Case(models.Model):
                 condition=~Q(state="refused") | ~Q(refusal_reason=""),
                 name="case_refusal_has_reason",
             ),
+            models.CheckConstraint(
+                condition=Q(identity_skipped_ground="")
+                | ~Q(identity_skipped_reason=""),
+                name="case_identity_skip_has_reason",
+            ),
         )
         indexes = (
             models.Index(fields=["workspace", "state", "due_at"], name="case_urgent"),
@@ -148,6 +176,7 @@ class CasePlan(models.Model):
     made_at = models.DateTimeField(default=timezone.now)
     made_by = models.CharField(max_length=254)
     made_by_id = models.CharField(max_length=128)
+    made_key_maker = models.CharField(max_length=128, blank=True)
 
     class Meta:
         db_table = "gdpr_case_plans"

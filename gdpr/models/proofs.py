@@ -24,7 +24,7 @@ def _export_id() -> str:
 
 
 class ActionKind(models.TextChoices):
-    """What was done with a person's data."""
+    """What was done with a person's data, or with what protects it."""
 
     EXPORT = "export", gettext_lazy("Export")
     DELETE = "delete", gettext_lazy("Erasure")
@@ -33,6 +33,7 @@ class ActionKind(models.TextChoices):
     LIFT = "lift", gettext_lazy("Restriction lifted")
     VIEW = "view", pgettext_lazy("act", "View")
     DECIDE = "decide", gettext_lazy("Rows decided")
+    SETTINGS = "settings", gettext_lazy("Safeguard switched off")
 
 
 class ActionStatus(models.TextChoices):

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext, gettext_noop
 
 from gdpr import erasure
-from gdpr.cases import actions, dry_run, row_decisions
+from gdpr.cases import actions, dry_run, identity, row_decisions
 from gdpr.cases import workflow as cases
 from gdpr.cases.row_decisions import Decision
 from gdpr.models import Case, CasePlan, Verdict
@@ -51,10 +51,25 @@ class CaseAction:
         return self.message(*values)
 
 
-def _execute(
-    case: Case, plan_hash: str, phrase: str, break_glass: str, *, by: Actor
+def _execute(  # noqa: PLR0913  (the fields of the form)
+    case: Case,
+    plan_hash: str,
+    phrase: str,
+    break_glass: str,
+    identity_ground: str,
+    identity_reason: str,
+    *,
+    by: Actor,
 ) -> Case:
-    return erasure.start(case, plan_hash, phrase, by=by, break_glass=break_glass)
+    skip = (identity_ground, identity_reason)
+    return erasure.start(
+        case,
+        plan_hash,
+        phrase,
+        by=by,
+        break_glass=break_glass,
+        skip_identity=skip if any(skip) else None,
+    )
 
 
 def _decide(  # noqa: PLR0913  (the fields of the form)
@@ -89,9 +104,16 @@ def _assigned(assignee: str) -> str:
 # The name of an action is its URL's last part and its URL's name.
 ACTIONS: Final = {
     "identity": CaseAction(
-        service=cases.verify_identity,
+        service=identity.verify,
         fields=("how",),
         message=gettext_noop("Identity verified"),
+    ),
+    "skip_identity": CaseAction(
+        service=identity.skip,
+        fields=("identity_ground", "identity_reason"),
+        message=gettext_noop(
+            "It goes on without an identity check; the certificate will say so"
+        ),
     ),
     "plan": CaseAction(
         service=dry_run.make,
@@ -112,7 +134,13 @@ ACTIONS: Final = {
     ),
     "execute": CaseAction(
         service=_execute,
-        fields=("plan_hash", "phrase", "break_glass"),
+        fields=(
+            "plan_hash",
+            "phrase",
+            "break_glass",
+            "identity_ground",
+            "identity_reason",
+        ),
         message=gettext_noop("It runs now. This page follows it to the end."),
     ),
     "extend": CaseAction(

@@ -18,6 +18,7 @@ from gdpr.cases import (
     privacy_settings,
     queries,
     reminder_email,
+    second_person,
 )
 from gdpr.cases.queries import CaseDetail
 from gdpr.certificates import issue as certificates
@@ -32,6 +33,7 @@ from gdpr.models import (
     Export,
     Ground,
     Hold,
+    IdentityGround,
     StepState,
 )
 from gdpr.subjects import suggested_aliases
@@ -89,6 +91,7 @@ class CasePage:
     certificate: Certificate | None = None
     exports: list[Export] = field(default_factory=list)
     is_mine: bool = False
+    is_approver: bool = False
     undecided: int = 0
     common: int = 0
     doubts: dict[str, Any] = field(default_factory=dict)
@@ -102,6 +105,22 @@ class CasePage:
     def grounds(self) -> list[tuple[str, str]]:
         """Why a row stays, to choose from."""
         return [(str(value), str(label)) for value, label in Ground.choices]
+
+    @property
+    def identity_grounds(self) -> list[tuple[str, str]]:
+        """Why an erasure may go on without an identity check, to choose from."""
+        return [(str(value), str(label)) for value, label in IdentityGround.choices]
+
+    @property
+    def may_skip_identity(self) -> bool:
+        """Whether it may go on without an identity check."""
+        is_erasure = self.case.kind == CaseKind.ERASURE
+        return is_erasure and self.case.identity_at is None
+
+    @property
+    def needs_identity_ground(self) -> bool:
+        """Whether a run needs a ground for leaving out the identity check."""
+        return self.may_skip_identity and not self.case.identity_skipped_ground
 
     @property
     def case(self) -> Case:
@@ -312,7 +331,7 @@ def _undecided_addresses(detail: CaseDetail) -> int:
 
 def of(actor: Actor, case: Case) -> CasePage:
     detail = queries.detail(actor, case)
-    makers = {case.opened_by_id, detail.plan.made_by_id if detail.plan else ""}
+    approvers = {case.approved_by_id, case.approved_key_maker}
     subject_id = case.subject_id or "-"
     return CasePage(
         detail=detail,
@@ -328,7 +347,8 @@ def of(actor: Actor, case: Case) -> CasePage:
         extensions=_extensions(case, detail),
         certificate=_certificate(actor, case),
         exports=_exports(actor, case),
-        is_mine=actor.id in makers,
+        is_mine=actor.id in second_person.makers(case, detail.plan),
+        is_approver=actor.id in approvers and not detail.approval_missing,
         undecided=0 if case.closed_at else _undecided_addresses(detail),
         common=0 if case.closed_at else _common_aliases(case),
         doubts=dry_run.doubts(detail.plan),

@@ -190,6 +190,7 @@ def _open(form: NewCaseForm, subject: Subject, actor: Actor) -> Case:
             privacy_settings.zone(privacy_settings.of(actor.workspace_id))
         ),
         correction=form.correction(),
+        identity_how=data["identity_how"],
     )
     return cases.open_case(new_case, by=actor)
 

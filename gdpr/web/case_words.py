@@ -30,6 +30,7 @@ STATES: Final = {
 # The other texts, with the values that stand in them.
 EVENTS: Final = (
     gettext_noop("Identity verified"),
+    gettext_noop("Goes on without an identity check"),
     gettext_noop("Plan {number} made"),
     gettext_noop("Plan {number} approved"),
     gettext_noop("Run {number} started"),
@@ -71,6 +72,10 @@ ADVICE: Final = {
         "Tick the rows that you mean, or use a button for all of them."
     ),
     "identity_required": gettext_noop("Write down how it was verified, then plan."),
+    "identity_ground_required": gettext_noop(
+        "Write down how it was verified, or choose a ground and say why."
+    ),
+    "not_a_person": gettext_noop("Sign in and approve it on this page."),
 }
 
 

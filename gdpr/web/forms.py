@@ -192,6 +192,13 @@ class NewCaseForm(PersonForm):
         hint=gettext_lazy("The person, or somebody for them."),
     )
     ticket = _text(gettext_lazy("Ticket"), 120)
+    identity_how = _text(
+        gettext_lazy("How the identity was verified"),
+        400,
+        hint=gettext_lazy(
+            "Such as: by order number and a code sent by mail. Empty if nobody did yet."
+        ),
+    )
     wrong = _text(
         pgettext_lazy("correction", "What is wrong"),
         2_000,

@@ -9,6 +9,7 @@ from typing import Final
 from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
+from gdpr.cases import identity
 from gdpr.cases.queries import CaseDetail
 from gdpr.models import Case, CaseKind, CaseState
 
@@ -66,11 +67,23 @@ def todo(detail: CaseDetail) -> str:
         return "running"
     if case.state in ("on_hold", "complete", "refused"):
         return case.state
-    if detail.rules.require_identity and case.identity_at is None:
+    if _asks_for_identity(detail):
         return "identity"
     if case.state in ("planned", "approved"):
         return "approve" if detail.approval_missing else "execute"
     return "plan"
+
+
+def _asks_for_identity(detail: CaseDetail) -> bool:
+    """Whether the identity comes first; without a second person the run asks for it."""
+    case = detail.case
+    if identity.is_settled(case):
+        return False
+    is_planned = case.state in (CaseState.PLANNED, CaseState.APPROVED)
+    before_approval = (
+        case.kind == CaseKind.ERASURE and detail.rules.two_person and is_planned
+    )
+    return detail.rules.require_identity or before_approval
 
 
 def _days_by_verb(detail: CaseDetail) -> dict[str, str]:
@@ -82,6 +95,12 @@ def _days_by_verb(detail: CaseDetail) -> dict[str, str]:
     return days
 
 
+def _identity_note(case: Case, days: dict[str, str]) -> str:
+    if case.identity_skipped_ground:
+        return gettext("left out, {day}").format(day=days.get("skip_identity", ""))
+    return days.get("identify", gettext("asked for here"))
+
+
 def _notes(detail: CaseDetail) -> dict[str, str]:
     case, days = detail.case, _days_by_verb(detail)
     planned = days.get("plan", gettext("a dry run"))
@@ -91,7 +110,7 @@ def _notes(detail: CaseDetail) -> dict[str, str]:
         )
     return {
         "received": _day(case.received_at),
-        "identity": days.get("identify", gettext("asked for here")),
+        "identity": _identity_note(case, days),
         "plan": planned,
         "approve": days.get("approve", gettext("by a second person")),
         "run": days.get("execute", gettext("in the background")),
@@ -108,7 +127,7 @@ def _steps(detail: CaseDetail) -> list[str]:
         omitted.add("verify")
     if not detail.rules.two_person and not case.approved_at:
         omitted.add("approve")
-    if not detail.rules.require_identity and case.identity_at is None:
+    if not _asks_for_identity(detail) and not identity.is_settled(case):
         omitted.add("identity")
     if case.state == CaseState.REFUSED:
         # A step that was never reached is not shown as done.
@@ -133,7 +152,7 @@ def steps_of(detail: CaseDetail) -> list[ProgressStep]:
             else ""
         )
         if key == "identity" and case.identity_at is None:
-            mark = ""
+            mark = "back" if case.identity_skipped_ground else ""
         if position == position_now and case.state != CaseState.COMPLETE:
             mark, note = _current(case, note)
         if case.state == CaseState.PARTIAL and key in ("run", "verify"):

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from gdpr import audit_log, suppression
 from gdpr.api.exports import bundle_response
 from gdpr.audit_log import AuditLogQuery
-from gdpr.cases import legal_holds, privacy_settings, transitions
+from gdpr.cases import legal_holds, privacy_settings, second_person, transitions
 from gdpr.cases.privacy_settings import Change
 from gdpr.certificates import issue as certificates
 from gdpr.export import make as export
@@ -204,7 +204,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     actor.require("gdpr.read")
     rules = privacy_settings.of(actor.workspace_id)
     names = SettingsForm.base_fields
-    first = {name: getattr(rules, name) for name in names}
+    first = {name: getattr(rules, name) for name in names if name != "reason"}
     if request.method != "POST":
         return _settings(request, SettingsForm(initial=first))
     actor.require("gdpr.settings")
@@ -212,7 +212,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     _, status = pages.submit(
         form,
         lambda fields: privacy_settings.change(Change(**fields), by=actor),
-        faulty="time_zone",
+        faulty="reason",
     )
     if status != 200:
         return _settings(request, form, status)
@@ -231,6 +231,8 @@ def _settings(
     context = {
         "form": form,
         "rules": rules,
+        "off": privacy_settings.switched_off(actor.workspace_id),
+        "officers": second_person.officer_count(actor.workspace_id),
         "workspace": Workspace.objects.get(pk=actor.workspace_id),
         "form_is_open": intake.is_open(actor.workspace_id),
     }

@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext, gettext_lazy
 
+from gdpr.cases import deadlines
+from gdpr.cases.transitions import TEXT_CHARS
 from gdpr.models import ActionKind, ActionStatus
 from gdpr.web.forms import ANY
 from memory.accounts import mail
@@ -45,6 +47,19 @@ class SettingsForm(forms.Form):
     require_identity = forms.BooleanField(
         label=gettext_lazy("Verify the person's identity before a plan is made"),
         required=False,
+        help_text=gettext_lazy(
+            "An erasure may go on without, on a ground that the certificate names."
+        ),
+    )
+    reason = forms.CharField(
+        label=gettext_lazy("Why a safeguard is switched off"),
+        required=False,
+        max_length=TEXT_CHARS,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy(
+            "Needed to switch off the second person or the identity check. It goes into"
+            " the audit log and the journal."
+        ),
     )
     digest = forms.BooleanField(
         label=gettext_lazy("Mail a digest of pressing cases once a day"),
@@ -75,6 +90,16 @@ class SettingsForm(forms.Form):
         max_value=3_650,
         help_text=gettext_lazy("Certificates name the day on which it does."),
     )
+
+    def clean_time_zone(self) -> str:
+        """Refuse a name that is no time zone."""
+        name: str = self.cleaned_data["time_zone"]
+        if deadlines.zone(name) is None:
+            detail = gettext(
+                "There is no such time zone; use a name like Europe/Berlin."
+            )
+            raise forms.ValidationError(detail)
+        return name
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

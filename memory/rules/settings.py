@@ -47,6 +47,7 @@ class Change:
     setting: Setting[Any]
     before: Any
     after: Any
+    reason: str = ""
 
 
 def entry_of(changes: Sequence[Change]) -> Sequence[NewEntry]:
@@ -76,6 +77,7 @@ class Setting(Generic[T]):
     it, where that is not the page of settings. A stored value that is no longer valid
     counts as the default, or as itself with ``keeps_unknown``: its reader then refuses
     it. ``resets`` names settings that go back to their defaults when this one changes.
+    A value of ``reason_for`` is set only with a reason.
     ``journal`` turns changes into entries; ``follow`` runs after a change, in its
     transaction.
     """
@@ -97,6 +99,7 @@ class Setting(Generic[T]):
     page: str = ""
     keeps_unknown: bool = False
     resets: tuple[str, ...] = ()
+    reason_for: tuple[Any, ...] = ()
     journal: Callable[[Sequence[Change]], Sequence[NewEntry]] = field(default=entry_of)
     follow: Callable[[Any, Any, Actor], None] | None = None
 

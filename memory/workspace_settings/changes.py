@@ -64,7 +64,7 @@ def _add_resets(
 
 
 def _set_value(
-    row: WorkspaceSetting, setting: Setting[Any], value: Any
+    row: WorkspaceSetting, setting: Setting[Any], value: Any, reason: str
 ) -> Change | None:
     """Set a row's value; return the change, None when nothing changes."""
     is_set = value is not None
@@ -83,11 +83,21 @@ def _set_value(
     if row.is_set == is_set and (not is_set or row.value == value):
         return None
     row.is_set, row.value = is_set, value
-    return Change(setting, before, value if is_set else setting.default)
+    after = value if is_set else setting.default
+    if before != after and after in setting.reason_for and not reason:
+        detail = gettext(
+            "“{setting}” is switched off on the page that has it, or with the call of"
+            " that page, because it needs a reason."
+        ).format(setting=gettext(setting.label))
+        raise errors.Invalid(detail, code="reason_required", setting=setting.name)
+    return Change(setting, before, after, reason)
 
 
 def _apply(
-    new_values: Mapping[str, Any], rows: Mapping[str, WorkspaceSetting], by: Actor
+    new_values: Mapping[str, Any],
+    rows: Mapping[str, WorkspaceSetting],
+    reason: str,
+    by: Actor,
 ) -> list[Change]:
     """Write the rows that change, and run the follow-up of each change."""
     changes = []
@@ -96,7 +106,7 @@ def _apply(
         row = rows.get(name) or WorkspaceSetting(
             workspace_id=by.workspace_id, name=name, is_set=False
         )
-        change = _set_value(row, setting, value)
+        change = _set_value(row, setting, value, reason)
         if change is None:
             continue
         row.version += 1
@@ -118,11 +128,16 @@ def _record(changes: list[Change], by: Actor) -> None:
 
 
 def change(
-    new_values: Mapping[str, Any], *, by: Actor, version: int | None = None
+    new_values: Mapping[str, Any],
+    *,
+    by: Actor,
+    version: int | None = None,
+    reason: str = "",
 ) -> list[Change]:
     """Set several settings, None for the default; return what changed.
 
-    With a ``version``, a change made since that version was read is a Conflict.
+    With a ``version``, a change made since that version was read is a Conflict. The
+    caller has checked the ``reason``, which some settings need.
     """
     by.require("settings.manage")
     cleaned = _clean(new_values)
@@ -138,6 +153,6 @@ def change(
             )
             raise errors.Conflict(detail, code="settings_changed", version=current)
         _add_resets(cleaned, rows)
-        changes = _apply(cleaned, rows, by)
+        changes = _apply(cleaned, rows, reason, by)
         _record(changes, by)
     return changes

@@ -46,7 +46,10 @@ def case(world: World) -> Case:
     """Return an open erasure of the person, opened by the system."""
     if "case" not in world.kept:
         new = NewCase(
-            subject_id=subject(world).id, kind=CaseKind.ERASURE, reason="Left"
+            subject_id=subject(world).id,
+            kind=CaseKind.ERASURE,
+            reason="Left",
+            **make.UNIDENTIFIED,
         )
         world.kept["case"] = cases.open_case(new, by=world.system())
     result: Case = world.kept["case"]
@@ -173,6 +176,8 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
     ("get_case", "get", _PATH, _READ),
     ("verify_identity", "post", f"{_PATH}/identity", _WRITE,
      lambda _: {"how": "by code"}),
+    ("skip_identity", "post", f"{_PATH}/skip_identity", _WRITE,
+     lambda _: {"ground": "own_decision", **_REASON}),
     ("plan_case", "post", f"{_PATH}/plan", _WRITE),
     ("decide_rows", "post", f"{_PATH}/decisions", _WRITE, _deciding),
     ("approve_case", "post", f"{_PATH}/approve", _WRITE,
@@ -241,7 +246,8 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
     ("export_user_data", "get", "/admin/users/{subject}/data",
      "200 403 200 403 403 403 403 404 401 401 401"),
     ("erase_user_data", "delete", "/admin/users/{subject}/data",
-     "202 403 202 403 403 403 403 404 401 401 401", lambda _: dict(_REASON)),
+     "202 403 202 403 403 403 403 404 401 401 401",
+     lambda _: _REASON | make.UNIDENTIFIED),
     ("list_gdpr_actions", "get", "/gdpr/actions", _LIST),
     ("privacy_settings", "get", "/gdpr/settings", _LIST),
     ("change_privacy_settings", "patch", "/gdpr/settings",

@@ -59,7 +59,7 @@ def test_the_second_person(world: World) -> None:
     admin, officer = world.api("owner"), world.api("compliance")
     settings_reply = admin.send("patch", "/gdpr/settings", {"two_person": True})
     assert settings_reply.data["two_person"] is True
-    case = opened(world)
+    case = opened(world, **make.UNIDENTIFIED)
     plan = act(officer, case, "plan").data
     right = {"plan_hash": plan["plan_hash"], "phrase": plan["phrase"]}
     early = act(officer, case, "execute", **right)
@@ -76,7 +76,7 @@ def test_the_second_person(world: World) -> None:
 
 def test_breaking_the_glass(world: World) -> None:
     make.settings(world, two_person=True)
-    officer, case = world.api("compliance"), opened(world)
+    officer, case = world.api("compliance"), opened(world, **make.UNIDENTIFIED)
     plan = act(officer, case, "plan").data
     right = {"plan_hash": plan["plan_hash"], "phrase": plan["phrase"]}
     reply = act(officer, case, "execute", **right, break_glass="Court order, today")

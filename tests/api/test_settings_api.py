@@ -15,6 +15,12 @@ from tests.world import World
 PATH = "/workspace/settings"
 
 
+@pytest.fixture(autouse=True)
+def nothing_set(world: World) -> None:
+    """Begin with a workspace in which nobody changed a setting."""
+    WorkspaceSetting.objects.all().delete()
+
+
 def _patch(world: World, body: Any, caller: str = "owner") -> Any:
     return world.api(caller).send("patch", PATH, body)
 

@@ -18,7 +18,13 @@ from episodic.models import HealthSnapshot, MemoryRelation
 from gdpr import erasure
 from gdpr.models import Case
 from memory.accounts import api_keys
-from memory.models import Agent, AgentKey, HeldFile, JournalEntry
+from memory.models import (
+    Agent,
+    AgentKey,
+    HeldFile,
+    JournalEntry,
+    WorkspaceSetting,
+)
 from tests import factories
 from tests.gdpr import erasing
 from tests.world import ATTACK, World
@@ -219,10 +225,25 @@ def test_a_viewer_is_told_why_and_may_not_mend(
 
 
 # ── From a letter to the certificate ─────────────────────────────────────────
+def _approve(begin: Callable[..., Journey], case: Case, width: int) -> int:
+    """Approve the plan of a case as the second person; return the clicks."""
+    journey = begin("owner", width)
+    journey.open("/")
+    line = journey.page.locator(".work a.row", has_text="waits for your approval")
+    assert str(line.get_attribute("href")) == f"/privacy/cases/{case.pk}/"
+    journey.click(line)
+    reach = journey.page.locator(".reach" if width < 400 else "main")
+    journey.click(reach.get_by_role("button", name="Approve plan 1"))
+    expect(journey.page.get_by_text("You approved this plan")).to_be_visible()
+    return journey.clicks
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_letter_becomes_a_certificate(
     begin: Callable[..., Journey], shared_world: World, width: int
 ) -> None:
+    """Two people, as a new workspace asks: one does it all, another approves it."""
+    WorkspaceSetting.objects.all().delete()
     erasing.lived_in(shared_world)
     journey = begin("compliance", width)
     page = journey.page
@@ -232,15 +253,20 @@ def test_a_letter_becomes_a_certificate(
     page.get_by_label("Name", exact=True).fill(erasing.NAME)
     page.get_by_label("E-mail").fill(erasing.MAIL)
     page.get_by_label("Reason").fill("Consent withdrawn")
+    page.get_by_label("How the identity was verified").fill("By a code sent by mail")
     journey.click(journey.button("Open the case"))
     # On a phone the bar at the foot has it as well.
     reach = page.locator(".reach" if width < 400 else "main")
     journey.click(reach.get_by_role("button", name="Make the dry run"))
+    expect(page.get_by_text("A second person has to approve it")).to_be_visible()
+    case = Case.objects.get()
+    assert _approve(begin, case, width) <= 2
+    begin("compliance", width)
+    journey.open(f"/privacy/cases/{case.pk}/")
     page.get_by_label("to confirm").fill(page.locator(".phrase").inner_text())
     journey.click(page.get_by_role("button", name="Erase", exact=True))
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_contain_text("under way")
-    case = Case.objects.get()
     erasure.run(case.workspace_id, case.pk)
     expect(heading).to_have_text("Erasure: nothing is left")
     journey.click(page.get_by_role("link", name="Read and print"))

@@ -13,6 +13,7 @@ from gdpr.cases.workflow import NewCase
 from gdpr.models import Alias, Case, CaseKind, CasePlan, Subject, Verdict
 from memory.files import tools
 from memory.rules.tokenizer import fold
+from tests.gdpr.requests import UNIDENTIFIED
 from tests.world import World
 
 WORD = "zanzibarquokkafeather"
@@ -67,7 +68,9 @@ def lived_in(world: World) -> dict[str, Any]:
 def opened(
     world: World, person: Subject, kind: CaseKind = CaseKind.ERASURE, **fields: Any
 ) -> Case:
-    """Return a case opened by a compliance officer."""
+    """Return a case opened by a compliance officer; nobody's identity is verified."""
+    if kind is CaseKind.ERASURE:
+        fields = UNIDENTIFIED | fields
     new = NewCase(subject_id=person.id, kind=kind, reason=f"Asked by {MAIL}", **fields)
     return cases.open_case(new, by=world.actor("compliance"))
 

@@ -10,7 +10,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gdpr.cases import actions, privacy_settings, queries, transitions
+from gdpr.cases import actions, identity, privacy_settings, queries, transitions
 from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import NewCase, PlanDraft
 from gdpr.models import Case, CaseEvent, CaseKind, CasePlan, CaseState
@@ -22,6 +22,8 @@ from tests.gdpr.requests import HASH, OTHER_HASH
 from tests.world import World
 
 pytestmark = pytest.mark.django_db
+
+UNSETTLED = {"identity_ground": "", "identity_reason": ""}
 
 
 def code(error: pytest.ExceptionInfo[errors.AppError]) -> str:
@@ -105,7 +107,7 @@ def test_who_may_not(world: World, role: str) -> None:
     by = world.actor(role)
     acts: list[Callable[[], object]] = [
         lambda: make.opened(world, role, subject=case.subject),
-        lambda: cases.verify_identity(case, "by code", by=by),
+        lambda: identity.verify(case, "by code", by=by),
         lambda: cases.keep_plan(case, PlanDraft(HASH, {}, {}), by=by),
         lambda: cases.approve(case, HASH, by=by),
         lambda: run(case, by),
@@ -148,22 +150,22 @@ def test_plan_and_execution_from_received_when_nothing_else_is_asked(
 
 def test_identity_comes_first_where_the_workspace_asks(world: World) -> None:
     make.settings(world, require_identity=True)
-    by, case = world.actor("compliance"), make.opened(world)
+    by, case = world.actor("compliance"), make.opened(world, **UNSETTLED)
     with pytest.raises(errors.Conflict) as error:
         make.planned(case, by)
     assert code(error) == "identity_required"
-    cases.verify_identity(case, "code sent to the address on file", by=by)
+    identity.verify(case, "code sent to the address on file", by=by)
     assert make.planned(case, by).state == CaseState.PLANNED
 
 
 def test_identity_that_was_asked_for_later_still_stops_the_run(world: World) -> None:
     by = world.actor("compliance")
-    case = make.planned(make.opened(world), by)
+    case = make.planned(make.opened(world, **UNSETTLED), by)
     make.settings(world, require_identity=True)
     with pytest.raises(errors.Conflict) as error:
         run(case, by)
     assert code(error) == "identity_required"
-    case = cases.verify_identity(case, "passport", by=by)
+    case = identity.verify(case, "passport", by=by)
     assert (case.state, run(case, by).state) == ("planned", "running")
 
 

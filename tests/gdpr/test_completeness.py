@@ -160,6 +160,8 @@ SILENT = {
     "episodic.ConsolidationProposal.evidence",
     "episodic.ConsolidationProposal.summariser",
     "admin.LogEntry.object_id",
+    "gdpr.Case.opened_key_maker", "gdpr.Case.approved_key_maker",
+    "gdpr.CasePlan.made_key_maker",
     "gdpr.Case.opened_by_id", "gdpr.Case.approved_by_id", "gdpr.Case.executed_by_id",
     "gdpr.Case.held_from",
     "gdpr.CasePlan.rows", "gdpr.CasePlan.made_by_id",

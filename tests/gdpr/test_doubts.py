@@ -26,6 +26,7 @@ from gdpr.models import (
 from memory.models import JournalEntry
 from memory.rules import errors
 from tests.gdpr import erasing, kit
+from tests.gdpr.requests import UNIDENTIFIED
 from tests.world import World
 
 SURNAME = "Quintanilla"
@@ -177,7 +178,9 @@ def test_a_doubtful_row_that_comes_late_is_left_and_told(
 
 def test_one_call_waits_where_a_row_is_in_doubt(world: World, maria: Subject) -> None:
     sure_row, maybe, _ = _rows(world)
-    erasure = one_call.erase(erasing.MAIL, "Asked", by=world.actor("compliance"))
+    erasure = one_call.erase(
+        erasing.MAIL, "Asked", by=world.actor("compliance"), **UNIDENTIFIED
+    )
     assert (erasure.case.state, erasure.rows) == (CaseState.PLANNED, {})
     assert "2 rows may be about somebody else" in erasure.warnings[0]
     for row in (sure_row, maybe):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from gdpr.cases import actions, leases, queries
+from gdpr.cases import actions, identity, leases, queries
 from gdpr.cases import workflow as cases
 from gdpr.models import Case, CaseEvent, CasePlan, CaseState, CaseStep
 from memory.rules import errors
@@ -123,7 +123,7 @@ def test_erasing_the_texts_of_a_persons_cases(world: World) -> None:
     other = make.opened(world, subject=person, kind="access", reason="Maria asks")
     actions.comment(other, "Maria called", by=by)
     actions.attach(other, "maria.pdf", "b" * 64, 3, by=by)
-    cases.verify_identity(other, "Maria's passport", by=by)
+    identity.verify(other, "Maria's passport", by=by)
     make.searched(case, system_actor)
     leases.close(case, RUNNER, "complete", {}, by=system_actor)
     assert leases.erase_texts_of(world.acme.id, person.id) == 2

@@ -13,8 +13,7 @@ from django.utils import timezone
 from crewship_memory import case_runner, stoppable_thread
 from crewship_memory.case_runner import CaseRunner
 from gdpr import erasure
-from gdpr.cases import leases, sealed_names
-from gdpr.cases import workflow as cases
+from gdpr.cases import identity, leases, sealed_names
 from gdpr.data_map import registry
 from gdpr.erasure import execute, failpoints, runner
 from gdpr.export import storage
@@ -145,7 +144,7 @@ def _run_of_kind(world: World, kind: CaseKind) -> Case:
     """Carry out a case of a kind about somebody with an entry."""
     world.entry(f"Letter of {NAME}")
     case = erasing.opened(world, erasing.maria(world), kind)
-    cases.verify_identity(case, "Passport", by=world.actor("compliance"))
+    identity.verify(case, "Passport", by=world.actor("compliance"))
     erasing.started(world, case)
     erasure.run(case.workspace_id, case.pk)
     return Case.objects.get(pk=case.pk)

@@ -15,6 +15,8 @@ from gdpr.models import OPEN, CaseState
 ALLOWED = {
     "identify": "received>identified identified>identified planned>planned "
     "approved>approved",
+    "skip_identity": "received>received planned>planned partial>partial "
+    "approved>planned",
     "plan": "received>planned identified>planned planned>planned approved>planned "
     "partial>planned",
     "approve": "planned>approved",

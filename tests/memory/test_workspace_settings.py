@@ -63,6 +63,12 @@ BAD: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def nothing_set(world: World) -> None:
+    """Begin with a workspace in which nobody changed a setting."""
+    WorkspaceSetting.objects.all().delete()
+
+
 def _last(world: World, kind: str) -> JournalEntry:
     rows = JournalEntry.objects.filter(workspace=world.acme, entry_type=kind)
     return rows.latest("seq")
@@ -223,9 +229,22 @@ def test_each_kind_of_setting_keeps_its_own_entry(world: World) -> None:
     assert _last(world, "provider.chosen").payload["previous"] == "tierfiles"
     assert _last(world, "gdpr.settings_changed").severity == "notice"
     assert _last(world, "scanner.policy_changed").payload["action"] == "hold"
-    world.set(two_person=None)
+    workspace_settings.change(
+        {"two_person": False}, by=world.actor("owner"), reason="Alone here"
+    )
     weaker = _last(world, "gdpr.settings_changed")
     assert (weaker.severity, weaker.payload["was"]) == ("warn", {"two_person": True})
+    assert weaker.payload["reason"] == "Alone here"
+
+
+@pytest.mark.parametrize("name", ["two_person", "require_identity"])
+def test_a_safeguard_is_not_switched_off_without_a_reason(
+    world: World, name: str
+) -> None:
+    with pytest.raises(errors.Invalid) as caught:
+        world.set(**{name: False, "fusion": "rrf"})
+    assert caught.value.problem_code == "reason_required"
+    assert not WorkspaceSetting.objects.exists()
 
 
 # ── Secrets ──────────────────────────────────────────────────────────────────

@@ -11,8 +11,25 @@ from crewship_memory.demo import load, story
 from episodic.index import engine
 from episodic.models import LoggedHit, LoggedQuestion
 from episodic.recall import unanswered
+from gdpr.cases import dry_run, privacy_settings
+from gdpr.cases import workflow as cases_workflow
 from gdpr.models import Case, Hold
 from memory.models import HeldFile, MemoryFile, Record
+
+
+def _assert_that_an_admin_can_walk(cases: dict[str, Case]) -> None:
+    """The admin approves one plan, and carries out another that is approved."""
+    approvable, executable = cases["4471"], cases["4499"]
+    admin, officer = f"admin@{load.HOST}", f"compliance@{load.HOST}"
+    rules = privacy_settings.of(approvable.workspace_id)
+    assert (rules.two_person, rules.require_identity) == (True, True)
+    assert (approvable.opened_by, executable.opened_by) == (officer, admin)
+    assert (executable.approved_by, cases["4495"].approved_by) == (officer, admin)
+    for case in (approvable, executable):
+        plan = cases_workflow.latest_plan(case)
+        assert plan is not None
+        assert cases_workflow.undecided_count(plan) == 0
+        dry_run.require_current(case, plan.plan_hash)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -48,7 +65,16 @@ def test_every_line_of_the_data_files_is_in_the_workspace(
         days_left = (cases[ticket].due_at.date() - today).days
         # The last days of a long month follow no day of a shorter one.
         assert row["left"] - 3 <= days_left <= row["left"]
-    assert cases["4495"].state == "running"
+    assert {ticket: case.state for ticket, case in cases.items()} == {
+        "4502": "received",
+        "4488": "identified",
+        "4471": "planned",
+        "4479": "on_hold",
+        "4510": "received",
+        "4495": "running",
+        "4499": "approved",
+    }
+    _assert_that_an_admin_can_walk(cases)
     assert Hold.objects.get(workspace=workspace).subject == cases["4479"].subject
 
     rows = story.document("questions.toml", today)["question"]

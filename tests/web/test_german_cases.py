@@ -69,6 +69,7 @@ def test_what_is_done_on_german_pages_is_stored_in_english(world: World) -> None
     stored = set(CaseEvent.objects.filter(case=case).values_list("text", flat=True))
     assert stored == {
         "Received",
+        "Goes on without an identity check",
         "Identity verified",
         "Plan 1 made",
         "Plan 2 made",
@@ -136,7 +137,14 @@ def test_every_text_that_a_timeline_stores_is_known(world: World) -> None:
     with translation.override("de"):
         words = [case_words.event(row) for row in CaseEvent.objects.filter(case=case)]
     assert sorted(words) == sorted(
-        ["Abgelehnt", NAME, "Zuweisung aufgehoben", "Zugewiesen", "Eingegangen"]
+        [
+            "Abgelehnt",
+            NAME,
+            "Zuweisung aufgehoben",
+            "Zugewiesen",
+            "Eingegangen",
+            "Geht ohne Identitätsprüfung weiter",
+        ]
     )
 
 

@@ -22,6 +22,7 @@ from gdpr.export import make as export
 from gdpr.models import Case, CaseKind, CaseStep, Hold, Subject, Suppression
 from gdpr.web.case_actions import ACTIONS
 from tests.gdpr.erasing import MAIL, NAME, WORD, erased, lived_in, maria, opened
+from tests.gdpr.requests import UNIDENTIFIED
 from tests.world import World
 
 LISTS = (
@@ -123,12 +124,16 @@ def test_an_erasure_from_its_request_to_its_run(world: World) -> None:
     assert "Journal entries" in page_text
     [phrase] = set(re.findall(r'class="phrase">([^<]+)<', page_text))
     [plan_hash] = re.findall(r'name="plan_hash" value="(\w+)"', page_text)
-    wrong = post(world, f"{path}execute/", plan_hash=plan_hash, phrase=phrase[:-4])
+    form = {"plan_hash": plan_hash, **UNIDENTIFIED}
+    assert "Nobody verified who asks" in page_text
+    wrong = post(world, f"{path}execute/", **form, phrase=phrase[:-4])
     assert wrong.status_code == 422
     assert "That is not the phrase" in text(wrong)
     assert phrase[:-4] in text(wrong)
-    response = post(world, f"{path}execute/", plan_hash=plan_hash, phrase=phrase)
+    assert not Case.objects.get().identity_skipped_ground
+    response = post(world, f"{path}execute/", **form, phrase=phrase)
     assert response.status_code == 302
+    assert Case.objects.get().identity_skipped_ground == "own_decision"
     running = text(get(world, path))
     assert "run 1 is under way" in running
     assert 'hx-trigger="every' in running
@@ -239,7 +244,7 @@ def test_breaking_the_glass_needs_a_reason(world: World) -> None:
 
 def test_identity_first_where_the_workspace_asks_for_it(world: World) -> None:
     rules(world, require_identity=True)
-    case = opened(world, maria(world))
+    case = opened(world, maria(world), identity_ground="", identity_reason="")
     assert "make sure who asks" in text(get(world, f"cases/{case.id}/"))
     assert post(world, f"cases/{case.id}/plan/").status_code == 409
     method = "By order number"

@@ -19,6 +19,12 @@ PAGE = "/workspace/settings/"
 EDITED = [n for n in GOOD if workspace_settings.by_name(n).kind is not Kind.TABLE]
 
 
+@pytest.fixture(autouse=True)
+def nothing_set(world: World) -> None:
+    """Begin with a workspace in which nobody changed a setting."""
+    WorkspaceSetting.objects.all().delete()
+
+
 def _text(response: Any) -> str:
     return html.unescape(response.content.decode())
 
