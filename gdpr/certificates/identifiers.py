@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -67,6 +67,21 @@ def digest(code: str, kind: str, value: str) -> str:
 def fingerprint(code: str) -> str:
     """Return the SHA-256 of a check code, which is in the certificate."""
     return hashlib.sha256(bytes.fromhex(code)).hexdigest()
+
+
+def line_of(
+    content: Mapping[str, Any], code: str, kind: str, value: str
+) -> dict[str, Any] | None:
+    """Return a certificate's line on an identifier, None when it lists none.
+
+    Raises ValueError for a check code of another certificate.
+    """
+    text = code.strip().lower()
+    listed = content["identifiers"]
+    if not hmac.compare_digest(fingerprint(text), str(listed["check_code_sha256"])):
+        raise ValueError
+    name = digest(text, kind, value)
+    return next((line for line in listed["list"] if line["digest"] == name), None)
 
 
 # ── Where identifiers were sought ────────────────────────────────────────────
