@@ -80,10 +80,12 @@ def _software() -> dict[str, str]:
 
 
 def _approvals(case: Case) -> dict[str, Any]:
-    people = {case.opened_by_id, case.executed_by_id, case.approved_by_id} - {""}
+    # Behind an API key is whoever made it.
+    opener = getattr(case, "opened_key_maker", "") or case.opened_by_id
+    approver = getattr(case, "approved_key_maker", "") or case.approved_by_id
     return {
-        "count": 1 if case.approved_by_id else 0,
-        "two_persons": bool(case.approved_by_id) and len(people) > 1,
+        "count": 1 if approver else 0,
+        "two_persons": bool(approver) and approver != opener,
         "break_glass": bool(case.break_glass_reason),
     }
 

@@ -44,6 +44,10 @@ LONGER_WORDS: Final = gettext_noop(
     "That no longer word holds an identifier: beyond the forms listed here, texts were"
     " searched for whole words."
 )
+SAME_BYTES: Final = gettext_noop(
+    "That the bytes of an identifier which a row or a file that stays has too are no"
+    " rest of an erased row: they were taken for a part of what stays."
+)
 MEDIUM: Final = gettext_noop(
     "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
     "on the medium until something else is written there. Encryption at rest answers "
@@ -66,7 +70,7 @@ def not_proved(case: Case, extra: Iterable[str] = ()) -> list[str]:
     """Return what a certificate of this case does not prove, as sentences."""
     if case.kind not in ERASING_KINDS:
         return [*extra, COPIES]
-    return [UNREGISTERED, LONGER_WORDS, MEDIUM, COPIES, *extra]
+    return [UNREGISTERED, LONGER_WORDS, SAME_BYTES, MEDIUM, COPIES, *extra]
 
 
 def not_searched(

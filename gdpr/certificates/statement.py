@@ -87,6 +87,13 @@ NOT_VERIFIED: Final = gettext_noop(
     "The identity of the person who asked was not verified, and no reason for that is"
     " on record."
 )
+IDENTITY_GROUNDS: Final = {
+    "asked_by_employer": gettext_noop("The ground: their employer asked for it."),
+    "own_decision": gettext_noop("The ground: the controller decided it unasked."),
+    "authority": gettext_noop("The ground: an authority asked for it."),
+    "data_wrong": gettext_noop("The ground: the data is wrong, or of nobody real."),
+    "other": gettext_noop("The ground: another one."),
+}
 # ── Forms and reading paths ──────────────────────────────────────────────────
 CORRECTION: Final = Form(
     "correction",
@@ -232,13 +239,12 @@ def _partial(
 def identity(case: Case) -> dict[str, Any]:
     """Return whether the identity was verified; a reason is never quoted."""
     if case.identity_at is not None:
-        code, sentence = "verified", VERIFIED
-    elif getattr(case, "identity_skipped_reason", ""):
-        code, sentence = "reason_given", REASON_GIVEN
-    else:
-        code, sentence = "not_verified", NOT_VERIFIED
-    ground = str(getattr(case, "identity_skipped_ground", ""))
-    return {"code": code, "ground": ground or None, "sentence": sentence}
+        return {"code": "verified", "ground": None, "sentence": VERIFIED}
+    if not getattr(case, "identity_skipped_reason", ""):
+        return {"code": "not_verified", "ground": None, "sentence": NOT_VERIFIED}
+    ground = str(getattr(case, "identity_skipped_ground", "")) or "other"
+    sentence = f"{REASON_GIVEN} {IDENTITY_GROUNDS[ground]}"
+    return {"code": "reason_given", "ground": ground, "sentence": sentence}
 
 
 def sought_forms(case: Case) -> list[dict[str, Any]]:
