@@ -105,7 +105,8 @@ TESTS: Final = {
     + "test_the_reading_paths_are_those_that_are_searched",
     "gdpr.matching.forms.WRITTEN": "tests/gdpr/test_matching.py::"
     "test_a_person_is_found_however_written",
-    "gdpr.matching.forms.ENCODED": "tests/gdpr/test_matching.py::test_any_name_is_found_in_any_case_and_escape",
+    "gdpr.matching.forms.ENCODED": "tests/gdpr/test_matching.py::"
+    "test_any_name_is_found_in_any_case_and_escape",
     # ── The search's own sentences ───────────────────────────────────────────
     "gdpr.erasure.finish.BUSY": "tests/gdpr/test_erasure.py::"
     "test_a_reader_that_blocks_the_checkpoint_makes_the_result_partial",
