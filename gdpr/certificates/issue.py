@@ -214,6 +214,12 @@ def of_case(actor: Actor, case: Case) -> Certificate:
     return certificate
 
 
+def verdict_of(certificate: Certificate) -> dict[str, Any]:
+    """Return the verdict and the exceptions of a certificate, for its case."""
+    content = certificate_document.parse(certificate.document)["content"]
+    return {name: content[name] for name in ("verdict", "exceptions")}
+
+
 def check_code(actor: Actor, certificate: Certificate) -> str:
     """Return the code that tests whether an identifier was among those sought.
 

@@ -48,4 +48,16 @@ IN_FIELDS: Final = gettext_noop(
     "{count} identifiers, ordinary words or numbers, were sought only in links and in"
     " fields that say who, because in a text such a word means somebody else."
 )
-TEMPLATES: Final = (BACKUPS, BACKUPS_RECTIFIED, ERASED, SEARCHED_BUT, IN_FIELDS)
+UNCONFIRMED: Final = gettext_noop(
+    "That {count} of {all} running processes dropped the texts of recent questions from"
+    " memory: they did not say so in time. They do at a restart. Vectors are wiped"
+    " before the next answer."
+)
+TEMPLATES: Final = (
+    UNCONFIRMED,
+    BACKUPS,
+    BACKUPS_RECTIFIED,
+    ERASED,
+    SEARCHED_BUT,
+    IN_FIELDS,
+)

@@ -28,9 +28,9 @@ NAMELESS: Final = gettext_noop(
     "The sealed names are gone, so that nobody knows what to search for any more."
 )
 UNCONFIRMED: Final = gettext_noop(
-    "That {count} of {all} running processes dropped the texts of recent questions from"
-    " memory: they did not say so in time. They do at a restart. Vectors are wiped"
-    " before the next answer."
+    "{count} of {all} running processes did not say in time that they dropped the texts"
+    " of recent questions from memory; they do at a restart. Vectors are wiped before"
+    " the next answer."
 )
 
 
@@ -117,7 +117,11 @@ def close(run: Run, report: Report) -> None:
             seal_names.finalize(run)
         else:
             seal_names.restore(run)
-    case_result = {"certificate": certificate.id, "residue": report.as_json()}
+    case_result = {
+        "certificate": certificate.id,
+        **certificates.verdict_of(certificate),
+        "residue": report.as_json(),
+    }
     leases.close(run.case, run.runner, result, case_result, by=run.by)
     failpoints.step("closed")
 

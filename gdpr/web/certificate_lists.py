@@ -90,15 +90,16 @@ def _places(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the places with their counts; of version 1 only those with rows."""
     searched = content.get("searched")
     if isinstance(searched, dict):
-        rows = [(place["name"], place) for place in searched["places"]]
+        rows = [(readings.of(place["title"]), place) for place in searched["places"]]
     else:
         holders = content.get("holders")
-        rows = list(holders.items()) if isinstance(holders, dict) else []
-    return [_place(str(name), counts) for name, counts in rows]
+        named = holders.items() if isinstance(holders, dict) else ()
+        rows = [(place_name(str(name)), counts) for name, counts in named]
+    return [_place(name, counts) for name, counts in rows]
 
 
 def _place(name: str, counts: Any) -> dict[str, Any]:
     numbers = counts if isinstance(counts, dict) else {}
     shown = {key: numbers.get(key, 0) for key in (*COUNTS, "found")}
     is_named = any(shown.values()) or "found" not in numbers
-    return {"name": place_name(name), "rows": is_named, **shown}
+    return {"name": name, "rows": is_named, **shown}
