@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +22,9 @@ from gdpr.certificates import identifiers, statement
 from gdpr.certificates import issue as certificates
 from gdpr.certificates.identifiers import Sought, SoughtIn
 from gdpr.matching.matcher import Name
-from gdpr.models import Certificate
-from memory.rules import errors
+from gdpr.models import Certificate, SigningKey
+from memory.journal import append as journal
+from memory.rules import errors, permissions
 from tests.gdpr import erasing
 from tests.gdpr import requests as make
 from tests.gdpr.certified import content_of, reasons, signed
@@ -82,7 +86,7 @@ def test_the_certificate_alone_tests_no_guess(certificate: Certificate) -> None:
 
 
 def certificate_reader(certificate: Certificate) -> Any:
-    return make.permissions.system(certificate.workspace_id, "gdpr")
+    return permissions.system(certificate.workspace_id, "gdpr")
 
 
 # ── The check code ───────────────────────────────────────────────────────────
@@ -100,7 +104,7 @@ def test_the_code_is_for_those_who_handle_cases(
 def test_after_another_key_there_is_no_code_rather_than_a_wrong_one(
     world: World, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(certificates.journal, "key", lambda: b"another")
+    monkeypatch.setattr(journal, "key", lambda: b"another")
     assert certificates.check_code(world.actor("compliance"), certificate) == ""
 
 
@@ -242,7 +246,57 @@ def test_only_the_page_for_compliance_shows_the_code(
     assert code not in page.content.decode()
 
 
+@pytest.fixture
+def old(world: World) -> Certificate:
+    """Record a certificate that version 1 signed, with its key."""
+    document = (source.ROOT / "tests/gdpr/certificate_v1.json").read_text()
+    content, signature = json.loads(document).values()
+    SigningKey.objects.create(
+        key_id=signature["key_id"],
+        public_key=signature["public_key"],
+        retired_at=timezone.now(),
+    )
+    return Certificate.objects.create(
+        id=content["id"], workspace=world.acme, case=make.opened(world), run=1,
+        result="complete", document=document, key_id=signature["key_id"],
+    )  # fmt: skip
+
+
 # ── Version 1 ────────────────────────────────────────────────────────────────
+def test_a_certificate_of_version_1_is_verified_and_shown_as_it_was(
+    world: World, old: Certificate
+) -> None:
+    assert reasons(old.document) == []
+    page = Client().post("/certificates/check/", {"text": old.document})
+    text = page.content.decode()
+    assert "This certificate is valid" in text
+    assert "every retrieval path and the bytes of every file were searched" in text
+    assert "Journal" in text
+    assert "What was not searched" not in text
+    assert certificates.check_code(world.actor("compliance"), old) == ""
+    german = Client().post(
+        "/certificates/check/", {"text": old.document},
+        headers={"Accept-Language": "de"},
+    )  # fmt: skip
+    assert "wurde für die erfassten Bezeichner ausgeführt" in german.content.decode()
+
+
+def test_the_command_prints_the_lists_of_either_version(
+    old: Certificate, certificate: Certificate, tmp_path: Path
+) -> None:
+    printed = []
+    for row in (old, certificate):
+        file, out = tmp_path / "certificate.json", io.StringIO()
+        file.write_text(row.document)
+        call_command("gdpr_verify", str(file), stdout=out)
+        printed.append(out.getvalue())
+    assert "What it does not prove:" in printed[0]
+    assert "Identifiers sought" not in printed[0]
+    for title in ("Identifiers sought (1):", "In these forms:", "Not searched:",
+                  "Identity:", "What it does not prove:"):  # fmt: skip
+        assert title in printed[1], title
+
+
 def test_a_document_of_version_2_without_its_lists_is_none(
     certificate: Certificate,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -177,7 +178,7 @@ def test_entries_that_were_not_touched_are_judged_elsewhere(
 def test_backups_are_named_with_their_day(world: World, kind: str, words: str) -> None:
     make.settings(world, backup_days=10)
     case = Case(kind=kind, workspace_id=world.acme.id)
-    now = timezone.datetime(2026, 1, 25, 12, tzinfo=timezone.get_fixed_timezone(0))
+    now = datetime(2026, 1, 25, 12, tzinfo=UTC)
     [line] = [
         line for line in limits.not_searched(case, now) if line["code"] == "backups"
     ]
@@ -382,9 +383,8 @@ def test_a_verified_identity(world: World) -> None:
 
 @pytest.mark.parametrize("ground", statement.IDENTITY_GROUNDS)
 def test_a_reason_for_not_verifying_is_never_quoted(ground: str) -> None:
-    case = Case()
-    case.identity_skipped_reason = f"{NAME} told me on the phone"
-    case.identity_skipped_ground = ground
+    case, reason = Case(), f"{NAME} told me on the phone"
+    vars(case).update(identity_skipped_reason=reason, identity_skipped_ground=ground)
     identity = statement.identity(case)
     assert (identity["code"], identity["ground"]) == ("reason_given", ground)
     assert statement.REASON_GIVEN in identity["sentence"]
