@@ -33,6 +33,8 @@ PACKAGES: Final = tuple(f"{app}/README.md" for app in source.APPS)
 TESTED: Final = {
     "class InMemory": "tests/memory/providers/example_provider.py",
     "class ExampleHarness": "tests/memory/providers/test_parity.py",
+    '"""Usage: python check_certificate.py': "tests/gdpr/"
+    "test_certificate_identifiers.py",
 }
 # Names in backticks that look like files or modules and are none of the project's.
 OTHER_FILES: Final = {
