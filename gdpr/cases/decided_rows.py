@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gdpr.data_map.base import Person
-from gdpr.models import Case, Ground, RowVerdict, Verdict
+from gdpr.models import Case, RowVerdict, Verdict
 
 # Compaction moves an entry to the archive; a decision on it holds in both places.
 _COUNTERPART = {"journal": "archive", "archive": "journal"}
@@ -52,15 +52,17 @@ def with_decisions(person: Person, case: Case) -> Person:
     )
 
 
-def grounds(case: Case, rows: dict[str, list[list[str]]]) -> dict[str, int]:
-    """Return ground → how many rows of a plan are kept for it."""
+Rows = Mapping[str, Sequence[Sequence[str]]]
+
+
+def kept(case: Case, rows: Rows) -> dict[tuple[str, str], int]:
+    """Return (place, ground) → how many rows of a plan are kept for it."""
     kept_ids = by_place(
         (place, row[0]) for place in rows for row in rows[place] if row[1] == "keep"
     )
-    spared_rows = (row for row in of(case) if row.verdict == Verdict.SPARED)
-    counts = Counter(
-        decision.ground
-        for decision in spared_rows
-        if decision.row_id in kept_ids.get(decision.place, ())
+    return Counter(
+        (decision.place, str(decision.ground))
+        for decision in of(case)
+        if decision.verdict == Verdict.SPARED
+        and decision.row_id in kept_ids.get(decision.place, ())
     )
-    return {ground.value: counts[ground] for ground in Ground if counts[ground]}

@@ -8,6 +8,7 @@ that exactly what was approved is carried out.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -19,7 +20,7 @@ from gdpr.cases import workflow as cases
 from gdpr.cases.workflow import PlanDraft
 from gdpr.data_map import registry
 from gdpr.data_map.base import Fate, Holder, Person, RowMatch
-from gdpr.models import Case, CaseKind, CasePlan, RowVerdict
+from gdpr.models import Case, CaseKind, CasePlan, RowVerdict, Verdict
 from gdpr.subjects import rectification, suggested_aliases
 from memory.journal import append as journal
 from memory.rules import entries, errors, hashing
@@ -93,7 +94,7 @@ def _doubt(
 
 def doubts(plan: CasePlan | None) -> dict[str, Any]:
     """Return the doubtful and decided rows of a plan: total, undecided, ids, rows."""
-    none = {"total": 0, "undecided": 0, "ids": {}, "rows": []}
+    none = {"total": 0, "undecided": 0, "proposed": {}, "ids": {}, "rows": []}
     return {**none, **(plan.body.get("doubts", {}) if plan else {})}
 
 
@@ -123,6 +124,22 @@ class DryRun:
             if result.rows and not result.derived
         }
 
+    def proposed(self) -> dict[str, int]:
+        """Return how many rows may be about somebody else, and what was decided."""
+        verdicts = Counter(
+            row_verdict.verdict if row_verdict else "undecided"
+            for result in self.results
+            if not result.derived
+            for row in result.rows
+            if row.doubtful
+            for row_verdict in [self.verdicts.get((result.name, row.row_id))]
+        )
+        return {
+            "rows": verdicts.total(),
+            "erased": verdicts[Verdict.THEIRS],
+            "kept": verdicts[Verdict.SPARED],
+        }
+
     def body(self, phrase: str) -> dict[str, Any]:
         """Return the plan's body: counts, samples, doubtful rows; not all ids."""
         holders = [result.as_json() for result in self.results if result.rows]
@@ -144,6 +161,7 @@ class DryRun:
             "doubts": {
                 "total": len(lines),
                 "undecided": len(undecided),
+                "proposed": self.proposed(),
                 "ids": ids,
                 "rows": lines[:MAX_SHOWN_DOUBTS],
             },

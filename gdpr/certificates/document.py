@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 from memory.rules.json_structure import is_within
 from memory.rules.translation import gettext, gettext_noop
 
-VERSION: Final = 1
+VERSION: Final = 2
 ALGORITHM: Final = "Ed25519"
 CANONICAL: Final = "RFC 8785"
 MAX_BYTES: Final = 256 * 1024
@@ -42,6 +42,19 @@ CONTENT_NEEDS: Final = {
     "run": int,
     "issued_at": str,
     "key_id": str,
+}
+# What version 2 added.
+LISTS_NEED: Final = {
+    "verdict": str,
+    "statement": str,
+    "exceptions": list,
+    "identifiers": dict,
+    "forms": list,
+    "searched": dict,
+    "not_searched": list,
+    "kept": dict,
+    "identity": dict,
+    "does_not_prove": list,
 }
 SIGNATURE_NEEDS: Final = ("algorithm", "canonical", "key_id", "public_key", "value")
 
@@ -243,6 +256,15 @@ def _check_key(
     verdict.add("wrong_key" if signed_by_given_key or signed_by_another else "tampered")
 
 
+def _has_all(content: Mapping[str, Any], version: object) -> bool:
+    """Whether every member that a version promises is there, of its type."""
+    needs = CONTENT_NEEDS | (LISTS_NEED if version != 1 else {})
+    return all(
+        isinstance(content.get(name), kind) and not isinstance(content[name], bool)
+        for name, kind in needs.items()
+    )
+
+
 def verify(
     document: str | bytes | Mapping[str, Any],
     keys: Mapping[str, str],
@@ -268,10 +290,7 @@ def verify(
     version = content.get("version")
     if isinstance(version, int) and version > VERSION:
         verdict.add("future_version")
-    elif not all(
-        isinstance(content.get(name), kind) and not isinstance(content[name], bool)
-        for name, kind in CONTENT_NEEDS.items()
-    ):
+    elif not _has_all(content, version):
         verdict.add("malformed")
     if case_id and content.get("case_id") != case_id:
         verdict.add("wrong_case")

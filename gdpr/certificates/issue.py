@@ -9,94 +9,41 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
 import django
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 
 from gdpr import pagination
-from gdpr.cases import privacy_settings
 from gdpr.certificates import document as certificate_document
+from gdpr.certificates import identifiers, limits, statement
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
-from gdpr.models import Case, CaseKind, Certificate
+from gdpr.certificates.identifiers import Sought
+from gdpr.certificates.statement import Kept
+from gdpr.models import Case, Certificate
 from gdpr.pagination import Page, PageQuery
 from memory.journal import append as journal
 from memory.models import ids
 from memory.rules import errors
 from memory.rules.permissions import Actor
 
-# What no run can prove, for the reader who decides whether the rest is enough.
-MEDIUM: Final = gettext_noop(
-    "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
-    "on the medium until something else is written there. Encryption at rest answers "
-    "this."
-)
-COPIES: Final = gettext_noop(
-    "That nobody copied, printed, photographed or forwarded the data before, inside or "
-    "outside the organisation."
-)
-MACHINES: Final = gettext_noop(
-    "Anything about the memory, swap space and core dumps of other machines, or about "
-    "model providers that were sent the text earlier."
-)
-REPLICAS: Final = gettext_noop(
-    "Anything about replicas, archived write-ahead logs and base backups of "
-    "PostgreSQL: they follow their own retention."
-)
-BACKUPS: Final = gettext_noop(
-    "That backups made before this run are gone: the last of them expires on {day} at"
-    " the latest, and a restore replays this erasure."
-)
-BACKUPS_RECTIFIED: Final = gettext_noop(
-    "That backups made before this run are gone: the last of them expires on {day} at"
-    " the latest, and a restore brings back the text as it was: rectify it again then."
-)
-# What a run did, in the words that are signed.
-IN_PART: Final = gettext_noop(
-    "The {kind} of subject {subject} was carried out in part. What is left is counted"
-    " under residue; the case stays open."
-)
-ERASED: Final = gettext_noop(
-    "The {kind} of subject {subject} was carried out for the registered identifiers."
-)
-SEARCHED: Final = gettext_noop(
-    "Afterwards every retrieval path and the bytes of every file were searched, and"
-    " nothing was found."
-)
-SEARCHED_BUT_ONE: Final = gettext_noop(
-    "Afterwards every retrieval path and the bytes of every file were searched, and"
-    " nothing was found but in a row that a person decided to keep."
-)
-SEARCHED_BUT: Final = gettext_noop(
-    "Afterwards every retrieval path and the bytes of every file were searched, and"
-    " nothing was found but in {count} rows that a person decided to keep."
-)
-IN_FIELDS_ONE: Final = gettext_noop(
-    "1 identifier, an ordinary word or a number, was sought only in links and in fields"
-    " that say who, because in a text such a word means somebody else."
-)
-IN_FIELDS: Final = gettext_noop(
-    "{count} identifiers, ordinary words or numbers, were sought only in links and in"
-    " fields that say who, because in a text such a word means somebody else."
-)
-DONE: Final = gettext_noop("The {kind} of subject {subject} was carried out.")
-ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a run counted: ids, numbers and digests only, never a person's data.
+    """What a run counted and sought. Of it only digests and numbers are signed.
 
-    ``spared_grounds`` is ground → rows kept by decision. ``rows_digest`` is the hex
-    SHA-256 of the ids of the rows that were acted on.
+    ``identifiers`` are values in memory. ``rows_digest`` is the hex SHA-256 of the ids
+    of the rows that were acted on. ``places`` are the places that were searched, with
+    their counts; ``remains`` the sentences of the search on what it left out.
     """
 
     result: str
@@ -108,7 +55,12 @@ class Facts:
     residue: Mapping[str, Any]
     journal: Mapping[str, Any]
     ledger_action: str
-    spared_grounds: Mapping[str, int] = field(default_factory=dict)
+    identifiers: Sequence[Sought] = ()
+    places: Sequence[Mapping[str, Any]] = ()
+    kept: Sequence[Kept] = ()
+    proposed: Mapping[str, int] = field(default_factory=dict)
+    methods: Sequence[str] = ()
+    remains: Sequence[str] = ()
     does_not_prove: Sequence[str] = ()
 
 
@@ -127,44 +79,13 @@ def _software() -> dict[str, str]:
     return versions | {"postgresql": str(row[0])}
 
 
-def limits(case: Case, now: datetime, extra: Sequence[str] = ()) -> list[str]:
-    """Return what a certificate of this case does not prove, as sentences."""
-    if case.kind not in ERASING_KINDS:
-        return [*extra, COPIES]
-    days = privacy_settings.of(case.workspace_id).backup_days
-    last = (now + timedelta(days=days)).date()
-    is_erasure = case.kind == CaseKind.ERASURE
-    backups = (BACKUPS if is_erasure else BACKUPS_RECTIFIED).format(day=f"{last}")
-    texts = [MEDIUM, backups, MACHINES, COPIES, *extra]
-    return texts if connection.vendor == "sqlite" else [*texts, REPLICAS]
-
-
-def _fields_note(facts: Facts) -> str:
-    """Return a sentence on identifiers not searched for in texts, or empty."""
-    identifiers = facts.residue.get("identifiers", {})
-    count = identifiers.get("sought_in_links_and_fields", 0)
-    if not count:
-        return ""
-    return f" {IN_FIELDS_ONE if count == 1 else IN_FIELDS.format(count=count)}"
-
-
-def statement(case: Case, facts: Facts) -> str:
-    kind = case.kind
-    if facts.result != "complete":
-        return IN_PART.format(kind=kind, subject=case.subject_ref)
-    if case.kind in ERASING_KINDS:
-        count = sum(facts.spared_grounds.values())
-        searched = (SEARCHED, SEARCHED_BUT_ONE, SEARCHED_BUT)[min(count, 2)]
-        done = ERASED.format(kind=kind, subject=case.subject_ref)
-        return f"{done} {searched.format(count=count)}{_fields_note(facts)}"
-    return DONE.format(kind=kind, subject=case.subject_ref)
-
-
 def _approvals(case: Case) -> dict[str, Any]:
-    people = {case.opened_by_id, case.executed_by_id, case.approved_by_id} - {""}
+    # Behind an API key is whoever made it.
+    opener = getattr(case, "opened_key_maker", "") or case.opened_by_id
+    approver = getattr(case, "approved_key_maker", "") or case.approved_by_id
     return {
-        "count": 1 if case.approved_by_id else 0,
-        "two_persons": bool(case.approved_by_id) and len(people) > 1,
+        "count": 1 if approver else 0,
+        "two_persons": bool(approver) and approver != opener,
         "break_glass": bool(case.break_glass_reason),
     }
 
@@ -179,7 +100,6 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "case_id": case.id,
         "kind": case.kind,
         "result": facts.result,
-        "statement": statement(case, facts),
         "run": case.run,
         "subject_id": case.subject_ref,
         "received_at": _stamp(case.received_at),
@@ -190,20 +110,61 @@ def _content(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, An
         "issued_at": _stamp(now),
         "approvals": _approvals(case),
         "identity_verified": case.identity_at is not None,
+        "identity": statement.identity(case),
+        **_checked(case, facts, name, now),
         "holders": {name: dict(counts) for name, counts in facts.holders.items()},
         "plan_hash": facts.plan_hash,
         "rows_digest": facts.rows_digest,
-        "rows_spared": {
-            "total": sum(facts.spared_grounds.values()),
-            "grounds": dict(facts.spared_grounds),
-        },
         "residue": dict(facts.residue),
         "journal": dict(facts.journal),
         "ledger_action": facts.ledger_action,
         "replaces": before.pk if before else None,
         "software": _software(),
-        "does_not_prove": limits(case, now, facts.does_not_prove),
     }
+
+
+def _checked(case: Case, facts: Facts, name: str, now: datetime) -> dict[str, Any]:
+    """Return what the certificate says was checked: its verdict and its lists."""
+    left_out = limits.not_searched(case, now, facts.remains)
+    unsought = sum(not each.sought_in for each in facts.identifiers)
+    verdict = statement.of(
+        case,
+        facts.residue,
+        statement.exceptions(facts.kept, left_out, unsought),
+        is_complete=facts.result == "complete",
+    )
+    code = identifiers.check_code(journal.key(), name)
+    return verdict.as_json() | {
+        "identifiers": identifiers.as_json(facts.identifiers, code),
+        "forms": statement.sought_forms(case),
+        "searched": _searched(facts),
+        "not_searched": left_out,
+        "kept": {
+            "rows": [line.as_json() for line in facts.kept],
+            "proposed": dict(facts.proposed),
+        },
+        "rows_spared": _spared(facts.kept),
+        "does_not_prove": limits.not_proved(case, facts.does_not_prove),
+    }
+
+
+def _searched(facts: Facts) -> dict[str, Any]:
+    counts = ("searches", "files", "bytes_searched")
+    return {
+        "places": [dict(place) for place in facts.places],
+        "reading_paths": statement.reading_paths(),
+        "methods": list(facts.methods),
+        **{name: facts.residue.get(name, 0) for name in counts},
+    }
+
+
+def _spared(kept: Iterable[Kept]) -> dict[str, Any]:
+    """Return the rows that decisions keep, by ground, over all places."""
+    counts: Counter[str] = Counter()
+    for line in kept:
+        if line.code != "rule":
+            counts[line.code] += line.rows or 0
+    return {"total": counts.total(), "grounds": dict(sorted(counts.items()))}
 
 
 def _last(case: Case) -> Certificate | None:
@@ -251,6 +212,25 @@ def of_case(actor: Actor, case: Case) -> Certificate:
         detail = gettext("This case has no certificate yet.")
         raise errors.NotFound(detail, code="no_certificate")
     return certificate
+
+
+def verdict_of(certificate: Certificate) -> dict[str, Any]:
+    """Return the verdict and the exceptions of a certificate, for its case."""
+    content = certificate_document.parse(certificate.document)["content"]
+    return {name: content[name] for name in ("verdict", "exceptions")}
+
+
+def check_code(actor: Actor, certificate: Certificate) -> str:
+    """Return the code that tests whether an identifier was among those sought.
+
+    Empty for a certificate of version 1, and after the installation's key changed.
+    """
+    actor.require("gdpr.manage", certificate.workspace_id)
+    content = certificate_document.parse(certificate.document)["content"]
+    code = identifiers.check_code(journal.key(), certificate.pk)
+    listed = content.get("identifiers", {})
+    is_current = listed.get("check_code_sha256") == identifiers.fingerprint(code)
+    return code if is_current else ""
 
 
 def _in_workspace(actor: Actor) -> QuerySet[Certificate]:

@@ -31,7 +31,7 @@ PLACE: Final = "journal"
 # Types that are masked, not emptied: the chain's verification reads their text.
 MASKED_TYPES: Final = ("memory.priority_changed",)
 _ID_COLUMNS: Final = ("mission_id", "trace_id", "span_id")
-_ACTOR: Final = "actor"
+ACTOR: Final = "actor"
 # A plan shows a few samples; locating each name in a text is slow.
 SAMPLES: Final = 20
 MAX_READINGS: Final = 4
@@ -173,7 +173,7 @@ class Journal(Holder):
             reason = gettext_noop(
                 "The audit trail says who acted; it is kept to account for access."
             )
-            yield RowMatch(_ACTOR, Fate.KEEP, reason)
+            yield RowMatch(ACTOR, Fate.KEEP, reason)
 
     def _fate(
         self, person: Person, row: entry_text.Row, text: str, *, is_shared: bool
@@ -213,7 +213,7 @@ class Journal(Holder):
 
     # ── Erasing ──────────────────────────────────────────────────────────────
     def erase(self, person: Person, row_ids: Sequence[str]) -> int:
-        ids = [row_id for row_id in row_ids if row_id != _ACTOR]
+        ids = [row_id for row_id in row_ids if row_id != ACTOR]
         return erasure.erase(person.workspace_id, ids)
 
     def redact(self, person: Person, row_ids: Sequence[str]) -> int:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any, Final
+from typing import Final
 
 from django.apps import apps
 from django.db import connection, transaction
-from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from gdpr import audit_log, cache_version
-from gdpr.cases import decided_rows, dry_run, leases, sealed_names
+from gdpr.cases import leases, sealed_names
 from gdpr.certificates import issue as certificates
 from gdpr.certificates.issue import Facts
 from gdpr.data_map import registry
-from gdpr.erasure import execute, failpoints, seal_names
+from gdpr.erasure import certified_facts, execute, failpoints, seal_names
 from gdpr.erasure.run_context import Run
-from gdpr.models import ActionStatus, CaseStep, Certificate, GdprAction
+from gdpr.models import ActionStatus, CaseStep, Certificate
 from gdpr.verification import postgres, search, sqlite
 from gdpr.verification.report import Report
 from memory.journal import append as journal
-from memory.journal import verify
-from memory.models import ChainHead
 from memory.rules.entries import NewEntry
 
 BUSY: Final = gettext_noop(
@@ -31,15 +27,10 @@ BUSY: Final = gettext_noop(
 NAMELESS: Final = gettext_noop(
     "The sealed names are gone, so that nobody knows what to search for any more."
 )
-UNTOUCHED: Final = gettext_noop(
-    "That entries which this erasure did not touch say what they always said: the links"
-    " of the chain and what was left of erased entries were checked, the rest is judged"
-    " whenever the journal is verified."
-)
 UNCONFIRMED: Final = gettext_noop(
-    "That {count} of {all} running processes dropped the texts of recent questions from"
-    " memory: they did not say so in time. They do at a restart. Vectors are wiped"
-    " before the next answer."
+    "{count} of {all} running processes did not say in time that they dropped the texts"
+    " of recent questions from memory; they do at a restart. Vectors are wiped before"
+    " the next answer."
 )
 
 
@@ -105,7 +96,7 @@ def close(run: Run, report: Report) -> None:
     """
     action = execute.ledger_row(run)
     with run.step("certificate") as step:
-        facts = _facts(run, report, action)
+        facts = certified_facts.of(run, report, action)
         run.renew_lease()
         certificate = certificates.issue(run.case, facts)
         # An earlier runner may have signed already; its result counts.
@@ -126,51 +117,13 @@ def close(run: Run, report: Report) -> None:
             seal_names.finalize(run)
         else:
             seal_names.restore(run)
-    case_result = {"certificate": certificate.id, "residue": report.as_json()}
+    case_result = {
+        "certificate": certificate.id,
+        **certificates.verdict_of(certificate),
+        "residue": report.as_json(),
+    }
     leases.close(run.case, run.runner, result, case_result, by=run.by)
     failpoints.step("closed")
-
-
-def _facts(run: Run, report: Report, action: GdprAction) -> Facts:
-    steps = {step.name: step.counts for step in leases.steps(run.case)}
-    places = [holder.name for holder in execute.places(run)]
-    count_names = ("deleted", "redacted", "kept")
-    # What no holder can reach; the certificate adds backups itself.
-    out_of_reach = [s for name, s in registry.OUT_OF_REACH.items() if name != "backups"]
-    return Facts(
-        result="complete" if report.is_clean else "partial",
-        started_at=action.initiated_at,
-        finished_at=timezone.now(),
-        holders={
-            place: {key: int(steps[place].get(key, 0)) for key in count_names}
-            for place in places
-            if any(steps[place].get(key) for key in count_names)
-        },
-        plan_hash=run.plan.plan_hash,
-        rows_digest=dry_run.digest(run.plan.rows),
-        spared_grounds=decided_rows.grounds(run.case, run.plan.rows),
-        residue=report.as_json(),
-        journal=_journal(run),
-        ledger_action=action.id,
-        does_not_prove=[*report.remains, UNTOUCHED, *out_of_reach],
-    )
-
-
-def _journal(run: Run) -> dict[str, Any]:
-    """Return whether the chain verifies, with its head.
-
-    Checks all links and seals; the text of other entries is the nightly check's part.
-    """
-    workspace_id = run.case.workspace_id
-    report = verify.verify_links(workspace_id, by=run.by)
-    head = ChainHead.objects.filter(pk=workspace_id).first()
-    return {
-        "ok": report.ok,
-        "entries": report.count,
-        "erased": report.erased,
-        "redacted": report.redacted,
-        "head_hash": head.entry_hash if head else hashlib.sha256().hexdigest(),
-    }
 
 
 def _record(

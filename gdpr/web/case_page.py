@@ -232,8 +232,11 @@ def finding(detail: CaseDetail) -> str:
     """Return the headline: the state of the case in words."""
     case, kind = detail.case, CaseKind(detail.case.kind)
     total = detail.plan.body.get("total", {}) if detail.plan else {}
+    is_excepted = case.result.get("verdict") == "complete_except"
     ends = {
-        CaseKind.ERASURE: gettext("nothing is left"),
+        CaseKind.ERASURE: gettext("complete, except …")
+        if is_excepted
+        else gettext("complete for the registered identifiers"),
         CaseKind.RECTIFICATION: gettext("the correction is made everywhere"),
         CaseKind.ACCESS: gettext("the bundle is ready"),
         CaseKind.RESTRICTION: gettext("the data is out of use"),

@@ -14,13 +14,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from gdpr.certificates import document as certificate_document
+from gdpr.certificates import identifiers
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.certificates.document import Verdict
-from gdpr.models import CaseKind
-from gdpr.web import readings
+from gdpr.models import AliasKind, CaseKind
+from gdpr.web import certificate_lists
 
-COUNTS = ("deleted", "redacted", "kept")
 MOMENTS = (
     "received_at", "due_at", "approved_at", "started_at", "finished_at", "issued_at",
 )  # fmt: skip
@@ -51,9 +51,34 @@ class CheckForm(forms.Form):
         ),
     )
 
+    check_code = forms.CharField(
+        required=False,
+        max_length=80,
+        label=gettext_lazy("Check code"),
+        help_text=gettext_lazy(
+            "With it you see whether your own address or name was among those sought."
+        ),
+        widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
+    )
+    kind = forms.ChoiceField(
+        required=False,
+        choices=AliasKind.choices,
+        initial=AliasKind.EMAIL,
+        label=gettext_lazy("What it is"),
+    )
+    value = forms.CharField(
+        required=False,
+        max_length=2_000,
+        label=gettext_lazy("Address, number or name"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
     def clean(self) -> dict[str, Any]:
         """Require the file or the text."""
         data: dict[str, Any] = super().clean() or {}
+        if bool(data.get("check_code")) != bool(data.get("value")):
+            name = "value" if data.get("check_code") else "check_code"
+            self.add_error(name, gettext("Give the code and what to look for."))
         if not self.errors and not data.get("file") and not data.get("text"):
             fault = gettext("Choose a file, or paste the certificate's text.")
             self.add_error("file", fault)
@@ -65,24 +90,6 @@ class CheckForm(forms.Form):
         if file:
             return bytes(file.read(certificate_document.MAX_BYTES + 1))
         return str(self.cleaned_data["text"]).encode(errors="replace")
-
-
-def _places(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the counts per place, as rows of a table."""
-    holders = content.get("holders")
-    rows = holders.items() if isinstance(holders, dict) else ()
-    return [
-        {"name": _place_name(str(name)), **_counts(counts)} for name, counts in rows
-    ]
-
-
-def _place_name(name: str) -> str:
-    return str(readings.PLACES.get(name) or name.replace("_", " ").capitalize())
-
-
-def _counts(counts: Any) -> dict[str, Any]:
-    numbers = counts if isinstance(counts, dict) else {}
-    return {name: numbers.get(name, 0) for name in COUNTS}
 
 
 def _kind(content: dict[str, Any]) -> str:
@@ -116,9 +123,24 @@ def verdict_context(verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict,
         "content": content,
         "kind": _kind(content or {}),
-        "places": _places(content or {}),
+        "lists": certificate_lists.of(content or {}),
         "times": _times(content or {}),
     }
+
+
+def _identifier(
+    content: dict[str, Any] | None, data: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return whether an identifier was sought; None when nobody asked."""
+    if not content or not data["check_code"] or "identifiers" not in content:
+        return None
+    kind, value = data["kind"] or AliasKind.EMAIL, data["value"]
+    try:
+        line = identifiers.line_of(content, data["check_code"], kind, value)
+    except ValueError:
+        return {"is_known": False}
+    places = certificate_lists.sought_in(line) if line else []
+    return {"is_known": True, "is_listed": line is not None, "sought_in": places}
 
 
 @login_not_required
@@ -135,6 +157,7 @@ def check(request: HttpRequest) -> HttpResponse:
         case_id = form.cleaned_data["case_id"].strip()
         verdict = certificates.verify(form.document(), case_id=case_id)
         context |= verdict_context(verdict)
+        context["identifier"] = _identifier(context["content"], form.cleaned_data)
         status = 200
     template = "gdpr/certificate_check.html"
     return render(request, template, context | {"form": form}, status=status)

@@ -16,7 +16,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 from django.utils.translation import pgettext_lazy
 
-from gdpr.certificates import issue
+from gdpr.certificates import limits, statement, version_1
 from gdpr.data_map import memory_files, process
 from gdpr.erasure import finish, runner
 from gdpr.models import CaseKind
@@ -26,13 +26,19 @@ from memory.rules.stored_sentences import translated
 
 # Sentences with values in them; all others are looked up as they are.
 TEMPLATES: Final = (
-    issue.BACKUPS,
-    issue.BACKUPS_RECTIFIED,
-    issue.IN_PART,
-    issue.ERASED,
-    issue.SEARCHED_BUT,
-    issue.IN_FIELDS,
-    issue.DONE,
+    *version_1.TEMPLATES,
+    limits.BACKUPS,
+    limits.BACKUPS_RECTIFIED,
+    statement.ERASED,
+    statement.ERASED_EXCEPT,
+    statement.RECTIFIED,
+    statement.RECTIFIED_EXCEPT,
+    statement.DONE,
+    statement.IN_PART,
+    statement.TRACES,
+    statement.DECIDED,
+    statement.BY_RULE,
+    statement.UNSOUGHT,
     memory_files.NAMED_LINES,
     memory_files.DOUBTFUL_LINES,
     process.QUESTIONS,

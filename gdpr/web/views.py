@@ -102,6 +102,9 @@ def certificate(
     verdict = certificates.verify(row.document, case_id=row.case_id)
     context = certificate_views.verdict_context(verdict)
     context |= {"row": row, "case": row.case}
+    actor = pages.actor(request)
+    if actor.can("gdpr.manage"):
+        context["check_code"] = certificates.check_code(actor, row)
     context["is_replaced"] = bool(certificates.replaced([row]))
     return render(request, "gdpr/certificate.html", context)
 

@@ -43,6 +43,11 @@ def translated(
     return text
 
 
+def is_made_from(template: str, text: str) -> bool:
+    """Whether a stored sentence is a template with values."""
+    return _pattern(template).fullmatch(text) is not None
+
+
 def _form(name: str) -> str:
     return r"[\d.,]+" if name == COUNT else ".+?"
 

@@ -268,7 +268,7 @@ def test_a_letter_becomes_a_certificate(
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_contain_text("under way")
     erasure.run(case.workspace_id, case.pk)
-    expect(heading).to_have_text("Erasure: nothing is left")
+    expect(heading).to_have_text("Erasure: complete for the registered identifiers")
     journey.click(page.get_by_role("link", name="Read and print"))
     expect(page.get_by_text("Checked now: signed here")).to_be_visible()
     assert journey.fits()

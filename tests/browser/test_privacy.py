@@ -58,7 +58,7 @@ def test_an_erasure_in_six_clicks(
     case = Case.objects.get()
     erasure.run(case.workspace_id, case.pk)
     # Nobody touches the page: it follows the run and stops asking.
-    expect(heading).to_have_text("Erasure: nothing is left")
+    expect(heading).to_have_text("Erasure: complete for the registered identifiers")
     assert page.locator("main [hx-trigger]").count() == 0
     assert axe(page) == []
     page.get_by_role("link", name="Read and print").click()

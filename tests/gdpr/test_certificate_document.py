@@ -159,8 +159,8 @@ def test_a_field_that_is_missing_or_of_another_type_is_named(field: str) -> None
 
 
 def test_a_newer_version_is_not_judged_by_its_fields() -> None:
-    assert reasons(assembled({**OWN, "version": 2}, OURS)) == ["future_version"]
-    content = {"version": 2, "key_id": name_of(OURS)}
+    assert reasons(assembled({**OWN, "version": 3}, OURS)) == ["future_version"]
+    content = {"version": 3, "key_id": name_of(OURS)}
     assert reasons(assembled(content, OURS)) == ["future_version"]
 
 

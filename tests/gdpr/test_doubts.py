@@ -105,7 +105,9 @@ def test_the_certificate_counts_what_stays_and_names_nobody(
     document = certificates.of_case(world.actor("compliance"), case).document
     content = json.loads(document)["content"]
     assert content["rows_spared"] == {"total": 2, "grounds": {"somebody_else": 2}}
-    assert "2 rows that a person decided to keep" in content["statement"]
+    assert content["verdict"] == "complete_except"
+    assert "A person decided that 2 rows stay." in content["statement"]
+    assert content["kept"]["proposed"] == {"rows": 2, "erased": 0, "kept": 2}
     assert erasing.NAME not in document
     assert SURNAME.lower() not in document.lower()
     assert set(RowVerdict.objects.values_list("reason", flat=True)) == {"[erased]"}

@@ -20,7 +20,7 @@ from gdpr.certificates import issue as certificates
 from gdpr.certificates import keys as signing_keys
 from gdpr.data_map import registry
 from gdpr.data_map.table_holder import Table
-from gdpr.erasure import finish
+from gdpr.erasure import certified_facts
 from gdpr.export import bundle
 from gdpr.export import make as export
 from gdpr.models import ActionKind, Export
@@ -48,7 +48,7 @@ def test_a_certificate_has_the_same_bytes_whatever_the_language(
 ) -> None:
     case, now = make.running(world, kind=kind), timezone.now()
     make.searched(case, make.system_actor(world))
-    facts = make.facts(does_not_prove=[finish.UNTOUCHED])
+    facts = make.facts(does_not_prove=[certified_facts.UNTOUCHED])
     signing_keys.current()
     monkeypatch.setattr(timezone, "now", lambda: now)
     monkeypatch.setattr(ids, "make", lambda _prefix: "cert_0000000000000000")
@@ -73,7 +73,7 @@ def test_a_page_in_german_reads_what_is_signed_and_quotes_it(world: World) -> No
 
     quoted = f'<q lang="en" translate="no">{content["statement"]}</q>'
     assert quoted in page
-    assert "wurde für die erfassten Bezeichner ausgeführt" in page
+    assert "ist für die erfassten Kennungen vollständig" in page
     assert file.decode() == certificate.document
 
 
@@ -86,9 +86,20 @@ def test_a_page_in_english_quotes_nothing_twice(world: World) -> None:
     assert '<small class="quiet" lang="en"' not in page
 
 
+def _sentences(value: Any) -> Iterator[str]:
+    """Yield the sentences of a certificate, wherever they stand."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from [item] if name in ("sentence", "statement") else _sentences(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from [item] if str(item).endswith(".") else _sentences(item)
+
+
 def test_each_sentence_of_a_certificate_has_a_reading(world: World) -> None:
     content = content_of(issued(world))
-    sentences = [content["statement"], *content["does_not_prove"]]
+    sentences = list(_sentences(content))
+    assert len(sentences) > 15
     with translation.override("de"):
         unread = [text for text in sentences if readings.of(text) == text]
     assert unread == []

@@ -144,7 +144,7 @@ def test_a_valid_one_says_what_it_proves_and_what_not(
         "What it does not prove",
         "blocks of the disk",
         certificate.case_id,
-        "2,418 searches",
+        "2,418 times",
     ):
         assert words in page_text, words
 

@@ -146,11 +146,11 @@ def test_the_end_of_an_erasure_and_its_certificate(shared_world: World) -> None:
     case = erased(world, maria(world))
     path = f"cases/{case.id}/"
     page_text = text(get(world, path))
-    assert "Erasure: nothing is left" in page_text
+    assert "Erasure: complete for the registered identifiers" in page_text
     assert 'hx-trigger="every' not in page_text
     assert NAME not in page_text
     assert MAIL not in page_text
-    assert "Nothing was found" in page_text
+    assert "The search reported nothing that is left" in page_text
     assert "Checked now: signed here" in text(get(world, f"{path}certificate/"))
     file = get(world, f"{path}certificate.json")
     assert "attachment" in file["Content-Disposition"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,44 @@ class Command(BaseCommand):
             return
         self.stdout.write(f"  ✓ Valid. {content.get('statement', '')}")
         self.stdout.write(f"    Case {content['case_id']}, {content['result']}.")
-        self.stdout.write("What it does not prove:")
-        for line in content.get("does_not_prove", []):
-            self.stdout.write(f"  - {line}")
+        for title, lines in _lists(content):
+            self.stdout.write(f"{title}:")
+            for line in lines:
+                self.stdout.write(f"  - {line}")
+
+
+def _lists(content: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the lists of a certificate: a title and its lines, none empty."""
+    if content["version"] > 1:
+        identifiers = content["identifiers"]
+        searched, kept = content["searched"], content["kept"]
+        yield (
+            f"Identifiers sought ({identifiers['count']})",
+            [
+                f"{line['kind']} {line['digest'][:16]}… in"
+                f" {', '.join(line['sought_in']) or 'nothing: too short'}"
+                for line in identifiers["list"]
+            ],
+        )
+        yield "In these forms", _sentences(content["forms"])
+        yield "Places searched", [_place(place) for place in searched["places"]]
+        yield "Reading paths searched", _sentences(searched["reading_paths"])
+        yield "How", searched["methods"]
+        yield "Not searched", _sentences(content["not_searched"])
+        yield (
+            "What stays",
+            [f"{line['place']}: {line['sentence']}" for line in kept["rows"]]
+            or ["No row that was found."],
+        )
+        yield "Identity", [content["identity"]["sentence"]]
+    yield "What it does not prove", content.get("does_not_prove", [])
+
+
+def _sentences(lines: list[dict[str, Any]]) -> list[str]:
+    return [str(line["sentence"]) for line in lines]
+
+
+def _place(place: dict[str, Any]) -> str:
+    counts = ("deleted", "redacted", "kept", "found")
+    numbers = ", ".join(f"{place[name]} {name}" for name in counts if place[name])
+    return f"{place['title']}: {numbers}" if numbers else str(place["title"])

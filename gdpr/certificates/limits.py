@@ -1,0 +1,112 @@
+"""What a certificate says was not searched, and what no search proves.
+
+A gap is something this run could have searched and did not, and makes the certificate
+``complete_except``. Everything else holds for every run of an installation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.utils.translation import gettext_noop
+
+from gdpr.cases import privacy_settings
+from gdpr.data_map import registry
+from gdpr.models import Case, CaseKind
+from gdpr.verification import byte_search, postgres
+from memory.rules import stored_sentences
+
+# ── Not searched ─────────────────────────────────────────────────────────────
+OTHER_WORKSPACES: Final = gettext_noop(
+    "Rows of other workspaces of this installation: each workspace erases for itself."
+)
+MEMORY: Final = gettext_noop(
+    "The memory of running processes, swap space and core dumps, of this machine and of"
+    " others."
+)
+MODELS: Final = gettext_noop("What model providers were sent earlier, and keep.")
+BACKUPS: Final = gettext_noop(
+    "Backups made before this run: by the workspace's setting the last of them expires"
+    " on {day}. A restore applies this erasure again."
+)
+BACKUPS_RECTIFIED: Final = gettext_noop(
+    "Backups made before this run: by the workspace's setting the last of them expires"
+    " on {day}. A restore brings back the text as it was: rectify it again then."
+)
+# ── Not proved ───────────────────────────────────────────────────────────────
+UNREGISTERED: Final = gettext_noop(
+    "That nothing else says who the person is: names, addresses and numbers that nobody"
+    " registered, and forms that are not listed here, were not sought."
+)
+LONGER_WORDS: Final = gettext_noop(
+    "That no longer word holds an identifier: beyond the forms listed here, texts were"
+    " searched for whole words."
+)
+SAME_BYTES: Final = gettext_noop(
+    "That the bytes of an identifier which a row or a file that stays has too are no"
+    " rest of an erased row: they were taken for a part of what stays."
+)
+MEDIUM: Final = gettext_noop(
+    "That freed blocks of the disk were overwritten: a deleted file's bytes can stay "
+    "on the medium until something else is written there. Encryption at rest answers "
+    "this."
+)
+COPIES: Final = gettext_noop(
+    "That nobody copied, printed, photographed or forwarded the data before, inside or "
+    "outside the organisation."
+)
+ERASING_KINDS: Final = (CaseKind.ERASURE, CaseKind.RECTIFICATION)
+# Sentences of a search's report that hold for every run.
+INHERENT: Final = (
+    postgres.ELSEWHERE,
+    byte_search.TOO_SHORT_ONE,
+    byte_search.TOO_SHORT,
+)
+
+
+def not_proved(case: Case, extra: Iterable[str] = ()) -> list[str]:
+    """Return what a certificate of this case does not prove, as sentences."""
+    if case.kind not in ERASING_KINDS:
+        return [*extra, COPIES]
+    return [UNREGISTERED, LONGER_WORDS, SAME_BYTES, MEDIUM, COPIES, *extra]
+
+
+def not_searched(
+    case: Case, now: datetime, remains: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """Return what was not searched: code, sentence, whether it is a gap.
+
+    ``remains`` are the sentences of the search's report.
+    """
+    if case.kind not in ERASING_KINDS:
+        return []
+    lines = [_of_report(sentence) for sentence in remains]
+    lines += [_line("other_workspaces", OTHER_WORKSPACES), _line("memory", MEMORY)]
+    lines.append(_line("backups", _backups(case, now)))
+    lines += [
+        _line(name, sentence)
+        for name, sentence in registry.OUT_OF_REACH.items()
+        if name != "backups"
+    ]
+    return [*lines, _line("models", MODELS)]
+
+
+def _line(code: str, sentence: str, *, gap: bool = False) -> dict[str, Any]:
+    return {"code": code, "sentence": sentence, "gap": gap}
+
+
+def _of_report(sentence: str) -> dict[str, Any]:
+    """Return a sentence of the report; one that is not inherent is a gap."""
+    is_inherent = any(
+        stored_sentences.is_made_from(template, sentence) for template in INHERENT
+    )
+    return _line("search", sentence, gap=not is_inherent)
+
+
+def _backups(case: Case, now: datetime) -> str:
+    days = privacy_settings.of(case.workspace_id).backup_days
+    day = (now + timedelta(days=days)).date()
+    is_erasure = case.kind == CaseKind.ERASURE
+    return (BACKUPS if is_erasure else BACKUPS_RECTIFIED).format(day=day)

@@ -1,0 +1,145 @@
+"""Every sentence that a certificate can hold, and the test that would make it false.
+
+``MODULES`` are the modules whose constants are such sentences. A new one there fails
+``test_certificate_sentences.py`` until it has its line here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MODULES: Final = (
+    "gdpr.certificates.limits",
+    "gdpr.certificates.statement",
+    "gdpr.data_map.registry",
+    "gdpr.erasure.certified_facts",
+    "gdpr.erasure.finish",
+    "gdpr.matching.forms",
+    "gdpr.verification.byte_search",
+    "gdpr.verification.postgres",
+    "gdpr.verification.search",
+)
+# Constants of these modules that are in no certificate, and why.
+NOT_SIGNED: Final = {
+    "gdpr.verification.search.STRINGS": "a trace, in a case's residue",
+    "gdpr.verification.search.STALE_WORDS": "a trace, in a case's residue",
+}
+_LISTS: Final = "tests/gdpr/test_certificate_lists.py::"
+_VERIFICATION: Final = "tests/gdpr/test_verification.py::"
+_POSTGRES: Final = "tests/gdpr/test_postgres_verification.py::"
+_OUT_OF_REACH: Final = _LISTS + "test_copies_elsewhere_and_memory_are_not_searched"
+TESTS: Final = {
+    # ── What was not searched, what is not proved ────────────────────────────
+    "gdpr.certificates.limits.OTHER_WORKSPACES": _LISTS
+    + "test_another_workspace_erases_for_itself",
+    "gdpr.certificates.limits.MEMORY": _OUT_OF_REACH,
+    "gdpr.certificates.limits.MODELS": _OUT_OF_REACH,
+    "gdpr.certificates.limits.BACKUPS": _LISTS
+    + "test_backups_are_named_with_their_day",
+    "gdpr.certificates.limits.BACKUPS_RECTIFIED": _LISTS
+    + "test_backups_are_named_with_their_day",
+    "gdpr.certificates.limits.UNREGISTERED": _LISTS
+    + "test_what_nobody_registered_stays",
+    "gdpr.certificates.limits.LONGER_WORDS": _LISTS + "test_a_longer_word_stays",
+    "gdpr.certificates.limits.SAME_BYTES": _LISTS + "test_a_longer_word_stays",
+    "gdpr.certificates.limits.MEDIUM": _OUT_OF_REACH,
+    "gdpr.certificates.limits.COPIES": _OUT_OF_REACH,
+    "gdpr.data_map.registry.OUT_OF_REACH.backups": "tests/gdpr/test_replay.py::"
+    "test_a_restored_backup_is_noticed_and_made_up_for",
+    "gdpr.data_map.registry.OUT_OF_REACH.bundles": "tests/gdpr/test_export.py::"
+    "test_an_erasure_takes_every_bundle_along",
+    "gdpr.data_map.registry.OUT_OF_REACH.webhooks": _OUT_OF_REACH,
+    "gdpr.data_map.registry.OUT_OF_REACH.providers": _OUT_OF_REACH,
+    "gdpr.data_map.registry.OUT_OF_REACH.mail": "tests/gdpr/test_caseload.py::"
+    "test_the_digest_tells_once_a_day_and_names_nobody",
+    "gdpr.data_map.registry.OUT_OF_REACH.standard_error": "tests/gdpr/"
+    "test_data_map.py::test_we_write_no_log_file",
+    "gdpr.erasure.certified_facts.UNTOUCHED": _LISTS
+    + "test_entries_that_were_not_touched_are_judged_elsewhere",
+    # ── Verdict and exceptions ───────────────────────────────────────────────
+    "gdpr.certificates.statement.ERASED": _LISTS
+    + "test_it_lists_what_was_sought_and_where",
+    "gdpr.certificates.statement.NOTHING_LEFT": _LISTS
+    + "test_it_lists_what_was_sought_and_where",
+    "gdpr.certificates.statement.ERASED_EXCEPT": _LISTS
+    + "test_a_row_kept_by_decision_is_counted_with_its_ground",
+    "gdpr.certificates.statement.RECTIFIED": _LISTS
+    + "test_a_rectification_lists_the_words_and_its_one_form",
+    "gdpr.certificates.statement.RECTIFIED_EXCEPT": _LISTS
+    + "test_a_rectification_with_an_exception",
+    "gdpr.certificates.statement.DONE": _LISTS
+    + "test_another_request_states_no_more_than_that_it_was_carried_out",
+    "gdpr.certificates.statement.IN_PART": _LISTS
+    + "test_a_partial_one_says_what_is_left_and_what_to_do",
+    "gdpr.certificates.statement.TRACE": _LISTS
+    + "test_a_partial_one_says_what_is_left_and_what_to_do",
+    "gdpr.certificates.statement.TRACES": _LISTS
+    + "test_a_partial_one_says_what_is_left_and_what_to_do",
+    "gdpr.certificates.statement.RUN_AGAIN": _LISTS
+    + "test_a_partial_one_can_be_run_again",
+    "gdpr.certificates.statement.DECIDED_ONE": _LISTS
+    + "test_a_row_kept_by_decision_is_counted_with_its_ground",
+    "gdpr.certificates.statement.DECIDED": _LISTS
+    + "test_proposed_rows_are_counted_by_what_was_decided",
+    "gdpr.certificates.statement.BY_RULE_ONE": _LISTS
+    + "test_one_place_that_keeps_them",
+    "gdpr.certificates.statement.BY_RULE": _LISTS
+    + "test_an_account_that_is_kept_is_an_exception_with_its_reason",
+    "gdpr.certificates.statement.UNSOUGHT_ONE": _LISTS
+    + "test_an_identifier_too_short_to_be_sought_is_counted",
+    "gdpr.certificates.statement.UNSOUGHT": _LISTS
+    + "test_an_identifier_too_short_to_be_sought_is_counted",
+    "gdpr.certificates.statement.GROUNDS": _LISTS
+    + "test_a_row_kept_by_decision_is_counted_with_its_ground",
+    # ── Identity ─────────────────────────────────────────────────────────────
+    "gdpr.certificates.statement.VERIFIED": _LISTS + "test_a_verified_identity",
+    "gdpr.certificates.statement.NOT_VERIFIED": _LISTS + "test_a_verified_identity",
+    "gdpr.certificates.statement.REASON_GIVEN": _LISTS
+    + "test_a_reason_for_not_verifying_is_never_quoted",
+    "gdpr.certificates.statement.IDENTITY_GROUNDS": _LISTS
+    + "test_a_reason_for_not_verifying_is_never_quoted",
+    # ── Forms and reading paths ──────────────────────────────────────────────
+    "gdpr.certificates.statement.CORRECTION": "tests/gdpr/test_rectification.py::"
+    "test_wrong_becomes_right",
+    "gdpr.certificates.statement.READING_PATHS": _LISTS
+    + "test_the_reading_paths_are_those_that_are_searched",
+    "gdpr.matching.forms.WRITTEN": "tests/gdpr/test_matching.py::"
+    "test_a_person_is_found_however_written",
+    "gdpr.matching.forms.ENCODED": "tests/gdpr/test_matching.py::"
+    "test_any_name_is_found_in_any_case_and_escape",
+    # ── The search's own sentences ───────────────────────────────────────────
+    "gdpr.erasure.finish.BUSY": "tests/gdpr/test_erasure.py::"
+    "test_a_reader_that_blocks_the_checkpoint_makes_the_result_partial",
+    "gdpr.erasure.finish.NAMELESS": "tests/gdpr/test_erasure.py::"
+    "test_without_the_sealed_names_nothing_is_called_complete",
+    "gdpr.erasure.finish.UNCONFIRMED": "tests/gdpr/test_process_caches.py::"
+    "test_a_process_that_does_not_confirm_is_reported",
+    "gdpr.verification.byte_search.TOO_SHORT_ONE": _VERIFICATION
+    + "test_a_short_name_counts_only_as_a_word_of_text",
+    "gdpr.verification.byte_search.TOO_SHORT": _VERIFICATION
+    + "test_a_short_name_counts_only_as_a_word_of_text",
+    "gdpr.verification.search.ASKED": _VERIFICATION
+    + "test_bytes_are_searched_after_every_question",
+    "gdpr.verification.search.AS_WORDS": "tests/gdpr/test_truth.py::"
+    "test_common_aliases_take_nothing_of_others",
+    "gdpr.verification.search.IN_FIELDS": "tests/gdpr/test_truth.py::"
+    "test_common_aliases_take_nothing_of_others",
+    "gdpr.verification.search.BYTES": _VERIFICATION
+    + "test_a_file_that_nobody_owns_is_searched",
+    "gdpr.verification.search.WORD_LISTS": _VERIFICATION
+    + "test_the_word_index_is_asked_for_words_of_rows_that_are_gone",
+    "gdpr.verification.postgres.OPEN_TRANSACTION": _POSTGRES
+    + "test_a_transaction_that_began_before_keeps_dead_rows_and_is_told",
+    "gdpr.verification.postgres.SAMPLES": _POSTGRES
+    + "test_samples_of_a_table_that_is_empty_now_go",
+    "gdpr.verification.postgres.SEGMENTS": _POSTGRES
+    + "test_a_run_ends_with_the_tables_clean",
+    "gdpr.verification.postgres.ELSEWHERE": _POSTGRES
+    + "test_what_another_database_of_the_server_says_is_no_trace",
+    "gdpr.verification.postgres.REWRITTEN": _POSTGRES
+    + "test_a_rewritten_table_holds_nothing_of_deleted_rows",
+    "gdpr.verification.postgres.LOCKED": _POSTGRES
+    + "test_a_table_that_somebody_holds_is_left_for_later",
+    "gdpr.verification.postgres.LOG_MOVED": _POSTGRES
+    + "test_a_run_ends_with_the_tables_clean",
+}
