@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -29,22 +29,34 @@ from gdpr.subjects import registry as subjects
 from gdpr.web import case_page, case_words
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
+from memory.accounts import mail
 from memory.rules import errors
-from memory.rules.bulk import parse
+from memory.rules.bulk import Item, parse
 from memory.rules.permissions import Actor
 from memory.web import pages
 from memory.web.bulk_page import Report
 
 PAGE: Final = 50
 CHOICES: Final = 8
-ASSIGNMENT_WORDS: Final = (
-    gettext_noop("{count} case assigned"),
-    gettext_noop("{count} cases assigned"),
-)
-UNDO_WORDS: Final = (
-    gettext_noop("{count} case is assigned as before"),
-    gettext_noop("{count} cases are assigned as before"),
-)
+# What an act on many cases says of those that it changed.
+MANY_WORDS: Final = {
+    "assign": (
+        gettext_noop("{count} case assigned"),
+        gettext_noop("{count} cases assigned"),
+    ),
+    "undo": (
+        gettext_noop("{count} case is assigned as before"),
+        gettext_noop("{count} cases are assigned as before"),
+    ),
+    "remind": (
+        gettext_noop("{count} reminder noted"),
+        gettext_noop("{count} reminders noted"),
+    ),
+    "extend": (
+        gettext_noop("{count} deadline extended; tell the person, with the reason"),
+        gettext_noop("{count} deadlines extended; tell the people, with the reason"),
+    ),
+}
 
 
 @require_GET
@@ -74,7 +86,10 @@ def _list_page(
     cursor = request.GET.get("cursor") or None
     page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
-    lines = [(case, queries.deadline(case, rules)) for case in page.items]
+    lines = [
+        (case, queries.deadline(case, rules), f"{case.id}:{case.version}")
+        for case in page.items
+    ]
     context = {
         "form": form,
         "lines": lines,
@@ -83,9 +98,13 @@ def _list_page(
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
         "people": people,
-        "has_open": any(case.closed_at is None for case, _ in lines),
+        "has_open": any(case.closed_at is None for case, *_ in lines),
         "report": report,
         "refusal": refusal,
+        # A refused act changed nothing: what was ticked and typed stays.
+        "typed": request.POST if refusal else {},
+        "ticked": request.POST.getlist("items") if refusal else [],
+        "mails": mail.server_set(),
     }
     status = refusal.status if refusal else 200
     return render(request, "gdpr/cases.html", context, status=status)
@@ -101,28 +120,39 @@ def case_list(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(pages.METHODS)
-def assign_many(request: HttpRequest) -> HttpResponse:
-    """Assign the ticked cases, or undo that; show the result of each."""
+def act_on_many(request: HttpRequest) -> HttpResponse:
+    """Assign the ticked cases, remind of them, extend them, or undo an assignment."""
     if request.method != "POST":
         return redirect(pages.address("privacy:cases", query=request.GET.urlencode()))
     actor = pages.actor(request)
-    picks = parse(request.POST.getlist("items"))
-    is_undo = "undo" in request.POST
+    act = "undo" if "undo" in request.POST else request.POST.get("act", "assign")
     try:
-        if is_undo:
-            items = bulk.undo(actor, picks)
-        else:
-            items = bulk.assign(actor, picks, request.POST.get("assignee", ""))
+        items = _acted(act, request.POST, actor)
     except (errors.Invalid, errors.TooLarge) as error:
         return _list_page(request, refusal=error)
     report = Report(
         items=items,
-        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
-        action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
+        words=MANY_WORDS[act],
+        action=pages.address("privacy:many_cases", query=request.GET.urlencode()),
         item_page="privacy:case",
-        undo="" if is_undo else "1",
+        undo="1" if act == "assign" else "",
     )
     return _list_page(request, report=report)
+
+
+def _acted(act: str, data: QueryDict, actor: Actor) -> list[Item]:
+    """Carry out an act on the ticked cases; return the result of each."""
+    picks = parse(data.getlist("items"))
+    if act == "undo":
+        return bulk.undo(actor, picks)
+    if act == "assign":
+        return bulk.assign(actor, picks, data.get("assignee", ""))
+    if act == "remind":
+        return bulk.remind(actor, picks)
+    if act == "extend":
+        months = pages.number(data.get("months", "")) or 0
+        return bulk.extend(actor, picks, months, data.get("reason", ""))
+    raise errors.unknown_value("act", sorted(MANY_WORDS))
 
 
 # ── A new case ───────────────────────────────────────────────────────────────

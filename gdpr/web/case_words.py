@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop, ngettext
 
+from gdpr.cases import bulk
 from gdpr.cases.transitions import ERASED
 from gdpr.models import CaseEvent, CaseState, Ground, Verdict
 from memory.figures import grouped
@@ -39,6 +40,8 @@ EVENTS: Final = (
     gettext_noop("Partial: something is left"),
     gettext_noop("Assigned"),
     gettext_noop("Unassigned"),
+    bulk.REMINDED,
+    bulk.NOT_MAILED,
     gettext_noop("{name}; see the server's log"),
 )
 # What to do about a refusal, by its error code.

@@ -14,7 +14,7 @@ urlpatterns = [
     # Cases
     path("cases/", case_views.case_list, name="cases"),
     path("cases/new/", case_views.new, name="new_case"),
-    path("cases/many/", case_views.assign_many, name="assign_many"),
+    path("cases/many/", case_views.act_on_many, name="many_cases"),
     path("cases/<str:case_id>/", case_views.detail, name="case"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
     *(
