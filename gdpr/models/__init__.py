@@ -13,6 +13,7 @@ from gdpr.models.cases import (
     Hold,
     StepState,
 )
+from gdpr.models.month import CalendarFeed, ProcessingPurpose
 from gdpr.models.processes import ForgetOrder, LiveProcess
 from gdpr.models.proofs import (
     ActionKind,
@@ -44,6 +45,7 @@ __all__ = [
     "ActionStatus",
     "Alias",
     "AliasKind",
+    "CalendarFeed",
     "Case",
     "CaseEvent",
     "CaseKind",
@@ -62,6 +64,7 @@ __all__ = [
     "Lifting",
     "LiveProcess",
     "PeopleStamp",
+    "ProcessingPurpose",
     "RowVerdict",
     "SigningKey",
     "StepState",
