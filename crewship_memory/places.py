@@ -129,6 +129,8 @@ PLACES: Final = (
             Tab(pgettext_noop("place", "Audit log"), "privacy:ledger", "gdpr.read"),
             Tab(pgettext_noop("place", "Exports"), "privacy:exports", "gdpr.read"),
             Tab(pgettext_noop("place", "Suppressed"), "privacy:kept_out", "gdpr.read"),
+            Tab(pgettext_noop("place", "Reports"), "privacy:reports", "gdpr.read"),
+            Tab(pgettext_noop("place", "Record"), "privacy:processing", "gdpr.read"),
             Tab(pgettext_noop("place", "Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),
@@ -168,6 +170,7 @@ PLACES: Final = (
 )
 # Pages whose address is not below their tab's.
 OWN_TAB: Final = {
+    "privacy:calendar": "privacy:cases",
     "privacy:certificate": "privacy:certificates",
     "workspace:crew": "workspace:agents",
 }

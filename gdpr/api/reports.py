@@ -17,7 +17,10 @@ router = Router(tags=["personal data"])
 
 
 @router.get(
-    "/reports/month", response=schemas.MonthReportOut, operation_id="month_report"
+    "/reports/month",
+    response=schemas.MonthReportOut,
+    operation_id="month_report",
+    url_name="month_report",
 )
 def of_month(request: ApiRequest, query: Query[schemas.MonthQuery]) -> Report:
     """Get the report of a month beside the one before. Code: `bad_month`."""
@@ -48,6 +51,7 @@ def of_requests(
     "/reports/processing",
     response=schemas.ProcessingRecordOut,
     operation_id="processing_record",
+    url_name="processing_record",
 )
 def record(request: ApiRequest) -> dict[str, Any]:
     """Get the record of processing activities (Article 30), place by place."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from django.utils.translation import gettext_noop
 
@@ -71,8 +71,9 @@ def of(workspace_id: str) -> Controller:
     return Controller(**{name: str(state.value) for name, state in states.items()})
 
 
-def change(values: dict[str, Any], *, by: Actor) -> Controller:
-    """Change who answers; an admin's act, which the journal records."""
+def change(values: dict[str, str], *, by: Actor) -> Controller:
+    """Change who answers, "" for nobody; an admin's act, which the journal records."""
     by.require(privacy_settings.MAY)
-    workspace_settings.change(values, by=by)
+    stored = {name: value or None for name, value in values.items()}
+    workspace_settings.change(stored, by=by)
     return of(by.workspace_id)

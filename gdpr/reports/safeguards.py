@@ -172,9 +172,7 @@ def measures(workspace_id: str) -> list[str]:
         gettext("Cases, registered names and bundles: compliance and admin alone."),
         gettext("The audit log notes who saw names, exported, erased, and why."),
         gettext("The journal is a chain of keyed hashes: a change or a gap shows."),
-        gettext(
-            "A scanner judges what is written into memory, by the rules set here."
-        ),
+        gettext("A scanner judges what is written into memory, by the rules set here."),
         gettext("Bundles and secrets are sealed with keys that no database holds."),
         second,
         identity,

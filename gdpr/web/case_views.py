@@ -6,6 +6,7 @@ from typing import Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -21,14 +22,15 @@ from gdpr.cases import (
     transitions,
 )
 from gdpr.cases import workflow as cases
-from gdpr.cases.queries import CaseQuery
 from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CaseKind, Subject
+from gdpr.reports import case_list as case_list_file
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
 from gdpr.web import case_page, case_words
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
+from gdpr.web.report_views import csv_response
 from memory.accounts import mail
 from memory.rules import errors
 from memory.rules.bulk import Item, parse
@@ -77,12 +79,7 @@ def _list_page(
     actor = pages.actor(request)
     people = reminder_email.recipients(actor.workspace_id)
     form = CaseFilterForm(request.GET, people=people)
-    query = CaseQuery(
-        state=form.filter_value("state", "" if form.filter_value("due") else "open"),
-        kind=form.filter_value("kind"),
-        due=form.filter_value("due"),
-        assignee=form.filter_value("assignee"),
-    )
+    query = form.query()
     cursor = request.GET.get("cursor") or None
     page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
@@ -116,6 +113,16 @@ def case_list(request: HttpRequest) -> HttpResponse:
     """List cases, the most urgent first."""
     pages.actor(request).require("gdpr.read")
     return _list_page(request)
+
+
+@require_POST
+def list_csv(request: HttpRequest) -> HttpResponseBase:
+    """Download the cases that the filters match; the journal records it."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    people = reminder_email.recipients(actor.workspace_id)
+    form = CaseFilterForm(request.GET, people=people)
+    return csv_response(case_list_file.csv(actor, form.query()), "cases")
 
 
 @never_cache

@@ -41,9 +41,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "file", help="an exported file, - for standard input"
-        )
+        parser.add_argument("file", help="an exported file, - for standard input")
         parser.add_argument(
             "--public-key", action="append", default=[], metavar="KEY|FILE",
             help="trust this key, and ask no database",
