@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import FileResponse
+from django.http.response import HttpResponseBase
 from ninja import Query, Router
 
 from gdpr.api import report_schemas as schemas
@@ -72,12 +73,14 @@ def confirm(request: ApiRequest, place: str, data: schemas.PurposeIn) -> dict[st
     return processing.as_json(processing.of(request.auth))
 
 
-def file_response(export: AuditExport) -> StreamingHttpResponse:
-    """Return a sealed audit log as a file."""
-    answer = StreamingHttpResponse(
-        export.chunks(), content_type=audit_export.CONTENT_TYPE
+def file_response(export: AuditExport) -> FileResponse:
+    """Return a sealed audit log as a file, which the response closes."""
+    answer = FileResponse(
+        export.file,
+        as_attachment=True,
+        filename=export.name,
+        content_type=audit_export.CONTENT_TYPE,
     )
-    answer["Content-Disposition"] = f'attachment; filename="{export.name}"'
     answer["Cache-Control"] = "no-store"
     return answer
 

@@ -8,7 +8,6 @@ which is a chain of its own, has the hash of every file's last line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
@@ -29,7 +28,6 @@ from memory.rules.permissions import Actor
 
 CONTENT_TYPE: Final = "application/x-ndjson"
 IN_MEMORY: Final = 4 * 1024 * 1024
-CHUNK: Final = 64 * 1024
 FIELDS: Final = (
     "id", "subject_ref", "case_ref", "actor_id", "actor_label", "action", "status",
     "scope", "reason", "error", "initiated_at", "completed_at",
@@ -38,7 +36,7 @@ FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AuditExport:
-    """A finished file: its id, its lines without the manifest, and its bytes."""
+    """A finished file: its id, its lines without the manifest, and its bytes, open."""
 
     id: str
     lines: int
@@ -47,12 +45,6 @@ class AuditExport:
     @property
     def name(self) -> str:
         return f"audit-log-{self.id}.jsonl"
-
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the file, and close it."""
-        with self.file:
-            while chunk := self.file.read(CHUNK):
-                yield chunk
 
 
 def _rows(workspace_id: str, start: datetime, end: datetime) -> QuerySet[GdprAction]:

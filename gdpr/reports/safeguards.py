@@ -102,20 +102,23 @@ def _days(count: int) -> str:
 
 
 def retention(workspace_id: str) -> dict[str, str]:
-    """Return place → how long, for the places that have an end."""
-    rules = privacy_settings.of(workspace_id)
+    """Return place → how long, where there is a rule."""
     with_source = gettext("As long as what it was computed from.")
-    log_days = workspace_settings.value(workspace_id, RECALL_LOG_DAYS)
-    sentences = {
-        "exports": gettext("{days} after it was made.").format(
-            days=_days(rules.export_days)
-        ),
-        "idempotency": gettext("{hours} hours.").format(
-            hours=int(housekeeping.MAX_AGE.total_seconds() // 3600)
-        ),
-        "deliveries": _days(webhooks.RETENTION.days) + ".",
-        "recall_log": gettext("{days}; then deleted at night.").format(
-            days=_days(log_days)
+    derived = ("vectors", "relations", "map", "word_index")
+    return {
+        **dict.fromkeys(derived, with_source),
+        **_by_program(),
+        **_by_settings(workspace_id),
+    }
+
+
+def _by_program() -> dict[str, str]:
+    """Return the places whose days no workspace sets."""
+    hours = int(housekeeping.MAX_AGE.total_seconds() // 3600)
+    return {
+        "idempotency": gettext("{hours} hours.").format(hours=hours),
+        "deliveries": gettext("At most {days}.").format(
+            days=_days(webhooks.RETENTION.days)
         ),
         "imports": gettext("At most {days}.").format(
             days=_days(journal_upload.MAX_AGE.days)
@@ -126,7 +129,6 @@ def retention(workspace_id: str) -> dict[str, str]:
         "sessions": gettext("A sign-in ends after {hours} hours.").format(
             hours=settings.SESSION_COOKIE_AGE // 3600
         ),
-        "files": _versions(workspace_id),
         "journal": gettext(
             "No end is set. Frequent technical entries move to the archive after"
             " {days}; an erasure reaches both."
@@ -138,11 +140,20 @@ def retention(workspace_id: str) -> dict[str, str]:
         ),
         "subjects": gettext("Until the person is erased."),
     }
+
+
+def _by_settings(workspace_id: str) -> dict[str, str]:
+    rules = privacy_settings.of(workspace_id)
+    log_days = workspace_settings.value(workspace_id, RECALL_LOG_DAYS)
+    log = gettext("{days}; then deleted at night.").format(days=_days(log_days))
     if not workspace_settings.value(workspace_id, RECALL_LOG):
-        sentences["recall_log"] += " " + gettext("Off now: nothing is added.")
-    for place in ("vectors", "relations", "map", "word_index"):
-        sentences[place] = with_source
-    return sentences
+        log = f"{log} " + gettext("Off now: nothing is added.")
+    export_days = _days(rules.export_days)
+    return {
+        "exports": gettext("{days} after it was made.").format(days=export_days),
+        "recall_log": log,
+        "files": _versions(workspace_id),
+    }
 
 
 def _versions(workspace_id: str) -> str:

@@ -141,9 +141,18 @@ def _check_manifest(
         return
     verdict.manifest, verdict.key_id = content, str(signature.get("key_id"))
     public_key = keys.get(verdict.key_id)
+    expected = {
+        "algorithm": document.ALGORITHM,
+        "canonical": document.CANONICAL,
+        "key_id": content.get("key_id"),
+        "public_key": public_key,
+        "value": signature.get("value"),
+    }
     if public_key is None or content.get("key_id") != verdict.key_id:
         verdict.reasons.append(("unknown_key", at))
-    elif not _is_signed(public_key, content, signature.get("value")):
+    elif signature != expected or not _is_signed(
+        public_key, content, signature["value"]
+    ):
         verdict.reasons.append(("tampered", at))
     if content.get("lines") != verdict.lines:
         verdict.reasons.append(("wrong_count", at))

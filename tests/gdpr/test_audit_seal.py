@@ -94,8 +94,8 @@ def test_a_manifest_written_twice_into_one_line_is_refused() -> None:
 def exported(world: World, person: str = "compliance") -> list[bytes]:
     actor = world.actor(person)
     period, _ = register.period_of(actor, None, None)
-    text = b"".join(audit_export.make(actor, period).chunks())
-    return text.splitlines(keepends=True)
+    with audit_export.make(actor, period).file as file:
+        return file.read().splitlines(keepends=True)
 
 
 def acted(world: World, count: int = 3) -> list[GdprAction]:
