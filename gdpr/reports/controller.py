@@ -30,40 +30,44 @@ class Controller:
         return bool(self.controller and self.controller_contact)
 
 
-def _declare(name: str, label: str, help_: str) -> Setting[str]:
-    return workspace_settings.declare(
-        Setting(
-            name=name,
-            group=privacy_settings.GROUP,
-            label=label,
-            help=help_,
-            readers=gettext_noop("The record of processing activities."),
-            kind=Kind.TEXT,
-            default="",
-            most=CHARS,
-            may=privacy_settings.MAY,
-            page=PAGE,
-        )
+def _setting(name: str, label: str, help_: str) -> Setting[str]:
+    return Setting(
+        name=name,
+        group=privacy_settings.GROUP,
+        label=label,
+        help=help_,
+        readers=gettext_noop("The record of processing activities."),
+        kind=Kind.TEXT,
+        default="",
+        most=CHARS,
+        may=privacy_settings.MAY,
+        page=PAGE,
     )
 
 
 SETTINGS: Final = (
-    _declare(
+    _setting(
         "controller",
         gettext_noop("Controller"),
         gettext_noop("The name of the organisation that decides on the processing."),
     ),
-    _declare(
+    _setting(
         "controller_contact",
         gettext_noop("Contact of the controller"),
         gettext_noop("Address, e-mail or telephone number."),
     ),
-    _declare(
+    _setting(
         "dpo_contact",
         gettext_noop("Data protection officer"),
         gettext_noop("Name and contact, where there is one."),
     ),
 )
+
+
+def declare() -> None:
+    """Declare the settings at start-up, after those of the workspace's requests."""
+    for setting in SETTINGS:
+        workspace_settings.declare(setting)
 
 
 def of(workspace_id: str) -> Controller:

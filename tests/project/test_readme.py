@@ -331,7 +331,9 @@ def test_the_strategy_that_is_shown_runs(
 
 
 def test_every_python_block_is_run() -> None:
-    starts = (*TESTED, "from memory.integrations.gateway import config, strategies")
+    # tests/gdpr/test_audit_seal.py runs the last one.
+    others = ("from memory.integrations.gateway import config", "import base64, hash")
+    starts = (*TESTED, *others)
     not_run = [b.first_line for b in python_blocks() if not b.text.startswith(starts)]
     assert not_run == []
     assert len(python_blocks()) == len(starts)
