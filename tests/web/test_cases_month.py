@@ -142,3 +142,29 @@ def test_who_may_act_on_many(world: World, cases: list[Case], name: str) -> None
     html = act(world, cases, "stranger", **fields).content.decode()
     assert html.count("not changed") == 4
     assert OWNER not in html
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "words"),
+    [
+        ("erasure", "erasure", "has an open request of this kind already"),
+        ("erasure", "access", "answer that first"),
+        ("access", "erasure", ""),
+    ],
+)
+def test_opening_a_case_tells_of_the_persons_other_requests(
+    world: World, kind: str, other: str, words: str
+) -> None:
+    person = make.subject(world)
+    before = make.opened(world, subject=person, kind=other)
+    closed = make.opened(world, subject=person, kind=other)
+    actions.refuse(closed, "no", by=world.actor("owner"))
+    make.opened(world, kind=other)
+    fields = {"kind": kind, "subject_id": person.pk, "who": person.pk, "reason": "r"}
+    page = world.page("compliance").post("/privacy/cases/new/", fields, follow=True)
+    text = page.content.decode()
+    assert page.status_code == 200
+    notes = [str(note) for note in page.context["messages"]]
+    assert any(before.pk in note and words in note for note in notes) is bool(words)
+    assert not any(closed.pk in note for note in notes)
+    assert words in text
