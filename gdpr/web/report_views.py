@@ -112,6 +112,9 @@ def register_page(request: HttpRequest) -> HttpResponse:
     except errors.Invalid as error:
         form.add_error("until", error.detail)
         period, _ = register.period_of(actor, None, None)
+    if not form.errors:
+        days = {"since": period.first, "until": period.last}
+        form = PeriodForm(initial=days, auto_id="f-%s")
     cursor = request.GET.get("cursor") or None
     page = register.page(actor, period, limit=PAGE, cursor=cursor)
     cases = {case.pk: case for case in page.items}

@@ -148,6 +148,13 @@ def test_a_period_that_ends_before_it_begins_is_told(world: World) -> None:
     assert "A period begins before it ends" in text(answer)
 
 
+def test_the_days_of_the_register_stand_in_its_form(world: World) -> None:
+    page = text(get(world, "reports/register/?since=2026-02-01&until=2026-03-01"))
+    assert 'value="2026-02-01" id="f-since"' in page
+    page = text(get(world, "reports/register/"))
+    assert re.search(r'value="\d{4}-01-01" id="f-since"', page)
+
+
 def test_a_case_of_another_time_is_not_in_the_register(world: World) -> None:
     make.opened(world)
     page = post(world, "reports/register.csv", since="2020-01-01", until="2020-12-31")
