@@ -29,6 +29,7 @@ from gdpr.api.holds import router as holds_router
 from gdpr.api.one_call import router as one_call_router
 from gdpr.api.requests import router as requests_router
 from gdpr.api.retention import router as retention_router
+from gdpr.api.reports import router as reports_router
 from gdpr.api.subjects import router as subjects_router
 from memory.api.files import router as files_router
 from memory.api.jobs import router as jobs_router
@@ -117,6 +118,7 @@ for prefix, router in (
     ("/gdpr", subjects_router),
     ("/gdpr", certificates_router),
     ("/gdpr", exports_router),
+    ("/gdpr", reports_router),
     ("/admin", one_call_router),
     ("/tools", tools_router),
     ("/turns", turns_router),

@@ -130,6 +130,8 @@ PLACES: Final = (
             Tab(pgettext_noop("place", "Exports"), "privacy:exports", "gdpr.read"),
             Tab(pgettext_noop("place", "Suppressed"), "privacy:kept_out", "gdpr.read"),
             Tab(pgettext_noop("place", "Retention"), "privacy:retention", "gdpr.read"),
+            Tab(pgettext_noop("place", "Reports"), "privacy:reports", "gdpr.read"),
+            Tab(pgettext_noop("place", "Record"), "privacy:processing", "gdpr.read"),
             Tab(pgettext_noop("place", "Settings"), "privacy:settings", "gdpr.read"),
         ),
     ),
@@ -169,6 +171,7 @@ PLACES: Final = (
 )
 # Pages whose address is not below their tab's.
 OWN_TAB: Final = {
+    "privacy:calendar": "privacy:cases",
     "privacy:certificate": "privacy:certificates",
     "workspace:crew": "workspace:agents",
 }

@@ -11,6 +11,7 @@ from gdpr.cases import legal_holds as case_legal_holds
 from gdpr.certificates import keys as signing_keys
 from gdpr.export import storage
 from gdpr.models import Alias, Subject, Suppression
+from gdpr.reports import controller
 from memory import data_folder_adoption
 from memory.installation import keys
 from memory.ports import legal_holds, subject_linker
@@ -25,6 +26,7 @@ def connect() -> None:
     keys.register_witness("exports", storage.key_opens)
     keys.register_check(signing_keys.problem)
     data_folder_adoption.register(lost_keys.FOLLOWER)
+    controller.declare()
     for model in _WATCHED_MODELS:
         uid = f"gdpr.cache_version.{model.__name__}"
         post_save.connect(cache_version.on_save, sender=model, dispatch_uid=uid)

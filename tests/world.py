@@ -80,6 +80,9 @@ class Reply:
 
 def _reply(response: HttpResponseBase) -> Reply:
     content = getattr(response, "content", b"")
+    if response.streaming:
+        # Read to its end, a file is closed.
+        content = b"".join(getattr(response, "streaming_content", ()))
     return Reply(response.status_code, content, response.headers)
 
 

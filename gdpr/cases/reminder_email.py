@@ -1,11 +1,13 @@
-"""The daily digest: an e-mail about cases that are due within a week, or overdue.
+"""E-mails about cases: the daily digest of pressing ones, and reminders by hand.
 
-It goes to the workspace's compliance officers and admins, once a day per case. It
-names no person, because e-mail is not confidential: only ids and days are in it.
+The digest has what is due within a week, or overdue. It goes to the workspace's
+compliance officers and admins, once a day per case; a reminder goes to an assignee.
+They name no person, because e-mail is not confidential: only ids and days are in them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
@@ -70,6 +72,17 @@ def _release(workspace_id: str, case_ids: list[str], today: date) -> None:
     rows.update(digest_sent_on=today - timedelta(days=1))
 
 
+def _lines(items: list[tuple[Case, queries.Deadline]]) -> list[str]:
+    # The words of a deadline may have been made in another language.
+    words = [deadlines.words(due.days_left) for _, due in items]
+    width = max(16, *map(len, words)) if words else 0
+    return [
+        f"{phrase:<{width}} {case.id}  {CaseKind(case.kind).label}, "
+        f"{within_sentence(case.get_state_display())}"
+        for (case, _), phrase in zip(items, words, strict=True)
+    ]
+
+
 def text(
     workspace: Workspace, items: list[tuple[Case, queries.Deadline]]
 ) -> tuple[str, str]:
@@ -89,14 +102,7 @@ def text(
             "{count} cases need attention in {workspace}, {late} overdue",
             len(items),
         )
-    # The words of a deadline may have been made in another language.
-    words = [deadlines.words(due.days_left) for _, due in items]
-    width = max(16, *map(len, words)) if words else 0
-    lines = [
-        f"{phrase:<{width}} {case.id}  {CaseKind(case.kind).label}, "
-        f"{within_sentence(case.get_state_display())}"
-        for (case, _), phrase in zip(items, words, strict=True)
-    ]
+    lines = _lines(items)
     start = gettext("Requests of people about their data, the most urgent first:")
     end = gettext("Open Crewship Memory, Cases, to go on with them.")
     return (
@@ -160,3 +166,40 @@ def _record(workspace_id: str, case_ids: list[str], mails: int) -> None:
         payload={"case_ids": case_ids, "mails": mails},
     )
     journal.write([new], by=permissions.system(workspace_id, "gdpr"))
+
+
+# ── Reminders by hand ────────────────────────────────────────────────────────
+def remind(workspace_id: str, cases: Mapping[str, list[Case]]) -> set[str]:
+    """Mail assignees their cases, one mail each; return who could not be reached.
+
+    ``cases`` is address → cases. Only called where a mail server is set.
+    """
+    rules = privacy_settings.of(workspace_id)
+    users = {user.email: user for user in _users(workspace_id)}
+    slug = Workspace.objects.get(pk=workspace_id).slug
+    unreachable = set()
+    for address, own_cases in cases.items():
+        items = [(case, queries.deadline(case, rules)) for case in own_cases]
+        items.sort(key=lambda pair: (pair[1].due_at, pair[0].pk))
+        with mail_language(users.get(address)):
+            message = _reminder(slug, items, address)
+        try:
+            mail.send("case reminder", [message])
+        except OSError:
+            log.warning("reminder_not_sent", workspace=workspace_id)
+            unreachable.add(address)
+    return unreachable
+
+
+def _reminder(
+    slug: str, items: list[tuple[Case, queries.Deadline]], address: str
+) -> EmailMessage:
+    subject = ngettext(
+        "{count} case in {workspace} waits for you",
+        "{count} cases in {workspace} wait for you",
+        len(items),
+    ).format(count=len(items), workspace=slug)
+    start = gettext("Requests of people about their data, assigned to you:")
+    end = gettext("Open Crewship Memory, Cases, to go on with them.")
+    body = "\n\n".join([start, "\n".join(_lines(items)), end]) + "\n"
+    return EmailMessage(subject, body, None, [address])

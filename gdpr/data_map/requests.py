@@ -30,6 +30,7 @@ from gdpr.models import (
     GdprAction,
     Hold,
     Lifting,
+    ProcessingPurpose,
     RowVerdict,
     Subject,
     Suppression,
@@ -124,6 +125,14 @@ CASES: Final = TableHolder(
         keeps=("document",),
         at="issued_at",
         keep_reason=gettext_noop("A certificate is signed and can only be replaced."),
+    ),
+    Table(
+        model=ProcessingPurpose,
+        words=("purpose", "legal_basis"),
+        labels=("confirmed_by",),
+        rule=Rule.MASKED,
+        at="confirmed_at",
+        why=gettext_noop("The record of processing names the person; it has to stay."),
     ),
 )  # fmt: skip
 

@@ -15,6 +15,7 @@ from gdpr.models.cases import (
     StepState,
 )
 from gdpr.models.intake import IntakeRequest
+from gdpr.models.month import CalendarFeed, ProcessingPurpose
 from gdpr.models.processes import ForgetOrder, LiveProcess
 from gdpr.models.proofs import (
     ActionKind,
@@ -47,6 +48,7 @@ __all__ = [
     "ActionStatus",
     "Alias",
     "AliasKind",
+    "CalendarFeed",
     "Case",
     "CaseEvent",
     "CaseKind",
@@ -69,6 +71,7 @@ __all__ = [
     "PeopleStamp",
     "RetentionPlace",
     "RetentionRule",
+    "ProcessingPurpose",
     "RowVerdict",
     "SigningKey",
     "StepState",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.cache import never_cache
@@ -21,30 +22,43 @@ from gdpr.cases import (
     transitions,
 )
 from gdpr.cases import workflow as cases
-from gdpr.cases.queries import CaseQuery
 from gdpr.cases.workflow import NewCase
 from gdpr.models import Case, CaseKind, Subject
+from gdpr.reports import case_list as case_list_file
 from gdpr.subjects import access_log
 from gdpr.subjects import registry as subjects
 from gdpr.web import case_page, case_words
 from gdpr.web.case_actions import ACTIONS
 from gdpr.web.forms import AttachForm, CaseFilterForm, NewCaseForm
+from gdpr.web.report_views import csv_response
+from memory.accounts import mail
 from memory.rules import errors
-from memory.rules.bulk import parse
+from memory.rules.bulk import Item, parse
 from memory.rules.permissions import Actor
 from memory.web import pages
 from memory.web.bulk_page import Report
 
 PAGE: Final = 50
 CHOICES: Final = 8
-ASSIGNMENT_WORDS: Final = (
-    gettext_noop("{count} case assigned"),
-    gettext_noop("{count} cases assigned"),
-)
-UNDO_WORDS: Final = (
-    gettext_noop("{count} case is assigned as before"),
-    gettext_noop("{count} cases are assigned as before"),
-)
+# What an act on many cases says of those that it changed.
+MANY_WORDS: Final = {
+    "assign": (
+        gettext_noop("{count} case assigned"),
+        gettext_noop("{count} cases assigned"),
+    ),
+    "undo": (
+        gettext_noop("{count} case is assigned as before"),
+        gettext_noop("{count} cases are assigned as before"),
+    ),
+    "remind": (
+        gettext_noop("{count} reminder noted"),
+        gettext_noop("{count} reminders noted"),
+    ),
+    "extend": (
+        gettext_noop("{count} deadline extended; tell the person, with the reason"),
+        gettext_noop("{count} deadlines extended; tell the people, with the reason"),
+    ),
+}
 
 
 @require_GET
@@ -65,16 +79,14 @@ def _list_page(
     actor = pages.actor(request)
     people = reminder_email.recipients(actor.workspace_id)
     form = CaseFilterForm(request.GET, people=people)
-    query = CaseQuery(
-        state=form.filter_value("state", "" if form.filter_value("due") else "open"),
-        kind=form.filter_value("kind"),
-        due=form.filter_value("due"),
-        assignee=form.filter_value("assignee"),
-    )
+    query = form.query()
     cursor = request.GET.get("cursor") or None
     page = queries.page(actor, query, limit=PAGE, cursor=cursor)
     rules = privacy_settings.of(actor.workspace_id)
-    lines = [(case, queries.deadline(case, rules)) for case in page.items]
+    lines = [
+        (case, queries.deadline(case, rules), f"{case.id}:{case.version}")
+        for case in page.items
+    ]
     context = {
         "form": form,
         "lines": lines,
@@ -83,9 +95,13 @@ def _list_page(
         "is_narrow": any(request.GET.get(name) for name in form.fields),
         "rules": rules,
         "people": people,
-        "has_open": any(case.closed_at is None for case, _ in lines),
+        "has_open": any(case.closed_at is None for case, *_ in lines),
         "report": report,
         "refusal": refusal,
+        # A refused act changed nothing: what was ticked and typed stays.
+        "typed": request.POST if refusal else {},
+        "ticked": request.POST.getlist("items") if refusal else [],
+        "mails": mail.server_set(),
     }
     status = refusal.status if refusal else 200
     return render(request, "gdpr/cases.html", context, status=status)
@@ -99,30 +115,51 @@ def case_list(request: HttpRequest) -> HttpResponse:
     return _list_page(request)
 
 
+@require_POST
+def list_csv(request: HttpRequest) -> HttpResponseBase:
+    """Download the cases that the filters match; the journal records it."""
+    actor = pages.actor(request)
+    actor.require("gdpr.read")
+    people = reminder_email.recipients(actor.workspace_id)
+    form = CaseFilterForm(request.GET, people=people)
+    return csv_response(case_list_file.csv(actor, form.query()), "cases")
+
+
 @never_cache
 @require_http_methods(pages.METHODS)
-def assign_many(request: HttpRequest) -> HttpResponse:
-    """Assign the ticked cases, or undo that; show the result of each."""
+def act_on_many(request: HttpRequest) -> HttpResponse:
+    """Assign the ticked cases, remind of them, extend them, or undo an assignment."""
     if request.method != "POST":
         return redirect(pages.address("privacy:cases", query=request.GET.urlencode()))
     actor = pages.actor(request)
-    picks = parse(request.POST.getlist("items"))
-    is_undo = "undo" in request.POST
+    act = "undo" if "undo" in request.POST else request.POST.get("act", "assign")
     try:
-        if is_undo:
-            items = bulk.undo(actor, picks)
-        else:
-            items = bulk.assign(actor, picks, request.POST.get("assignee", ""))
+        items = _acted(act, request.POST, actor)
     except (errors.Invalid, errors.TooLarge) as error:
         return _list_page(request, refusal=error)
     report = Report(
         items=items,
-        words=UNDO_WORDS if is_undo else ASSIGNMENT_WORDS,
-        action=pages.address("privacy:assign_many", query=request.GET.urlencode()),
+        words=MANY_WORDS[act],
+        action=pages.address("privacy:many_cases", query=request.GET.urlencode()),
         item_page="privacy:case",
-        undo="" if is_undo else "1",
+        undo="1" if act == "assign" else "",
     )
     return _list_page(request, report=report)
+
+
+def _acted(act: str, data: QueryDict, actor: Actor) -> list[Item]:
+    """Carry out an act on the ticked cases; return the result of each."""
+    picks = parse(data.getlist("items"))
+    if act == "undo":
+        return bulk.undo(actor, picks)
+    if act == "assign":
+        return bulk.assign(actor, picks, data.get("assignee", ""))
+    if act == "remind":
+        return bulk.remind(actor, picks)
+    if act == "extend":
+        months = pages.number(data.get("months", "")) or 0
+        return bulk.extend(actor, picks, months, data.get("reason", ""))
+    raise errors.unknown_value("act", sorted(MANY_WORDS))
 
 
 # ── A new case ───────────────────────────────────────────────────────────────
@@ -147,6 +184,8 @@ def new(request: HttpRequest) -> HttpResponse:
         form.add_error(None, error.detail)
         return _new_case_page(request, form, status=error.status)
     messages.success(request, gettext("Case {id} is open").format(id=case.id))
+    for notice in case_words.notices(case, overview.others_open(case)):
+        messages.warning(request, notice)
     return redirect("privacy:case", case.id)
 
 

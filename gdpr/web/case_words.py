@@ -6,15 +6,16 @@ reader's language. What people wrote themselves stays as they wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop, ngettext
 
+from gdpr.cases import bulk
 from gdpr.cases.transitions import ERASED
-from gdpr.models import CaseEvent, CaseState, Ground, Verdict
+from gdpr.models import Case, CaseEvent, CaseKind, CaseState, Ground, Verdict
 from memory.figures import grouped
 from memory.rules import errors
 from memory.rules.stored_sentences import translated
@@ -40,6 +41,8 @@ EVENTS: Final = (
     gettext_noop("Partial: something is left"),
     gettext_noop("Assigned"),
     gettext_noop("Unassigned"),
+    bulk.REMINDED,
+    bulk.NOT_MAILED,
     gettext_noop("{name}; see the server's log"),
 )
 # What to do about a refusal, by its error code.
@@ -134,3 +137,17 @@ def advice(refusal: errors.AppError) -> str:
     """Return what to do about a refusal; empty when nothing is known."""
     text = ADVICE.get(refusal.problem_code)
     return gettext(text) if text else ""
+
+
+def notices(case: Case, others: Sequence[Case]) -> Iterator[str]:
+    """Yield what to look at first, because other requests of the person are open."""
+    for other in others:
+        if other.kind == case.kind:
+            text = gettext("The person has an open request of this kind already: {id}")
+            yield text.format(id=other.pk)
+        elif (case.kind, other.kind) == (CaseKind.ERASURE, CaseKind.ACCESS):
+            text = gettext(
+                "The person also asked for access ({id}): answer that first, for the"
+                " erasure leaves nothing to show."
+            )
+            yield text.format(id=other.pk)

@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
+from gdpr.cases.queries import CaseQuery
 from gdpr.cases.transitions import TEXT_CHARS
 from gdpr.matching import common_words
 from gdpr.models import (
@@ -267,6 +268,16 @@ class CaseFilterForm(forms.Form):
         """Return the value of a filter, ``default`` when it is empty or invalid."""
         self.is_valid()
         return str(self.cleaned_data.get(name) or default)
+
+    def query(self) -> CaseQuery:
+        """Return the filters; without a state or a deadline, the open cases."""
+        due = self.filter_value("due")
+        return CaseQuery(
+            state=self.filter_value("state", "" if due else "open"),
+            kind=self.filter_value("kind"),
+            due=due,
+            assignee=self.filter_value("assignee"),
+        )
 
 
 class ReasonForm(forms.Form):

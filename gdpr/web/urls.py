@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from gdpr.web import case_views, retention_views, subject_views, views
+from gdpr.web import (
+    case_views,
+    report_views,
+    retention_views,
+    subject_views,
+    views,
+)
 from gdpr.web.case_actions import ACTIONS as CASE_ACTIONS
 from gdpr.web.subject_actions import ACTIONS as SUBJECT_ACTIONS
 
@@ -14,7 +20,8 @@ urlpatterns = [
     # Cases
     path("cases/", case_views.case_list, name="cases"),
     path("cases/new/", case_views.new, name="new_case"),
-    path("cases/many/", case_views.assign_many, name="assign_many"),
+    path("cases/many/", case_views.act_on_many, name="many_cases"),
+    path("cases/list.csv", case_views.list_csv, name="cases_csv"),
     path("cases/<str:case_id>/", case_views.detail, name="case"),
     path("cases/<str:case_id>/samples/", case_views.samples, name="samples"),
     *(
@@ -85,4 +92,20 @@ urlpatterns = [
         name="remove_retention",
     ),
     path("settings/", views.settings_page, name="settings"),
+    # Reports, the record of processing, the calendar of deadlines
+    path("reports/", report_views.month_page, name="reports"),
+    path("reports/month.csv", report_views.month_csv, name="month_csv"),
+    path("reports/register/", report_views.register_page, name="register"),
+    path("reports/register.csv", report_views.register_csv, name="register_csv"),
+    path("reports/audit-log/", report_views.audit_log_file, name="ledger_file"),
+    path("processing/", report_views.processing_page, name="processing"),
+    path("processing/record.csv", report_views.processing_csv, name="processing_csv"),
+    path("processing/controller/", report_views.change_controller, name="controller"),
+    path(
+        "processing/<str:place>/",
+        report_views.confirm_processing,
+        name="confirm_processing",
+    ),
+    path("calendar/", report_views.calendar_page, name="calendar"),
+    path("calendar/<str:token>.ics", report_views.feed, name="calendar_feed"),
 ]

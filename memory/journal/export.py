@@ -6,7 +6,6 @@ after that and is not in it.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from memory.journal import append as journal
 from memory.journal import queries
 from memory.journal.queries import JournalFilter
 from memory.models import JournalEntry
-from memory.rules import errors
+from memory.rules import csv_lines, errors
 from memory.rules.entries import NewEntry
 from memory.rules.permissions import Actor
 
@@ -27,8 +26,6 @@ EXPORTED: Final = "journal.exported"
 STORED: Final = {"payload": "payload_text", "refs": "refs_text"}
 # Filters whose words may name a person: an export must not become a trace of one.
 TEXTS: Final = frozenset({"q", "subject"})
-# What a spreadsheet would take for a formula, were it at the start of a cell.
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 COLUMNS: Final = (
     *("id", "seq", "ts", "recorded_at", "entry_type", "severity", "priority"),
     *("actor_type", "actor_id", "crew_id", "agent_id", "mission_id", "trace_id"),
@@ -46,13 +43,6 @@ class Export:
     lines: Iterator[str]
 
 
-class _Echo:
-    """A file that returns what is written to it."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def _fields(row: JournalEntry) -> dict[str, Any]:
     fields = {name: getattr(row, name) for name in COLUMNS}
     for name in ("ts", "recorded_at", "erased_at"):
@@ -66,20 +56,13 @@ def _json(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return _json(value)
-    text = str(value)
-    return f"'{text}" if text.startswith(FORMULA) else text
+def _cell(value: Any) -> Any:
+    return csv_lines.Verbatim(_json(value)) if isinstance(value, dict) else value
 
 
 def _csv(rows: Iterable[JournalEntry]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
-    yield writer.writerow(COLUMNS)
-    for row in rows:
-        yield writer.writerow([_cell(value) for value in _fields(row).values()])
+    cells = ([_cell(value) for value in _fields(row).values()] for row in rows)
+    return csv_lines.lines(COLUMNS, cells)
 
 
 def _jsonl(rows: Iterable[JournalEntry]) -> Iterator[str]:

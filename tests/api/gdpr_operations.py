@@ -127,6 +127,7 @@ PARTS: Final[dict[str, Callable[[World], str]]] = {
     "rule_id": lambda world: retention_rule(world).pk,
     "certificate_id": lambda world: certified(world).pk,
     "export_id": lambda world: exported(world).pk,
+    "place": lambda _: "journal",
 }
 
 
@@ -249,6 +250,14 @@ ROWS: Final[tuple[tuple[Any, ...], ...]] = (
      "202 403 202 403 403 403 403 404 401 401 401",
      lambda _: _REASON | make.UNIDENTIFIED),
     ("list_gdpr_actions", "get", "/gdpr/actions", _LIST),
+    ("export_gdpr_actions", "post", "/gdpr/actions/export",
+     "200 403 200 403 403 403 200 200 401 401 401", lambda _: {}),
+    ("month_report", "get", "/gdpr/reports/month", _LIST),
+    ("request_register", "get", "/gdpr/reports/register", _LIST),
+    ("processing_record", "get", "/gdpr/reports/processing", _LIST),
+    ("confirm_processing", "put", "/gdpr/reports/processing/{place}",
+     "200 403 200 403 403 403 403 200 401 401 401",
+     lambda _: {"purpose": "Support", "legal_basis": "Article 6(1)(b)"}),
     ("privacy_settings", "get", "/gdpr/settings", _LIST),
     ("change_privacy_settings", "patch", "/gdpr/settings",
      "200 403 403 403 403 403 403 200 401 401 401",

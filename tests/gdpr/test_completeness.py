@@ -135,7 +135,7 @@ SILENT = {
     "key_digest", "body_digest", "digest", "prefix", "plan_hash", "approved_plan",
     "claimed_by", "subject_ref", "case_ref", "actor_id", "key_id",
     "memory.Record.turn_range",
-    "gdpr.RowVerdict.place", "gdpr.RowVerdict.row_id",
+    "gdpr.RowVerdict.place", "gdpr.RowVerdict.row_id", "gdpr.ProcessingPurpose.place",
     "memory.HeldFile.mode", "memory.HeldFile.source", "memory.HeldFile.tier",
     "memory.HeldFile.decision", "memory.BlockedSource.source",
     "memory.GatewayKey.scopes", "memory.GatewaySetup.mode",

@@ -41,6 +41,9 @@ GOOD: dict[str, Any] = {
     "export_days": 30,
     "backup_days": 10,
     "digest": False,
+    "controller": "Acme AG",
+    "controller_contact": "privacy@acme.example",
+    "dpo_contact": "Dora Pohl, +41 61 000 00 00",
 }
 BAD: dict[str, list[Any]] = {
     "fusion": ["", "sum", 1, ["rrf"], {"rrf": 1}],
@@ -60,6 +63,7 @@ BAD: dict[str, list[Any]] = {
     "two_person": ["yes", 1, 0, "true"],
     "time_zone": ["Mars/Base", "", "../etc/passwd", "x" * 65, 3],
     "export_days": [0, 91, "14"],
+    "controller": ["", "x" * 501, 3],
 }  # fmt: skip
 
 

@@ -24,11 +24,13 @@ from episodic.models import ConsolidationProposal, HealthSnapshot, ProposalState
 from episodic.recall import checks, questions, what_if
 from episodic.recall.request import Request
 from gdpr.cases import reminder_email
+from gdpr.cases.queries import CaseQuery
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
 from gdpr.erasure.tombstones import Record
 from gdpr.retention import apply
 from gdpr.retention import rules as retention_rules
+from gdpr.reports import calendar_feed, case_list, register
 from gdpr.subjects import restriction
 from memory import (
     data_folder_adoption,
@@ -206,6 +208,19 @@ def _restricted(world: World) -> None:
     assert restriction.restrict(subject, by=world.actor("compliance"))
 
 
+def _calendar(world: World) -> None:
+    assert calendar_feed.renew(world.actor("owner"))
+
+
+def _case_list(world: World) -> None:
+    assert list(case_list.csv(world.actor("owner"), CaseQuery()))
+
+
+def _register(world: World) -> None:
+    period, _ = register.period_of(world.actor("owner"), None, None)
+    assert list(register.csv(world.actor("owner"), period))
+
+
 def _rotated(_: World) -> None:
     signing_keys.current()
     signing_keys.rotate()
@@ -367,6 +382,11 @@ SITES: Final[dict[Site, Drive]] = {
     ("gdpr/certificates/keys.py", "_record"): _rotated,
     ("gdpr/subjects/registry.py", "record"): operation("create_subject"),
     ("gdpr/suppression.py", "lift"): operation("lift_suppression"),
+    ("gdpr/reports/audit_export.py", "_record"): operation("export_gdpr_actions"),
+    ("gdpr/reports/calendar_feed.py", "_record"): _calendar,
+    ("gdpr/reports/case_list.py", "csv"): _case_list,
+    ("gdpr/reports/processing.py", "confirm"): operation("confirm_processing"),
+    ("gdpr/reports/register.py", "_record"): _register,
     ("memory/admin/entries.py", "mark"): _marked_by_staff,
     ("memory/integrations/agent_tools.py", "_append"): _by_an_agents_tool,
     ("memory/journal/compaction.py", "_summarise"): _compacted,

@@ -1,0 +1,1 @@
+"""Reports on requests: the month, the register, the record, calendar, exports."""
