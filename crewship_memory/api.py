@@ -27,9 +27,9 @@ from gdpr.api.certificates import router as certificates_router
 from gdpr.api.exports import router as exports_router
 from gdpr.api.holds import router as holds_router
 from gdpr.api.one_call import router as one_call_router
+from gdpr.api.reports import router as reports_router
 from gdpr.api.requests import router as requests_router
 from gdpr.api.retention import router as retention_router
-from gdpr.api.reports import router as reports_router
 from gdpr.api.subjects import router as subjects_router
 from memory.api.files import router as files_router
 from memory.api.jobs import router as jobs_router

@@ -28,9 +28,9 @@ from gdpr.cases.queries import CaseQuery
 from gdpr.certificates import keys as signing_keys
 from gdpr.erasure import replay, tombstones
 from gdpr.erasure.tombstones import Record
+from gdpr.reports import calendar_feed, case_list, register
 from gdpr.retention import apply
 from gdpr.retention import rules as retention_rules
-from gdpr.reports import calendar_feed, case_list, register
 from gdpr.subjects import restriction
 from memory import (
     data_folder_adoption,
