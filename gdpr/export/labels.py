@@ -55,6 +55,7 @@ LABELS: Final = {
     "id": pgettext_lazy("column", "id"),
     "identity_by": pgettext_lazy("column", "identity by"),
     "identity_how": pgettext_lazy("column", "identity how"),
+    "identity_skipped_reason": pgettext_lazy("column", "identity skipped reason"),
     "invited_by": pgettext_lazy("column", "invited by"),
     "invited_by_id": pgettext_lazy("column", "invited by id"),
     "items": pgettext_lazy("column", "items"),
