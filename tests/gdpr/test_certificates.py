@@ -23,7 +23,9 @@ from gdpr.cases import workflow as cases
 from gdpr.certificates import document as certificate_document
 from gdpr.certificates import issue as certificates
 from gdpr.certificates import statement
+from gdpr.erasure import finish
 from gdpr.models import Case, Certificate, SigningKey
+from gdpr.verification import byte_search, postgres
 from memory.journal import append as journal
 from memory.rules import errors
 from tests.gdpr import requests as make
@@ -138,6 +140,30 @@ def test_a_deadline_that_was_extended_is_the_deadline(world: World) -> None:
     content = content_of(certificates.issue(make.fresh(case), make.facts()))
     assert content["due_at"] == content["approved_at"] == journal.stamp(moment)
     assert content["identity_verified"] is True
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_gap"),
+    [
+        (finish.UNCONFIRMED.format(count=1, all=2), True),
+        (postgres.SEGMENTS, True),
+        (postgres.SAMPLES, True),
+        ("A sentence that nobody declared.", True),
+        (postgres.ELSEWHERE, False),
+        (byte_search.TOO_SHORT_ONE, False),
+        (byte_search.TOO_SHORT.format(count=3), False),
+    ],
+)
+def test_what_this_run_could_have_searched_is_an_exception(
+    world: World, sentence: str, is_gap: bool
+) -> None:
+    facts = make.facts(remains=[sentence])
+    content = content_of(certificates.issue(make.running(world), facts))
+    verdict = "complete_except" if is_gap else "complete"
+    assert (content["result"], content["verdict"]) == ("complete", verdict)
+    assert (sentence in content["statement"]) is is_gap
+    left_out = {line["sentence"]: line["gap"] for line in content["not_searched"]}
+    assert left_out[sentence] is is_gap
 
 
 def test_issuing_twice_is_issuing_once(world: World) -> None:
