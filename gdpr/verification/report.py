@@ -21,8 +21,9 @@ class Report:
     """How much was searched for, in how much data, and what was found.
 
     ``shared`` counts strings that rows which stay contain too: finding one in a file
-    proves nothing. ``checkpoint`` is SQLite's answer (busy, pages in the log, pages
-    moved), None elsewhere.
+    proves nothing. ``files`` and ``bytes`` were read by the search of bytes, ``tables``
+    and ``rows`` by the second matcher. ``checkpoint`` is SQLite's answer (busy, pages
+    in the log, pages moved), None elsewhere.
     """
 
     searches: int = 0
@@ -32,6 +33,8 @@ class Report:
     shared: int = 0
     files: int = 0
     bytes: int = 0
+    tables: int = 0
+    rows: int = 0
     traces: list[Trace] = field(default_factory=list)
     checkpoint: list[int] | None = None
     methods: list[str] = field(default_factory=list)
@@ -54,6 +57,8 @@ class Report:
             "shared": self.shared,
             "files": self.files,
             "bytes_searched": self.bytes,
+            "tables": self.tables,
+            "rows": self.rows,
             "found": len(self.traces),
             "traces": [
                 {"place": trace.place, "where": trace.where, "what": trace.description}

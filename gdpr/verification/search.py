@@ -23,6 +23,7 @@ from gdpr.verification import (
     file_scan,
     postgres,
     read_paths,
+    second_search,
     sqlite,
 )
 from gdpr.verification.byte_search import Finder
@@ -108,7 +109,7 @@ def run(
     """Search for a person everywhere, after the database was cleaned.
 
     Read paths come first, so that the byte search finds anything they leave behind. The
-    holders verify while the bytes are searched; both only read.
+    holders verify, and the second matcher searches, while the bytes are searched.
     """
     count, traces = read_paths.search(person)
     report.searches += count
@@ -122,6 +123,7 @@ def run(
             report.searches += 1
             report.traces += _without_kept(person, holder.verify(person))
             beat()
+        second_search.search(person, report, beat)
 
     search_bytes(person, tokens(), report, verify_holders, beat)
     report.methods.append(ASKED)
