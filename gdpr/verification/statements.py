@@ -1,0 +1,120 @@
+"""The sentences of a report: what was searched and how, and what was not.
+
+Each is true as worded for the search whose report it is in. They are stored and signed
+as they stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.db import connection
+from django.utils.translation import gettext_noop
+
+from gdpr.verification import server_files
+from gdpr.verification.file_scan import ENCRYPTED, UNREADABLE
+from gdpr.verification.report import Report
+
+# ── What was searched ────────────────────────────────────────────────────────
+ASKED: Final = gettext_noop(
+    "{count} searches by name: every place of the data map, the journal's search,"
+    " recall and the files' search"
+)
+AS_WORDS: Final = gettext_noop("{count} identifiers sought as words in every text")
+IN_FIELDS: Final = gettext_noop(
+    "{count} identifiers, ordinary words or numbers, sought in links and in fields that"
+    " say who, and not in texts"
+)
+BYTES: Final = gettext_noop(
+    "{files} files with {bytes} bytes searched for {patterns} byte strings of the"
+    " identifiers and of erased rows"
+)
+WORD_LISTS: Final = gettext_noop("word lists of both indexes read")
+UNPACKED: Final = gettext_noop(
+    "{count} compressed or packed files opened and searched inside"
+)
+
+# ── What was not ─────────────────────────────────────────────────────────────
+READERS: Final = gettext_noop(
+    "Recall and search were asked as the system and as an agent of up to five crews,"
+    " and recall by vectors only where they were loaded; others read the same rows."
+)
+SAMPLED: Final = gettext_noop(
+    "Of an erased place's own words at most {words}, the longest, were sought in the"
+    " bytes of files, from its first {rows} rows and every tenth batch after them."
+)
+SHARED: Final = gettext_noop(
+    "{count} strings were left out of the search of bytes, because what stays has them"
+    " too: finding one there would prove nothing."
+)
+SKIPPED: Final = gettext_noop(
+    "{count} files were not searched byte by byte: memory files and versions that a row"
+    " owns, whose texts are read instead, files of the program and, with PostgreSQL,"
+    " of other databases; its write-ahead log is searched by itself."
+)
+NOT_OPENED: Final = gettext_noop(
+    "{count} files were searched only as they lie on the disk, because what is packed"
+    " in them could not be opened in full: {kinds}."
+)
+SEALED: Final = gettext_noop(
+    "{count} encrypted files (bundles for access requests, search terms of erasures"
+    " under way) were not decrypted for the search."
+)
+UNREAD: Final = gettext_noop("{count} files could not be read, so not searched.")
+FOLDERS: Final = gettext_noop(
+    "Only the data folder, the database's files and its server's folders, as far as"
+    " they can be read from here, were searched: no temporary folder, no file of"
+    " another program, no log that something else collects."
+)
+PROCESSES: Final = gettext_noop(
+    "The memory of running processes, swap space and core dumps were not searched."
+    " Processes dropped the caches of this software; other copies in a process's memory"
+    " end when it is restarted."
+)
+LONG_VALUES: Final = gettext_noop(
+    "Long values that PostgreSQL compresses cannot be read in the bytes of its files;"
+    " those of rows that stay were read through their tables."
+)
+
+
+def methods(report: Report) -> list[str]:
+    """Return the sentences on what was searched and how."""
+    lines = [
+        BYTES.format(files=report.files, bytes=report.bytes, patterns=report.patterns)
+    ]
+    if report.unpacked:
+        lines.append(UNPACKED.format(count=report.unpacked))
+    lines += [
+        ASKED.format(count=report.searches),
+        AS_WORDS.format(count=report.as_words),
+    ]
+    if report.in_fields:
+        lines.append(IN_FIELDS.format(count=report.in_fields))
+    return lines
+
+
+def not_searched(report: Report, words: int, rows: int) -> list[str]:
+    """Return the sentences on what was not searched; ``words``, ``rows``: limits."""
+    lines = [READERS, SAMPLED.format(words=words, rows=rows)]
+    if report.shared:
+        lines.append(SHARED.format(count=report.shared))
+    if report.skipped:
+        lines.append(SKIPPED.format(count=report.skipped))
+    lines += _not_read(report)
+    if connection.vendor == "postgresql":
+        lines += [*server_files.not_searched(), LONG_VALUES]
+    return [*lines, FOLDERS, PROCESSES]
+
+
+def _not_read(report: Report) -> list[str]:
+    """Return the sentences on files whose content was not read in full."""
+    lines = []
+    counts = dict(report.not_read)
+    if count := counts.pop(ENCRYPTED, 0):
+        lines.append(SEALED.format(count=count))
+    if count := counts.pop(UNREADABLE, 0):
+        lines.append(UNREAD.format(count=count))
+    if counts:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
+        lines.append(NOT_OPENED.format(count=sum(counts.values()), kinds=kinds))
+    return lines
