@@ -68,8 +68,8 @@ FOLDERS: Final = gettext_noop(
 )
 PROCESSES: Final = gettext_noop(
     "The memory of running processes, swap space and core dumps were not searched."
-    " Processes dropped the caches of this software; other copies in a process's memory"
-    " end when it is restarted."
+    " Processes were told to drop their caches of texts; memory that a process freed"
+    " keeps its bytes until it is used again or the process is restarted."
 )
 LONG_VALUES: Final = gettext_noop(
     "Long values that PostgreSQL compresses cannot be read in the bytes of its files;"

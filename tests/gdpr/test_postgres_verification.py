@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from gdpr import erasure
 from gdpr.models import CaseState
-from gdpr.verification import postgres, server_files, write_ahead_log
+from gdpr.verification import postgres, server_files
 from tests import waiting
 from tests.gdpr import erasing
 from tests.gdpr.erasing import WORD
