@@ -41,8 +41,8 @@ FILES: Final = 200
 BY_SECOND: Final = gettext_noop("found by the second matcher")
 SECOND: Final = gettext_noop(
     "{rows} rows of {tables} tables and {files} memory files read raw and searched"
-    " again for {count} identifiers by a second matcher, which shares no code with the"
-    " first"
+    " again by a second matcher, which shares no code with the first; identifiers:"
+    " {count}"
 )
 ACTED: Final = gettext_noop(
     "Columns that say who acted, by account or label, are kept to account for access;"

@@ -29,8 +29,8 @@ SERVER_LOG: Final = gettext_noop(
     " log_min_error_statement let it."
 )
 OTHER_DATABASES: Final = gettext_noop(
-    "{count} folders of other databases of this server were not searched: their owners"
-    " have to erase the person there."
+    "Folders of other databases of this server that were not searched: {count}."
+    " Their owners have to erase the person there."
 )
 
 
@@ -62,9 +62,9 @@ def _is_ours(path: Path) -> bool:
     """Whether a data folder is the one of the server that we are connected to."""
     control = (path / "global" / "pg_control").read_bytes()
     (identifier,) = struct.unpack("=Q", control[:8])
-    if identifier != scalar("SELECT system_identifier FROM pg_control_system()") % (
-        1 << 64
-    ):
+    own = int(scalar("SELECT system_identifier FROM pg_control_system()"))
+    # The server gives it as a signed number.
+    if identifier != own % (1 << 64):
         return False
     started = int((path / "postmaster.pid").read_text().splitlines()[2])
     server = scalar("SELECT extract(epoch FROM pg_postmaster_start_time())::bigint")

@@ -17,8 +17,8 @@ from gdpr.verification.report import Report
 
 # ── What was searched ────────────────────────────────────────────────────────
 ASKED: Final = gettext_noop(
-    "{count} searches by name: every place of the data map, the journal's search,"
-    " recall and the files' search"
+    "searches by name, in every place of the data map, the journal's search, recall"
+    " and the files' search: {count}"
 )
 AS_WORDS: Final = gettext_noop("{count} identifiers sought as words in every text")
 IN_FIELDS: Final = gettext_noop(
@@ -26,41 +26,44 @@ IN_FIELDS: Final = gettext_noop(
     " say who, and not in texts"
 )
 BYTES: Final = gettext_noop(
-    "{files} files with {bytes} bytes searched for {patterns} byte strings of the"
-    " identifiers and of erased rows"
+    "bytes of files searched: {bytes} in {files} files, for {patterns} strings of"
+    " the identifiers and of erased rows"
 )
 WORD_LISTS: Final = gettext_noop("word lists of both indexes read")
 UNPACKED: Final = gettext_noop(
-    "{count} compressed or packed files opened and searched inside"
+    "compressed or packed files opened and searched inside: {count}"
 )
 
 # ── What was not ─────────────────────────────────────────────────────────────
 READERS: Final = gettext_noop(
-    "Recall and search were asked as the system and as an agent of up to five crews,"
-    " and recall by vectors only where they were loaded; others read the same rows."
+    "Recall and search were asked as the system and as an agent of up to five"
+    " crews, and recall by vectors only where they were loaded."
 )
 SAMPLED: Final = gettext_noop(
     "Of an erased place's own words at most {words}, the longest, were sought in the"
     " bytes of files, from its first {rows} rows and every tenth batch after them."
 )
 SHARED: Final = gettext_noop(
-    "{count} strings were left out of the search of bytes, because what stays has them"
-    " too: finding one there would prove nothing."
+    "Strings left out of the search of bytes, because what stays has them too and"
+    " finding one would prove nothing: {count}."
 )
 SKIPPED: Final = gettext_noop(
-    "{count} files were not searched byte by byte: memory files and versions that a row"
-    " owns, whose texts are read instead, files of the program and, with PostgreSQL,"
-    " of other databases; its write-ahead log is searched by itself."
+    "Files not searched byte by byte: {count}. They are memory files and versions"
+    " that a row owns, whose texts are read instead in this workspace, files of the"
+    " program and, with PostgreSQL, of other databases; its write-ahead log is"
+    " searched by itself."
 )
 NOT_OPENED: Final = gettext_noop(
-    "{count} files were searched only as they lie on the disk, because what is packed"
-    " in them could not be opened in full: {kinds}."
+    "Files searched only as they lie on the disk, because what is packed in them"
+    " could not be opened in full: {count} ({kinds})."
 )
 SEALED: Final = gettext_noop(
-    "{count} encrypted files (bundles for access requests, search terms of erasures"
-    " under way) were not decrypted for the search."
+    "Encrypted files (bundles for access requests, search terms of erasures under"
+    " way) that were not decrypted for the search: {count}."
 )
-UNREAD: Final = gettext_noop("{count} files could not be read, so not searched.")
+UNREAD: Final = gettext_noop(
+    "Files that could not be read and were not searched: {count}."
+)
 FOLDERS: Final = gettext_noop(
     "Only the data folder, the database's files and its server's folders, as far as"
     " they can be read from here, were searched: no temporary folder, no file of"
@@ -118,3 +121,22 @@ def _not_read(report: Report) -> list[str]:
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items()))
         lines.append(NOT_OPENED.format(count=sum(counts.values()), kinds=kinds))
     return lines
+
+
+# ── In certificates of earlier versions ──────────────────────────────────────
+# No longer said, and still read: a certificate keeps its words.
+EARLIER: Final = (
+    gettext_noop("bytes of every file searched, in every encoding"),
+    gettext_noop("every place and every reading path asked by name"),
+    gettext_noop("CHECKPOINT and pg_switch_wal"),
+    gettext_noop(
+        "Segments of the write-ahead log hold earlier states of rows until the server"
+        " overwrites or removes them."
+    ),
+    gettext_noop(
+        "Replicas, archived segments, base backups and other databases of this server"
+        " are out of reach; they end with their own retention."
+    ),
+    gettext_noop("Messages sent by mail; they hold no names of subjects."),
+    gettext_noop("Log lines that somebody collects; no body is ever in one."),
+)

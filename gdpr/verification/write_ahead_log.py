@@ -23,21 +23,21 @@ MAX_SWITCHES: Final = 64
 LEAST_SWITCHES: Final = 4
 _NAME_DIGITS: Final = 24
 ROTATED: Final = gettext_noop(
-    "write-ahead log: checkpoint, {count} segments switched, checkpoint"
+    "write-ahead log rotated by checkpoints and switches of segments: {count}"
 )
 NOT_ROTATED: Final = gettext_noop(
-    "The write-ahead log could not be switched: the database user may not run"
-    " CHECKPOINT (pg_checkpoint) and pg_switch_wal. It holds earlier states of rows"
-    " until the server overwrites or removes them."
+    "The write-ahead log could not be switched: the database user needs"
+    " pg_checkpoint and pg_switch_wal. It holds earlier states of rows until the"
+    " server overwrites or removes them."
 )
 SEARCHED: Final = gettext_noop(
-    "{count} segments of the write-ahead log searched, as they were at that moment"
+    "segments of the write-ahead log searched, as they were at that moment: {count}"
 )
 HELD: Final = gettext_noop(
-    "{count} of {all} segments of the write-ahead log still hold strings of what was"
-    " erased, because of {reasons}. The server overwrites or removes them later; an"
-    " administrator does so with wal_recycle = off, a checkpoint and pg_switch_wal, and"
-    " by releasing what keeps them."
+    "Segments of the write-ahead log that still hold strings of what was erased:"
+    " {count} of {all}, because of {reasons}. The server overwrites or removes them"
+    " later; an administrator does so with wal_recycle = off, a checkpoint and"
+    " pg_switch_wal, and by releasing what keeps them."
 )
 NOT_READ: Final = gettext_noop(
     "The segments of the write-ahead log cannot be read from here: that they hold"
@@ -95,7 +95,8 @@ def rotate(beat: Beat = no_beat) -> tuple[list[str], list[str]]:
     # Old segments are renamed by a checkpoint, to names after the current one.
     _try("CHECKPOINT")
     last, count = max(_names(), default=""), 1
-    while count < MAX_SWITCHES and (count < LEAST_SWITCHES or _current() <= last):
+    limit = LEAST_SWITCHES if _is_followed() else MAX_SWITCHES
+    while count < limit and (count < LEAST_SWITCHES or _current() <= last):
         # Without a record between, a switch does nothing.
         _try("SELECT pg_logical_emit_message(false, 'erasure', '')")
         if not _try("SELECT pg_switch_wal()"):
@@ -104,6 +105,12 @@ def rotate(beat: Beat = no_beat) -> tuple[list[str], list[str]]:
         beat()
     _try("CHECKPOINT")
     return [ROTATED.format(count=count)], []
+
+
+def _is_followed() -> bool:
+    """Whether an archive or a replica takes every segment that is switched."""
+    followers = "SELECT count(*) FROM pg_replication_slots"
+    return setting("archive_mode") not in ("", "off") or bool(scalar(followers))
 
 
 def reasons() -> list[str]:
