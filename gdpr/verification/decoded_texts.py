@@ -9,7 +9,9 @@ from __future__ import annotations
 import binascii
 import html
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 from urllib.parse import unquote
 
@@ -18,7 +20,7 @@ END: Final = "\x00"
 ROUNDS: Final = 3
 # Shorter words are no address and no full name in base64 or hexadecimal digits.
 MIN_ENCODED: Final = 12
-MIN_HEX: Final = 16
+MIN_HEX: Final = 20
 _PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
 _QUOTED: Final = re.compile(r"(?:=[0-9A-Fa-f]{2})+")
 _SOFT_BREAK: Final = re.compile(r"=[ \t]*\r?\n")
@@ -98,7 +100,7 @@ def readings(texts: Sequence[str]) -> Iterator[dict[int, str]]:
     Each reading is index → text. Words divided at the end of a line are joined in a
     reading of their own.
     """
-    current = dict(enumerate(texts))
+    current = {at: text.replace(END, " ") for at, text in enumerate(texts)}
     for _ in range(ROUNDS + 1):
         if not current:
             return
@@ -117,7 +119,7 @@ def _changed(texts: dict[int, str], step: Callable[[str], str]) -> dict[int, str
         return {}
     parts = result.split(END)
     if len(parts) != len(texts):
-        parts = [step(text) for text in texts.values()]
+        parts = [step(text).replace(END, " ") for text in texts.values()]
     pairs = zip(texts.items(), parts, strict=True)
     return {index: part for (index, text), part in pairs if part != text}
 
@@ -134,13 +136,26 @@ class Words:
 
         Only what decodes to readable text: most words do not.
         """
-        for index, text in texts.items():
-            body = _WRAPPED.sub("", text.replace("\r\n", "\n"))
-            for word in _WORD.findall(body):
-                if word not in self._meanings:
-                    self._meanings[word] = tuple(_meanings(word))
-                for meaning in self._meanings[word]:
-                    yield index, meaning
+        body = END.join(texts.values())
+        body = _WRAPPED.sub("", body.replace("\r\n", "\n"))
+        words = set(_WORD.findall(body))
+        for word in words - self._meanings.keys():
+            self._meanings[word] = tuple(_meanings(word)) if _may_mean(word) else ()
+        indexes = list(texts)
+        # The offset at which the text after each begins.
+        starts = list(accumulate(len(text) + 1 for text in body.split(END)))
+        for word in words:
+            for meaning in self._meanings[word]:
+                at = body.find(word)
+                while at >= 0:
+                    index = bisect_right(starts, at)
+                    yield indexes[index], meaning
+                    at = body.find(word, starts[index])
+
+
+def _may_mean(word: str) -> bool:
+    """Whether a word may be an encoding: ids and paths in small letters are none."""
+    return not word.islower() or len(word) >= MIN_HEX
 
 
 def _meanings(word: str) -> Iterator[str]:

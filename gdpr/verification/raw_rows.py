@@ -21,8 +21,11 @@ from gdpr.verification.second_matcher import SEAM
 from memory.models import User, Workspace
 
 BATCH: Final = 2_000
-# Vectors, digests of words and random bytes: they hold no text.
-NUMBERS: Final = frozenset({"vector", "words", "points", "salt"})
+# Vectors, digests and random bytes: they hold no text.
+NUMBERS: Final = frozenset(
+    {"vector", "words", "points", "salt", "commitment", "prev_hash", "entry_hash"}
+    | {"last_hash", "seal", "mac", "sha256", "base_sha256", "content_hash", "digest"}
+)
 # Tables of the person that hold other people's names row by row: only theirs are read.
 _OF_SUBJECT: Final = {"gdpr_aliases": "subject_id", "gdpr_subjects": "id"}
 # Columns whose value says who, also without JSON around it.

@@ -7,7 +7,7 @@ column, and what was decided to be kept by its row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -90,8 +90,8 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
         ):
             beat()
             report.rows += len(rows)
-            for at in sorted(matcher.among([row.text for row in rows])):
-                trace = _trace(table, rows[at], places, person)
+            for row in _naming(rows, matcher):
+                trace = _trace(table, row, places, person)
                 if trace and not seen & {(trace.place, i) for i in _ids(trace)}:
                     report.traces.append(trace)
     count = 0
@@ -109,6 +109,13 @@ def search(person: Person, report: Report, beat: Beat = no_beat) -> None:
 
 
 # ── Rows ─────────────────────────────────────────────────────────────────────
+def _naming(rows: Sequence[Row], matcher: SecondMatcher) -> list[Row]:
+    """Return the rows that name the person; equal texts are searched once."""
+    texts = list({row.text for row in rows})
+    hits = {texts[at] for at in matcher.among(texts)}
+    return [row for row in rows if row.text in hits] if hits else []
+
+
 def _left_out(table: RawTable) -> frozenset[str]:
     """Return the columns that are kept: who acted, declared ones, keys of others."""
     kept = set(ACTING.get(table.name, ()))
