@@ -38,7 +38,9 @@ ACTING: Final[dict[str, frozenset[str]]] = {
 }
 # Rows at a time, and files: memory files are small.
 FILES: Final = 200
-BY_SECOND: Final = gettext_noop("found by the second matcher")
+BY_SECOND: Final = gettext_noop(
+    "found by the second matcher; add that form as an alias and plan again"
+)
 SECOND: Final = gettext_noop(
     "{rows} rows of {tables} tables and {files} memory files read raw and searched"
     " again by a second matcher, which shares no code with the first; identifiers:"

@@ -8,7 +8,7 @@ import io
 import lzma
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,8 +114,12 @@ def test_a_file_that_swells_is_not_read_to_its_end(
 def test_a_file_that_may_not_be_read_is_counted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: Path) -> Any:
-        raise PermissionError
+    read = file_scan._of_file
+
+    def refuse(path: Path) -> Iterator[bytes]:
+        if path.name == "secret":
+            raise PermissionError
+        return read(path)
 
     (folder / "secret").write_bytes(TEXT)
     monkeypatch.setattr(file_scan, "_of_file", refuse)
